@@ -1,0 +1,159 @@
+"""What forward and reverse mode share: argument selection, checks, and fitting of
+(co)tangents to the values they belong to. Written in NumPy on values of any level.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._level import Level
+from ._op import Op, dtype_of
+from ._pytree import describe, flatten, is_value, paths, unflatten
+
+float64 = np.float64
+Fix = tuple[tuple[int, ...], np.dtype, bool] | None
+
+
+def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
+    """How the cotangent of `value` differs from that of `ans`; None if it does not.
+
+    The shape to sum down to, the dtype to cast to, and whether to conjugate around the
+    rule (PyTorch's convention for complex numbers: the gradient of a real function is
+    the conjugate Wirtinger derivative).
+    """
+    kind = type(ans)
+    if kind is float64 and type(value) is float64:
+        return None
+    try:
+        shape, dtype = value.shape, value.dtype
+    except AttributeError:
+        shape, dtype = (), np.result_type(value)
+    if kind is tuple or kind is list:
+        return shape, dtype, False
+    if shape == ans.shape and dtype == ans.dtype and dtype.kind != "c":
+        return None
+    return shape, dtype, holomorphic and "c" in (dtype.kind, ans.dtype.kind)
+
+
+def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
+    """Apply a vjp rule and fit the result to the operand: conjugate, sum, cast."""
+    shape, dtype, conjugate = fix
+    if conjugate:
+        c = np.conjugate(rule(np.conjugate(g), *saved))
+    else:
+        c = rule(g, *saved)
+    return c if c is None else fit(c, shape, dtype)
+
+
+def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Sum `c` over what broadcasting added, spread it over what it lacks, and cast it."""
+    own = np.shape(c)
+    if own != shape:
+        extra = len(own) - len(shape)
+        axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
+        if axes:
+            c = np.sum(c, axis=tuple(axes), keepdims=True)
+        if extra > 0:
+            c = np.reshape(c, np.shape(c)[extra:])
+        if np.shape(c) != shape:
+            c = np.broadcast_to(c, shape)
+    return cast(c, dtype)
+
+
+def cast(c: Any, dtype: np.dtype) -> Any:
+    own = dtype_of(c)
+    if own == dtype:
+        return c
+    if own.kind == "c" and dtype.kind != "c":
+        c = np.real(c)
+    return np.astype(c, dtype) if hasattr(c, "shape") and np.shape(c) else dtype.type(c) if (
+        not hasattr(c, "level")
+    ) else np.astype(c, dtype)
+
+
+def zeros(value: Any) -> Any:
+    """The zero (co)tangent of a value."""
+    return np.zeros(np.shape(value), dtype_of(value))[()]
+
+
+def is_inexact(value: Any) -> bool:
+    return dtype_of(value).kind in "fc"
+
+
+def partials_of(op: Op) -> Any:
+    """The elementwise rules of a ufunc for the hot path: ``((fn, pick), ...)``."""
+    return op.partials
+
+
+def choose(
+    level: Level, args: tuple, argnums: int | tuple[int, ...]
+) -> tuple[list, Any, list[str], list[int]]:
+    """The leaves of the differentiated arguments, their tree, paths and positions."""
+    nums = argnums if isinstance(argnums, tuple) else (argnums,)
+    chosen = []
+    for n in nums:
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+            raise TypeError(f"{level}: argnums={argnums!r}; write an int or a tuple of ints")
+        if not -len(args) <= n < len(args):
+            raise ValueError(
+                f"{level}: argnums={argnums!r} is out of range for {len(args)} positional "
+                f"arguments; differentiated arguments are passed by position"
+            )
+        chosen.append(int(n) % len(args))
+    if len(set(chosen)) != len(chosen) or not chosen:
+        raise ValueError(f"{level}: argnums={argnums!r} must be unique and not empty")
+    if isinstance(argnums, tuple):
+        picked: Any = tuple(args[n] for n in chosen)
+    else:
+        picked = args[chosen[0]]
+    leaves, structure = flatten(picked)
+    return leaves, structure, chosen_paths(args, argnums, chosen), chosen
+
+
+def chosen_paths(args: tuple, argnums: Any, chosen: list[int]) -> Any:
+    """The paths of the chosen leaves, worked out when a message needs them."""
+
+    def work_out() -> list[str]:
+        return [p for n in chosen for p in paths(args[n], f"args[{n}]")]
+
+    return work_out
+
+
+def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> None:
+    """Differentiated inputs must be arrays of a floating-point or complex dtype."""
+    for i, leaf in enumerate(leaves):
+        if type(leaf) is float:
+            continue
+        if not is_value(leaf):
+            raise TypeError(
+                f"{level}: {where()[i]} is a {type(leaf).__name__}, not an array; pass arrays "
+                f"or pytrees of arrays, and leave other arguments out of argnums"
+            )
+        if not is_inexact(leaf):
+            raise TypeError(
+                f"{level}: {where()[i]} has dtype {dtype_of(leaf)}; derivatives need a "
+                f"floating-point or complex input: pass x.astype(float), or leave it out "
+                f"of argnums"
+            )
+
+
+def match(
+    level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str
+) -> list:
+    """The leaves of `tangents`, checked against the primals they belong to."""
+    leaves, own = flatten(tangents)
+    if own != structure or len(leaves) != len(primals):
+        raise ValueError(
+            f"{level}: the {noun}s have the structure {describe(tangents)}, but "
+            f"{describe(unflatten(structure, primals))} was expected; pass one {noun} for "
+            f"each value"
+        )
+    for i, (primal, tangent) in enumerate(zip(primals, leaves)):
+        if not is_value(tangent) or np.shape(tangent) != np.shape(primal):
+            raise ValueError(
+                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
+                f"shape {np.shape(tangent)}, but the value has shape {np.shape(primal)}; "
+                f"pass an array of that shape"
+            )
+    return [cast(t, dtype_of(p)) for p, t in zip(primals, leaves)]

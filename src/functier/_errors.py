@@ -1,0 +1,38 @@
+"""The exceptions and the warning of functier; imports nothing of the package."""
+
+
+class LevelError(TypeError):
+    """A tensor was used where its level does not reach.
+
+    Raised when the levels of the arguments are not in one chain (siblings, another
+    thread's level, an unrelated tree), and by everything that would take a tensor out
+    of its level quietly.
+    """
+
+
+class EscapedTensorError(LevelError):
+    """A tensor was used after its level had ended."""
+
+
+class ConversionError(LevelError):
+    """A tensor was about to be turned into a plain value, which would lose its level."""
+
+
+class DataDependentError(LevelError):
+    """What was asked for depends on the data, which differs along the batch."""
+
+
+class MutationError(LevelError):
+    """A tensor, or a plain array with a tensor, was about to be written to."""
+
+
+class UnsupportedError(TypeError):
+    """A NumPy function that functier declares as not supported, with the reason."""
+
+
+class NoRuleError(NotImplementedError):
+    """A function has no rule for the transform that was asked for."""
+
+
+class FallbackWarning(UserWarning):
+    """A function without a batching rule was applied in a loop over the batch."""

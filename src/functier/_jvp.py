@@ -1,0 +1,241 @@
+"""Forward mode: a tensor is a pair of primal and tangent.
+
+A tensor of a `JvpLevel` always has a tangent; a value whose tangent is zero leaves the
+level, so a symbolic zero costs nothing.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _diff
+from ._diff import check_inputs, fit, is_inexact, match
+from ._level import Escape, Level, LevelContext, tree_map
+from ._op import OPS, Call, Op, dtype_of, no_rule
+from ._pytree import flatten, is_value, name_of_function, paths, unflatten
+from ._tensor import SCALARS, Tensor
+
+new = object.__new__
+ndarray = np.ndarray
+float64 = np.float64
+
+
+class JvpLevel(Level):
+    """A level of jvp: `_value` is the primal, `_extra` the tangent."""
+
+    transform = "jvp"
+
+    def pair(self, primal: Any, tangent: Any) -> Any:
+        x = new(self.cls)
+        x._value, x._extra = primal, tangent
+        return x
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        op = OPS.get(func)
+        if op is None or op.partials is None or type(x) is not self.cls:
+            return self.function(func, (x,), {})
+        value = x._value
+        ans = func(value)
+        rule, pick, _ = op.partials[0]
+        return self.pair(ans, rule(x._extra, *pick((ans, value))))
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        cls = self.cls
+        op = OPS.get(func)
+        mine, other = type(a) is cls, type(b)
+        plain = other if mine else type(a)
+        if op is None or op.partials is None or not (
+            (mine and other is cls)
+            or ((mine or other is cls) and (plain in SCALARS or plain is ndarray))
+        ):
+            return super().binary(func, a, b)
+        x = a._value if mine else a
+        y = b._value if other is cls else b
+        ans = func(x, y)
+        values, tangent = (ans, x, y), None
+        if mine:
+            rule, pick, _ = op.partials[0]
+            tangent = rule(a._extra, *pick(values))
+        if other is cls:
+            rule, pick, _ = op.partials[1]
+            t = rule(b._extra, *pick(values))
+            tangent = t if tangent is None else tangent + t
+        return self.pair(ans, self.fitted(tangent, ans))
+
+    def fitted(self, tangent: Any, ans: Any) -> Any:
+        """The tangent with the shape and dtype of its primal."""
+        if type(tangent) is float64 is type(ans):
+            return tangent
+        if tangent is None:
+            return None
+        return fit(tangent, np.shape(ans), dtype_of(ans))
+
+    def apply(self, op: Op, call: Call) -> Any:
+        values = [self.lower(x) for x in call.operands]
+        ans = call.run(values)
+        if op.constant:
+            return ans
+        tangents = [
+            x._extra if type(x) is self.cls and is_inexact(v) else None
+            for x, v in zip(call.operands, values)
+        ]
+        moving = [i for i, t in enumerate(tangents) if t is not None]
+        for i in moving:
+            rules = op.vjp if isinstance(op.jvp, str) else (op.jvp or {})
+            if call.names[i] not in rules:
+                raise no_rule(str(self), op, call.names[i])
+        if not moving:
+            return ans
+        if op.jvp == "linear":
+            tangent = call.run(
+                [
+                    v if call.names[i] not in op.vjp else _diff.zeros(v) if t is None else t
+                    for i, (v, t) in enumerate(zip(values, tangents))
+                ]
+            )
+        else:
+            tangent = None
+            for i in moving:
+                t = self.partial(op, call, ans, values, i, tangents[i])
+                tangent = t if tangent is None else _add(tangent, t)
+        if isinstance(ans, (tuple, list)):
+            pairs = [self.output(v, t) for v, t in zip(ans, tangent)]
+            kind = type(ans)
+            return kind(*pairs) if hasattr(kind, "_fields") else kind(pairs)
+        return self.output(ans, tangent)
+
+    def partial(self, op: Op, call: Call, ans: Any, values: list, i: int, t: Any) -> Any:
+        """What the tangent of operand `i` alone adds to the tangent of the result."""
+        if op.jvp == "multilinear":
+            return call.run([*values[:i], t, *values[i + 1 :]])
+        rule = op.jvp[call.names[i]]
+        return rule.fn(t, *rule.save(ans, call, values, i))
+
+    def output(self, value: Any, tangent: Any) -> Any:
+        if tangent is None or not is_value(value) or not is_inexact(value):
+            return value
+        return self.pair(value, self.fitted(tangent, value))
+
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        raise no_rule(str(self), Op(func, "x", "x"), "x")
+
+    # ---- the imperative style ----
+
+    def make(self, cls: type, data: Any, tangent: Any) -> Any:
+        data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
+        check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
+        data = self.lower(data)
+        leaves, structure = flatten(data)
+        (tangent,) = match(self, leaves, structure, self.lower(tangent), "tangent", "x")
+        return self.pair(data, tangent)
+
+    def unwrap(self, x: Any) -> Any:
+        """``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
+        if type(x) is self.cls:
+            return x._value, x._extra
+        x = self.lower(x)
+        return x, _diff.zeros(x)
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        if how is bool or how is int:
+            return how(x._value)
+        return super().convert(x, how, *args)
+
+
+def _add(a: Any, b: Any) -> Any:
+    if isinstance(a, (tuple, list)):
+        return tuple(y if x is None else x if y is None else x + y for x, y in zip(a, b))
+    return b if a is None else a if b is None else a + b
+
+
+def jvp(
+    func: Callable | None = None,
+    primals: tuple = (),
+    tangents: tuple = (),
+    *,
+    has_aux: bool = False,
+    escape: Escape = "dead",
+) -> Any:
+    """The value of `func` and its Jacobian-vector product.
+
+    Parameters
+    ----------
+    func : callable, optional
+        A function of arrays or pytrees that returns such. Without it the result is a
+        context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
+        ``J.unwrap(y)`` is ``(primal, tangent)``.
+    primals, tangents : tuple
+        The arguments, and for each the direction, of the same structure and shapes.
+    has_aux : bool
+        Whether `func` returns ``(output, aux)``.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over.
+
+    Returns
+    -------
+    tuple
+        ``(output, tangent_out)``, or ``(output, tangent_out, aux)``. The tangent of an
+        output has its shape and dtype; of an integer output it is zero.
+
+    Raises
+    ------
+    TypeError
+        Where primals or tangents are no tuples, or a primal is no floating-point array.
+    ValueError
+        Where a tangent does not have the structure or the shape of its primal.
+    NoRuleError
+        Where the function uses an operation that has no derivative rule.
+
+    Examples
+    --------
+    >>> y, t = jvp(lambda x: x * x, (3.0,), (1.0,))
+    >>> float(y), float(t)
+    (9.0, 6.0)
+    """
+    if func is None:
+        return LevelContext(lambda: JvpLevel("", escape), _no_decorator)
+    level = JvpLevel(name_of_function(func), escape)
+    for noun, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise TypeError(
+                f"{level}: {noun} is a {type(given).__name__}; write a tuple with one entry "
+                f"for each argument, jvp(f, (x,), (t,))"
+            )
+    primals, tangents = tuple(primals), tuple(tangents)
+    leaves, structure = flatten(primals)
+    check_inputs(level, leaves, lambda: paths(primals, "primals"))
+    directions = match(level, leaves, structure, tangents, "tangent", "primals")
+    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+    level.enter(sys._getframe(1), outer)
+    try:
+        inner = [
+            level.pair(level.lower(x), level.lower(t)) for x, t in zip(leaves, directions)
+        ]
+        out = func(*unflatten(structure, inner))
+        aux: Any = None
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(
+                    f"{level}: has_aux=True needs a function that returns (output, aux)"
+                )
+            out, aux = out
+            aux = tree_map(lambda x: level.lower(x) if isinstance(x, Tensor) else x, aux)
+        outputs, out_structure = flatten(out)
+        for i, y in enumerate(outputs):
+            if not is_value(y):
+                where = paths(out, "the result")[i]
+                raise TypeError(f"{level}: {where} is a {type(y).__name__}; return arrays")
+        pairs = [level.unwrap(y) for y in outputs]
+    finally:
+        level.exit()
+    value = unflatten(out_structure, [p for p, _ in pairs])
+    tangent = unflatten(out_structure, [t for _, t in pairs])
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def _no_decorator(func: Callable) -> Callable:
+    raise TypeError("jvp() without a function is a context manager; call jvp(f, primals, tangents)")

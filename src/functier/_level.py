@@ -1,0 +1,395 @@
+"""Levels: minting, the enclosing level, ending, the two escape modes, no_dispatch.
+
+A level is a class. `Level` is the object in its attribute ``level``: what a transform
+does to an operation. Imports the tensor and its root; knows no transform.
+
+NOTE [is this tensor mine]
+    ``type(x) is cls`` and nothing else. A tensor of an inner level is an instance of
+    every outer level's class, so ``isinstance`` must never decide it.
+
+NOTE [nothing large on a class]
+    A class is freed by the cyclic collector only, which does not see bytes. Values and
+    tapes hang on instances; a level object holds names, sizes and numbers.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType
+from typing import Any, Literal
+
+from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
+from ._op import Call, Op, find, name_of
+from ._root import DISABLED, RootLevel, opts_out, stripped, tree_map
+from ._tensor import CANONICAL, PLAIN, PROPERTIES, Tensor
+
+Escape = Literal["dead", "passthrough"]
+
+AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
+"""The innermost level that was entered: the one piece of ambient state."""
+
+
+class Level:
+    """What a transform does to the operations on the tensors of one class.
+
+    Subclasses implement `unary` and `binary` (elementwise ufuncs on the hot path),
+    `apply` (every bound operation) and `missing` (a function without a record).
+    """
+
+    fast = True
+    live = True
+    transform = "transform"
+
+    def __init__(self, function: str = "", escape: Escape = "dead"):
+        if escape not in ("dead", "passthrough"):
+            raise ValueError(
+                f"{self.transform}: escape={escape!r}; write 'dead' or 'passthrough'"
+            )
+        self.function_name, self.escape = function, escape
+
+    def enter(self, frame: FrameType, leaves: Iterable = (), lexical: bool = False) -> type:
+        """Mint the class of this level under the enclosing one and make it ambient."""
+        outer = AMBIENT.get()
+        enclosing = outer if outer is Tensor else _enclosing(outer, frame)
+        for leaf in leaves:
+            kind = type(leaf)
+            if kind not in PLAIN and issubclass(kind, Tensor) and kind is not enclosing:
+                if kind.level.depth > enclosing.level.depth:
+                    if not kind.level.live:
+                        kind.level.refuse()
+                    if issubclass(kind, enclosing):
+                        enclosing = kind
+        self.outer, self.depth = outer, enclosing.level.depth + 1
+        self.made = (frame.f_code.co_filename, frame.f_lineno)
+        self.generator = _generator(frame) if lexical else None
+        name = f"{self.transform}<{self.function_name}>" if self.function_name else self.transform
+        self.cls: Any = type(name, (enclosing,), {"__slots__": (), "level": self})
+        AMBIENT.set(self.cls)
+        return self.cls
+
+    def exit(self) -> None:
+        """End the level: its class is dead or passes through from here on."""
+        ended = DeadLevel if self.escape == "dead" else PassthroughLevel
+        self.cls.level = ended(self)
+        if AMBIENT.get() is self.cls:
+            AMBIENT.set(self.outer)
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        return self.function(func, (x,), {})
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        if opts_out(a) or opts_out(b):
+            return NotImplemented
+        return self.function(func, (a, b), {})
+
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.function(*CANONICAL[func](*args, **kwargs))
+
+    def property(self, name: str, x: Any) -> Any:
+        return self.function(PROPERTIES[name], (x,), {})
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """Bind the call and hand it to the innermost level among its operands."""
+        if kwargs and kwargs.get("out") not in (None, (None,)):
+            raise MutationError(
+                f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
+                f"tensor of this level; write y = {func.__name__}(...) without out="
+            )
+        op = find(func)
+        if op is None:
+            return self.missing(func, args, kwargs)
+        if op.body is not None:
+            return op.body(*args, **kwargs)
+        call = op.bind(args, kwargs)
+        cls = self.cls
+        for operand in call.operands:
+            kind = type(operand)
+            if kind is not cls and kind not in PLAIN and issubclass(kind, cls):
+                cls = kind
+        return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+
+    def apply(self, op: Op, call: Call) -> Any:
+        raise NotImplementedError
+
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        raise NotImplementedError
+
+    def lower(self, x: Any) -> Any:
+        """What `x` is one level out; the check that its level encloses this one."""
+        kind = type(x)
+        if kind is self.cls:
+            return x._value
+        if kind in PLAIN or not isinstance(x, Tensor):
+            return x
+        level = kind.level
+        if not level.depth or (level.live and issubclass(self.cls, kind)):
+            return x
+        return self.lower(level.release(x, self))
+
+    def release(self, x: Any, other: "Level") -> Any:
+        """Answer a level that met `x` and is not nested in this one."""
+        raise LevelError(
+            f"{other} met a tensor of {self}, whose level is not among its own: "
+            f"{chain(other.cls)} and {chain(type(x))} are not in one chain. The tensor's "
+            f"level was made at {self.where()}; pass the value in as an argument, or "
+            f"return it from {self} first"
+        )
+
+    # ---- the form of a tensor, and leaving ----
+
+    def make(self, cls: type, data: Any, **options: Any) -> Any:
+        raise NotImplementedError
+
+    def elem(self, x: Any) -> Any:
+        return x._value
+
+    def unwrap(self, x: Any) -> Any:
+        return x._value if type(x) is self.cls else self.lower(x)
+
+    def gradient(self, output: Any, inputs: Any) -> Any:
+        raise LevelError(f"gradient: {self} is not a level of grad()")
+
+    def as_subclass(self, x: Any, cls: type) -> Any:
+        raise LevelError(f"as_subclass: x is a tensor of {self}; wrap x.elem() instead")
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        value = x._value
+        return value.shape if hasattr(value, "shape") else ()
+
+    def dtype(self, x: Any) -> Any:
+        from ._op import dtype_of
+
+        return dtype_of(x._value)
+
+    def setitem(self, x: Any, index: Any, value: Any) -> None:
+        raise MutationError(
+            f"{self}: x[...] = v would change a tensor in place; write "
+            f"x = numpy.where(mask, v, x), or build the array from its parts with "
+            f"numpy.concatenate or numpy.stack"
+        )
+
+    def write(self, x: Any, name: str) -> Any:
+        raise MutationError(f"{self}: x.{name}(...) changes x in place; compute a new array")
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        """Truth, ``int`` and indexing read the value; what loses the level raises."""
+        if how in (bool, int, "__index__"):
+            value = self.unwrap(x)
+            return value.__index__() if how == "__index__" else how(value)
+        how = how if isinstance(how, str) else how.__name__
+        raise ConversionError(
+            f"{self}: {how}(x) would turn a tensor of this level into a plain value and "
+            f"lose what the transform knows of it; use NumPy functions (numpy.sin, "
+            f"numpy.stack, x.astype(float)), or x.elem() for the value one level out"
+        )
+
+    def repr(self, x: Any) -> str:
+        return f"{self.cls.__name__}[depth {self.depth}]({x._value!r})"
+
+    def where(self) -> str:
+        return f"{self.made[0]}:{self.made[1]}"
+
+    def __repr__(self) -> str:
+        return f"{self.transform}({self.function_name or ''})"
+
+
+class EndedLevel(Level):
+    """What stands in a level's place after it has ended."""
+
+    live = False
+    fast = False
+
+    def __init__(self, level: Level):
+        self.level, self.cls, self.depth = level, level.cls, level.depth
+        self.elem, self.repr = level.elem, level.repr  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        return repr(self.level)
+
+    def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise EscapedTensorError(
+            f"a tensor of {self.level} was used after its level ({chain(self.cls)}, made at "
+            f"{self.level.where()}) had ended; return it from the function, use x.elem() "
+            f"for the value, or ask for {self.level.transform}(..., escape='passthrough')"
+        )
+
+    make = refuse
+
+
+class DeadLevel(EndedLevel):
+    """Every use raises; `elem` and `repr` still work."""
+
+    unary = binary = function = method = property = EndedLevel.refuse
+    unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
+    convert = as_subclass = release = EndedLevel.refuse
+
+
+class PassthroughLevel(EndedLevel):
+    """Operations act on the wrapped value."""
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        args, kwargs = tree_map(self.through, (args, kwargs))
+        return func(*args, **kwargs)
+
+    def through(self, x: Any) -> Any:
+        return self.elem(x) if type(x) is self.cls else x
+
+    def release(self, x: Any, other: Level) -> Any:
+        return self.elem(x)
+
+    def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.through(x)
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        value = self.elem(x)
+        return value.shape if hasattr(value, "shape") else ()
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        value = self.elem(x)
+        if isinstance(value, Tensor):
+            return value.level.convert(value, how, *args)
+        if how == "numpy.asarray":
+            return RootLevel.convert(self, x, how, *args)  # type: ignore[arg-type]
+        return getattr(value, how)(*args) if isinstance(how, str) else how(value)
+
+
+class MutedLevel(PassthroughLevel):
+    """A live level while `no_dispatch` holds somewhere; other contexts see the level."""
+
+    def __init__(self, level: Level):
+        super().__init__(level)
+        self.live, self.users = level.live, 0
+
+    def __getattribute__(self, name: str) -> Any:
+        get = object.__getattribute__
+        if name in ("level", "users") or get(self, "cls") in DISABLED.get():
+            return get(self, name)
+        return getattr(get(self, "level"), name)
+
+
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def no_dispatch(cls: type) -> Iterator[None]:
+    """Switch the hooks of `cls`, that class alone, off in this context.
+
+    Inside, instances of `cls` are seen as the values they wrap. It is what keeps a
+    hook that runs NumPy operations on its own instances from recursing.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of `Tensor`, or a level class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class S(Tensor):
+    ...     pass
+    >>> with no_dispatch(S):
+    ...     type(np.add(S([1.0]), 1.0)).__name__
+    'ndarray'
+    """
+    if not (isinstance(cls, type) and hasattr(cls, "__tensor_function__")):
+        raise TypeError(f"no_dispatch: {cls!r} is no class with __tensor_function__")
+    token = DISABLED.set(DISABLED.get() | {cls})
+    level: Any = cls.__dict__.get("level")  # a level class has its own
+    muted: Any = None
+    if cls is not Tensor and level is not None:
+        with _LOCK:
+            if not isinstance(level, MutedLevel):
+                cls.level = MutedLevel(level)  # type: ignore[attr-defined]
+            muted = cls.level  # type: ignore[attr-defined]
+            muted.users += 1
+    try:
+        yield
+    finally:
+        if muted is not None:
+            with _LOCK:
+                muted.users -= 1
+                if not muted.users and cls.level is muted:  # type: ignore[attr-defined]
+                    cls.level = muted.level  # type: ignore[attr-defined]
+        DISABLED.reset(token)
+
+
+class LevelContext:
+    """What a transform without a function gives: a context manager and a decorator."""
+
+    def __init__(self, level: Callable[[], Level], decorate: Callable):
+        self._level, self._decorate = level, decorate
+        self._entered: list[Level] = []
+
+    def __enter__(self) -> Any:
+        level = self._level()
+        level.enter(sys._getframe(1), lexical=True)
+        self._entered.append(level)
+        return level.cls
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().exit()
+
+    def __call__(self, func: Callable) -> Callable:
+        return self._decorate(func)
+
+
+def level_of(x: Any) -> int:
+    """The depth of the level of `x`: 1 for the outermost level, 0 for a plain value."""
+    return x.level.depth if isinstance(x, Tensor) else 0
+
+
+def unwrap(x: Any) -> Any:
+    """The value of `x` one level out, like ``x.elem()``; a plain value as it is."""
+    return x.elem() if isinstance(x, Tensor) else x
+
+
+def chain(cls: type) -> str:
+    """The hierarchy of a level class, outermost first: ``Tensor <- vmap<f> <- grad<g>``."""
+    classes = [c for c in cls.__mro__ if c is not object]
+    return " <- ".join(c.__name__ for c in reversed(classes))
+
+
+def _enclosing(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
+    """The innermost entered level that really surrounds `frame`.
+
+    A level that has ended does not (levels can end out of order), nor does one that a
+    suspended generator has entered: its ``with`` block is not on the stack.
+    """
+    while cls is not Tensor:
+        level: Any = cls.level
+        if level.live and (level.generator is None or _on_stack(level.generator, frame)):
+            return cls
+        level = getattr(level, "level", level)
+        cls = level.outer
+    return Tensor
+
+
+def _generator(frame: FrameType | None) -> tuple[int, int] | None:
+    """The generator whose body holds a ``with`` block, and its thread.
+
+    A generator that `contextlib` runs is a context manager itself; its user counts.
+    """
+    while frame is not None:
+        runner = frame.f_back
+        if frame.f_globals.get("__name__") != "contextlib":
+            if not frame.f_code.co_flags & 0x220:  # CO_GENERATOR, CO_ASYNC_GENERATOR
+                return None
+            if runner is None or runner.f_globals.get("__name__") != "contextlib":
+                return id(frame), threading.get_ident()
+        frame = runner
+    return None
+
+
+def _on_stack(generator: tuple[int, int], frame: FrameType | None) -> bool:
+    wanted, thread = generator
+    if thread != threading.get_ident():
+        return True
+    while frame is not None:
+        if id(frame) == wanted:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,280 @@
+"""The record of an operation, the table of records, and how a call is bound to one.
+
+An operation *is* the NumPy function object: key, kernel, signature and documentation
+are NumPy's. `ops/` fills the table with declarations, the transforms read it. This
+file imports the errors only, so nothing here can know a tensor or a level.
+
+NOTE [a rule's parameters name what it saves]
+    A derivative rule is a function whose first parameter is the (co)tangent and whose
+    other parameters are *names*: an operand of the operation (`x`), a parameter of the
+    NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
+    (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
+    all of them (`index`, `shapes`). A backward pass keeps what the names say, and
+    nothing else. A default value stands for a parameter that the caller left out.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from ._errors import NoRuleError, UnsupportedError
+
+
+class Rule:
+    """A derivative rule together with the names of what it needs.
+
+    ``holomorphic`` marks a rule that multiplies by a complex-linear factor: the engine
+    then conjugates around it where complex numbers are involved.
+    """
+
+    __slots__ = ("defaults", "fn", "holomorphic", "needs", "pick")
+
+    def __init__(self, fn: Callable, operands: Sequence[str], holomorphic: bool = False):
+        code = fn.__code__
+        self.fn = fn
+        self.needs = code.co_varnames[1 : code.co_argcount]
+        given = fn.__defaults__ or ()
+        self.defaults = dict(zip(self.needs[len(self.needs) - len(given) :], given))
+        self.holomorphic = holomorphic
+        where = {"ans": 0, **{name: i + 1 for i, name in enumerate(operands)}}
+        self.pick = _picker([where.get(name) for name in self.needs])
+
+    def save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
+        """Collect what the rule needs for the operand at `position`."""
+        saved = []
+        for name in self.needs:
+            if name == "ans":
+                saved.append(ans)
+            elif name == "index":
+                saved.append(position - call.names.index(call.names[position]))
+            elif name == "shapes":
+                own = call.names[position]
+                same = zip(call.names, values)
+                saved.append([np.shape(v) for n, v in same if n == own])
+            elif name in call.names:
+                saved.append(values[call.names.index(name)])
+            elif name in call.given:
+                saved.append(call.given[name])
+            elif name.endswith("_shape"):
+                saved.append(np.shape(values[call.names.index(name[:-6])]))
+            elif name.endswith("_dtype"):
+                saved.append(dtype_of(values[call.names.index(name[:-6])]))
+            else:
+                saved.append(self.defaults[name])
+        return tuple(saved)
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype of a value, or of the default array type of a Python number."""
+    return value.dtype if hasattr(value, "dtype") else np.result_type(value)
+
+
+def _picker(where: list) -> Callable[[tuple], tuple] | None:
+    """A fast function from ``(ans, *operands)`` to the tuple of what a rule needs."""
+    if None in where:
+        return None
+    if not where:
+        return lambda values: ()
+    if len(where) == 1:
+        (only,) = where
+        return lambda values: (values[only],)
+    return itemgetter(*where)
+
+
+class Op:
+    """All that is known about one operation.
+
+    Attributes
+    ----------
+    func : callable
+        The NumPy function; what a rule calls to go one level down.
+    params : tuple of str
+        NumPy's parameter names, in order.
+    arrays : tuple of str
+        Those that hold operands, in order; the other parameters are static.
+    variadic : str or None
+        The parameter (one of `arrays`) that holds a sequence of operands.
+    kernel : callable
+        What runs an operation whose operands have been replaced (`func`, mostly).
+    bind_args : callable or None
+        ``(*args, **kwargs) -> dict`` of parameters, for signatures with ``*args``.
+    vmap : callable or None
+        ``(k, *args, **kwargs)``: the call on operands with `k` leading batch axes, each
+        of the batch's size or 1; Python scalars come as they are.
+    jvp, vjp : dict of str to Rule
+        One rule an operand that has a derivative. ``jvp="linear"`` stands for the
+        operation applied to all tangents at once, ``"multilinear"`` for one call each.
+    constant : bool
+        The derivative is zero; the result leaves a differentiating level.
+    body : callable or None
+        A composite: plain NumPy code that means the same.
+    family : str
+        The constructor that declared it.
+    """
+
+    __slots__ = (
+        "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
+        "kernel", "lead", "name", "params", "partials", "variadic", "vjp", "vmap",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        func: Callable,
+        params: str,
+        arrays: str = "",
+        *,
+        family: str = "op",
+        variadic: str | None = None,
+        kernel: Callable | None = None,
+        bind: Callable | None = None,
+        vmap: Callable | None = None,
+        jvp: Any = None,
+        vjp: dict | None = None,
+        constant: bool = False,
+        body: Callable | None = None,
+    ):
+        self.func, self.name = func, name_of(func)
+        self.params = tuple(params.split())
+        self.arrays = tuple(arrays.split()) if arrays else self.params[:1]
+        self.variadic, self.bind_args = variadic, bind
+        self.kernel = kernel or func
+        self.vmap, self.constant, self.body, self.family = vmap, constant, body, family
+        self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
+        self.vjp = _rules(vjp or {}, self.arrays)
+        self.partials: Any = None
+        lead = 0
+        for name in self.params:
+            if name not in self.arrays:
+                break
+            lead += 1
+        self.lead = self.params[:lead]
+
+    def __repr__(self) -> str:
+        return f"<{self.family} {self.name}>"
+
+    def bind(self, args: tuple, kwargs: dict) -> "Call":
+        """Split a call into operands and static parameters."""
+        if self.bind_args is not None:
+            given = self.bind_args(*args, **kwargs)
+        else:
+            given = dict(zip(self.params, args))
+            if kwargs:
+                given.update(kwargs)
+        for name in [n for n, v in given.items() if v is np._NoValue]:
+            del given[name]
+        if given.get("out", 0) is None:
+            del given["out"]
+        names, operands = [], []
+        for name in self.arrays:
+            value = given.get(name)
+            if value is None or value is True:
+                continue
+            if name == self.variadic:
+                given[name] = value = list(value)
+                names += [name] * len(value)
+                operands += value
+            else:
+                names.append(name)
+                operands.append(value)
+        return Call(self, given, names, operands)
+
+
+def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
+    return {
+        n: r if isinstance(r, Rule) else Rule(r, arrays) for n, r in rules.items() if r
+    }
+
+
+class Call:
+    """One call of an operation: its operands in a row, its parameters by name."""
+
+    __slots__ = ("given", "names", "op", "operands")
+
+    def __init__(self, op: Op, given: dict, names: list, operands: list):
+        self.op, self.given, self.names, self.operands = op, given, names, operands
+
+    def run(self, values: Sequence, kernel: Callable | None = None, *first: Any) -> Any:
+        """Make the call with `values` in the operands' places."""
+        op = self.op
+        given = self.given.copy()
+        if op.variadic is None:
+            given.update(zip(self.names, values))
+        else:
+            for name in dict.fromkeys(self.names):
+                own = [v for n, v in zip(self.names, values) if n == name]
+                given[name] = own if name == op.variadic else own[0]
+        lead = []
+        for name in op.lead:
+            if name not in given:
+                break
+            lead.append(given.pop(name))
+        return (kernel or op.kernel)(*first, *lead, **given)
+
+
+OPS: dict[Callable, Op] = {}
+"""Every declared operation, by its NumPy function."""
+
+MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
+"""What makes the record of a ufunc (or a method of one) that nobody declared."""
+
+UNSUPPORTED: dict[Callable, str] = {}
+"""Every function that is declared as not supported, with the reason a user reads."""
+
+
+def find(func: Callable) -> Op | None:
+    """Look the record of `func` up; a ufunc that nobody declared gets one made.
+
+    Raises
+    ------
+    UnsupportedError
+        Where `func` is declared as not supported.
+    """
+    op = OPS.get(func)
+    if op is None:
+        if func in UNSUPPORTED:
+            raise UnsupportedError(f"{name_of(func)} is not supported: {UNSUPPORTED[func]}")
+        owner = func if isinstance(func, np.ufunc) else getattr(func, "__self__", None)
+        if isinstance(owner, np.ufunc):
+            op = MAKERS[np.ufunc](func, owner)
+    return op
+
+
+def name_of(func: Callable) -> str:
+    """The name that a message gives a function: ``numpy.linalg.solve``."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"{name_of(owner)}.{func.__name__}"
+    module = getattr(func, "__module__", None) or ""
+    if isinstance(func, np.ufunc):
+        module = "numpy" if getattr(np, func.__name__, None) is func else ""
+    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
+    return f"{module}.{name}" if module and module != "builtins" else name
+
+
+def primitive(kernel: Callable) -> Callable:
+    """Make a function of our own one that dispatches like NumPy's.
+
+    For what NumPy can do to an array but has no function for (adding at an index).
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            level = getattr(type(arg), "level", None)
+            if level is not None:
+                return level.function(function, args, kwargs)
+        return kernel(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = kernel.__name__
+    function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
+    return function
+
+
+def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
+    """The error for an operand that has no derivative rule."""
+    return NoRuleError(
+        f"{transform}: {op.name} has no derivative rule for its argument {operand!r}; "
+        f"write the computation with other NumPy functions, or keep that argument free "
+        f"of the variables that are differentiated"
+    )

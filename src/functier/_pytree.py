@@ -1,0 +1,71 @@
+"""Pytrees are `optree`'s; here are the fast path for bare arrays and the error paths."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optree
+
+from ._tensor import SCALARS, Tensor
+
+LEAF = object()
+"""The structure of a bare array."""
+
+
+def is_value(x: Any) -> bool:
+    """Whether `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
+    kind = type(x)
+    return (
+        kind is np.ndarray
+        or kind in SCALARS
+        or isinstance(x, (Tensor, np.ndarray))
+        or hasattr(x, "__array_ufunc__")
+    )
+
+
+def flatten(tree: Any) -> tuple[list, Any]:
+    """Leaves and structure; ``None`` is a node without leaves."""
+    if type(tree) is np.ndarray or is_value(tree):
+        return [tree], LEAF
+    leaves, structure = optree.tree_flatten(tree)
+    return leaves, structure
+
+
+def unflatten(structure: Any, leaves: list) -> Any:
+    return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
+
+
+def prefix_leaves(
+    prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False
+) -> list:
+    """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
+    try:
+        return optree.broadcast_prefix(prefix, tree, is_leaf=_is_none, none_is_leaf=False)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"{where}: {option}={prefix!r} does not fit the structure of the "
+            f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; write one int, or "
+            f"a tree that is a prefix of it ({error})"
+        ) from None
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def paths(tree: Any, root: str) -> list[str]:
+    """The path of every leaf as Python writes it: ``args[0]['W']``."""
+    if is_value(tree):
+        return [root]
+    return [root + a.codify("") for a in optree.tree_accessors(tree)]
+
+
+def describe(tree: Any) -> str:
+    """The structure of `tree` with a shape in each leaf's place."""
+    if is_value(tree):
+        return f"an array of shape {np.shape(tree)}"
+    return str(optree.tree_map(lambda x: getattr(x, "shape", type(x).__name__), tree))
+
+
+def name_of_function(func: Callable) -> str:
+    return getattr(func, "__name__", None) or type(func).__name__

@@ -1,0 +1,188 @@
+"""Level 0: the dispatch protocol, and what plain tensors and users' subclasses do."""
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from ._errors import LevelError, MutationError
+from ._op import name_of
+from ._tensor import OPERATORS, PLAIN, Tensor, canonical
+
+new = object.__new__
+
+DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())
+"""The classes whose hooks `no_dispatch` has switched off."""
+
+
+
+def opts_out(value: Any) -> bool:
+    """Whether an operator with `value` is for `value` to answer (``NotImplemented``)."""
+    if type(value) in PLAIN or isinstance(value, (Tensor, list, tuple, np.generic)):
+        return False
+    if hasattr(value, "__array_ufunc__"):
+        return value.__array_ufunc__ is None
+    return not hasattr(value, "__array__") and not isinstance(value, (int, float, complex))
+
+
+def tree_map(f: Callable, value: Any) -> Any:
+    """Apply `f` to what is in lists, tuples and dicts, keeping the containers."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([tree_map(f, v) for v in value])
+    if kind is dict:
+        return {k: tree_map(f, v) for k, v in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*[tree_map(f, v) for v in value])
+    return f(value)
+
+
+def classes_in(*values: Any) -> tuple[type, ...]:
+    """The distinct classes with an upper hook among `values`, in dispatch order.
+
+    Level classes come first, the innermost before those it is nested in; then
+    subclasses before superclasses; then left to right.
+    """
+    found: list[type] = []
+
+    def visit(value: Any) -> None:
+        cls = type(value)
+        if cls in PLAIN or cls in found or not hasattr(cls, "__tensor_function__"):
+            return
+        depth = cls.level.depth if issubclass(cls, Tensor) else 0
+        for i, other in enumerate(found):
+            if depth > (other.level.depth if issubclass(other, Tensor) else 0) or (
+                issubclass(cls, other)
+            ):
+                return found.insert(i, cls)
+        found.append(cls)
+
+    tree_map(visit, values)
+    return tuple(found)
+
+
+def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Ask the hook of each class among the arguments until one answers."""
+    disabled = DISABLED.get()
+    if disabled:
+        args, kwargs = tree_map(lambda v: stripped(v, disabled), (args, kwargs))
+    types = classes_in(*args, *kwargs.values())
+    if not types:
+        func, args, kwargs = canonical(func, args, kwargs)
+        return func(*args, **kwargs)
+    first = types[0]
+    if issubclass(first, Tensor) and first.level.depth:
+        return first.level.function(*canonical(func, args, kwargs))
+    for cls in types:
+        result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(cls.__name__ for cls in types)
+    raise TypeError(
+        f"no implementation found for {name_of(func)!r} on types that implement "
+        f"__tensor_function__: [{names}]"
+    )
+
+
+def stripped(value: Any, classes: Any) -> Any:
+    """`value`, or what it wraps where its class is one of `classes`."""
+    while type(value) in classes:
+        value = value.elem()
+    return value
+
+
+class RootLevel:
+    """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
+
+    fast, depth, live = False, 0, True
+
+    def make(self, cls: type, data: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(data, Tensor):
+            if data.level.depth:
+                raise LevelError(
+                    f"{cls.__name__}(x): x is a tensor of the level {type(data).__name__}; "
+                    f"levels stay outermost: wrap the array before it enters the transform"
+                )
+            data = data._value
+        if not hasattr(data, "__array_ufunc__"):
+            data = np.asarray(data)
+        x = new(cls)
+        x._value = data
+        return x
+
+    def elem(self, x: Any) -> Any:
+        return x._value
+
+    def unwrap(self, x: Any) -> Any:
+        return x._value if isinstance(x, Tensor) and not x.level.depth else x
+
+    def gradient(self, output: Any, inputs: Any) -> Any:
+        raise LevelError("gradient: write G.gradient(y, x) with the class of `with grad() as G`")
+
+    def as_subclass(self, x: Any, cls: type) -> Any:
+        if not issubclass(cls, Tensor) or cls.level.depth:
+            raise TypeError(f"as_subclass: {cls!r} is no subclass of Tensor that can be made")
+        y = new(cls)
+        y._value = x._value
+        return y
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return x._value.shape
+
+    def dtype(self, x: Any) -> np.dtype:
+        return x._value.dtype
+
+    def unary(self, func: np.ufunc, x: Any) -> Any:
+        return dispatch(OPERATORS[func][0], (x,), {})
+
+    def binary(self, func: np.ufunc, a: Any, b: Any) -> Any:
+        if isinstance(a, Tensor):
+            return NotImplemented if opts_out(b) else dispatch(OPERATORS[func][0], (a, b), {})
+        return NotImplemented if opts_out(a) else dispatch(OPERATORS[func][1], (b, a), {})
+
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return dispatch(func, args, kwargs)
+
+    def property(self, name: str, x: Any) -> Any:
+        return dispatch(getattr(Tensor, name).__get__, (x,), {})
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return dispatch(func, args, kwargs)
+
+    def dispatch(self, cls: type, func: Callable, args: tuple, kwargs: dict) -> Any:
+        def value_of(v: Any) -> Any:
+            return v._value if isinstance(v, Tensor) and not v.level.depth else v
+
+        def wrap(v: Any) -> Any:
+            if not isinstance(v, (np.ndarray, np.generic)) and not hasattr(v, "__array_ufunc__"):
+                return v
+            x = new(cls)
+            x._value = v
+            return x
+
+        args, plain = tree_map(value_of, (args, kwargs))
+        result = func(*args, **plain)
+        return kwargs["out"] if kwargs.get("out") is not None else tree_map(wrap, result)
+
+    def setitem(self, x: Any, index: Any, value: Any) -> None:
+        index, value = tree_map(lambda v: stripped(v, (type(x), Tensor)), (index, value))
+        x._value[index] = value
+
+    def write(self, x: Any, name: str) -> Any:
+        raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        value = x._value
+        if how == "numpy.asarray":
+            return np.array(value, *args) if args[1] else np.asarray(value, args[0])
+        if isinstance(how, str):
+            return getattr(value, how)(*args)
+        return how(value)
+
+    def repr(self, x: Any) -> str:
+        text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")
+        return f"{type(x).__name__}({text})"
+
+
+Tensor.level = RootLevel()

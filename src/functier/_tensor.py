@@ -1,0 +1,316 @@
+"""Tensor: two slots, two hooks, the operators and the methods.
+
+Everything a tensor is asked goes to ``self.level``, an attribute of its class: the
+`RootLevel` of `_root` for plain tensors and users' subclasses, a transform's level
+object for the classes that `_level` mints. Imports `_op` only.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ._op import find, name_of
+
+
+SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
+"""Types that are values for certain: the first thing a hot path asks."""
+
+
+class Tensor:
+    """An array-like whose every operation can be overridden.
+
+    Parameters
+    ----------
+    data : array_like
+        Wrapped without a copy where it is an array or speaks NumPy's protocols.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Logged(Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return super().__tensor_function__(func, types, args, kwargs)
+    >>> np.sum(Logged([1.0, 2.0]))
+    sum
+    Logged(3.0)
+    """
+
+    __slots__ = ("__weakref__", "_extra", "_value")
+    level: ClassVar[Any]
+
+    def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return cls.level.make(cls, data, *args, **kwargs)
+
+    # ---- the two hooks, and NumPy's, which only forward to them ----
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """The upper hook: functions, methods, operators, indexing and properties.
+
+        Returns ``NotImplemented`` where a Tensor class in `types` is no superclass of
+        `cls`; else turns methods and operators into the NumPy function they mean,
+        composite functions into their parts where the lower hook is overridden, and
+        calls the lower hook.
+        """
+        for other in types:
+            if issubclass(other, Tensor) and not issubclass(cls, other):
+                return NotImplemented
+        func, args, kwargs = canonical(func, args, kwargs or {})
+        lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
+        if lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
+            op = find(func)
+            if op is not None and op.body is not None:
+                return op.body(*args, **kwargs)
+        return cls.__tensor_dispatch__(func, types, args, kwargs)
+
+    @classmethod
+    def __tensor_dispatch__(
+        cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """The lower hook: canonical operations, computed on the wrapped values."""
+        return cls.level.dispatch(cls, func, args, kwargs or {})
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any
+    ) -> Any:
+        level = self.level
+        if not kwargs and level.fast and method == "__call__" and not ufunc.signature:
+            if len(inputs) == 1:
+                return level.unary(ufunc, self)
+            if len(inputs) == 2:
+                return level.binary(ufunc, *inputs)
+        func = ufunc if method == "__call__" else getattr(ufunc, method)
+        return level.function(func, inputs, kwargs)
+
+    def __array_function__(
+        self, func: Callable, types: Iterable, args: tuple, kwargs: dict
+    ) -> Any:
+        return self.level.function(func, args, kwargs)
+
+    # ---- asking for the value, its form, and its parts ----
+
+    def elem(self) -> Any:
+        """The value one level out; also for a tensor whose level has ended."""
+        return self.level.elem(self)
+
+    def as_subclass(self, cls: type) -> Any:
+        """The same memory as an instance of `cls`, a subclass of `Tensor`."""
+        return self.level.as_subclass(self, cls)
+
+    @classmethod
+    def unwrap(cls, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take a value out of the level `cls`; see the transform that made it."""
+        return cls.level.unwrap(x, *args, **kwargs)
+
+    @classmethod
+    def gradient(cls, output: Any, inputs: Any) -> Any:
+        """The gradient of a scalar `output` of a ``grad()`` level for its `inputs`."""
+        return cls.level.gradient(output, inputs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.level.shape(self)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.level.shape(self))
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for n in self.level.shape(self):
+            size *= n
+        return size
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.level.dtype(self)
+
+    @property
+    def flat(self) -> Iterator:
+        return iter(self.reshape(-1))  # type: ignore[attr-defined]
+
+    def __len__(self) -> int:
+        shape = self.level.shape(self)
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+    def __iter__(self) -> Iterator:
+        shape = self.level.shape(self)
+        if not shape:
+            raise TypeError("iteration over a 0-d tensor")
+        return (self[i] for i in range(shape[0]))  # type: ignore[index]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())  # type: ignore[attr-defined]
+
+    __hash__ = object.__hash__
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.level.setitem(self, index, value)
+
+    # ---- leaving: the level decides whether that may be ----
+
+    def __bool__(self) -> bool:
+        return self.level.convert(self, bool)
+
+    def __int__(self) -> int:
+        return self.level.convert(self, int)
+
+    def __index__(self) -> int:
+        return self.level.convert(self, "__index__")
+
+    def __float__(self) -> float:
+        return self.level.convert(self, float)
+
+    def __complex__(self) -> complex:
+        return self.level.convert(self, complex)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.level.convert(self, "numpy.asarray", dtype, copy)
+
+    def item(self, *args: Any) -> Any:
+        return self.level.convert(self, "item", *args)
+
+    def tolist(self) -> Any:
+        return self.level.convert(self, "tolist")
+
+    def __copy__(self) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        return self.copy()  # type: ignore[attr-defined]
+
+    def __format__(self, spec: str) -> str:
+        return repr(self) if not spec else format(self.level.convert(self, "item"), spec)
+
+    def __repr__(self) -> str:
+        return self.level.repr(self)
+
+
+def tensor(data: Any) -> Tensor:
+    """`data` as a `Tensor`; a tensor of any level comes back as it is."""
+    return data if isinstance(data, Tensor) else Tensor(data)
+
+
+# ---- operators, methods and properties, from one table each ----
+
+BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod,
+    "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+}  # fmt: skip
+COMPARISON = {
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+METHODS: dict[str, Any] = {
+    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
+    "argpartition": np.argpartition, "argsort": np.argsort, "astype": np.astype,
+    "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
+    "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
+    "diagonal": np.diagonal, "dot": np.dot, "flatten": np.ravel, "max": np.max,
+    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": np.partition,
+    "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat, "round": np.round,
+    "searchsorted": np.searchsorted, "sort": np.sort, "squeeze": np.squeeze,
+    "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
+    "trace": np.trace, "var": np.var,
+    # The spelling of the method differs from the function's: what call it means.
+    "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
+    "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
+    "clip": lambda x, min=None, max=None, **k: (np.clip, (x, min, max), k),
+    "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
+    "__matmul__": np.matmul,
+    "__rmatmul__": lambda x, other: (np.matmul, (other, x), {}),
+    "__getitem__": operator.getitem,
+    "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
+}  # fmt: skip
+PROPERTIES = {
+    "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
+}  # fmt: skip
+WRITING = ("fill", "put", "resize", "setfield", "setflags", "byteswap")
+
+CANONICAL: dict[Callable, Callable] = {}
+"""A method, an operator or a property's getter, and the call that it means."""
+
+
+OPERATORS: dict[Callable, list] = {}
+"""The ufunc of an operator, and the `Tensor` methods that spell it (plain, reflected)."""
+
+
+def _several(given: tuple) -> Any:
+    return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
+
+
+def canonical(func: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
+    """The NumPy call that a method, an operator or a property read means."""
+    meaning = CANONICAL.get(func)
+    return (func, args, kwargs) if meaning is None else meaning(*args, **kwargs)
+
+
+def _define(name: str, function: Callable, meaning: Any) -> None:
+    function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    function.__doc__ = f"See `{name_of(meaning)}`." if meaning in _NUMPY else None
+    setattr(Tensor, name, function)
+    CANONICAL[function] = _same(meaning) if meaning in _NUMPY else meaning
+
+
+def _same(func: Callable) -> Callable:
+    return lambda *args, **kwargs: (func, args, kwargs)
+
+
+def _define_all() -> None:
+    def binary(func: np.ufunc) -> Callable:
+        return lambda self, other: self.level.binary(func, self, other)
+
+    def reflected(func: np.ufunc) -> Callable:
+        return lambda self, other: self.level.binary(func, other, self)
+
+    def unary(func: np.ufunc) -> Callable:
+        return lambda self: self.level.unary(func, self)
+
+    def method(name: str) -> Callable:
+        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            return self.level.method(call, (self, *args), kwargs)
+
+        return call
+
+    def writing(name: str) -> Callable:
+        return lambda self, *args, **kwargs: self.level.write(self, name)
+
+    for name, func in {**BINARY, **COMPARISON}.items():
+        _define(f"__{name}__", binary(func), func)
+        if name in BINARY:
+            _define(f"__r{name}__", reflected(func), _swapped(func))
+        OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
+    for name, func in UNARY.items():
+        _define(f"__{name}__", unary(func), func)
+        OPERATORS[func] = [getattr(Tensor, f"__{name}__")]
+    for name, meaning in METHODS.items():
+        _define(name, method(name), meaning)
+    for name in WRITING:
+        setattr(Tensor, name, writing(name))
+    for name, func in PROPERTIES.items():
+        setattr(Tensor, name, property(lambda self, n=name: self.level.property(n, self)))
+        CANONICAL[getattr(Tensor, name).__get__] = _same(func)
+
+
+def _swapped(func: np.ufunc) -> Callable:
+    return lambda x, other: (func, (other, x), {})
+
+
+_NUMPY = {*BINARY.values(), *COMPARISON.values(), *UNARY.values()} | {
+    f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
+}
+_define_all()

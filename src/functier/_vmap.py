@@ -1,0 +1,460 @@
+"""vmap: levels that carry leading batch axes.
+
+NOTE [contiguous levels share one wrapper]
+    Nested vmaps with nothing between them are one group. The tensor of a level at
+    contiguous depth `k` wraps one value with `k` leading batch axes, outermost first,
+    each of size 1 (the tensor does not vary along that level) or of the level's size.
+    A rule is written for `k` leading axes, so an operation costs one NumPy call at any
+    depth. What is below the group (a plain array, a tensor of a grad level around it)
+    is a value without batch axes.
+"""
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar, overload
+
+import numpy as np
+
+from ._errors import ConversionError, DataDependentError, FallbackWarning
+from ._level import Escape, Level, LevelContext, opts_out, tree_map
+from ._op import Call, Op, name_of
+from ._pytree import LEAF, flatten, is_value, name_of_function, paths, prefix_leaves, unflatten
+from ._tensor import PLAIN, SCALARS, Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+new = object.__new__
+ndarray = np.ndarray
+_warned: set[str] = set()
+
+
+class BatchLevel(Level):
+    """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
+
+    transform = "vmap"
+    size: int | None = None
+    k = 1
+    parent: "BatchLevel | None" = None
+
+    def enter(self, frame: Any, leaves: Any = (), lexical: bool = False) -> type:
+        cls = super().enter(frame, leaves, lexical)
+        enclosing: Any = cls.__mro__[1]
+        if isinstance(enclosing.level, BatchLevel):
+            self.parent, self.k = enclosing.level, enclosing.level.k + 1
+        return cls
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        if type(x) is not self.cls:
+            return self.function(func, (x,), {})
+        y = new(self.cls)
+        y._value = func(x._value)
+        return y
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        cls = self.cls
+        if type(a) is cls:
+            x = a._value
+            kind = type(b)
+            if kind is cls:
+                y = b._value
+                if x.ndim != y.ndim:
+                    x, y = self.align((x, y))
+            elif kind in SCALARS or (kind is ndarray and b.ndim <= x.ndim - self.k):
+                y = b
+            else:
+                return super().binary(func, a, b)
+        elif type(b) is cls:
+            y = b._value
+            kind = type(a)
+            if kind in SCALARS or (kind is ndarray and a.ndim <= y.ndim - self.k):
+                x = a
+            else:
+                return super().binary(func, a, b)
+        else:
+            return super().binary(func, a, b)
+        z = new(cls)
+        z._value = func(x, y)
+        return z
+
+    def align(self, values: Any) -> list:
+        """Give all the same rank: axes of size 1 after the batch axes."""
+        k = self.k
+        ndim = max(v.ndim for v in values)
+        return [
+            v if v.ndim == ndim else v.reshape(v.shape[:k] + (1,) * (ndim - v.ndim) + v.shape[k:])
+            for v in values
+        ]
+
+    def apply(self, op: Op, call: Call) -> Any:
+        if op.vmap is None:
+            return self.loop(op.name, call.run, (call.operands,), {})
+        values = [self.lift(x) for x in call.operands]
+        return self.wrap(call.run(values, op.vmap, self.k))
+
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.loop(name_of(func), func, args, kwargs)
+
+    def physical(self, x: Any) -> Any:
+        """The value of `x` with `k` batch axes, or None where `x` does not vary."""
+        kind = type(x)
+        if kind is self.cls:
+            return x._value
+        if kind in PLAIN or not isinstance(x, Tensor):
+            return None
+        level: Any = kind.level
+        if not self.depth > level.depth > self.depth - self.k or not issubclass(self.cls, kind):
+            return None
+        value, j = x._value, level.k
+        shape = value.shape
+        return value.reshape(shape[:j] + (1,) * (self.k - j) + shape[j:])
+
+    def lift(self, x: Any) -> Any:
+        """`x` with `k` leading batch axes; a Python scalar stays one (it is weak)."""
+        value = self.physical(x)
+        if value is not None:
+            return value
+        value = self.lower(x)
+        if type(value) in (bool, int, float, complex):
+            return value
+        if not hasattr(value, "reshape"):
+            value = np.asarray(value)
+        return value.reshape((1,) * self.k + value.shape)
+
+    def wrap(self, result: Any) -> Any:
+        """The tensor, or the container of tensors, of a rule's result."""
+        if isinstance(result, (tuple, list)):
+            return tree_map(self.wrap, result)
+        x = new(self.cls)
+        x._value = result
+        return x
+
+    def loop(self, name: str, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """Apply a function without a batching rule to one example after the other."""
+        if name not in _warned:
+            _warned.add(name)
+            warnings.warn(
+                f"{self}: {name} has no batching rule; it is applied in a loop over the batch",
+                FallbackWarning,
+                stacklevel=4,
+            )
+        k, found = self.k, []
+
+        def collect(x: Any) -> Any:
+            value = self.physical(x)
+            if value is None:
+                return self.lower(x)
+            found.append(value)
+            return _Slot(len(found) - 1)
+
+        args, kwargs = tree_map(collect, (args, kwargs))
+        batch = np.broadcast_shapes(*(v.shape[:k] for v in found))
+
+        def example(index: tuple) -> Any:
+            def fill(x: Any) -> Any:
+                if type(x) is not _Slot:
+                    return x
+                v = found[x.number]
+                if 0 in batch:
+                    return np.zeros(v.shape[k:], v.dtype)
+                return v[tuple(i if n > 1 else 0 for i, n in zip(index, v.shape[:k]))]
+
+            a, kw = tree_map(fill, (args, kwargs))
+            return flatten(func(*a, **kw))
+
+        rows = [example(index) for index in np.ndindex(*batch)] or [example(())]
+        structure = rows[0][1]
+        columns = []
+        for column in zip(*(leaves for leaves, _ in rows)):
+            stacked = np.stack(column)
+            if 0 in batch:
+                stacked = stacked[:0]
+            columns.append(self.wrap(stacked.reshape(batch + stacked.shape[1:])))
+        return unflatten(structure, columns)
+
+    # ---- the form of a tensor, and leaving ----
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return x._value.shape[self.k :]
+
+    def dtype(self, x: Any) -> np.dtype:
+        return x._value.dtype
+
+    def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
+        if not is_value(data):
+            data = np.asarray(data)
+        return self.insert(data, in_dim, f"{cls.__name__}(...)")
+
+    def insert(self, leaf: Any, dim: int, where: str) -> Any:
+        """A tensor of this level that is batched along the axis `dim` of `leaf`."""
+        if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
+            raise ValueError(
+                f"{self}: {where} is {_short(leaf)}, which has no axis to map over; write "
+                f"in_dims=None for it, or pass an array"
+            )
+        ndim = leaf.ndim
+        if type(dim) is not int and not isinstance(dim, (int, np.integer)):
+            raise TypeError(f"{self}: in_dim {dim!r} of {where} is no int; write an axis or None")
+        if not -ndim <= dim < ndim:
+            raise ValueError(
+                f"{self}: in_dim {dim} is out of range for {where} of shape {leaf.shape}; "
+                + (
+                    f"write an axis from {-ndim} to {ndim - 1}, or None"
+                    if ndim
+                    else "a 0-d value has no axis to map over: write None"
+                )
+            )
+        if dim:
+            leaf = np.moveaxis(leaf, dim, 0)
+        size = leaf.shape[0]
+        if self.size is None:
+            self.size = size
+        elif size != self.size:
+            raise ValueError(
+                f"{self}: {where} has size {size} along its batch axis, but the level has "
+                f"batch size {self.size}; map over axes of one size, or write in_dims=None"
+            )
+        x = new(self.cls)
+        x._value = leaf
+        if self.k > 1 or type(leaf) is not ndarray:
+            x._value = self._below(leaf)
+        return x
+
+    def _below(self, leaf: Any) -> Any:
+        """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
+        if self.parent is None:
+            return self.lower(leaf)
+        value = self.parent.physical(leaf)
+        if value is None:
+            value = self.lower(leaf)
+            value = value.reshape((1,) * (self.k - 1) + value.shape)
+        return value
+
+    def elem(self, x: Any) -> Any:
+        """One level out: the batch axis of this level is axis 0 of the result."""
+        return x._value if self.parent is None else self._outer(x._value)
+
+    def _outer(self, value: Any) -> Any:
+        parent: Any = self.parent
+        shape, j = value.shape, parent.k
+        level = parent
+        while level is not None and shape[level.k - 1] == 1 and level.size != 1:
+            level = level.parent
+        keep = level.k if level is not None else 0
+        if keep < j:
+            value = value.reshape(shape[:keep] + shape[j:])
+        if level is None:
+            return value
+        y = new(level.cls)
+        y._value = value
+        return y
+
+    def unwrap(self, x: Any, out_dim: int | None = 0, where: str = "the result") -> Any:
+        """`x` without this level: its batch axis is the axis `out_dim` of the result."""
+        value = self.physical(x) if type(x) is self.cls else None
+        if value is None:
+            x = self.lower(x)
+            if out_dim is None:
+                return x
+            if not is_value(x):
+                raise TypeError(
+                    f"{self}: {where} is {_short(x)}, not an array; return arrays, or "
+                    f"pytrees of arrays"
+                )
+            x = np.asarray(x) if type(x) in SCALARS else x
+            x = np.broadcast_to(x, (self.size or 0, *x.shape)).copy()
+        else:
+            if out_dim is None:
+                raise ValueError(
+                    f"{self}: out_dims is None for {where}, which varies along the batch; "
+                    f"write the axis that the batch should have in the result"
+                )
+            size, k = self.size, self.k
+            if value.shape[k - 1] != size:
+                shape = value.shape
+                value = np.broadcast_to(value, (*shape[: k - 1], size, *shape[k:]))
+            x = value if self.parent is None else self._outer(value)
+        if not out_dim:
+            return x
+        if not -x.ndim <= out_dim < x.ndim:
+            raise ValueError(
+                f"{self}: out_dim {out_dim} is out of range for {where}, which has shape "
+                f"{x.shape[1:]} for each example; write an axis from {-x.ndim} to {x.ndim - 1}"
+            )
+        return np.moveaxis(x, 0, out_dim)
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        name = how if isinstance(how, str) else how.__name__
+        if how in (bool, int, "__index__"):
+            raise DataDependentError(
+                f"{self}: {name}(x) differs from example to example, so Python cannot "
+                f"branch or index by it; write numpy.where(condition, a, b), or index "
+                f"with numpy.take_along_axis"
+            )
+        raise ConversionError(
+            f"{self}: {name}(x) would turn a batch of examples into one plain value; use "
+            f"NumPy functions (numpy.sin, numpy.stack, x.astype(float)), or x.elem() for "
+            f"the value with its batch axis"
+        )
+
+    def repr(self, x: Any) -> str:
+        sizes = []
+        level: BatchLevel | None = self
+        while level is not None:
+            sizes.append(f"{level.cls.__name__} size {level.size}")
+            level = level.parent
+        return f"Batched[{', '.join(reversed(sizes))}]({x._value!r})"
+
+
+class _Slot:
+    """The place of a batched argument in the arguments of a looped function."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+def _short(x: Any) -> str:
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
+
+
+@overload
+def vmap(
+    func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, *, escape: Escape = "dead"
+) -> Callable[P, R]: ...
+@overload
+def vmap(
+    func: None = None, in_dims: Any = 0, out_dims: Any = 0, *, escape: Escape = "dead"
+) -> Any: ...
+def vmap(
+    func: Callable | None = None,
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    *,
+    escape: Escape = "dead",
+) -> Any:
+    """Vectorize `func`: written for one example, applied to a batch at once.
+
+    Parameters
+    ----------
+    func : callable, optional
+        A function of arrays, or of pytrees of arrays, that returns such. Keyword
+        arguments are passed through unmapped. Without `func` the result is a context
+        manager (``with vmap() as B:``, where ``B(xs, in_dim=0)`` makes a tensor and
+        ``B.unwrap(y, out_dim=0)`` takes one out) and a decorator.
+    in_dims : int, None, or pytree of these
+        The axis of each argument to map over; None for an argument that is the same
+        for every example. A prefix of the tree of positional arguments.
+    out_dims : int, None, or pytree of these
+        Where the batch axis goes in each result; None for a result that does not vary.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over: raise on every use, or
+        act as the value it wraps.
+
+    Returns
+    -------
+    callable or context manager
+        With the signature of `func`, its arguments and results having one axis more.
+
+    Raises
+    ------
+    ValueError
+        Where nothing is mapped, batch sizes differ, `in_dims` or `out_dims` does not
+        fit, or a result that varies has ``out_dims=None``; the message names the
+        argument by its path.
+    LevelError
+        Where a tensor of another, unrelated level is met.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> xs, ys = np.ones((10, 2)), np.ones((15, 2))
+    >>> vmap(lambda x: vmap(lambda y: x + y)(ys))(xs).shape
+    (10, 15, 2)
+    """
+    if func is None:
+        return LevelContext(
+            lambda: BatchLevel("", escape),
+            lambda f: vmap(f, in_dims, out_dims, escape=escape),
+        )
+    if not callable(func):
+        raise TypeError(f"vmap: func is {_short(func)}; pass a function as the first argument")
+    name = name_of_function(func)
+    simple_in = type(in_dims) is int or (
+        type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
+    )
+
+    @functools.wraps(func)
+    def vmapped(*args: Any, **kwargs: Any) -> Any:
+        level = BatchLevel(name, escape)
+        if simple_in and all([type(a) is ndarray or isinstance(a, Tensor) for a in args]):
+            leaves, structure, dims = args, None, in_dims
+            if type(dims) is int:
+                dims = (dims,) * len(args)
+            elif len(dims) != len(args):
+                raise _wrong_length(level, in_dims, args)
+        else:
+            if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
+                raise _wrong_length(level, in_dims, args)
+            leaves, structure = flatten(args)  # type: ignore[assignment]
+            spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
+            dims = prefix_leaves(spec, args, str(level), "in_dims", True)
+        if not any([d is not None for d in dims]):
+            raise ValueError(
+                f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
+                f"arguments); give at least one array an axis to map over"
+            )
+        level.enter(sys._getframe(1), leaves)
+        try:
+            inner = []
+            for i, (leaf, dim) in enumerate(zip(leaves, dims)):
+                if dim is not None:
+                    leaf = level.insert(leaf, dim, _Path(args, i))  # type: ignore[arg-type]
+                inner.append(leaf)
+            if structure is not None:
+                inner = unflatten(structure, inner)
+            out = func(*inner, **kwargs)
+            if type(out_dims) is int and (type(out) is level.cls or type(out) is ndarray):
+                return level.unwrap(out, out_dims)
+            return _unwrap_tree(level, out, out_dims)
+        finally:
+            level.exit()
+
+    return vmapped
+
+
+def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
+    results, structure = flatten(out)
+    if type(out_dims) is int:
+        dims = [out_dims] * len(results)
+    elif structure is LEAF:
+        dims = [out_dims]
+    else:
+        dims = prefix_leaves(out_dims, out, str(level), "out_dims")
+    where = paths(out, "the result")
+    return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
+
+
+def _wrong_length(level: BatchLevel, in_dims: Any, args: tuple) -> ValueError:
+    return ValueError(
+        f"{level}: in_dims={in_dims!r} has {len(in_dims)} entries for {len(args)} positional "
+        f"arguments; write one entry for each (None for an argument that is not mapped)"
+    )
+
+
+class _Path:
+    """The path of a leaf among the arguments, worked out when a message needs it."""
+
+    def __init__(self, args: tuple, position: int):
+        self.args, self.position = args, position
+
+    def __str__(self) -> str:
+        return paths(self.args, "args")[self.position]
+
+    __format__ = lambda self, spec: str(self)  # noqa: E731

@@ -1,0 +1,196 @@
+"""The constructors: each takes facts about an operation and derives its rules.
+
+NOTE [rules stay inside the protocol]
+    A rule is plain NumPy on values one level down, which may be tensors of an outer
+    level. So no item assignment, and none of the functions that do not dispatch
+    (`asarray`, `array`, `full`, `arange` of a value, ``ndarray.method(value)``).
+
+NOTE [batch axes lead]
+    A batching rule gets `k` and operands with `k` leading batch axes, each of the
+    batch's size or 1; Python scalars come as they are. What it returns has `k` leading
+    batch axes too. Logical axis ``i`` is physical axis ``i + k``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from .._errors import DataDependentError
+from .._op import OPS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
+
+__all__ = [
+    "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
+    "elementwise", "elementwise_vmap", "linear", "normalize", "one_axis_vmap", "op",
+    "primitive", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
+]  # fmt: skip
+
+# ---- axes ----
+
+
+def shift(axis: Any, k: int, ndim: int) -> int:
+    """The physical axis of a logical one, `ndim` being the logical rank."""
+    return normalize_axis_index(axis, ndim) + k
+
+
+def shift_all(axis: Any, k: int, ndim: int) -> Any:
+    """The physical axes of an axis argument that may be None (all) or a tuple."""
+    if axis is None:
+        return tuple(range(k, k + ndim))
+    if isinstance(axis, (tuple, list)):
+        return tuple(shift(a, k, ndim) for a in axis)
+    return shift(axis, k, ndim)
+
+
+def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
+    """An axis argument as a tuple of non-negative ints."""
+    axes = shift_all(axis, 0, ndim)
+    return axes if isinstance(axes, tuple) else (axes,)
+
+
+def align(k: int, values: Any) -> list:
+    """Give operands that broadcast the same rank, by axes of size 1 after the batch's."""
+    ranks = [np.ndim(v) for v in values]
+    ndim = max(ranks)
+    return [
+        v
+        if n == ndim or n < k or n == 0
+        else np.reshape(v, np.shape(v)[:k] + (1,) * (ndim - n) + np.shape(v)[k:])
+        for v, n in zip(values, ranks)
+    ]
+
+
+def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
+    """The common batch shape of operands."""
+    return np.broadcast_shapes(*(np.shape(v)[:k] for v in values))
+
+
+def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
+    """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
+    if not keepdims and shape:
+        axes = normalize(axis, len(shape))
+        g = np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+    return np.broadcast_to(g, shape)
+
+
+# ---- batching rules that several families share ----
+
+
+def elementwise_vmap(func: Callable) -> Callable:
+    """Broadcasting operations: align the ranks, call once."""
+
+    def rule(k: int, *xs: Any, **params: Any) -> Any:
+        if hasattr(params.get("where"), "shape"):
+            *xs, params["where"] = align(k, (*xs, params["where"]))  # type: ignore[assignment]
+            return func(*xs, **params)
+        return func(*align(k, xs), **params)
+
+    return rule
+
+
+def reduction_vmap(func: Callable) -> Callable:
+    """Reductions with ``axis=None`` for all axes."""
+
+    def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
+        if hasattr(params.get("where"), "shape"):
+            a, params["where"] = align(k, (a, params["where"]))
+        return func(a, axis=shift_all(axis, k, np.ndim(a) - k), **params)
+
+    return rule
+
+
+def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
+    """Operations along one axis, where ``axis=None`` means the flattened array."""
+
+    def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
+        if axis is None:
+            a, axis = np.reshape(a, (*np.shape(a)[:k], -1)), -1
+        axis = shift(axis, k, np.ndim(a) - k)
+        return func(a, *args, axis=axis, **params)
+
+    return rule
+
+
+def data_dependent(func: Callable, remedy: str) -> Callable:
+    """The batching rule of an operation whose result has no fixed shape: it raises."""
+
+    def rule(k: int, *args: Any, **params: Any) -> Any:
+        raise DataDependentError(
+            f"vmap: the shape of the result of {name_of(func)} depends on the data, which "
+            f"differs from example to example; {remedy}"
+        )
+
+    return rule
+
+
+# ---- the constructors ----
+
+
+def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
+    """Declare an operation with given rules; the other constructors end here."""
+    record = Op(func, params, arrays, **facts)
+    OPS[func] = record
+    return record
+
+
+def elementwise(
+    func: Callable,
+    *partials: Callable | None,
+    params: str = "",
+    holomorphic: bool = True,
+    vmap: Callable | None = None,
+    **facts: Any,
+) -> Op:
+    """An operation that works on each element by itself.
+
+    A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
+    the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
+    ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
+    complex derivative.
+    """
+    names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
+    params = params or " ".join(names)
+    operands = params.split()[: len(names)]
+    rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
+    if not facts.get("constant"):
+        facts.setdefault("jvp", rules)
+        facts.setdefault("vjp", rules)
+    where = "where" if isinstance(func, np.ufunc) else ""
+    record = op(
+        func,
+        f"{params} {where}",
+        f"{' '.join(operands)} {where}",
+        family="elementwise",
+        vmap=vmap or elementwise_vmap(func),
+        **facts,
+    )
+    whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
+    if whole and all(r.pick is not None for r in rules.values()):
+        record.partials = tuple((r.fn, r.pick, r.holomorphic) for r in rules.values())
+    return record
+
+
+def linear(
+    func: Callable, params: str, arrays: str = "", *, jvp: str = "linear", **facts: Any
+) -> Op:
+    """An operation that is linear in the operands that `vjp` names: its jvp is itself.
+
+    ``jvp="multilinear"``: linear in each of them, the others held fixed.
+    """
+    return op(func, params, arrays, family="linear", jvp=jvp, **facts)
+
+
+def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
+    """An operation whose derivative is zero; its result leaves grad and jvp levels."""
+    return op(func, params, arrays, family="constant", constant=True, **facts)
+
+
+def composite(func: Callable, body: Callable) -> Op:
+    """An operation that is made of others; `body` has its signature."""
+    return op(func, "", "", family="composite", body=body)
+
+
+def unsupported(func: Callable, reason: str) -> None:
+    """A function that raises, with the reason a user reads."""
+    UNSUPPORTED[func] = reason

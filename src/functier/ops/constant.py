@@ -1,0 +1,52 @@
+"""Operations whose derivative is zero, and questions about the form of a tensor."""
+
+import numpy as np
+
+from ._families import composite, constant, elementwise
+
+# ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
+
+for func in (
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.isfinite, np.isinf, np.isnan, np.isnat, np.signbit,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.bitwise_count,
+    np.left_shift, np.right_shift, np.gcd, np.lcm,
+    np.sign, np.floor, np.ceil, np.trunc, np.rint, np.floor_divide,
+    np.nextafter, np.spacing,
+):  # fmt: skip
+    elementwise(func, constant=True)
+
+# ---- the form of a tensor: a plain answer ----
+
+composite(np.shape, lambda a: a.shape)
+composite(np.ndim, lambda a: a.ndim)
+
+
+@lambda body: composite(np.size, body)
+def _size(a, axis=None):
+    if axis is None:
+        return a.size
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return int(np.prod([a.shape[i] for i in axes], dtype=int))
+
+
+def _filled(make):
+    def body(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+
+    return body
+
+
+composite(np.zeros_like, _filled(np.zeros))
+composite(np.ones_like, _filled(np.ones))
+composite(np.empty_like, _filled(np.zeros))
+
+
+def _dtype(value):
+    return value.dtype if hasattr(value, "dtype") else value
+
+
+composite(np.result_type, lambda *values: np.result_type(*[_dtype(v) for v in values]))
+composite(np.iscomplexobj, lambda x: np.result_type(x).kind == "c")
+composite(np.isrealobj, lambda x: np.result_type(x).kind != "c")

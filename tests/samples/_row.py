@@ -1,0 +1,99 @@
+"""A row of the sample table: one call of one NumPy function."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import optree
+
+RNG = np.random.default_rng(0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """`func(*args, **kwargs)`; every array among the arguments is an operand.
+
+    Attributes
+    ----------
+    diff : tuple of int or None
+        Which operands (in the order of the flattened arguments) are differentiated;
+        None: all of a floating-point or complex dtype. Empty: a constant operation.
+    order : int
+        How many derivatives exist where the row stands.
+    vmap : bool
+        False where the operation has to refuse a batch (its shape depends on the data).
+    loop : bool
+        True where vmap runs in the loop fallback, with its warning.
+    shared : tuple of int
+        Operands that cannot differ from example to example.
+    """
+
+    func: Callable
+    args: tuple
+    kwargs: dict = field(default_factory=dict)
+    diff: tuple[int, ...] | None = None
+    order: int = 2
+    vmap: bool = True
+    loop: bool = False
+    shared: tuple[int, ...] = ()
+    name: str = ""
+
+    @property
+    def leaves(self) -> list:
+        return [x for x in optree.tree_leaves((self.args, self.kwargs)) if is_array(x)]
+
+    def call(self, *operands: Any) -> Any:
+        """The call on other operands."""
+        given = iter(operands)
+        args, kwargs = optree.tree_map(
+            lambda x: next(given) if is_array(x) else x, (self.args, self.kwargs)
+        )
+        return self.func(*args, **kwargs)
+
+    def differentiated(self) -> tuple[int, ...]:
+        if self.diff is not None:
+            return self.diff
+        return tuple(i for i, x in enumerate(self.leaves) if x.dtype.kind in "fc")
+
+    def __str__(self) -> str:
+        shapes = ",".join(f"{x.dtype.char}{list(x.shape)}" for x in self.leaves)
+        options = ",".join(f"{k}={v}" for k, v in self.kwargs.items() if not is_array(v))
+        statics = ",".join(str(a) for a in self.args if not is_array(a))[:30]
+        name = self.name or getattr(self.func, "__name__", str(self.func))
+        return "-".join(t for t in (name, shapes, statics, options) if t)
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray)
+
+
+def row(func: Callable, *args: Any, **kwargs: Any) -> Row:
+    """A row; the options of `Row` are written with an underscore: ``_order=1``."""
+    own = {k[1:]: kwargs.pop(k) for k in list(kwargs) if k.startswith("_")}
+    return Row(func, args, kwargs, **own)
+
+
+def normal(*shape: int, dtype: Any = float) -> np.ndarray:
+    """Distinct normal numbers, away from kinks and from each other."""
+    x = RNG.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * RNG.normal(size=shape)
+    return x.astype(dtype)
+
+
+def positive(*shape: int, dtype: Any = float) -> np.ndarray:
+    return RNG.uniform(0.5, 2.0, size=shape).astype(dtype)
+
+
+def unit(*shape: int, dtype: Any = float) -> np.ndarray:
+    """Numbers between -0.9 and 0.9."""
+    return RNG.uniform(-0.9, 0.9, size=shape).astype(dtype)
+
+
+def integers(low: int, high: int, *shape: int) -> np.ndarray:
+    return RNG.integers(low, high, size=shape)
+
+
+def booleans(*shape: int) -> np.ndarray:
+    return RNG.random(shape) < 0.5
