@@ -1,5 +1,8 @@
 """A row of the sample table: one call of one NumPy function."""
 
+import re
+import sys
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,7 +10,8 @@ from typing import Any
 import numpy as np
 import optree
 
-RNG = np.random.default_rng(0)
+GENERATORS: dict[str, np.random.Generator] = {}
+"""One generator a family module, so that no row depends on what else is imported."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,9 @@ class Row:
         True where vmap runs in the loop fallback, with its warning.
     shared : tuple of int
         Operands that cannot differ from example to example.
+    like : callable or None
+        ``like(i, x, rng)``: another example of operand `i`, where shuffling the elements
+        of `x` will not do (a sorted array, a positive definite matrix).
     """
 
     func: Callable
@@ -37,6 +44,7 @@ class Row:
     vmap: bool = True
     loop: bool = False
     shared: tuple[int, ...] = ()
+    like: Callable | None = None
     name: str = ""
 
     @property
@@ -61,7 +69,8 @@ class Row:
         options = ",".join(f"{k}={v}" for k, v in self.kwargs.items() if not is_array(v))
         statics = ",".join(str(a) for a in self.args if not is_array(a))[:30]
         name = self.name or getattr(self.func, "__name__", str(self.func))
-        return "-".join(t for t in (name, shapes, statics, options) if t)
+        text = "-".join(t for t in (name, shapes, statics, options) if t)
+        return re.sub(r" at 0x[0-9a-f]*|\s", "", text)
 
 
 def is_array(x: Any) -> bool:
@@ -74,26 +83,37 @@ def row(func: Callable, *args: Any, **kwargs: Any) -> Row:
     return Row(func, args, kwargs, **own)
 
 
+def rng() -> np.random.Generator:
+    """The generator of the family module whose code asks for numbers."""
+    frame = sys._getframe(1)
+    while frame.f_globals["__name__"] == __name__:
+        frame = frame.f_back  # type: ignore[assignment]
+    name = frame.f_globals["__name__"]
+    if name not in GENERATORS:
+        GENERATORS[name] = np.random.default_rng(zlib.crc32(name.encode()))
+    return GENERATORS[name]
+
+
 def normal(*shape: int, dtype: Any = float) -> np.ndarray:
     """Distinct normal numbers, away from kinks and from each other."""
-    x = RNG.normal(size=shape)
+    x = rng().normal(size=shape)
     if np.dtype(dtype).kind == "c":
-        x = x + 1j * RNG.normal(size=shape)
+        x = x + 1j * rng().normal(size=shape)
     return x.astype(dtype)
 
 
 def positive(*shape: int, dtype: Any = float) -> np.ndarray:
-    return RNG.uniform(0.5, 2.0, size=shape).astype(dtype)
+    return rng().uniform(0.5, 2.0, size=shape).astype(dtype)
 
 
 def unit(*shape: int, dtype: Any = float) -> np.ndarray:
     """Numbers between -0.9 and 0.9."""
-    return RNG.uniform(-0.9, 0.9, size=shape).astype(dtype)
+    return rng().uniform(-0.9, 0.9, size=shape).astype(dtype)
 
 
 def integers(low: int, high: int, *shape: int) -> np.ndarray:
-    return RNG.integers(low, high, size=shape)
+    return rng().integers(low, high, size=shape)
 
 
 def booleans(*shape: int) -> np.ndarray:
-    return RNG.random(shape) < 0.5
+    return rng().random(shape) < 0.5
