@@ -16,6 +16,9 @@ from ._grad import grad as grad
 from ._grad import grad_and_value as grad_and_value
 from ._grad import value_and_grad as value_and_grad
 from ._grad import vjp as vjp
+from ._jacobian import hessian as hessian
+from ._jacobian import jacfwd as jacfwd
+from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
 from ._level import level_of as level_of
 from ._level import no_dispatch as no_dispatch

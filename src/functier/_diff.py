@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ._level import Level
-from ._op import Op, dtype_of
+from ._op import dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, unflatten
+from ._tensor import SCALARS, Tensor
 
 float64 = np.float64
+ndarray = np.ndarray
+FLOAT = np.dtype(float)
 Fix = tuple[tuple[int, ...], np.dtype, bool] | None
 
 
@@ -22,18 +25,24 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     rule (PyTorch's convention for complex numbers: the gradient of a real function is
     the conjugate Wirtinger derivative).
     """
-    kind = type(ans)
-    if kind is float64 and type(value) is float64:
-        return None
-    try:
-        shape, dtype = value.shape, value.dtype
-    except AttributeError:
-        shape, dtype = (), np.result_type(value)
-    if kind is tuple or kind is list:
+    a, v = ans, value
+    while (kind := type(a)) is type(v) and kind is not ndarray:
+        if kind is float64:
+            return None
+        if kind in SCALARS or not isinstance(a, Tensor):
+            break
+        a, v = a._value, v._value  # one level's tensors have equal forms if these do
+    if kind is ndarray and type(v) is ndarray:
+        dtype = v.dtype
+        if a.shape == v.shape and a.dtype is dtype and dtype.kind != "c":
+            return None
+    shape, dtype = shape_of(value), dtype_of(value)
+    if isinstance(ans, (tuple, list)):
         return shape, dtype, False
-    if shape == ans.shape and dtype == ans.dtype and dtype.kind != "c":
+    own = dtype_of(ans)
+    if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
         return None
-    return shape, dtype, holomorphic and "c" in (dtype.kind, ans.dtype.kind)
+    return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
 
 
 def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
@@ -48,15 +57,15 @@ def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
 
 def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     """Sum `c` over what broadcasting added, spread it over what it lacks, and cast it."""
-    own = np.shape(c)
+    own = shape_of(c)
     if own != shape:
         extra = len(own) - len(shape)
         axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
         if axes:
             c = np.sum(c, axis=tuple(axes), keepdims=True)
         if extra > 0:
-            c = np.reshape(c, np.shape(c)[extra:])
-        if np.shape(c) != shape:
+            c = np.reshape(c, shape_of(c)[extra:])
+        if shape_of(c) != shape:
             c = np.broadcast_to(c, shape)
     return cast(c, dtype)
 
@@ -67,29 +76,27 @@ def cast(c: Any, dtype: np.dtype) -> Any:
         return c
     if own.kind == "c" and dtype.kind != "c":
         c = np.real(c)
-    return np.astype(c, dtype) if hasattr(c, "shape") and np.shape(c) else dtype.type(c) if (
-        not hasattr(c, "level")
-    ) else np.astype(c, dtype)
+    if isinstance(c, (Tensor, ndarray)):
+        return np.astype(c, dtype)
+    return dtype.type(c)
 
 
 def zeros(value: Any) -> Any:
     """The zero (co)tangent of a value."""
-    return np.zeros(np.shape(value), dtype_of(value))[()]
+    return np.zeros(shape_of(value), dtype_of(value))[()]
 
 
 def is_inexact(value: Any) -> bool:
-    return dtype_of(value).kind in "fc"
-
-
-def partials_of(op: Op) -> Any:
-    """The elementwise rules of a ufunc for the hot path: ``((fn, pick), ...)``."""
-    return op.partials
+    return type(value) is float64 or dtype_of(value).kind in "fc"
 
 
 def choose(
     level: Level, args: tuple, argnums: int | tuple[int, ...]
-) -> tuple[list, Any, list[str], list[int]]:
+) -> tuple[list, Any, Callable[[], list[str]], list[int]]:
     """The leaves of the differentiated arguments, their tree, paths and positions."""
+    if type(argnums) is int and 0 <= argnums < len(args):
+        leaves, structure = flatten(args[argnums])
+        return leaves, structure, chosen_paths(args, [argnums]), [argnums]
     nums = argnums if isinstance(argnums, tuple) else (argnums,)
     chosen = []
     for n in nums:
@@ -108,10 +115,10 @@ def choose(
     else:
         picked = args[chosen[0]]
     leaves, structure = flatten(picked)
-    return leaves, structure, chosen_paths(args, argnums, chosen), chosen
+    return leaves, structure, chosen_paths(args, chosen), chosen
 
 
-def chosen_paths(args: tuple, argnums: Any, chosen: list[int]) -> Any:
+def chosen_paths(args: tuple, chosen: list[int]) -> Callable[[], list[str]]:
     """The paths of the chosen leaves, worked out when a message needs them."""
 
     def work_out() -> list[str]:
@@ -123,7 +130,8 @@ def chosen_paths(args: tuple, argnums: Any, chosen: list[int]) -> Any:
 def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> None:
     """Differentiated inputs must be arrays of a floating-point or complex dtype."""
     for i, leaf in enumerate(leaves):
-        if type(leaf) is float:
+        kind = type(leaf)
+        if kind is float or kind is float64 or (kind is ndarray and leaf.dtype is FLOAT):
             continue
         if not is_value(leaf):
             raise TypeError(

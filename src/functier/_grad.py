@@ -10,6 +10,7 @@ NOTE [a node is a tuple]
 import functools
 import sys
 from collections.abc import Callable
+from heapq import heappop, heappush
 from itertools import count
 from typing import Any, ParamSpec, overload
 
@@ -17,8 +18,8 @@ import numpy as np
 
 from . import _diff
 from ._diff import check_inputs, choose, fix_for, is_inexact, match, pull
-from ._level import Escape, Level, LevelContext, chain
-from ._op import OPS, Call, Op, dtype_of, name_of, no_rule
+from ._level import Escape, Level, LevelContext, check_escape
+from ._op import PARTIALS, Call, Op, dtype_of, no_rule, shape_of
 from ._pytree import describe, flatten, is_value, name_of_function, paths, unflatten
 from ._tensor import SCALARS, Tensor
 
@@ -35,8 +36,7 @@ class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
     def __init__(self, transform: str, function: str = "", escape: Escape = "dead"):
-        self.transform = transform
-        super().__init__(function, escape)
+        self.transform, self.function_name, self.escape = transform, function, escape
 
     def track(self, value: Any) -> Any:
         """A tensor to differentiate by: a leaf of the tape."""
@@ -47,47 +47,47 @@ class GradLevel(Level):
     # ---- operations ----
 
     def unary(self, func: Any, x: Any) -> Any:
-        op = OPS.get(func)
-        if op is None or op.partials is None or type(x) is not self.cls:
+        record = PARTIALS.get(func)
+        if record is None or type(x) is not self.cls:
             return self.function(func, (x,), {})
         value = x._value
         ans = func(value)
-        rule, pick, holomorphic = op.partials[0]
         y = new(self.cls)
         y._value = ans
+        rule, pick, holomorphic = record[0]
         fix = None if type(ans) is float64 is type(value) else fix_for(ans, value, holomorphic)
         y._extra = (next(number), ((x._extra, rule, pick((ans, value)), fix),))
         return y
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         cls = self.cls
-        op = OPS.get(func)
-        if op is None or op.partials is None:
-            return super().binary(func, a, b)
+        record = PARTIALS.get(func)
+        if record is None:
+            return Level.binary(self, func, a, b)
         if type(a) is cls:
             x = a._value
             kind = type(b)
+            rule, pick, holomorphic = record[0]
             if kind is cls:
                 y = b._value
-                values = (ans := func(x, y)), x, y
-                rule, pick, holomorphic = op.partials[0]
+                ans = func(x, y)
+                values = ans, x, y
                 left = (a._extra, rule, pick(values), fix_for(ans, x, holomorphic))
-                rule, pick, holomorphic = op.partials[1]
+                rule, pick, holomorphic = record[1]
                 right = (b._extra, rule, pick(values), fix_for(ans, y, holomorphic))
                 edges: tuple = (left, right)
             elif kind in SCALARS or kind is ndarray:
                 ans = func(x, b)
-                rule, pick, holomorphic = op.partials[0]
                 edges = ((a._extra, rule, pick((ans, x, b)), fix_for(ans, x, holomorphic)),)
             else:
-                return super().binary(func, a, b)
+                return Level.binary(self, func, a, b)
         elif type(b) is cls and ((kind := type(a)) in SCALARS or kind is ndarray):
             y = b._value
             ans = func(a, y)
-            rule, pick, holomorphic = op.partials[1]
+            rule, pick, holomorphic = record[1]
             edges = ((b._extra, rule, pick((ans, a, y)), fix_for(ans, y, holomorphic)),)
         else:
-            return super().binary(func, a, b)
+            return Level.binary(self, func, a, b)
         z = new(cls)
         z._value, z._extra = ans, (next(number), edges)
         return z
@@ -166,7 +166,7 @@ class GradLevel(Level):
         mine = type(output) is self.cls
         value = output._value if mine else self.lower(output)
         if type(value) is not float64:
-            if np.shape(value) != ():
+            if shape_of(value) != ():
                 raise ValueError(
                     f"{self}: the function returned shape {np.shape(value)}; the gradient is "
                     f"of a scalar: return numpy.sum(y) or numpy.mean(y), or use vjp"
@@ -193,38 +193,32 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     recursion. `roots` is emptied: where the caller holds no node either, each node goes,
     with what it saved, as soon as it is done.
     """
-    nodes: dict[int, Node] = {}
-    stack: list[Node] = []
     grads: dict[int, Any] = {}
+    waiting: dict[int, tuple] = {}  # the edges of the nodes whose cotangent is under way
+    queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     for node, g in roots:
-        grads[node[0]] = g if node[0] not in grads else _add(grads[node[0]], g)
-        if node[0] not in nodes:
-            nodes[node[0]] = node
-            stack.append(node)
-        del node
+        key, edges = node
+        grads[key] = _add(grads[key], g) if key in grads else g
+        if edges and key not in waiting:
+            waiting[key] = edges
+            heappush(queue, -key)
+        del node, edges
     roots.clear()
-    while stack:
-        for edge in stack.pop()[1]:
-            parent = edge[0]
-            if parent[0] not in nodes:
-                nodes[parent[0]] = parent
-                stack.append(parent)
-            del edge, parent
-    wanted = {node[0] for node in inputs}
-    for key in sorted(nodes, reverse=True):
-        edges = nodes.pop(key)[1]
-        if not edges:
-            continue
-        g = grads[key] if key in wanted else grads.pop(key, None)
-        if g is None:
-            continue
-        for parent, rule, saved, fix in edges:
+    while queue:
+        key = -heappop(queue)
+        g = grads.pop(key)
+        for parent, rule, saved, fix in waiting.pop(key):
             c = rule(g, *saved) if fix is None else pull(rule, g, saved, fix)
             if c is None:
                 continue
-            key = parent[0]
-            before = grads.get(key)
-            grads[key] = c if before is None else _add(before, c)
+            key, edges = parent
+            if key in grads:
+                grads[key] = _add(grads[key], c)
+            else:
+                grads[key] = c
+                if edges:
+                    waiting[key] = edges
+                    heappush(queue, -key)
     return [grads.get(node[0]) for node in inputs]
 
 
@@ -268,6 +262,7 @@ def _transform(
     pack: Callable[[Any, Any], Any],
 ) -> Any:
     """What grad, value_and_grad and grad_and_value share; `pack` orders the results."""
+    check_escape(transform, escape)
     if func is None:
         return LevelContext(
             lambda: GradLevel(transform, "", escape),
@@ -474,6 +469,7 @@ def vjp(
     >>> pullback(np.ones(2))
     (array([2., 4.]),)
     """
+    check_escape("vjp", escape)
     level = GradLevel("vjp", name_of_function(func), escape)
     if not primals:
         raise ValueError(f"{level}: no primals were given; call vjp(func, x, ...)")

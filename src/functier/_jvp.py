@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 
 from . import _diff
-from ._diff import check_inputs, fit, is_inexact, match
-from ._level import Escape, Level, LevelContext, tree_map
-from ._op import OPS, Call, Op, dtype_of, no_rule
+from ._diff import check_inputs, fit, fix_for, is_inexact, match
+from ._level import Escape, Level, LevelContext, check_escape, tree_map
+from ._op import PARTIALS, Call, Op, dtype_of, no_rule, shape_of
 from ._pytree import flatten, is_value, name_of_function, paths, unflatten
 from ._tensor import SCALARS, Tensor
 
 new = object.__new__
 ndarray = np.ndarray
-float64 = np.float64
 
 
 class JvpLevel(Level):
@@ -35,44 +34,45 @@ class JvpLevel(Level):
     # ---- operations ----
 
     def unary(self, func: Any, x: Any) -> Any:
-        op = OPS.get(func)
-        if op is None or op.partials is None or type(x) is not self.cls:
+        record = PARTIALS.get(func)
+        if record is None or type(x) is not self.cls:
             return self.function(func, (x,), {})
         value = x._value
         ans = func(value)
-        rule, pick, _ = op.partials[0]
-        return self.pair(ans, rule(x._extra, *pick((ans, value))))
+        rule, pick, _ = record[0]
+        y = new(self.cls)
+        y._value, y._extra = ans, rule(x._extra, *pick((ans, value)))
+        return y
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         cls = self.cls
-        op = OPS.get(func)
-        mine, other = type(a) is cls, type(b)
-        plain = other if mine else type(a)
-        if op is None or op.partials is None or not (
-            (mine and other is cls)
-            or ((mine or other is cls) and (plain in SCALARS or plain is ndarray))
+        record = PARTIALS.get(func)
+        mine, yours = type(a) is cls, type(b) is cls
+        plain = type(b) if mine else type(a)
+        if record is None or not (
+            (mine and yours) or ((mine or yours) and (plain in SCALARS or plain is ndarray))
         ):
-            return super().binary(func, a, b)
+            return Level.binary(self, func, a, b)
         x = a._value if mine else a
-        y = b._value if other is cls else b
+        y = b._value if yours else b
         ans = func(x, y)
         values, tangent = (ans, x, y), None
         if mine:
-            rule, pick, _ = op.partials[0]
+            rule, pick, _ = record[0]
             tangent = rule(a._extra, *pick(values))
-        if other is cls:
-            rule, pick, _ = op.partials[1]
+        if yours:
+            rule, pick, _ = record[1]
             t = rule(b._extra, *pick(values))
             tangent = t if tangent is None else tangent + t
-        return self.pair(ans, self.fitted(tangent, ans))
+        z = new(cls)
+        z._value, z._extra = ans, self.fitted(tangent, ans)
+        return z
 
     def fitted(self, tangent: Any, ans: Any) -> Any:
         """The tangent with the shape and dtype of its primal."""
-        if type(tangent) is float64 is type(ans):
+        if tangent is None or fix_for(ans, tangent, False) is None:
             return tangent
-        if tangent is None:
-            return None
-        return fit(tangent, np.shape(ans), dtype_of(ans))
+        return fit(tangent, shape_of(ans), dtype_of(ans))
 
     def apply(self, op: Op, call: Call) -> Any:
         values = [self.lower(x) for x in call.operands]
@@ -196,6 +196,7 @@ def jvp(
     >>> float(y), float(t)
     (9.0, 6.0)
     """
+    check_escape("jvp", escape)
     if func is None:
         return LevelContext(lambda: JvpLevel("", escape), _no_decorator)
     level = JvpLevel(name_of_function(func), escape)

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
-from ._op import Call, Op, find, name_of
+from ._op import Call, Op, dtype_of, find, name_of, shape_of
 from ._root import DISABLED, RootLevel, opts_out, stripped, tree_map
 from ._tensor import CANONICAL, PLAIN, PROPERTIES, Tensor
 
@@ -41,12 +41,9 @@ class Level:
     fast = True
     live = True
     transform = "transform"
+    generator: tuple[int, int] | None = None
 
     def __init__(self, function: str = "", escape: Escape = "dead"):
-        if escape not in ("dead", "passthrough"):
-            raise ValueError(
-                f"{self.transform}: escape={escape!r}; write 'dead' or 'passthrough'"
-            )
         self.function_name, self.escape = function, escape
 
     def enter(self, frame: FrameType, leaves: Iterable = (), lexical: bool = False) -> type:
@@ -62,8 +59,9 @@ class Level:
                     if issubclass(kind, enclosing):
                         enclosing = kind
         self.outer, self.depth = outer, enclosing.level.depth + 1
-        self.made = (frame.f_code.co_filename, frame.f_lineno)
-        self.generator = _generator(frame) if lexical else None
+        self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
+        if lexical:
+            self.generator = _generator(frame)
         name = f"{self.transform}<{self.function_name}>" if self.function_name else self.transform
         self.cls: Any = type(name, (enclosing,), {"__slots__": (), "level": self})
         AMBIENT.set(self.cls)
@@ -71,8 +69,10 @@ class Level:
 
     def exit(self) -> None:
         """End the level: its class is dead or passes through from here on."""
-        ended = DeadLevel if self.escape == "dead" else PassthroughLevel
-        self.cls.level = ended(self)
+        if self.escape == "dead":
+            self.cls.level = DeadLevel(self)
+        elif self.escape == "passthrough":
+            self.cls.level = PassthroughLevel(self)
         if AMBIENT.get() is self.cls:
             AMBIENT.set(self.outer)
 
@@ -157,12 +157,9 @@ class Level:
         raise LevelError(f"as_subclass: x is a tensor of {self}; wrap x.elem() instead")
 
     def shape(self, x: Any) -> tuple[int, ...]:
-        value = x._value
-        return value.shape if hasattr(value, "shape") else ()
+        return shape_of(x._value)
 
     def dtype(self, x: Any) -> Any:
-        from ._op import dtype_of
-
         return dtype_of(x._value)
 
     def setitem(self, x: Any, index: Any, value: Any) -> None:
@@ -191,7 +188,10 @@ class Level:
         return f"{self.cls.__name__}[depth {self.depth}]({x._value!r})"
 
     def where(self) -> str:
-        return f"{self.made[0]}:{self.made[1]}"
+        """The file and line of the call or the ``with`` that made this level."""
+        code, instruction = self.made
+        lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
+        return f"{code.co_filename}:{(lines or [code.co_firstlineno])[0]}"
 
     def __repr__(self) -> str:
         return f"{self.transform}({self.function_name or ''})"
@@ -205,7 +205,12 @@ class EndedLevel(Level):
 
     def __init__(self, level: Level):
         self.level, self.cls, self.depth = level, level.cls, level.depth
-        self.elem, self.repr = level.elem, level.repr  # type: ignore[method-assign]
+
+    def elem(self, x: Any) -> Any:
+        return self.level.elem(x)
+
+    def repr(self, x: Any) -> str:
+        return self.level.repr(x)
 
     def __repr__(self) -> str:
         return repr(self.level)
@@ -245,8 +250,10 @@ class PassthroughLevel(EndedLevel):
         return self.through(x)
 
     def shape(self, x: Any) -> tuple[int, ...]:
-        value = self.elem(x)
-        return value.shape if hasattr(value, "shape") else ()
+        return shape_of(self.elem(x))
+
+    def dtype(self, x: Any) -> Any:
+        return dtype_of(self.elem(x))
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         value = self.elem(x)
@@ -335,6 +342,11 @@ class LevelContext:
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)
+
+
+def check_escape(transform: str, escape: Any) -> None:
+    if escape not in ("dead", "passthrough"):
+        raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
 
 
 def level_of(x: Any) -> int:

@@ -52,13 +52,13 @@ class Rule:
             elif name == "shapes":
                 own = call.names[position]
                 same = zip(call.names, values)
-                saved.append([np.shape(v) for n, v in same if n == own])
+                saved.append([shape_of(v) for n, v in same if n == own])
             elif name in call.names:
                 saved.append(values[call.names.index(name)])
             elif name in call.given:
                 saved.append(call.given[name])
             elif name.endswith("_shape"):
-                saved.append(np.shape(values[call.names.index(name[:-6])]))
+                saved.append(shape_of(values[call.names.index(name[:-6])]))
             elif name.endswith("_dtype"):
                 saved.append(dtype_of(values[call.names.index(name[:-6])]))
             else:
@@ -66,9 +66,20 @@ class Rule:
         return tuple(saved)
 
 
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a value; ``()`` for a Python number."""
+    try:
+        return value.shape
+    except AttributeError:
+        return np.shape(value)
+
+
 def dtype_of(value: Any) -> np.dtype:
     """The dtype of a value, or of the default array type of a Python number."""
-    return value.dtype if hasattr(value, "dtype") else np.result_type(value)
+    try:
+        return value.dtype
+    except AttributeError:
+        return np.result_type(value)
 
 
 def _picker(where: list) -> Callable[[tuple], tuple] | None:
@@ -116,7 +127,7 @@ class Op:
 
     __slots__ = (
         "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
-        "kernel", "lead", "name", "params", "partials", "variadic", "vjp", "vmap",
+        "kernel", "lead", "name", "params", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -143,7 +154,6 @@ class Op:
         self.vmap, self.constant, self.body, self.family = vmap, constant, body, family
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
-        self.partials: Any = None
         lead = 0
         for name in self.params:
             if name not in self.arrays:
@@ -215,6 +225,10 @@ class Call:
 
 OPS: dict[Callable, Op] = {}
 """Every declared operation, by its NumPy function."""
+
+PARTIALS: dict[Callable, tuple] = {}
+"""The ufuncs with a whole set of elementwise rules, for the hot paths: for each operand
+the rule, what picks its needs from ``(ans, *operands)``, and whether to conjugate."""
 
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 """What makes the record of a ufunc (or a method of one) that nobody declared."""

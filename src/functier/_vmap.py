@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning
-from ._level import Escape, Level, LevelContext, opts_out, tree_map
+from ._level import Escape, Level, LevelContext, check_escape, tree_map
 from ._op import Call, Op, name_of
 from ._pytree import LEAF, flatten, is_value, name_of_function, paths, prefix_leaves, unflatten
 from ._tensor import PLAIN, SCALARS, Tensor
@@ -40,10 +40,10 @@ class BatchLevel(Level):
     parent: "BatchLevel | None" = None
 
     def enter(self, frame: Any, leaves: Any = (), lexical: bool = False) -> type:
-        cls = super().enter(frame, leaves, lexical)
-        enclosing: Any = cls.__mro__[1]
-        if isinstance(enclosing.level, BatchLevel):
-            self.parent, self.k = enclosing.level, enclosing.level.k + 1
+        cls = Level.enter(self, frame, leaves, lexical)
+        enclosing: Any = cls.__base__.level  # type: ignore[union-attr]
+        if type(enclosing) is BatchLevel:
+            self.parent, self.k = enclosing, enclosing.k + 1
         return cls
 
     # ---- operations ----
@@ -187,42 +187,56 @@ class BatchLevel(Level):
     def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
         if not is_value(data):
             data = np.asarray(data)
-        return self.insert(data, in_dim, f"{cls.__name__}(...)")
+        return self.insert(data, in_dim, f"the argument of {cls.__name__}")
 
-    def insert(self, leaf: Any, dim: int, where: str) -> Any:
+    def insert(self, leaf: Any, dim: int, path: Any) -> Any:
         """A tensor of this level that is batched along the axis `dim` of `leaf`."""
+        kind, parent, value = type(leaf), self.parent, None
+        if kind is ndarray:
+            if dim == 0 and leaf.ndim:
+                size = leaf.shape[0]
+                value = leaf if parent is None else leaf.reshape((1,) * parent.k + leaf.shape)
+        elif parent is not None and kind is parent.cls and dim == 0:
+            value = leaf._value
+            if value.ndim > parent.k:
+                size = value.shape[parent.k]
+            else:
+                value = None
+        if value is None:
+            leaf = self._mapped(leaf, dim, path)
+            size = leaf.shape[0]
+            value = self._below(leaf)
+        if size != self.size:
+            if self.size is not None:
+                raise ValueError(
+                    f"{self}: {path} has size {size} along its batch axis, but the level has "
+                    f"batch size {self.size}; map over axes of one size, or write in_dims=None"
+                )
+            self.size = size
+        x = new(self.cls)
+        x._value = value
+        return x
+
+    def _mapped(self, leaf: Any, dim: Any, path: Any) -> Any:
+        """`leaf` with its axis `dim`, which is checked, in front."""
         if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
             raise ValueError(
-                f"{self}: {where} is {_short(leaf)}, which has no axis to map over; write "
+                f"{self}: {path} is {_short(leaf)}, which has no axis to map over; write "
                 f"in_dims=None for it, or pass an array"
             )
+        if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
+            raise TypeError(f"{self}: in_dim {dim!r} of {path} is no int; write an axis or None")
         ndim = leaf.ndim
-        if type(dim) is not int and not isinstance(dim, (int, np.integer)):
-            raise TypeError(f"{self}: in_dim {dim!r} of {where} is no int; write an axis or None")
         if not -ndim <= dim < ndim:
             raise ValueError(
-                f"{self}: in_dim {dim} is out of range for {where} of shape {leaf.shape}; "
+                f"{self}: in_dim {dim} is out of range for {path} of shape {leaf.shape}; "
                 + (
                     f"write an axis from {-ndim} to {ndim - 1}, or None"
                     if ndim
                     else "a 0-d value has no axis to map over: write None"
                 )
             )
-        if dim:
-            leaf = np.moveaxis(leaf, dim, 0)
-        size = leaf.shape[0]
-        if self.size is None:
-            self.size = size
-        elif size != self.size:
-            raise ValueError(
-                f"{self}: {where} has size {size} along its batch axis, but the level has "
-                f"batch size {self.size}; map over axes of one size, or write in_dims=None"
-            )
-        x = new(self.cls)
-        x._value = leaf
-        if self.k > 1 or type(leaf) is not ndarray:
-            x._value = self._below(leaf)
-        return x
+        return np.moveaxis(leaf, dim, 0) if dim else leaf
 
     def _below(self, leaf: Any) -> Any:
         """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
@@ -255,8 +269,19 @@ class BatchLevel(Level):
 
     def unwrap(self, x: Any, out_dim: int | None = 0, where: str = "the result") -> Any:
         """`x` without this level: its batch axis is the axis `out_dim` of the result."""
-        value = self.physical(x) if type(x) is self.cls else None
-        if value is None:
+        if type(x) is self.cls:
+            value, k = x._value, self.k
+            shape = value.shape
+            if out_dim == 0 and shape[k - 1] == self.size:
+                parent = self.parent
+                if parent is None:
+                    return value
+                if shape[k - 2] != 1 or parent.size == 1:
+                    y = new(parent.cls)
+                    y._value = value
+                    return y
+        else:
+            value = None
             x = self.lower(x)
             if out_dim is None:
                 return x
@@ -267,16 +292,14 @@ class BatchLevel(Level):
                 )
             x = np.asarray(x) if type(x) in SCALARS else x
             x = np.broadcast_to(x, (self.size or 0, *x.shape)).copy()
-        else:
+        if value is not None:
             if out_dim is None:
                 raise ValueError(
                     f"{self}: out_dims is None for {where}, which varies along the batch; "
                     f"write the axis that the batch should have in the result"
                 )
-            size, k = self.size, self.k
-            if value.shape[k - 1] != size:
-                shape = value.shape
-                value = np.broadcast_to(value, (*shape[: k - 1], size, *shape[k:]))
+            if shape[k - 1] != self.size:
+                value = np.broadcast_to(value, (*shape[: k - 1], self.size, *shape[k:]))
             x = value if self.parent is None else self._outer(value)
         if not out_dim:
             return x
@@ -378,6 +401,7 @@ def vmap(
     >>> vmap(lambda x: vmap(lambda y: x + y)(ys))(xs).shape
     (10, 15, 2)
     """
+    check_escape("vmap", escape)
     if func is None:
         return LevelContext(
             lambda: BatchLevel("", escape),
@@ -386,42 +410,41 @@ def vmap(
     if not callable(func):
         raise TypeError(f"vmap: func is {_short(func)}; pass a function as the first argument")
     name = name_of_function(func)
-    simple_in = type(in_dims) is int or (
+    simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         level = BatchLevel(name, escape)
-        if simple_in and all([type(a) is ndarray or isinstance(a, Tensor) for a in args]):
-            leaves, structure, dims = args, None, in_dims
-            if type(dims) is int:
-                dims = (dims,) * len(args)
-            elif len(dims) != len(args):
-                raise _wrong_length(level, in_dims, args)
+        flat = simple
+        for arg in args:
+            if type(arg) is not ndarray and not isinstance(arg, Tensor):
+                flat = False
+        if flat and (type(in_dims) is int or len(in_dims) == len(args)):
+            leaves: Any = args
+            dims = (in_dims,) * len(args) if type(in_dims) is int else in_dims
         else:
             if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
                 raise _wrong_length(level, in_dims, args)
-            leaves, structure = flatten(args)  # type: ignore[assignment]
+            flat = False
+            leaves, structure = flatten(args)
             spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
             dims = prefix_leaves(spec, args, str(level), "in_dims", True)
-        if not any([d is not None for d in dims]):
+        if dims.count(None) == len(dims):
             raise ValueError(
                 f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
                 f"arguments); give at least one array an axis to map over"
             )
         level.enter(sys._getframe(1), leaves)
         try:
-            inner = []
-            for i, (leaf, dim) in enumerate(zip(leaves, dims)):
-                if dim is not None:
-                    leaf = level.insert(leaf, dim, _Path(args, i))  # type: ignore[arg-type]
-                inner.append(leaf)
-            if structure is not None:
-                inner = unflatten(structure, inner)
-            out = func(*inner, **kwargs)
-            if type(out_dims) is int and (type(out) is level.cls or type(out) is ndarray):
-                return level.unwrap(out, out_dims)
+            inner = [
+                leaf if dim is None else level.insert(leaf, dim, _Path(args, i))
+                for i, (leaf, dim) in enumerate(zip(leaves, dims))
+            ]
+            out = func(*(inner if flat else unflatten(structure, inner)), **kwargs)
+            if out_dims == 0 and (type(out) is level.cls or type(out) is ndarray):
+                return level.unwrap(out)
             return _unwrap_tree(level, out, out_dims)
         finally:
             level.exit()

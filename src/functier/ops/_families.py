@@ -18,7 +18,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError
-from .._op import OPS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
+from .._op import OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
 
 __all__ = [
     "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
@@ -167,7 +167,7 @@ def elementwise(
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
     if whole and all(r.pick is not None for r in rules.values()):
-        record.partials = tuple((r.fn, r.pick, r.holomorphic) for r in rules.values())
+        PARTIALS[func] = tuple((r.fn, r.pick, r.holomorphic) for r in rules.values())
     return record
 
 
