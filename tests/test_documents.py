@@ -1,0 +1,133 @@
+"""Everything that is written down runs: README, design notes, docstrings, examples."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import functier
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "design").glob("*.md"))]
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+EXAMPLES = {
+    "digits.py": ["hardest.png", "newton.png"],
+    "essay.py": [],
+}
+"""Each example and the pictures that it makes."""
+
+
+def blocks(path, language):
+    """The fenced blocks of a document: (first line, text)."""
+    text = path.read_text(encoding="utf-8")
+    for fence in FENCE.finditer(text):
+        if fence[2] == language:
+            yield text.count("\n", 0, fence.start()) + 1, textwrap.dedent(fence[3])
+
+
+def links(path):
+    """The targets of a document's links that are no web addresses, without anchors."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not re.match(r"[a-z]+:", target):
+            yield target.partition("#")[0]
+
+
+def run_doctest(test):
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=report.append)
+    assert not runner.failures, "".join(report)
+
+
+def named(values):
+    return [pytest.param(*v[1:], id=v[0]) for v in values]
+
+
+SNIPPETS = [
+    (f"{path.name}:{line}", path, line, code)
+    for path in DOCUMENTS
+    for line, code in blocks(path, "python")
+]
+
+
+@pytest.mark.parametrize(("path", "line", "code"), named(SNIPPETS))
+def test_a_python_block_of_a_document_runs(path, line, code):
+    names = {"__name__": "__main__"}
+    if ">>>" in code:
+        run_doctest(doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line))
+    else:
+        exec(compile("\n" * line + code, path, "exec"), names)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_the_links_of_a_document_lead_to_files(path):
+    missing = [t for t in links(path) if t and not (path.parent / t).exists()]
+    assert not missing
+
+
+def docstrings():
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    modules = [functier.__name__]
+    modules += [m.name for m in pkgutil.walk_packages(functier.__path__, "functier.")]
+    for name in modules:
+        for test in finder.find(importlib.import_module(name)):
+            if test.examples:
+                yield test.name, test
+
+
+@pytest.mark.parametrize("test", named(docstrings()))
+def test_the_examples_of_a_docstring_are_true(test):
+    run_doctest(test)
+
+
+def run_example(name, tmp_path):
+    """The output of an example; in a process of its own, where warnings are no errors."""
+    pictures = EXAMPLES[name]
+    command = [sys.executable, str(ROOT / "examples" / name)]
+    if pictures:
+        command += ["--out", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    for picture in pictures:
+        assert (tmp_path / picture).stat().st_size > 10_000
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.slow
+def test_digits(tmp_path):
+    out = run_example("digits.py", tmp_path)
+    accuracy = re.search(r"one network, test accuracy\s+([\d.]+)%", out)
+    assert accuracy and float(accuracy[1]) >= 95, out
+    difference = re.search(r"largest difference between the two\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-9, out
+
+
+def test_essay(tmp_path):
+    out = run_example("essay.py", tmp_path)
+    for line in [
+        "has shape (10, 15, 2)",
+        "Tensor <- vmap<outer> <- vmap<inner>",
+        "EscapedTensorError: a tensor of vmap(write) was used after its level",
+        "x + 1: [1. 2. 3.]",
+    ]:
+        assert line in out
+
+
+def test_the_readme_gives_two_commands_of_one_line_each():
+    commands = [text.strip() for _, text in blocks(ROOT / "README.md", "sh")]
+    assert len(commands) == 2
+    assert all("\n" not in command for command in commands)
+    assert "examples/digits.py" in commands[0]
+    assert "pytest" in commands[1]
+    assert re.search(r"<!-- tests -->\n+```sh\n", (ROOT / "README.md").read_text(encoding="utf-8"))
