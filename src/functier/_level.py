@@ -42,30 +42,37 @@ class Level:
     live = True
     transform = "transform"
     generator: tuple[int, int] | None = None
+    held = False  # whether a generator has entered this level or one around it
 
     def __init__(self, function: str = "", escape: Escape = "dead"):
         self.function_name, self.escape = function, escape
 
     def enter(self, frame: FrameType, leaves: Iterable = (), lexical: bool = False) -> type:
         """Mint the class of this level under the enclosing one and make it ambient."""
-        outer = AMBIENT.get()
-        enclosing = outer if outer is Tensor else _enclosing(outer, frame)
+        outer = enclosing = AMBIENT.get()
+        level = outer.level
+        if level.held or not level.live:
+            enclosing = _enclosing(outer, frame)
         for leaf in leaves:
             kind = type(leaf)
-            if kind not in PLAIN and issubclass(kind, Tensor) and kind is not enclosing:
-                if kind.level.depth > enclosing.level.depth:
-                    if not kind.level.live:
-                        kind.level.refuse()
-                    if issubclass(kind, enclosing):
-                        enclosing = kind
+            if kind is enclosing or kind in PLAIN or not issubclass(kind, Tensor):
+                continue
+            if kind.level.depth > enclosing.level.depth:
+                if not kind.level.live:
+                    kind.level.refuse()
+                if issubclass(kind, enclosing):
+                    enclosing = kind
         self.outer, self.depth = outer, enclosing.level.depth + 1
         self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
             self.generator = _generator(frame)
+        if self.generator is not None or outer.level.held:
+            self.held = True
         name = f"{self.transform}<{self.function_name}>" if self.function_name else self.transform
-        self.cls: Any = type(name, (enclosing,), {"__slots__": (), "level": self})
-        AMBIENT.set(self.cls)
-        return self.cls
+        cls: Any = type(name, (enclosing,), {"__slots__": (), "level": self})
+        self.cls = cls
+        AMBIENT.set(cls)
+        return cls
 
     def exit(self) -> None:
         """End the level: its class is dead or passes through from here on."""
@@ -74,7 +81,10 @@ class Level:
         elif self.escape == "passthrough":
             self.cls.level = PassthroughLevel(self)
         if AMBIENT.get() is self.cls:
-            AMBIENT.set(self.outer)
+            outer = self.outer
+            while not outer.level.live:  # levels that were held by generators end in any order
+                outer = outer.level.level.outer
+            AMBIENT.set(outer)
 
     # ---- operations ----
 
@@ -94,7 +104,7 @@ class Level:
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
-        if kwargs and kwargs.get("out") not in (None, (None,)):
+        if kwargs and kwargs.get("out") is not None:
             raise MutationError(
                 f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
                 f"tensor of this level; write y = {func.__name__}(...) without out="
@@ -205,6 +215,7 @@ class EndedLevel(Level):
 
     def __init__(self, level: Level):
         self.level, self.cls, self.depth = level, level.cls, level.depth
+        self.held = level.held
 
     def elem(self, x: Any) -> Any:
         return self.level.elem(x)
@@ -369,15 +380,26 @@ def _enclosing(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
     """The innermost entered level that really surrounds `frame`.
 
     A level that has ended does not (levels can end out of order), nor does one that a
-    suspended generator has entered: its ``with`` block is not on the stack.
+    suspended generator has entered: its ``with`` block is not on the stack. Where a
+    generator was resumed inside a later level, its own ``with`` block is the inner one.
     """
+    found: type[Tensor] = Tensor
+    nearest = sys.maxsize
     while cls is not Tensor:
         level: Any = cls.level
-        if level.live and (level.generator is None or _on_stack(level.generator, frame)):
-            return cls
-        level = getattr(level, "level", level)
+        live, level = level.live, getattr(level, "level", level)
+        if live:
+            steps = sys.maxsize
+            if level.generator is not None:
+                steps = _steps_to(level.generator, frame)
+            if steps >= 0 and (
+                found is Tensor or (steps < nearest and not issubclass(found, cls))
+            ):
+                found, nearest = cls, steps
+                if not level.held:
+                    break
         cls = level.outer
-    return Tensor
+    return found
 
 
 def _generator(frame: FrameType | None) -> tuple[int, int] | None:
@@ -396,12 +418,15 @@ def _generator(frame: FrameType | None) -> tuple[int, int] | None:
     return None
 
 
-def _on_stack(generator: tuple[int, int], frame: FrameType | None) -> bool:
+def _steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
+    """How many frames out the generator runs; -1 where it is suspended."""
     wanted, thread = generator
     if thread != threading.get_ident():
-        return True
+        return sys.maxsize
+    steps = 0
     while frame is not None:
         if id(frame) == wanted:
-            return True
+            return steps
         frame = frame.f_back
-    return False
+        steps += 1
+    return -1

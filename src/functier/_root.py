@@ -95,7 +95,7 @@ def stripped(value: Any, classes: Any) -> Any:
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
-    fast, depth, live = False, 0, True
+    fast, depth, live, generator, held = False, 0, True, None, False
 
     def make(self, cls: type, data: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(data, Tensor):

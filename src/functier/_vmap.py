@@ -107,7 +107,9 @@ class BatchLevel(Level):
         if kind in PLAIN or not isinstance(x, Tensor):
             return None
         level: Any = kind.level
-        if not self.depth > level.depth > self.depth - self.k or not issubclass(self.cls, kind):
+        if not (level.live and self.depth > level.depth > self.depth - self.k):
+            return None
+        if not issubclass(self.cls, kind):
             return None
         value, j = x._value, level.k
         shape = value.shape
@@ -189,8 +191,11 @@ class BatchLevel(Level):
             data = np.asarray(data)
         return self.insert(data, in_dim, f"the argument of {cls.__name__}")
 
-    def insert(self, leaf: Any, dim: int, path: Any) -> Any:
-        """A tensor of this level that is batched along the axis `dim` of `leaf`."""
+    def insert(self, leaf: Any, dim: int, args: Any) -> Any:
+        """A tensor of this level that is batched along the axis `dim` of `leaf`.
+
+        `args`, where `leaf` comes from, serves the messages.
+        """
         kind, parent, value = type(leaf), self.parent, None
         if kind is ndarray:
             if dim == 0 and leaf.ndim:
@@ -203,13 +208,13 @@ class BatchLevel(Level):
             else:
                 value = None
         if value is None:
-            leaf = self._mapped(leaf, dim, path)
-            size = leaf.shape[0]
-            value = self._below(leaf)
+            moved = self._mapped(leaf, dim, args)
+            size = moved.shape[0]
+            value = self._below(moved)
         if size != self.size:
             if self.size is not None:
                 raise ValueError(
-                    f"{self}: {path} has size {size} along its batch axis, but the level has "
+                    f"{self}: {_path(leaf, args)} has size {size} along its batch axis, but the level has "
                     f"batch size {self.size}; map over axes of one size, or write in_dims=None"
                 )
             self.size = size
@@ -217,19 +222,19 @@ class BatchLevel(Level):
         x._value = value
         return x
 
-    def _mapped(self, leaf: Any, dim: Any, path: Any) -> Any:
+    def _mapped(self, leaf: Any, dim: Any, args: Any) -> Any:
         """`leaf` with its axis `dim`, which is checked, in front."""
         if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
             raise ValueError(
-                f"{self}: {path} is {_short(leaf)}, which has no axis to map over; write "
+                f"{self}: {_path(leaf, args)} is {_short(leaf)}, which has no axis to map over; write "
                 f"in_dims=None for it, or pass an array"
             )
         if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
-            raise TypeError(f"{self}: in_dim {dim!r} of {path} is no int; write an axis or None")
+            raise TypeError(f"{self}: in_dim {dim!r} of {_path(leaf, args)} is no int; write an axis or None")
         ndim = leaf.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
-                f"{self}: in_dim {dim} is out of range for {path} of shape {leaf.shape}; "
+                f"{self}: in_dim {dim} is out of range for {_path(leaf, args)} of shape {leaf.shape}; "
                 + (
                     f"write an axis from {-ndim} to {ndim - 1}, or None"
                     if ndim
@@ -439,8 +444,8 @@ def vmap(
         level.enter(sys._getframe(1), leaves)
         try:
             inner = [
-                leaf if dim is None else level.insert(leaf, dim, _Path(args, i))
-                for i, (leaf, dim) in enumerate(zip(leaves, dims))
+                leaf if dim is None else level.insert(leaf, dim, args)
+                for leaf, dim in zip(leaves, dims)
             ]
             out = func(*(inner if flat else unflatten(structure, inner)), **kwargs)
             if out_dims == 0 and (type(out) is level.cls or type(out) is ndarray):
@@ -471,13 +476,9 @@ def _wrong_length(level: BatchLevel, in_dims: Any, args: tuple) -> ValueError:
     )
 
 
-class _Path:
-    """The path of a leaf among the arguments, worked out when a message needs it."""
-
-    def __init__(self, args: tuple, position: int):
-        self.args, self.position = args, position
-
-    def __str__(self) -> str:
-        return paths(self.args, "args")[self.position]
-
-    __format__ = lambda self, spec: str(self)  # noqa: E731
+def _path(leaf: Any, args: Any) -> str:
+    """How a message names `leaf`: its path among the arguments, as Python writes it."""
+    if not isinstance(args, tuple):
+        return args
+    leaves = flatten(args)[0]
+    return paths(args, "args")[[x is leaf for x in leaves].index(True)]
