@@ -20,7 +20,7 @@ import optree
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from tqdm import tqdm, trange
+from tqdm import trange
 
 from functier import grad, jvp, value_and_grad, vmap
 
@@ -225,7 +225,7 @@ def conjugate_gradients(product, b, tolerance, limit=50):
     """Solve ``product(v) = b`` for a positive definite `product`; and count the calls."""
     v, residual = np.zeros_like(b), b
     direction, square = residual, np.sum(residual * residual)
-    for count in range(1, limit + 1):
+    for count in range(1, limit + 1):  # noqa: B007 (it is returned)
         image = product(direction)
         length = square / np.sum(direction * image)
         v = v + length * direction
