@@ -1,11 +1,13 @@
 """The generic checks that every row of the sample table runs.
 
 Each is a function of a row that raises `AssertionError`; `test_checks.py` plants a
-wrong rule for each and requires that it fails.
+wrong rule for each and requires that it fails. `checks_of` says which apply to a row.
 """
 
 import itertools
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ import optree
 from samples._row import Row
 
 import functier as ft
+from functier import _vmap
+from functier._op import OPS
 
-EPS = 1e-6
+# ---- values, and how near they have to be ----
 
 
 def outputs(result: Any) -> list:
@@ -22,208 +26,488 @@ def outputs(result: Any) -> list:
     return [np.asarray(x) for x in optree.tree_leaves(result)]
 
 
-def same(actual: Any, expected: Any, rtol: float = 1e-9, atol: float = 1e-9) -> None:
+def same(actual: Any, expected: Any, rtol: float = 1e-9) -> None:
     """Equal in structure, shape, dtype and value."""
     a, b = outputs(actual), outputs(expected)
-    assert len(a) == len(b)
+    assert len(a) == len(b), f"{len(a)} results, expected {len(b)}"
     for x, y in zip(a, b):
         assert x.shape == y.shape, f"shape {x.shape}, expected {y.shape}"
         assert x.dtype == y.dtype, f"dtype {x.dtype}, expected {y.dtype}"
-        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+        if x.dtype.kind in "fc":
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
+        else:
+            np.testing.assert_array_equal(x, y)
 
 
-def tolerance(row: Row) -> float:
-    kinds = [x.dtype for x in row.leaves if x.dtype.kind in "fc"]
-    return 1e-9 if all(d.itemsize >= (16 if d.kind == "c" else 8) for d in kinds) else 1e-4
+def precision(row: Row, double: float, single: float, half: float = 0.05) -> float:
+    """The tolerance for the coarsest floating-point dtype of the row."""
+    eps = max((np.finfo(x.dtype).eps for x in row.leaves if x.dtype.kind in "fc"), default=0)
+    return double if eps < 1e-10 else single if eps < 1e-5 else half
 
 
-def check_value(row: Row) -> None:
-    """Under every transform the value and dtype are NumPy's."""
-    expected = row.call(*row.leaves)
-    wanted = [i for i in row.differentiated() if row.leaves[i].dtype.kind in "fc"]
-
-    def of(*chosen: Any) -> Any:
-        operands = list(row.leaves)
-        for i, x in zip(wanted, chosen):
-            operands[i] = x
-        return row.call(*operands)
-
-    if wanted:
-        points = tuple(row.leaves[i] for i in wanted)
-        tangents = tuple(np.ones_like(x) for x in points)
-        same(ft.jvp(lambda *p: list(optree.tree_leaves(of(*p))), points, tangents)[0],
-             list(optree.tree_leaves(expected)))
-        same(ft.vjp(lambda *p: list(optree.tree_leaves(of(*p))), *points)[0],
-             list(optree.tree_leaves(expected)))
-
-
-def batched(x: np.ndarray, n: int) -> np.ndarray:
-    """`n` examples like `x`, each with the elements of `x` in another order."""
-    rng = np.random.default_rng(x.size + 7 * n)
-    rows = [rng.permutation(x.ravel()).reshape(x.shape) if i else x for i in range(n)]
-    return np.stack(rows) if n else np.empty((0, *x.shape), x.dtype)
-
-
-def vmap_against_loop(row: Row, n: int, dims: tuple, make: Any = batched) -> None:
-    """vmap over axis `dims[i]` of operand i (None: not mapped) equals a loop."""
-    examples = [x if d is None else make(x, n) for x, d in zip(row.leaves, dims)]
-    inputs = [
-        x if d is None else np.moveaxis(x, 0, d) for x, d in zip(examples, dims)
-    ]
-    mapped = ft.vmap(lambda *p: list(optree.tree_leaves(row.call(*p))), tuple(dims))
+@contextmanager
+def quiet(row: Row) -> Iterator[None]:
+    """Fail on the loop fallback, unless the row is marked for it."""
+    _vmap._warned.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if row.loop else "error", ft.FallbackWarning)
-        actual = mapped(*inputs)
-    if n == 0:
-        one = optree.tree_leaves(row.call(*row.leaves))
-        assert [np.shape(a)[1:] for a in actual] == [np.shape(x) for x in one]
-        assert all(len(a) == 0 for a in actual)
-        return
-    loop = [
-        optree.tree_leaves(row.call(*[x if d is None else x[i] for x, d in zip(examples, dims)]))
-        for i in range(n)
-    ]
-    same(actual, [np.stack(column) for column in zip(*loop)], tolerance(row), tolerance(row))
+        yield
 
 
-def check_vmap(row: Row, sizes: tuple = (0, 1, 3)) -> None:
-    """vmap equals a loop for every subset of batched operands, several batch sizes."""
-    leaves = row.leaves
-    free = [i for i in range(len(leaves)) if i not in row.shared]
-    axes = {n for x in leaves for n in x.shape if n}  # a batch as long as a data axis
-    subsets = list(itertools.product((0, -1, None), repeat=len(free)))
-    if len(subsets) > 27:
-        subsets = list(itertools.product((0, None), repeat=len(free)))[:16]
-    for choice in subsets:
-        if all(d is None for d in choice):
-            continue
-        dims: list = [None] * len(leaves)
-        for i, d in zip(free, choice):
-            dims[i] = d
-        for n in sorted({*sizes, *(axes if len(free) <= 2 else list(axes)[:1])}):
-            vmap_against_loop(row, n, tuple(dims))
+# ---- a row as a function ----
 
 
-def function_of(row: Row) -> tuple[Any, list]:
-    """The row as a function of its differentiated operands, to a list of floats."""
-    wanted = row.differentiated()
+def leaves_of(row: Row) -> Callable:
+    """The row as a function from all its operands to the list of its results."""
+    return lambda *operands: list(optree.tree_leaves(row.call(*operands)))
+
+
+def at(row: Row, positions: tuple, floats: bool = True) -> tuple[Callable, list]:
+    """The row as a function of some of its operands, and where it stands.
+
+    With `floats` to the list of its floating-point and complex results only.
+    """
 
     def of(*chosen: Any) -> list:
         operands = list(row.leaves)
-        for i, x in zip(wanted, chosen):
+        for i, x in zip(positions, chosen):
             operands[i] = x
         results = optree.tree_leaves(row.call(*operands))
-        return [y for y in results if np.result_type(y).kind in "fc"]
+        return [y for y in results if not floats or np.result_type(y).kind in "fc"]
 
-    return of, [row.leaves[i] for i in wanted]
+    return of, [row.leaves[i] for i in positions]
+
+
+def function_of(row: Row) -> tuple[Callable, list]:
+    """The row as a function of its differentiated operands."""
+    return at(row, row.differentiated())
 
 
 def direction(x: np.ndarray, seed: int) -> np.ndarray:
+    """A tangent or a cotangent of `x`."""
     rng = np.random.default_rng(seed)
-    t = rng.normal(size=x.shape)
-    if x.dtype.kind == "c":
-        t = t + 1j * rng.normal(size=x.shape)
-    return t.astype(x.dtype)
+    t = rng.normal(size=np.shape(x))
+    if np.result_type(x).kind == "c":
+        t = t + 1j * rng.normal(size=np.shape(x))
+    return np.asarray(t).astype(np.result_type(x))
 
 
-def numeric_jvp(f: Any, points: list, tangents: list) -> list:
-    """Central differences, fourth order, in the highest precision at hand."""
+def directions(xs: list, seed: int) -> tuple:
+    return tuple(direction(x, seed + i) for i, x in enumerate(xs))
+
+
+# ---- batches ----
+
+
+def examples(row: Row, i: int, n: int) -> np.ndarray:
+    """`n` examples like operand `i`: the same elements in another order, or `row.like`."""
+    x = row.leaves[i]
+    rng = np.random.default_rng(x.size + 7 * n)
+
+    def another(j: int) -> Any:
+        if j == 0:
+            return x
+        if row.like is not None:
+            return row.like(i, x, rng)
+        if x.size == 1 and x.dtype.kind in "fc":
+            return (x * (1 - 0.03 * j)).astype(x.dtype)
+        return rng.permutation(x.ravel()).reshape(x.shape)
+
+    return np.stack([another(j) for j in range(n)]) if n else np.empty((0, *x.shape), x.dtype)
+
+
+def strided(x: np.ndarray) -> np.ndarray:
+    """The values of `x` in memory that is neither contiguous nor in order."""
+    view = np.empty([2 * n for n in x.shape], x.dtype)[(slice(None, None, -2),) * x.ndim]
+    view[...] = x
+    return view
+
+
+def data_axes(row: Row) -> list[int]:
+    """The lengths of the row's axes: batch sizes that hide a misplaced axis."""
+    return sorted({n for x in row.leaves for n in x.shape if n > 1})
+
+
+def unlike(row: Row) -> int:
+    """A batch size that no axis of the row has."""
+    return next(n for n in (3, 4, 5, 6, 7, 8, 9) if n not in data_axes(row))
+
+
+def free(row: Row) -> list[int]:
+    return [i for i in range(len(row.leaves)) if i not in row.shared]
+
+
+def choices(n: int, options: tuple) -> list[tuple]:
+    """One of `options` or None for each of `n` operands, not None for all.
+
+    Every combination for up to 3 operands; else each alone, all but each, and all.
+    """
+    if n <= 3:
+        every = itertools.product((*options, None), repeat=n)
+        return [c for c in every if any(o is not None for o in c)]
+    chosen = []
+    for j, option in enumerate(options):
+        whole = [options[(i + j) % len(options)] for i in range(n)]
+        chosen.append(tuple(whole))
+        for i in range(n):
+            chosen.append(tuple(None if k == i else o for k, o in enumerate(whole)))
+            chosen.append(tuple(option if k == i else None for k in range(n)))
+    return list(dict.fromkeys(chosen))
+
+
+def placed(row: Row, choice: tuple) -> list:
+    """A choice for the operands that may vary, as one entry for every operand."""
+    whole: list = [None] * len(row.leaves)
+    for i, option in zip(free(row), choice):
+        whole[i] = option
+    return whole
+
+
+def stacked(loop: list) -> list:
+    return [np.stack(column) for column in zip(*loop)]
+
+
+# ---- the checks: values ----
+
+
+def check_value(row: Row) -> None:
+    """Under jvp and vjp, by all operands and by each, value and dtype are NumPy's."""
+    expected = leaves_of(row)(*row.leaves)
+    wanted = tuple(i for i in row.differentiated() if row.leaves[i].dtype.kind in "fc")
+    constant = not wanted
+    if constant:
+        wanted = tuple(i for i, x in enumerate(row.leaves) if x.dtype.kind in "fc")
+    for positions in dict.fromkeys([wanted, *[(i,) for i in wanted]]):
+        if not positions:
+            continue
+        f, points = at(row, positions, floats=False)
+        try:
+            value, moved = ft.jvp(f, tuple(points), directions(points, 0))
+            same(value, expected)
+            same(ft.vjp(f, *points)[0], expected)
+        except ft.NoRuleError:
+            op = OPS.get(row.func)
+            assert constant and not (op and op.constant), "no derivative rule"
+        else:
+            assert not constant or not any(np.any(t) for t in moved), "the derivative is not zero"
+
+
+def check_vmap(row: Row) -> None:
+    """vmap equals a loop for every subset of batched operands, several batch sizes."""
+    for choice in choices(len(free(row)), (0, -1)):
+        for n in sorted({0, 1, unlike(row), *data_axes(row)}):
+            vmap_against_loop(row, n, placed(row, choice))
+
+
+def check_vmap_strided(row: Row) -> None:
+    """vmap and the call itself do not care how the operands lie in memory."""
+    for choice in choices(len(free(row)), (0, -1)):
+        vmap_against_loop(row, unlike(row), placed(row, choice), strided)
+
+
+def vmap_against_loop(
+    row: Row, n: int, dims: list, form: Callable = lambda x: x
+) -> None:
+    """vmap over axis `dims[i]` of operand i (None: not mapped) equals a loop."""
+    f = leaves_of(row)
+    many = [x if d is None else examples(row, i, n) for i, (x, d) in enumerate(zip(row.leaves, dims))]
+    inputs = [form(x if d is None else np.moveaxis(x, 0, d)) for x, d in zip(many, dims)]
+    with quiet(row):
+        actual = ft.vmap(f, tuple(dims))(*inputs)
+    if n == 0:
+        empty = [np.empty((0, *np.shape(y)), np.result_type(y)) for y in f(*row.leaves)]
+        return same(actual, empty)
+    loop = [f(*[x if d is None else x[j] for x, d in zip(many, dims)]) for j in range(n)]
+    same(actual, stacked(loop), precision(row, 1e-9, 1e-4))
+
+
+def check_vmap_nested(row: Row) -> None:
+    """vmap of vmap equals two loops; each operand varies along either, both or neither."""
+    m = (data_axes(row) or [2])[0]
+    picked = choices(len(free(row)), ("outer", "inner", "both"))
+    if len(free(row)) > 2:
+        picked = choices(len(free(row)), ("inner", "both")) if len(free(row)) > 3 else picked[::2]
+    for choice in picked:
+        for sizes in ((2, 3), (m, m)):
+            nested_against_loops(row, sizes, placed(row, choice))
+    both = placed(row, ("both",) * len(free(row)))
+    for sizes in ((1, 3), (3, 1), (1, 1), (0, 2), (2, 0)):
+        nested_against_loops(row, sizes, both)
+
+
+def nested_against_loops(row: Row, sizes: tuple[int, int], choice: list) -> None:
+    f, (n, m) = leaves_of(row), sizes
+    outer_dims, inner_dims, inputs, picks = [0], [0], [np.zeros((n, m))], []
+    for i, (x, option) in enumerate(zip(row.leaves, choice)):
+        axis = -(i % 2)  # the batch comes first or last
+        outer_dims.append(axis if option in ("outer", "both") else None)
+        inner_dims.append(axis if option in ("inner", "both") else None)
+        if option is None:
+            many, pick = x, lambda a, j, k: a
+        elif option == "both":
+            many = examples(row, i, n * m).reshape(n, m, *x.shape)
+            pick = lambda a, j, k: a[j, k]  # noqa: E731
+        else:
+            many = examples(row, i, n if option == "outer" else m)
+            first = option == "outer"
+            pick = lambda a, j, k, first=first: a[j if first else k]  # noqa: E731
+        picks.append((many, pick))
+        if inner_dims[-1] is not None:
+            many = np.moveaxis(many, int(option == "both"), axis if axis else int(option == "both"))
+        if outer_dims[-1] is not None:
+            many = np.moveaxis(many, 0, axis)
+        inputs.append(many)
+
+    def inner(_: Any, *xs: Any) -> list:  # the first operand varies along both
+        return f(*xs)
+
+    with quiet(row):
+        mapped = ft.vmap(lambda *xs: ft.vmap(inner, tuple(inner_dims))(*xs), tuple(outer_dims))
+        actual = mapped(*inputs)
+    if 0 in sizes:
+        empty = [np.empty((n, m, *np.shape(y)), np.result_type(y)) for y in f(*row.leaves)]
+        return same(actual, empty)
+    loop = [
+        stacked([f(*[pick(a, j, k) for a, pick in picks]) for k in range(m)]) for j in range(n)
+    ]
+    same(actual, stacked(loop), precision(row, 1e-9, 1e-4))
+
+
+def check_refusal(row: Row) -> None:
+    """What depends on the data refuses a batch."""
+    many = [examples(row, i, 2) for i in range(len(row.leaves))]
+    try:
+        ft.vmap(leaves_of(row))(*many)
+    except ft.LevelError:
+        return
+    raise AssertionError("vmap returned, where the shape depends on the data")
+
+
+def check_warning(row: Row) -> None:
+    """The loop fallback warns."""
+    many = [x if i in row.shared else examples(row, i, 2) for i, x in enumerate(row.leaves)]
+    dims = tuple(None if i in row.shared else 0 for i in range(len(many)))
+    _vmap._warned.clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ft.vmap(leaves_of(row), dims)(*many)
+    found = any(issubclass(w.category, ft.FallbackWarning) for w in caught)
+    assert found, "no FallbackWarning: the row is not one of the loop fallback"
+
+
+# ---- the checks: derivatives ----
+
+
+def numeric_jvp(f: Callable, points: list, tangents: tuple) -> list:
+    """Central differences of fourth order, in double precision."""
     wide = [x.astype(np.result_type(x, np.float64)) for x in points]
 
-    def at(h: float) -> list:
-        moved = [x + h * t.astype(x.dtype) for x, t in zip(wide, tangents)]
-        return [np.asarray(y) for y in f(*moved)]
+    def moved(h: float) -> list:
+        xs = [x + h * t.astype(x.dtype) for x, t in zip(wide, tangents)]
+        return [np.asarray(y) for y in f(*xs)]
 
     h = 1e-3
-    return [
+    slopes = [
         (8 * (p - m) - (pp - mm)) / (12 * h)
-        for p, m, pp, mm in zip(at(h), at(-h), at(2 * h), at(-2 * h))
+        for p, m, pp, mm in zip(moved(h), moved(-h), moved(2 * h), moved(-2 * h))
     ]
+    assert all(np.isfinite(s).all() for s in slopes), "no derivative here: lower the row's _order"
+    return slopes
+
+
+def near(actual: list, expected: list, rtol: float) -> None:
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected):
+        np.testing.assert_allclose(a, e, rtol=rtol, atol=rtol)
+
+
+def form_of(x: Any) -> tuple:
+    return np.shape(x), np.result_type(x)
+
+
+def inner(a: Any, b: Any) -> float:
+    """The real inner product of two lists of arrays."""
+    return sum(float(np.real(np.sum(np.conjugate(x) * y))) for x, y in zip(a, b))
 
 
 def check_jvp(row: Row) -> None:
     """jvp equals finite differences; the tangent has its primal's form."""
     f, points = function_of(row)
-    tangents = [direction(x, i) for i, x in enumerate(points)]
-    value, actual = ft.jvp(f, tuple(points), tuple(tangents))
-    expected = numeric_jvp(f, points, tangents)
-    assert len(actual) == len(expected) == len(value)
-    rtol = 1e-6 if tolerance(row) < 1e-6 else 2e-3
-    for v, a, e in zip(value, actual, expected):
-        assert np.shape(a) == np.shape(v) and np.result_type(a) == np.result_type(v)
-        np.testing.assert_allclose(a, e, rtol=rtol, atol=rtol)
-
-
-def inner(a: list, b: list) -> float:
-    """The real inner product of two lists of arrays."""
-    return sum(float(np.real(np.sum(np.conjugate(x) * y))) for x, y in zip(a, b))
+    tangents = directions(points, 0)
+    value, actual = ft.jvp(f, tuple(points), tangents)
+    assert [form_of(t) for t in actual] == [form_of(v) for v in value]
+    near(actual, numeric_jvp(f, points, tangents), precision(row, 1e-6, 2e-3))
 
 
 def check_vjp(row: Row) -> None:
-    """The adjoint identity: <g, J t> equals <J* g, t>; cotangents have their input's form."""
+    """The adjoint identity <g, J t> = <J* g, t>; cotangents have their operand's form."""
     f, points = function_of(row)
-    tangents = [direction(x, i) for i, x in enumerate(points)]
-    value, moved = ft.jvp(f, tuple(points), tuple(tangents))
+    tangents = directions(points, 0)
+    moved = ft.jvp(f, tuple(points), tangents)[1]
     value, pullback = ft.vjp(f, *points)
-    cotangents = [direction(np.asarray(v), 100 + i) for i, v in enumerate(value)]
+    cotangents = list(directions(value, 100))
     pulled = pullback(cotangents)
-    for x, c in zip(points, pulled):
-        assert np.shape(c) == x.shape and np.result_type(c) == x.dtype
-    left, right = inner(cotangents, moved), inner(list(pulled), tangents)
-    rtol = 1e-8 if tolerance(row) < 1e-6 else 1e-3
-    np.testing.assert_allclose(left, right, rtol=rtol, atol=rtol)
+    assert [form_of(c) for c in pulled] == [form_of(x) for x in points]
+    left, right = inner(cotangents, moved), inner(pulled, tangents)
+    rtol = precision(row, 1e-8, 1e-3)
+    np.testing.assert_allclose(right, left, rtol=rtol, atol=rtol)
+
+
+def check_alone(row: Row) -> None:
+    """Each operand's own derivative is its part of the joint one."""
+    f, points = function_of(row)
+    tangents = directions(points, 0)
+    value, joint = ft.jvp(f, tuple(points), tangents)
+    pullback = ft.vjp(f, *points)[1]
+    cotangents = list(directions(value, 100))
+    rtol = precision(row, 1e-8, 1e-3)
+    parts = []
+    for j, (i, x) in enumerate(zip(row.differentiated(), points)):
+        g, _ = at(row, (i,))
+        parts.append(ft.jvp(g, (x,), (tangents[j],))[1])
+        same(ft.vjp(g, x)[1](cotangents), [pullback(cotangents)[j]], rtol)
+    near(joint, [sum(column) for column in zip(*parts)], rtol)
 
 
 def check_second(row: Row) -> None:
-    """Order 2 in all mode pairs, each against finite differences of order 1."""
+    """Order 2 in all four mode pairs, against finite differences of order 1."""
     f, points = function_of(row)
-    tangents = [direction(x, i) for i, x in enumerate(points)]
-    weights = [direction(np.asarray(v), 200 + i) for i, v in enumerate(f(*points))]
+    tangents, turned = directions(points, 0), directions(points, 300)
+    weights = list(directions(f(*points), 200))
 
     def forward(*p: Any) -> list:
-        return ft.jvp(f, p, tuple(tangents))[1]
+        return ft.jvp(f, p, tangents)[1]
 
     def reverse(*p: Any) -> list:
         return list(ft.vjp(f, *p)[1](weights))
 
-    rtol = 1e-5 if tolerance(row) < 1e-6 else 1e-2
+    rtol = precision(row, 1e-5, 1e-2)
     for g in (forward, reverse):
-        directions = [direction(x, 300 + i) for i, x in enumerate(points)]
-        expected = numeric_jvp(g, points, directions)
-        ahead = ft.jvp(g, tuple(points), tuple(directions))[1]
-        for a, e in zip(ahead, expected):
-            np.testing.assert_allclose(a, e, rtol=rtol, atol=rtol)
+        expected = numeric_jvp(g, points, turned)
+        near(ft.jvp(g, tuple(points), turned)[1], expected, rtol)
         value, pullback = ft.vjp(g, *points)
-        back = [direction(np.asarray(v), 400 + i) for i, v in enumerate(value)]
-        left, right = inner(back, expected), inner(list(pullback(back)), directions)
-        np.testing.assert_allclose(left, right, rtol=rtol, atol=rtol * (1 + abs(left)))
+        back = list(directions(value, 400))
+        pulled = pullback(back)
+        assert [form_of(c) for c in pulled] == [form_of(x) for x in points]
+        left, right = inner(back, expected), inner(pulled, turned)
+        np.testing.assert_allclose(right, left, rtol=rtol, atol=rtol * (1 + abs(left)))
 
 
-def check_vmap_of_derivatives(row: Row, n: int = 3) -> None:
-    """vmap of jvp and of vjp equals a loop; jvp and vjp of vmap do too."""
+def check_vmap_of_derivatives(row: Row) -> None:
+    """vmap of jvp and vjp equals a loop, whatever of points and directions is batched."""
     f, points = function_of(row)
-    many = [batched(x, n) for x in points]
-    tangents = [np.stack([direction(x, 10 * j + i) for j in range(n)]) for i, x in enumerate(points)]
-    weights = [direction(np.asarray(v), 200 + i) for i, v in enumerate(f(*points))]
+    varying = [i not in row.shared for i in row.differentiated()]
+    weights = list(directions(f(*points), 200))
+    p, w = len(points), len(weights)
 
     def forward(*both: Any) -> list:
-        k = len(both) // 2
-        return ft.jvp(f, both[:k], both[k:])[1]
+        return ft.jvp(f, both[:p], both[p:])[1]
 
-    def reverse(*p: Any) -> list:
-        return list(ft.vjp(f, *p)[1](weights))
+    def reverse(*both: Any) -> list:
+        return list(ft.vjp(f, *both[:p])[1](list(both[p:])))
 
-    rtol = max(tolerance(row), 1e-8)
-    with warnings.catch_warnings():
-        if row.loop:
-            warnings.simplefilter("ignore", ft.FallbackWarning)
-        for g, inputs in ((forward, many + tangents), (reverse, many)):
-            loop = [g(*[x[i] for x in inputs]) for i in range(n)]
-            same(ft.vmap(g)(*inputs), [np.stack(c) for c in zip(*loop)], rtol, rtol)
-        loop = [forward(*[x[i] for x in many + tangents]) for i in range(n)]
-        outside = ft.jvp(ft.vmap(f), tuple(many), tuple(tangents))[1]
-        same(outside, [np.stack(c) for c in zip(*loop)], rtol, rtol)
-        loop = [reverse(*[x[i] for x in many]) for i in range(n)]
-        every = [np.stack([w] * n) for w in weights]
-        outside = list(ft.vjp(ft.vmap(f), *many)[1](every))
-        same(outside, [np.stack(c) for c in zip(*loop)], rtol, rtol)
+    alone = [[j == i and varying[i] for j in range(p)] for i in range(p)] if p > 1 else []
+    plans = [(g, a, b) for g in (forward, reverse) for a in (varying, [False] * p) for b in (True, False)]
+    plans += [(g, a, False) for g in (forward, reverse) for a in alone]
+    for n in sorted({1, unlike(row), *data_axes(row)[:1]}):
+        many = [examples(row, i, n) if v else x
+                for i, x, v in zip(row.differentiated(), points, varying)]
+        for g, mask, moves in plans:
+            base = points if g is forward else weights
+            lead = [direction(np.stack([x] * n), 10 + i) if moves else direction(x, 10 + i)
+                    for i, x in enumerate(base)]
+            inputs = [m if on else x for m, x, on in zip(many, points, mask)] + lead
+            dims = [0 if on else None for on in mask] + [0 if moves else None] * len(lead)
+            if all(d is None for d in dims):
+                continue
+            loop = [g(*[x if d is None else x[j] for x, d in zip(inputs, dims)]) for j in range(n)]
+            with quiet(row):
+                actual = ft.vmap(g, tuple(dims))(*inputs)
+            same(actual, stacked(loop), precision(row, 1e-8, 1e-3))
+
+
+def check_derivatives_of_vmap(row: Row) -> None:
+    """jvp and vjp of vmap equal a loop; what is not batched gets the sum over the batch."""
+    f, points = function_of(row)
+    where = row.differentiated()
+    varying = [i not in row.shared for i in where]
+    masks = [varying, *([j == i and varying[i] for j in range(len(points))]
+                        for i in range(len(points)) if len(points) > 1)]
+    for mask in masks:
+        if not any(mask):
+            continue
+        dims = tuple(0 if on else None for on in mask)
+        for n in sorted({0, 1, unlike(row), *data_axes(row)[:1]}):
+            inputs = [examples(row, i, n) if on else x for i, x, on in zip(where, points, mask)]
+            tangents = directions(inputs, 0)
+            with quiet(row):
+                value, moved = ft.jvp(ft.vmap(f, dims), tuple(inputs), tangents)
+                weights = list(directions(value, 200))
+                pulled = ft.vjp(ft.vmap(f, dims), *inputs)[1](weights)
+            assert [form_of(t) for t in moved] == [form_of(v) for v in value]
+            assert [form_of(c) for c in pulled] == [form_of(x) for x in inputs]
+            if n == 0:
+                assert all(not np.any(c) for c in pulled)
+                continue
+            steps, backs = [], []
+            for j in range(n):
+                xs = [x[j] if on else x for x, on in zip(inputs, mask)]
+                ts = tuple(t[j] if on else t for t, on in zip(tangents, mask))
+                steps.append(ft.jvp(f, tuple(xs), ts)[1])
+                backs.append(ft.vjp(f, *xs)[1]([w[j] for w in weights]))
+            rtol = precision(row, 1e-8, 1e-3)
+            near(moved, stacked(steps), rtol)
+            near(pulled, [c if on else c.sum(0) for c, on in zip(stacked(backs), mask)], rtol)
+
+
+def check_mutation(row: Row) -> None:
+    """No transform writes to the caller's arrays, nor a pullback to what it has saved."""
+    watched: list = []
+
+    def watch(xs: Any) -> list:
+        xs = [np.array(x) for x in xs]
+        watched.extend((x, x.copy()) for x in xs)
+        return xs
+
+    with quiet(row):
+        if row.vmap:
+            many = [examples(row, i, 2) if i in free(row) else x for i, x in enumerate(row.leaves)]
+            dims = tuple(0 if i in free(row) else None for i in range(len(many)))
+            if free(row):
+                ft.vmap(leaves_of(row), dims)(*watch(many))
+        if row.differentiated() and row.order:
+            f, points = function_of(row)
+            ft.jvp(f, tuple(watch(points)), tuple(watch(directions(points, 0))))
+            value, pullback = ft.vjp(f, *watch(points))
+            cotangents = watch(directions(value, 100))
+            first = [np.array(c) for c in pullback(cotangents)]
+            same(pullback(cotangents), first)
+    for x, before in watched:
+        np.testing.assert_array_equal(x, before, err_msg="an array of the caller has changed")
+
+
+CHECKS: dict[str, tuple[Callable, Callable]] = {
+    "value": (check_value, lambda row: True),
+    "vmap": (check_vmap, lambda row: row.vmap and free(row)),
+    "vmap_strided": (check_vmap_strided, lambda row: row.vmap and free(row)),
+    "vmap_nested": (check_vmap_nested, lambda row: row.vmap and free(row)),
+    "refusal": (check_refusal, lambda row: not row.vmap),
+    "warning": (check_warning, lambda row: row.loop),
+    "jvp": (check_jvp, lambda row: differentiable(row)),
+    "vjp": (check_vjp, lambda row: differentiable(row)),
+    "alone": (check_alone, lambda row: differentiable(row) and len(row.differentiated()) > 1),
+    "second": (check_second, lambda row: differentiable(row, 2)),
+    "vmap_of_derivatives": (check_vmap_of_derivatives, lambda r: r.vmap and differentiable(r)),
+    "derivatives_of_vmap": (check_derivatives_of_vmap, lambda r: r.vmap and differentiable(r)),
+    "mutation": (check_mutation, lambda row: True),
+}
+"""Every check by its name, and whether it applies to a row."""
+
+
+def differentiable(row: Row, order: int = 1) -> bool:
+    return bool(row.differentiated()) and row.order >= order
+
+
+def checks_of(row: Row) -> dict[str, Callable]:
+    """The checks that apply to a row."""
+    return {name: check for name, (check, applies) in CHECKS.items() if applies(row)}
