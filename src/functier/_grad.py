@@ -35,9 +35,6 @@ Node = tuple[int, tuple]
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
-    def __init__(self, transform: str, function: str = "", escape: Escape = "dead"):
-        self.transform, self.function_name, self.escape = transform, function, escape
-
     def track(self, value: Any) -> Any:
         """A tensor to differentiate by: a leaf of the tape."""
         x = new(self.cls)
@@ -265,16 +262,16 @@ def _transform(
     check_escape(transform, escape)
     if func is None:
         return LevelContext(
-            lambda: GradLevel(transform, "", escape),
+            lambda: GradLevel(f"{transform}()", escape),
             lambda f: _transform(transform, f, argnums, has_aux, escape, pack),
         )
     if not callable(func):
         raise TypeError(f"{transform}: func is {func!r}; pass a function as the first argument")
-    name = name_of_function(func)
+    label = f"{transform}({name_of_function(func)})"
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        level = GradLevel(transform, name, escape)
+        level = GradLevel(label, escape)
         leaves, structure, where, chosen = choose(level, args, argnums)
         check_inputs(level, leaves, where)
         level.enter(sys._getframe(1), _outer_tensors(args))
@@ -470,7 +467,7 @@ def vjp(
     (array([2., 4.]),)
     """
     check_escape("vjp", escape)
-    level = GradLevel("vjp", name_of_function(func), escape)
+    level = GradLevel(f"vjp({name_of_function(func)})", escape)
     if not primals:
         raise ValueError(f"{level}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals)

@@ -24,8 +24,6 @@ ndarray = np.ndarray
 class JvpLevel(Level):
     """A level of jvp: `_value` is the primal, `_extra` the tangent."""
 
-    transform = "jvp"
-
     def pair(self, primal: Any, tangent: Any) -> Any:
         x = new(self.cls)
         x._value, x._extra = primal, tangent
@@ -198,8 +196,8 @@ def jvp(
     """
     check_escape("jvp", escape)
     if func is None:
-        return LevelContext(lambda: JvpLevel("", escape), _no_decorator)
-    level = JvpLevel(name_of_function(func), escape)
+        return LevelContext(lambda: JvpLevel("jvp()", escape), _no_decorator)
+    level = JvpLevel(f"jvp({name_of_function(func)})", escape)
     for noun, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(

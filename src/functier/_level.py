@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
 from ._op import Call, Op, dtype_of, find, name_of, shape_of
-from ._root import DISABLED, RootLevel, opts_out, stripped, tree_map
+from ._root import DISABLED, converted, opts_out, tree_map
 from ._tensor import CANONICAL, PLAIN, PROPERTIES, Tensor
 
 Escape = Literal["dead", "passthrough"]
@@ -40,12 +40,11 @@ class Level:
 
     fast = True
     live = True
-    transform = "transform"
     generator: tuple[int, int] | None = None
     held = False  # whether a generator has entered this level or one around it
 
-    def __init__(self, function: str = "", escape: Escape = "dead"):
-        self.function_name, self.escape = function, escape
+    def __init__(self, label: str, escape: Escape = "dead"):
+        self.label, self.escape = label, escape
 
     def enter(self, frame: FrameType, leaves: Iterable = (), lexical: bool = False) -> type:
         """Mint the class of this level under the enclosing one and make it ambient."""
@@ -68,23 +67,20 @@ class Level:
             self.generator = _generator(frame)
         if self.generator is not None or outer.level.held:
             self.held = True
-        name = f"{self.transform}<{self.function_name}>" if self.function_name else self.transform
-        cls: Any = type(name, (enclosing,), {"__slots__": (), "level": self})
+        cls: Any = type(self.label, (enclosing,), {"__slots__": (), "level": self})
         self.cls = cls
         AMBIENT.set(cls)
         return cls
 
     def exit(self) -> None:
-        """End the level: its class is dead or passes through from here on."""
-        if self.escape == "dead":
-            self.cls.level = DeadLevel(self)
-        elif self.escape == "passthrough":
-            self.cls.level = PassthroughLevel(self)
+        """End the level: its class is dead or passes through from here on.
+
+        The level object changes its class, which no type cache has to hear of.
+        """
+        self.kind = type(self)
+        self.__class__ = DeadLevel if self.escape == "dead" else PassthroughLevel  # type: ignore[assignment]
         if AMBIENT.get() is self.cls:
-            outer = self.outer
-            while not outer.level.live:  # levels that were held by generators end in any order
-                outer = outer.level.level.outer
-            AMBIENT.set(outer)
+            AMBIENT.set(self.outer)
 
     # ---- operations ----
 
@@ -204,33 +200,31 @@ class Level:
         return f"{code.co_filename}:{(lines or [code.co_firstlineno])[0]}"
 
     def __repr__(self) -> str:
-        return f"{self.transform}({self.function_name or ''})"
+        return self.label
 
 
 class EndedLevel(Level):
-    """What stands in a level's place after it has ended."""
+    """What a level object becomes when the level has ended; `kind` is what it was."""
 
     live = False
     fast = False
+    kind: type[Level]
 
-    def __init__(self, level: Level):
-        self.level, self.cls, self.depth = level, level.cls, level.depth
-        self.held = level.held
+    def exit(self) -> None:
+        """It has ended already."""
 
     def elem(self, x: Any) -> Any:
-        return self.level.elem(x)
+        return self.kind.elem(self, x)
 
     def repr(self, x: Any) -> str:
-        return self.level.repr(x)
-
-    def __repr__(self) -> str:
-        return repr(self.level)
+        return self.kind.repr(self, x)
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        transform = self.label.partition("(")[0]
         raise EscapedTensorError(
-            f"a tensor of {self.level} was used after its level ({chain(self.cls)}, made at "
-            f"{self.level.where()}) had ended; return it from the function, use x.elem() "
-            f"for the value, or ask for {self.level.transform}(..., escape='passthrough')"
+            f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
+            f"{self.where()}) had ended; return it from the function, use x.elem() for the "
+            f"value, or ask for {transform}(..., escape='passthrough')"
         )
 
     make = refuse
@@ -270,23 +264,27 @@ class PassthroughLevel(EndedLevel):
         value = self.elem(x)
         if isinstance(value, Tensor):
             return value.level.convert(value, how, *args)
-        if how == "numpy.asarray":
-            return RootLevel.convert(self, x, how, *args)  # type: ignore[arg-type]
-        return getattr(value, how)(*args) if isinstance(how, str) else how(value)
+        return converted(value, how, *args)
 
 
 class MutedLevel(PassthroughLevel):
     """A live level while `no_dispatch` holds somewhere; other contexts see the level."""
 
     def __init__(self, level: Level):
-        super().__init__(level)
-        self.live, self.users = level.live, 0
+        self.level, self.cls, self.live, self.users = level, level.cls, level.live, 0
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__
-        if name in ("level", "users") or get(self, "cls") in DISABLED.get():
+        own = name in ("level", "users") or get(self, "cls") in DISABLED.get()
+        if own and name in MUTED:
             return get(self, name)
         return getattr(get(self, "level"), name)
+
+
+MUTED = {"level", "users", "live", "fast", "unary", "binary", "method", "property"} | {
+    *vars(PassthroughLevel)
+}
+"""What a muted level answers itself; for the rest it is the level."""
 
 
 _LOCK = threading.Lock()

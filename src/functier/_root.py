@@ -92,6 +92,14 @@ def stripped(value: Any, classes: Any) -> Any:
     return value
 
 
+def converted(value: Any, how: Any, *args: Any) -> Any:
+    """A value as what ``float``, ``bool``, ``numpy.asarray``, ``item``... make of it."""
+    if how == "numpy.asarray":
+        dtype, copy = args
+        return np.array(value, dtype, copy=copy)
+    return getattr(value, how)(*args) if isinstance(how, str) else how(value)
+
+
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
@@ -173,12 +181,7 @@ class RootLevel:
         raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        value = x._value
-        if how == "numpy.asarray":
-            return np.array(value, *args) if args[1] else np.asarray(value, args[0])
-        if isinstance(how, str):
-            return getattr(value, how)(*args)
-        return how(value)
+        return converted(x._value, how, *args)
 
     def repr(self, x: Any) -> str:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")

@@ -34,16 +34,18 @@ _warned: set[str] = set()
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
-    transform = "vmap"
-    size: int | None = None
-    k = 1
-    parent: "BatchLevel | None" = None
+    size: int | None
+    k: int
+    parent: "BatchLevel | None"
 
     def enter(self, frame: Any, leaves: Any = (), lexical: bool = False) -> type:
         cls = Level.enter(self, frame, leaves, lexical)
         enclosing: Any = cls.__base__.level  # type: ignore[union-attr]
         if type(enclosing) is BatchLevel:
             self.parent, self.k = enclosing, enclosing.k + 1
+        else:
+            self.parent, self.k = None, 1
+        self.size = None
         return cls
 
     # ---- operations ----
@@ -409,19 +411,19 @@ def vmap(
     check_escape("vmap", escape)
     if func is None:
         return LevelContext(
-            lambda: BatchLevel("", escape),
+            lambda: BatchLevel("vmap()", escape),
             lambda f: vmap(f, in_dims, out_dims, escape=escape),
         )
     if not callable(func):
         raise TypeError(f"vmap: func is {_short(func)}; pass a function as the first argument")
-    name = name_of_function(func)
+    label = f"vmap({name_of_function(func)})"
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
-        level = BatchLevel(name, escape)
+        level = BatchLevel(label, escape)
         flat = simple
         for arg in args:
             if type(arg) is not ndarray and not isinstance(arg, Tensor):
