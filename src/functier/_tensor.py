@@ -18,6 +18,13 @@ SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
 """Types that are values for certain: the first thing a hot path asks."""
 
+SIMPLE = frozenset(
+    f
+    for f in vars(np).values()
+    if isinstance(f, np.ufunc) and f.signature is None and f.nout == 1 and f.nin < 3
+)
+"""NumPy's elementwise ufuncs with one result: those with a fast path."""
+
 
 class Tensor:
     """An array-like whose every operation can be overridden.
@@ -81,7 +88,7 @@ class Tensor:
         self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any
     ) -> Any:
         level = self.level
-        if not kwargs and level.fast and method == "__call__" and not ufunc.signature:
+        if not kwargs and level.fast and method == "__call__" and ufunc in SIMPLE:
             if len(inputs) == 1:
                 return level.unary(ufunc, self)
             if len(inputs) == 2:
@@ -205,7 +212,7 @@ def tensor(data: Any) -> Tensor:
 
 BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
-    "floordiv": np.floor_divide, "mod": np.remainder, "divmod": np.divmod,
+    "floordiv": np.floor_divide, "mod": np.remainder,
     "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
 }  # fmt: skip
@@ -220,17 +227,20 @@ METHODS: dict[str, Any] = {
     "argpartition": np.argpartition, "argsort": np.argsort, "astype": np.astype,
     "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
     "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
-    "diagonal": np.diagonal, "dot": np.dot, "flatten": np.ravel, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero, "partition": np.partition,
+    "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
+    "mean": np.mean, "min": np.min, "nonzero": np.nonzero,
     "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat, "round": np.round,
-    "searchsorted": np.searchsorted, "sort": np.sort, "squeeze": np.squeeze,
+    "searchsorted": np.searchsorted, "squeeze": np.squeeze,
     "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
     "trace": np.trace, "var": np.var,
     # The spelling of the method differs from the function's: what call it means.
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
+    "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
     "clip": lambda x, min=None, max=None, **k: (np.clip, (x, min, max), k),
     "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
+    "__divmod__": np.divmod,
+    "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
     "__matmul__": np.matmul,
     "__rmatmul__": lambda x, other: (np.matmul, (other, x), {}),
     "__getitem__": operator.getitem,
@@ -239,7 +249,9 @@ METHODS: dict[str, Any] = {
 PROPERTIES = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
-WRITING = ("fill", "put", "resize", "setfield", "setflags", "byteswap")
+WRITING = (
+    "byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort",
+)  # fmt: skip
 
 CANONICAL: dict[Callable, Callable] = {}
 """A method, an operator or a property's getter, and the call that it means."""
@@ -271,20 +283,54 @@ def _same(func: Callable) -> Callable:
 
 
 def _define_all() -> None:
+    # A hook may call the method it was given on the plain values that it took out.
+
     def binary(func: np.ufunc) -> Callable:
-        return lambda self, other: self.level.binary(func, self, other)
+        def call(self: Tensor, other: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(self, other)
+            return level.binary(func, self, other)
+
+        return call
 
     def reflected(func: np.ufunc) -> Callable:
-        return lambda self, other: self.level.binary(func, other, self)
+        def call(self: Tensor, other: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(other, self)
+            return level.binary(func, other, self)
+
+        return call
 
     def unary(func: np.ufunc) -> Callable:
-        return lambda self: self.level.unary(func, self)
+        def call(self: Tensor) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(self)
+            return level.unary(func, self)
+
+        return call
 
     def method(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            return self.level.method(call, (self, *args), kwargs)
+            try:
+                level = self.level
+            except AttributeError:
+                func, args, kwargs = canonical(call, (self, *args), kwargs)
+                return func(*args, **kwargs)
+            return level.method(call, (self, *args), kwargs)
 
         return call
+
+    def getter(name: str, func: Callable) -> property:
+        def read(self: Tensor) -> Any:
+            return self.level.property(name, self) if hasattr(self, "level") else func(self)
+
+        return property(read)
 
     def writing(name: str) -> Callable:
         return lambda self, *args, **kwargs: self.level.write(self, name)
@@ -302,7 +348,7 @@ def _define_all() -> None:
     for name in WRITING:
         setattr(Tensor, name, writing(name))
     for name, func in PROPERTIES.items():
-        setattr(Tensor, name, property(lambda self, n=name: self.level.property(n, self)))
+        setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
 
 
