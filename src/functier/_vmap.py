@@ -420,36 +420,31 @@ def vmap(
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
+    flat: dict[int, list] = {}  # the axes for so many bare arrays
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         level = BatchLevel(label, escape)
-        flat = simple
         for arg in args:
             if type(arg) is not ndarray and not isinstance(arg, Tensor):
-                flat = False
-        if flat and (type(in_dims) is int or len(in_dims) == len(args)):
-            leaves: Any = args
-            dims = (in_dims,) * len(args) if type(in_dims) is int else in_dims
+                leaves, structure, dims = _mapped_leaves(level, args, in_dims)
+                break
         else:
-            if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
-                raise _wrong_length(level, in_dims, args)
-            flat = False
-            leaves, structure = flatten(args)
-            spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-            dims = prefix_leaves(spec, args, str(level), "in_dims", True)
-        if dims.count(None) == len(dims):
-            raise ValueError(
-                f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
-                f"arguments); give at least one array an axis to map over"
-            )
+            leaves, structure, dims = args, None, flat.get(len(args))
+            if dims is None:
+                leaves, structure, dims = _mapped_leaves(level, args, in_dims)
+                if simple:
+                    structure = None
+                    flat[len(args)] = dims
         level.enter(sys._getframe(1), leaves)
         try:
             inner = [
                 leaf if dim is None else level.insert(leaf, dim, args)
                 for leaf, dim in zip(leaves, dims)
             ]
-            out = func(*(inner if flat else unflatten(structure, inner)), **kwargs)
+            if structure is not None:
+                inner = unflatten(structure, inner)
+            out = func(*inner, **kwargs)
             if out_dims == 0 and (type(out) is level.cls or type(out) is ndarray):
                 return level.unwrap(out)
             return _unwrap_tree(level, out, out_dims)
@@ -457,6 +452,21 @@ def vmap(
             level.exit()
 
     return vmapped
+
+
+def _mapped_leaves(level: BatchLevel, args: tuple, in_dims: Any) -> tuple[Any, Any, list]:
+    """The leaves of the arguments, their structure, and the axis to map for each."""
+    if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
+        raise _wrong_length(level, in_dims, args)
+    leaves, structure = flatten(args)
+    spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
+    dims = prefix_leaves(spec, args, str(level), "in_dims", True)
+    if not any(dim is not None for dim in dims):
+        raise ValueError(
+            f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
+            f"arguments); give at least one array an axis to map over"
+        )
+    return leaves, structure, dims
 
 
 def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
