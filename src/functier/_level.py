@@ -56,11 +56,11 @@ class Level:
             kind = type(leaf)
             if kind is enclosing or kind in PLAIN or not issubclass(kind, Tensor):
                 continue
-            if kind.level.depth > enclosing.level.depth:
-                if not kind.level.live:
-                    kind.level.refuse()
-                if issubclass(kind, enclosing):
-                    enclosing = kind
+            while not kind.level.live:
+                leaf = kind.level.release(leaf, self)
+                kind = type(leaf) if isinstance(leaf, Tensor) else Tensor
+            if kind.level.depth > enclosing.level.depth and issubclass(kind, enclosing):
+                enclosing = kind
         self.outer, self.depth = outer, enclosing.level.depth + 1
         self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
@@ -80,7 +80,10 @@ class Level:
         self.kind = type(self)
         self.__class__ = DeadLevel if self.escape == "dead" else PassthroughLevel  # type: ignore[assignment]
         if AMBIENT.get() is self.cls:
-            AMBIENT.set(self.outer)
+            outer = self.outer
+            while not outer.level.live:  # those that generators held end in any order
+                outer = outer.level.outer
+            AMBIENT.set(outer)
 
     # ---- operations ----
 
@@ -259,6 +262,9 @@ class PassthroughLevel(EndedLevel):
 
     def dtype(self, x: Any) -> Any:
         return dtype_of(self.elem(x))
+
+    def setitem(self, x: Any, index: Any, value: Any) -> None:
+        self.elem(x)[self.through(index)] = self.through(value)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         value = self.elem(x)

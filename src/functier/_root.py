@@ -97,7 +97,9 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
     if how == "numpy.asarray":
         dtype, copy = args
         return np.array(value, dtype, copy=copy)
-    return getattr(value, how)(*args) if isinstance(how, str) else how(value)
+    if isinstance(how, str):
+        return getattr(value if hasattr(value, how) else np.asarray(value), how)(*args)
+    return how(value)
 
 
 class RootLevel:

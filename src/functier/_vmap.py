@@ -257,7 +257,8 @@ class BatchLevel(Level):
 
     def elem(self, x: Any) -> Any:
         """One level out: the batch axis of this level is axis 0 of the result."""
-        return x._value if self.parent is None else self._outer(x._value)
+        # Also asked of an ended level, which is no BatchLevel any more.
+        return x._value if self.parent is None else BatchLevel._outer(self, x._value)
 
     def _outer(self, value: Any) -> Any:
         parent: Any = self.parent

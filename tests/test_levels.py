@@ -1,0 +1,392 @@
+"""Levels that have ended, the ambient state, and what a level leaves behind."""
+
+import copy
+import gc
+import math
+import operator
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from support import equal, has_all, message
+
+import functier as ft
+from functier import _level
+
+XS = np.arange(6.0).reshape(3, 2)
+
+
+def ended(transform, escape="dead"):
+    """A tensor of a level that has ended; its value is XS."""
+    box = []
+    if transform == "vmap":
+        ft.vmap(lambda x: box.append(x) or x, escape=escape)(XS)
+    elif transform == "grad":
+        ft.grad(lambda x: box.append(x) or x.sum(), escape=escape)(XS)
+    elif transform == "vjp":
+        ft.vjp(lambda x: box.append(x) or x, XS, escape=escape)
+    else:
+        ft.jvp(lambda x: box.append(x) or x, (XS,), (XS,), escape=escape)
+    return box[0]
+
+
+TRANSFORMS = ["vmap", "grad", "vjp", "jvp"]
+
+USES = {
+    "add": lambda x: x + 1,
+    "radd": lambda x: 1 + x,
+    "sub_array": lambda x: XS - x,
+    "pow": lambda x: x**2,
+    "rpow": lambda x: 2.0**x,
+    "divmod": lambda x: divmod(x, 2.0),
+    "matmul": lambda x: x @ XS.T,
+    "rmatmul": lambda x: XS.T @ x,
+    "neg": lambda x: -x,
+    "abs": lambda x: abs(x),
+    "eq": lambda x: x == 1.0,
+    "lt": lambda x: x < 1.0,
+    "function": lambda x: np.sum(x),
+    "sequence": lambda x: np.concatenate([XS, x]),
+    "ufunc": lambda x: np.sin(x),
+    "ufunc2": lambda x: np.add(XS, x),
+    "ufunc_method": lambda x: np.add.reduce(x),
+    "ufunc_where": lambda x: np.sin(x, where=XS > 0),
+    "method": lambda x: x.sum(),
+    "reshape": lambda x: x.reshape(-1),
+    "T": lambda x: x.T,
+    "real": lambda x: x.real,
+    "getitem": lambda x: x[0],
+    "setitem": lambda x: operator.setitem(x, 0, 1.0),
+    "fill": lambda x: x.fill(0.0),
+    "len": len,
+    "iter": lambda x: list(x),
+    "contains": lambda x: 1.0 in x,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "index": operator.index,
+    "asarray": np.asarray,
+    "array": lambda x: np.array([x]),
+    "item": lambda x: x.item(0),
+    "tolist": lambda x: x.tolist(),
+    "sqrt": math.sqrt,
+    "shape": lambda x: x.shape,
+    "ndim": lambda x: x.ndim,
+    "size": lambda x: x.size,
+    "dtype": lambda x: x.dtype,
+    "np_shape": np.shape,
+    "np_ndim": np.ndim,
+    "flat": lambda x: list(x.flat),
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "format": lambda x: f"{x:.3f}",
+    "as_subclass": lambda x: x.as_subclass(ft.Tensor),
+    "unwrap": lambda x: type(x).unwrap(x),
+    "gradient": lambda x: type(x).gradient(x, x),
+    "make": lambda x: type(x)(XS),
+    "outer_vmap": lambda x: ft.vmap(lambda y: y + 1)(x),
+    "outer_grad": lambda x: ft.grad(lambda y: np.sum(y * y))(x),
+    "outer_jvp": lambda x: ft.jvp(lambda y: y * y, (x,), (x,)),
+    "closure": lambda x: ft.grad(lambda y: np.sum(x * y))(XS),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_every_use_of_a_dead_tensor_raises(transform, use):
+    """B35, B38"""
+    x = ended(transform)
+    with pytest.raises(ft.EscapedTensorError) as error:
+        USES[use](x)
+    has_all(
+        message(error),
+        f"{transform}(<lambda>)",
+        f"Tensor <- {transform}(<lambda>)",
+        "test_levels.py:",
+        "had ended",
+        "x.elem()",
+        "escape='passthrough'",
+    )
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_dead_tensor_still_shows_and_gives_its_value(transform):
+    """B37"""
+    x = ended(transform)
+    equal(x.elem(), XS)
+    equal(ft.unwrap(x), XS)
+    has_all(repr(x), transform, "array([[0., 1.]")
+    assert f"{x}" == repr(x) == str(x)
+    assert isinstance(x, ft.Tensor) and {x: 1}[x] == 1
+
+
+def test_the_message_names_the_line_that_made_the_level():
+    """B35"""
+    with ft.vmap() as B:
+        x = B(XS)
+    line = test_the_message_names_the_line_that_made_the_level.__code__.co_firstlineno + 2
+    with pytest.raises(ft.EscapedTensorError, match=rf"test_levels.py:{line}\)"):
+        x + 1
+
+
+def test_the_message_names_every_level_of_the_chain():
+    box = []
+
+    def inner(y):
+        box.append(y)
+        return y.sum()
+
+    def outer(x):
+        return ft.grad(inner)(x)
+
+    ft.vmap(outer)(XS)
+    with pytest.raises(ft.EscapedTensorError, match=r"Tensor <- vmap\(outer\) <- grad\(inner\)"):
+        box[0] * 2
+    assert ft.level_of(box[0]) == 2
+
+
+def test_elem_of_a_dead_tensor_is_the_dead_tensor_one_level_out():
+    """B37"""
+    box = []
+    ft.vmap(lambda x: ft.grad(lambda y: box.append(y) or y.sum())(x))(XS)
+    outer = box[0].elem()
+    with pytest.raises(ft.EscapedTensorError, match=r"a tensor of vmap\(<lambda>\)"):
+        outer + 1
+    equal(outer.elem(), XS)
+
+
+PASSES = {
+    "add": (lambda x: x + 1, XS + 1),
+    "rsub": (lambda x: 1 - x, 1 - XS),
+    "array": (lambda x: XS - x, XS - XS),
+    "itself": (lambda x: x * x, XS * XS),
+    "matmul": (lambda x: x @ XS.T, XS @ XS.T),
+    "neg": (lambda x: -x, -XS),
+    "lt": (lambda x: x < 2, XS < 2),
+    "sin": (np.sin, np.sin(XS)),
+    "sum": (lambda x: np.sum(x, axis=0), XS.sum(axis=0)),
+    "method": (lambda x: x.sum(axis=1), XS.sum(axis=1)),
+    "reduce": (np.add.reduce, np.add.reduce(XS)),
+    "sequence": (lambda x: np.concatenate([x, XS]), np.concatenate([XS, XS])),
+    "T": (lambda x: x.T, XS.T),
+    "getitem": (lambda x: x[1], XS[1]),
+    "iter": (lambda x: np.stack(list(x)), XS),
+    "asarray": (np.asarray, XS),
+    "array_list": (lambda x: np.array(x.tolist()), XS),
+    "shape": (lambda x: x.shape, (3, 2)),
+    "ndim": (lambda x: x.ndim, 2),
+    "size": (lambda x: x.size, 6),
+    "len": (len, 3),
+    "float": (lambda x: float(x[1, 1]), 3.0),
+    "item": (lambda x: x.item(3), 3.0),
+    "vmap": (lambda x: ft.vmap(lambda y: y + 1)(x), XS + 1),
+    "grad": (lambda x: ft.grad(lambda y: np.sum(x * y))(XS), XS),
+    "grad_of": (lambda x: ft.grad(lambda y: np.sum(y * y))(x), 2 * XS),
+    "jvp_of": (lambda x: ft.jvp(lambda y: y * y, (x,), (x,))[1], 2 * XS * XS),
+}
+
+
+@pytest.mark.parametrize("use", PASSES)
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_a_passthrough_tensor_acts_as_its_value(transform, use):
+    """B34"""
+    x = ended(transform, "passthrough")
+    f, expected = PASSES[use]
+    equal(f(x), expected)
+
+
+def test_passthrough_scalars_convert():
+    """B34"""
+    with ft.grad(escape="passthrough") as G:
+        x = G(2.5)
+        n = G(4.0)
+    assert (bool(x), int(x), float(x), complex(x)) == (True, 2, 2.5, 2.5 + 0j)
+    assert math.sqrt(n) == 2.0 and f"{x:.2f}" == "2.50"
+
+
+def test_passthrough_makes_no_new_instance():
+    """B38"""
+    with ft.vmap(escape="passthrough") as B:
+        pass
+    with pytest.raises(ft.EscapedTensorError, match="had ended"):
+        B(XS)
+
+
+def test_passthrough_of_an_inner_level_still_has_the_outer_one():
+    """B34"""
+
+    def outer(x):
+        with ft.grad(escape="passthrough") as G:
+            y = G(x)
+        z = y * y
+        assert type(z) is type(x)
+        return z
+
+    equal(ft.vmap(outer)(XS), XS * XS)
+
+
+def test_the_escape_option_is_checked_where_it_is_written():
+    for make in (
+        lambda: ft.vmap(lambda x: x, escape="ghost"),
+        lambda: ft.grad(lambda x: x, escape="ghost"),
+        lambda: ft.vmap(escape="ghost").__enter__(),
+    ):
+        with pytest.raises(ValueError) as error:
+            make()(XS[0, 0])
+        has_all(message(error), "escape='ghost'", "'dead'", "'passthrough'")
+
+
+# ---- the ambient state ----
+
+
+def boom(*args):
+    raise ZeroDivisionError
+
+
+RAISING = {
+    "vmap": lambda: ft.vmap(boom)(XS),
+    "vmap_in": lambda: ft.vmap(lambda x, y: x)(XS, XS.T),
+    "vmap_out": lambda: ft.vmap(lambda x: x, out_dims=7)(XS),
+    "grad": lambda: ft.grad(boom)(1.0),
+    "grad_out": lambda: ft.grad(lambda x: x)(XS),
+    "value_and_grad": lambda: ft.value_and_grad(boom)(1.0),
+    "vjp": lambda: ft.vjp(boom, XS),
+    "vjp_out": lambda: ft.vjp(lambda x: "text", XS),
+    "jvp": lambda: ft.jvp(boom, (XS,), (XS,)),
+    "jvp_aux": lambda: ft.jvp(lambda x: x, (XS,), (XS,), has_aux=True),
+    "nested": lambda: ft.vmap(lambda x: ft.grad(lambda y: ft.vmap(boom)(XS))(1.0))(XS),
+}
+
+
+@pytest.mark.parametrize("case", RAISING)
+def test_the_ambient_level_is_restored_when_a_transform_raises(case):
+    assert _level.AMBIENT.get() is ft.Tensor
+    with pytest.raises((ZeroDivisionError, ValueError, TypeError)):
+        RAISING[case]()
+    assert _level.AMBIENT.get() is ft.Tensor
+    with ft.vmap() as B:
+        with pytest.raises((ZeroDivisionError, ValueError, TypeError)):
+            RAISING[case]()
+        assert _level.AMBIENT.get() is B
+
+
+@pytest.mark.parametrize("enter", [ft.vmap, ft.grad, ft.jvp])
+def test_a_with_block_that_raises_ends_its_level(enter):
+    with pytest.raises(ZeroDivisionError), enter() as B:
+        raise ZeroDivisionError
+    assert _level.AMBIENT.get() is ft.Tensor
+    assert not B.level.live
+
+
+def test_the_tensors_of_a_call_that_raised_are_dead():
+    box = []
+
+    def f(x):
+        box.append(x)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ft.vmap(f)(XS)
+    with pytest.raises(ft.EscapedTensorError):
+        box[0] + 1
+
+
+def test_levels_that_generators_leave_out_of_order_do_not_pile_up():
+    def held():
+        with ft.vmap():
+            yield
+
+    for _ in range(20):
+        one, two = held(), held()
+        next(one)
+        next(two)
+        one.close()
+        two.close()
+    assert _level.AMBIENT.get() is ft.Tensor
+
+
+def test_the_inner_of_two_running_generators_encloses():
+    inner_classes = []
+
+    def source():
+        with ft.vmap() as A:
+            yield A
+            with ft.vmap() as B:
+                inner_classes.append(B)
+                yield B
+
+    first, second = source(), source()
+    A1, A2 = next(first), next(second)
+
+    def relay(gen):
+        with ft.vmap() as R:
+            yield R
+            yield next(gen)
+
+    outer = relay(first)
+    R = next(outer)
+    B = next(outer)
+    assert B.__bases__ == (A1,) and not issubclass(B, R)
+    B2 = next(second)
+    assert B2.__bases__ == (A2,)
+    for gen in (outer, first, second):
+        gen.close()
+
+
+# ---- what stays in memory ----
+
+
+def test_level_classes_are_freed():
+    """B26"""
+    refs = []
+
+    def f(x):
+        refs.append(weakref.ref(type(x)))
+        return x.sum()
+
+    ft.vmap(f)(XS)
+    ft.grad(f)(XS)
+    ft.jvp(f, (XS,), (XS,))
+    gc.collect()
+    assert [r() for r in refs] == [None] * 3
+
+
+def test_values_do_not_hang_on_classes():
+    """An ended level's class may live on; the arrays of the call must not."""
+    classes, arrays = [], []
+
+    class Big(np.ndarray):
+        pass
+
+    def f(x):
+        classes.append(type(x))
+        return (x * x).sum()
+
+    for call in (ft.vmap(f), ft.grad(f), lambda v: ft.jvp(f, (v,), (np.ones(1000),))):
+        big = np.zeros(1000).view(Big)
+        arrays.append(weakref.ref(big))
+        call(big)
+        del big
+    gc.disable()
+    try:
+        assert [r() for r in arrays] == [None] * 3
+    finally:
+        gc.enable()
+
+
+def test_many_threads_at_once():
+    results: list = []
+
+    def work(n):
+        g = ft.vmap(ft.grad(lambda x: np.sum(x * x * n)))
+        for _ in range(20):
+            results.append(bool(np.all(g(XS) == 2 * n * XS)))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert results == [True] * 80
