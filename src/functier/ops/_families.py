@@ -18,10 +18,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError
-from .._op import OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
+from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
 
 __all__ = [
-    "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
+    "MAKERS", "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
     "elementwise", "elementwise_vmap", "linear", "normalize", "one_axis_vmap", "op",
     "primitive", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
 ]  # fmt: skip
@@ -149,26 +149,71 @@ def elementwise(
     ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
     complex derivative.
     """
+    ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
     params = params or " ".join(names)
     operands = params.split()[: len(names)]
     rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
     if not facts.get("constant"):
-        facts.setdefault("jvp", rules)
-        facts.setdefault("vjp", rules)
-    where = "where" if isinstance(func, np.ufunc) else ""
+        for mode in ("jvp", "vjp"):
+            given = facts.setdefault(mode, rules)
+            if ufunc:
+                facts[mode] = {n: _masked(r, operands) for n, r in given.items()}
     record = op(
         func,
-        f"{params} {where}",
-        f"{' '.join(operands)} {where}",
+        f"{params} out where" if ufunc else params,
+        f"{' '.join(operands)} where" if ufunc else " ".join(operands),
         family="elementwise",
-        vmap=vmap or elementwise_vmap(func),
+        kernel=_quiet(func) if ufunc else func,
+        vmap=vmap or elementwise_vmap(_quiet(func) if ufunc else func),
         **facts,
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
     if whole and all(r.pick is not None for r in rules.values()):
         PARTIALS[func] = tuple((r.fn, r.pick, r.holomorphic) for r in rules.values())
     return record
+
+
+def _quiet(func: np.ufunc) -> Callable:
+    """`func`, whose callers may leave ``out=`` out where they give ``where=``.
+
+    They had written ``out=None``, which NumPy takes out of a call that it dispatches.
+    """
+
+    def kernel(*args: Any, **params: Any) -> Any:
+        if "where" in params:
+            params.setdefault("out", None)
+        return func(*args, **params)
+
+    return kernel
+
+
+def _masked(rule: Any, operands: list[str]) -> Rule:
+    """The rule of a ufunc that knows ``where=``: zero where nothing was computed.
+
+    There the rule sees 0.5 in the place of bad and of unwritten numbers, so that none of
+    them reaches a derivative of any order; nearly every ufunc has a derivative at 0.5.
+    """
+    rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
+
+    def fn(g: Any, *saved: Any) -> Any:
+        *saved, where = saved  # type: ignore[assignment]
+        if where is True:
+            return rule.fn(g, *saved)
+        kept = [np.where(where, v, 0.5) if _inexact(v) else v for v in saved]
+        c = rule.fn(g, *kept)
+        if isinstance(c, tuple):
+            return tuple(None if v is None else np.where(where, v, 0) for v in c)
+        return np.where(where, c, 0)
+
+    masked = Rule(fn, (), rule.holomorphic)
+    masked.needs = (*rule.needs, "where")
+    masked.defaults = {**rule.defaults, "where": True}
+    return masked
+
+
+def _inexact(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind in "fc"
 
 
 def linear(

@@ -12,10 +12,12 @@ for func in (
     np.isfinite, np.isinf, np.isnan, np.isnat, np.signbit,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.bitwise_count,
     np.left_shift, np.right_shift, np.gcd, np.lcm,
-    np.sign, np.floor, np.ceil, np.trunc, np.rint, np.floor_divide,
-    np.nextafter, np.spacing,
+    np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.spacing,
+    np.isposinf, np.isneginf, np.fix,
 ):  # fmt: skip
     elementwise(func, constant=True)
+for func in (np.round, np.around):
+    elementwise(func, constant=True, params="a decimals out")
 
 # ---- the form of a tensor: a plain answer ----
 

@@ -4,12 +4,15 @@ A partial names what it keeps for the backward pass: see NOTE [a rule's paramete
 what it saves].
 """
 
+import math
+
 import numpy as np
 
-from ._families import constant, elementwise, elementwise_vmap
+from ._families import composite, dtype_of, elementwise
+
+_NoValue = np._NoValue
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
-TWO_OVER_ROOT_PI = 2.0 / float(np.sqrt(np.pi))
 
 # ---- arithmetic ----
 
@@ -21,13 +24,15 @@ elementwise(np.negative, lambda g: -g)
 elementwise(np.positive, lambda g: g)
 elementwise(np.reciprocal, lambda g, ans: -g * ans * ans)
 elementwise(np.square, lambda g, x: g * (2 * x))
-elementwise(np.remainder, lambda g: g, lambda g, x, y: -g * np.floor(x / y))
+elementwise(np.remainder, lambda g: g, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, lambda g: g, lambda g, x, y: -g * np.trunc(x / y))
 
 
 def _power_x(g, x, y):
     """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
     if isinstance(y, (int, float)):
+        if y == 2:
+            return g * (2 * x)
         return g * (y * np.power(x, y - 1)) if y else g * 0
     zero = np.equal(y, 0)
     return g * np.where(zero, 0, y * np.power(x, np.where(zero, 1, y - 1)))
@@ -52,20 +57,22 @@ elementwise(np.log10, lambda g, x: g / (x * LN10))
 elementwise(np.log1p, lambda g, x: g / (x + 1))
 
 
-def _share(x, ans):
-    """exp(x - ans), with 0 where both are -inf."""
-    return np.exp(x - np.where(np.isneginf(ans), 0, ans))
-
-
-def _share2(x, ans):
-    return np.exp2(x - np.where(np.isneginf(ans), 0, ans))
+def _share(exp, g, ans, x):
+    """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
+    infinite = np.isinf(ans)
+    share = exp(np.where(infinite, 0, x) - np.where(infinite, 0, ans))
+    return g * np.where(infinite, np.isposinf(x), share)
 
 
 elementwise(
-    np.logaddexp, lambda g, ans, x: g * _share(x, ans), lambda g, ans, y: g * _share(y, ans)
+    np.logaddexp,
+    lambda g, ans, x: _share(np.exp, g, ans, x),
+    lambda g, ans, y: _share(np.exp, g, ans, y),
 )
 elementwise(
-    np.logaddexp2, lambda g, ans, x: g * _share2(x, ans), lambda g, ans, y: g * _share2(y, ans)
+    np.logaddexp2,
+    lambda g, ans, x: _share(np.exp2, g, ans, x),
+    lambda g, ans, y: _share(np.exp2, g, ans, y),
 )
 
 # ---- roots ----
@@ -108,14 +115,14 @@ elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))
 elementwise(np.tanh, lambda g, ans: g * (1 - ans * ans))
 elementwise(np.arcsinh, lambda g, x: g / np.sqrt(x * x + 1))
-elementwise(np.arccosh, lambda g, x: g / np.sqrt((x - 1) * (x + 1)))
+elementwise(np.arccosh, lambda g, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
 elementwise(np.arctanh, lambda g, x: g / (1 - x * x))
 elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
 elementwise(np.radians, lambda g: g * (np.pi / 180))
 elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
 elementwise(np.degrees, lambda g: g * (180 / np.pi))
 
-# ---- selection and sign: kinks have the subgradient that is stated ----
+# ---- selection: an operand has the gradient where it was chosen ----
 
 
 def _chosen(g, x, y, ans):
@@ -123,34 +130,13 @@ def _chosen(g, x, y, ans):
     return g * np.where(np.equal(x, y), 0.5, np.equal(x, ans)).astype(ans.dtype)
 
 
-elementwise(
-    np.maximum, lambda g, ans, x, y: _chosen(g, x, y, ans), lambda g, ans, x, y: _chosen(g, y, x, ans)
-)
-elementwise(
-    np.minimum, lambda g, ans, x, y: _chosen(g, x, y, ans), lambda g, ans, x, y: _chosen(g, y, x, ans)
-)
-elementwise(
-    np.fmax, lambda g, ans, x, y: _chosen(g, x, y, ans), lambda g, ans, x, y: _chosen(g, y, x, ans)
-)
-elementwise(
-    np.fmin, lambda g, ans, x, y: _chosen(g, x, y, ans), lambda g, ans, x, y: _chosen(g, y, x, ans)
-)
-elementwise(
-    np.absolute,
-    holomorphic=False,
-    jvp={"x": lambda t, x: np.real(t * np.conjugate(np.sign(x)))},
-    vjp={"x": lambda g, x: g * np.sign(x)},
-)
-elementwise(np.fabs, lambda g, x: g * np.sign(x))
-elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g, y: g * 0)
-elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
-elementwise(np.ldexp, lambda g, y: np.ldexp(g, y), None)
-elementwise(
-    np.conjugate,
-    holomorphic=False,
-    jvp={"x": lambda t: np.conjugate(t)},
-    vjp={"x": lambda g: np.conjugate(g)},
-)
+for func in (np.maximum, np.minimum, np.fmax, np.fmin):
+    elementwise(
+        func,
+        lambda g, ans, x, y: _chosen(g, x, y, ans),
+        lambda g, ans, x, y: _chosen(g, y, x, ans),
+    )
+
 elementwise(
     np.where,
     None,
@@ -158,3 +144,110 @@ elementwise(
     lambda g, condition: np.where(condition, 0, g),
     params="condition x y",
 )
+clip = np._core.umath.clip
+"""The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""
+
+elementwise(
+    clip,
+    lambda g, ans, x: g * np.equal(x, ans),
+    lambda g, ans, x, y: g * (np.equal(y, ans) & np.not_equal(x, ans)),
+    lambda g, ans, x, y: g * (np.not_equal(y, ans) & np.not_equal(x, ans)),
+)
+
+
+@lambda body: composite(np.clip, body)
+def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue, **kwargs):
+    if (min is not _NoValue or max is not _NoValue) and (
+        a_min is not _NoValue or a_max is not _NoValue
+    ):
+        raise ValueError("numpy.clip takes a_min and a_max, or min and max")
+    low = min if a_min is _NoValue else a_min
+    high = max if a_max is _NoValue else a_max
+    low, high = (None if bound is _NoValue else bound for bound in (low, high))
+    if low is None and high is None:
+        return np.positive(a, **kwargs)
+    if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
+        low, high = -np.inf if low is None else low, np.inf if high is None else high
+    if low is None:
+        return np.minimum(a, high, **kwargs)
+    return np.maximum(a, low, **kwargs) if high is None else clip(a, low, high, **kwargs)
+
+
+# ---- modulus and sign: kinks have the subgradient 0 ----
+
+
+def _modulus(g, x):
+    """g sign x; the tangent of a complex number is complex, that of its modulus real."""
+    if dtype_of(g).kind == "c":
+        return np.real(g * np.conjugate(np.sign(x)))
+    return g * np.sign(x)
+
+
+def _direction(g, ans, x):
+    """The part of g across x / |x|, over |x|; real numbers have none."""
+    if dtype_of(ans).kind != "c":
+        return g * 0
+    radius = np.absolute(x)
+    along = np.real(g * np.conjugate(ans))
+    return (g - along * ans) / np.where(np.equal(radius, 0), 1, radius)
+
+
+elementwise(np.absolute, _modulus, holomorphic=False)
+elementwise(np.fabs, _modulus)
+elementwise(np.sign, _direction, holomorphic=False)
+elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g: g * 0)
+elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
+
+# ---- the form of a number ----
+
+elementwise(np.ldexp, lambda g, y: np.ldexp(g, y), None)
+elementwise(np.nextafter, lambda g: g, lambda g: g * 0)
+elementwise(
+    np.frexp,
+    jvp={"x": lambda t, ans: (np.ldexp(t, -ans[1]), None)},
+    vjp={"x": lambda g, ans: np.ldexp(g[0], -ans[1])},
+)
+elementwise(np.modf, jvp={"x": lambda t: (t, None)}, vjp={"x": lambda g: g[0]})
+elementwise(
+    np.divmod,
+    jvp={"x": lambda t: (None, t), "y": lambda t, ans: (None, -t * ans[0])},
+    vjp={"x": lambda g: g[1], "y": lambda g, ans: -g[1] * ans[0]},
+)
+elementwise(np.conjugate, lambda g: np.conjugate(g), holomorphic=False)
+elementwise(np.real, params="val", jvp={"val": lambda t: np.real(t)}, vjp={"val": lambda g: g})
+elementwise(
+    np.imag,
+    params="val",
+    jvp={"val": lambda t: np.imag(t)},
+    vjp={"val": lambda g, val_dtype: (1j if val_dtype.kind == "c" else 0) * g},
+)
+
+# ---- special functions ----
+
+SINC_SERIES = [(-1) ** n * 2 * n / math.factorial(2 * n + 1) for n in range(9, 0, -1)]
+"""sin(y) / y has the derivative y times this polynomial in y^2, to 1e-16 for |y| < 1."""
+
+
+def _sinc(g, ans, x):
+    """(cos(pi x) - sinc x) / x, by its power series near 0, where that cancels."""
+    near = np.absolute(x) < 0.3
+    y = np.pi * np.where(near, x, 0)
+    series = 0
+    for coefficient in SINC_SERIES:
+        series = series * (y * y) + coefficient
+    far = np.where(near, 1, x)
+    return g * np.where(near, np.pi * y * series, (np.cos(np.pi * far) - ans) / far)
+
+
+elementwise(np.sinc, _sinc)
+
+I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
+
+
+def _bessel_i1(x):
+    """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
+    nodes = I0_NODES.astype(x.dtype)
+    return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
+
+
+elementwise(np.i0, lambda g, x: g * _bessel_i1(x))
