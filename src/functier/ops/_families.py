@@ -11,6 +11,7 @@ NOTE [batch axes lead]
     batch axes too. Logical axis ``i`` is physical axis ``i + k``.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_o
 
 __all__ = [
     "MAKERS", "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
-    "elementwise", "elementwise_vmap", "linear", "normalize", "one_axis_vmap", "op",
+    "elementwise", "elementwise_vmap", "flat", "linear", "normalize", "one_axis_vmap", "op",
     "primitive", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
 ]  # fmt: skip
 
@@ -66,6 +67,12 @@ def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(*(np.shape(v)[:k] for v in values))
 
 
+def flat(k: int, a: Any) -> Any:
+    """`a` with one axis after the batch's; also where a batch or the array is empty."""
+    shape = np.shape(a)
+    return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
+
+
 def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
     """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
     if not keepdims and shape:
@@ -105,7 +112,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
         if axis is None:
-            a, axis = np.reshape(a, (*np.shape(a)[:k], -1)), -1
+            a, axis = flat(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)
 
