@@ -1,0 +1,334 @@
+"""The checks are checked: for each a planted fault that it has to find.
+
+The faults stand on functions of our own, declared for one test; and every derivative
+rule of the real table is made wrong by 0.1 % once.
+"""
+
+import checks
+import numpy as np
+import pytest
+import samples
+from samples._row import normal, row
+
+import functier as ft
+from functier import _diff, _vmap
+from functier._op import OPS, PARTIALS, primitive
+from functier.ops._families import composite, elementwise, op, reduction_vmap, spread
+
+
+@pytest.fixture(autouse=True)
+def table():
+    """What a test declares is gone after it."""
+    before = set(OPS)
+    yield
+    for func in set(OPS) - before:
+        del OPS[func]
+
+
+def bare(x):
+    """The value under all levels: what a rule must never do."""
+    while isinstance(x, ft.Tensor):
+        x = x.elem()
+    return x
+
+
+# ---- functions of our own, declared right, or with one wrong fact ----
+
+
+def sine(**wrong):
+    """sin x, one operand."""
+    f = primitive(wrong.pop("function", lambda x: np.sin(x)))
+    facts = {
+        "vmap": lambda k, x: np.sin(x),
+        "jvp": {"x": lambda t, x: t * np.cos(x)},
+        "vjp": {"x": lambda g, x: g * np.cos(x)},
+    }
+    op(f, "x", **{**facts, **wrong})
+    return f
+
+
+def product(**wrong):
+    """x y, broadcasting."""
+    f = primitive(lambda x, y: np.multiply(x, y))
+    f.nin = 2
+    partials = wrong.pop("partials", (lambda g, y: g * y, lambda g, x: g * x))
+    elementwise(f, *partials, **wrong)
+    return f
+
+
+def total(**wrong):
+    """The sum over the last axis."""
+    f = primitive(lambda x: np.sum(x, axis=-1))
+    facts = {
+        "vmap": lambda k, x: reduction_vmap(np.sum)(k, x, axis=-1),
+        "jvp": "linear",
+        "vjp": {"x": lambda g, x_shape: spread(g, x_shape, -1)},
+    }
+    op(f, "x", **{**facts, **wrong})
+    return f
+
+
+def turn(**wrong):
+    """(1 + 2i) x: complex-linear."""
+    f = primitive(lambda x: np.multiply(x, 1 + 2j))
+    facts = {
+        "vmap": lambda k, x: x * (1 + 2j),
+        "jvp": "linear",
+        "vjp": {"x": lambda g: g * (1 - 2j)},
+    }
+    op(f, "x", **{**facts, **wrong})
+    return f
+
+
+@pytest.mark.parametrize("function", [sine, product, total, turn])
+def test_right_declarations_pass(function):
+    dtype = complex if function is turn else float
+    operands = (normal(2, 3), normal(3)) if function is product else (normal(2, 3, dtype=dtype),)
+    for form in (operands, [x.astype(np.result_type(x.dtype, np.complex64)) for x in operands]):
+        this = row(function(), *form)
+        for check in checks.checks_of(this).values():
+            check(this)
+
+
+# ---- the planted faults ----
+
+MATRIX, VECTOR, COMPLEX = normal(2, 3), normal(3), normal(2, 3, dtype=complex)
+SINGLE = MATRIX.astype(np.float32)
+
+
+def _mutating(x):
+    """A kernel that writes to its operand."""
+    y = np.sin(x)
+    if isinstance(x, np.ndarray):
+        x *= 2
+    return y
+
+
+def _mutating_saved(g, x):
+    """A pullback that spoils what it has saved."""
+    y = g * np.cos(x)
+    if isinstance(x, np.ndarray):
+        x += 1
+    return y
+
+
+def _mutating_cotangent(g, x):
+    if not isinstance(g, np.ndarray):
+        return g * np.cos(x)
+    g *= np.cos(x)
+    return g
+
+
+def _guessing(k, x):
+    """Takes an axis as long as the batch for the batch."""
+    return np.sum(x, axis=-1 if np.shape(x)[0] != np.shape(x)[-1] else k)
+
+
+def _of_first(k, x, y):
+    """Takes the batch size from its first operand."""
+    x, y = x * np.ones((1,) * np.ndim(x)), np.reshape(y, (*np.shape(y)[:k], 1, -1))
+    return x * y[: np.shape(x)[0]]
+
+
+def _wrong_sine_vmap():
+    """A function whose batching rule is wrong, for use inside another one's rule."""
+    return sine(vmap=lambda k, x: np.sin(x) * 1.001)
+
+
+def _wrong_inside(g, x):
+    return g * _INSIDE[0](x + np.pi / 2)
+
+
+_INSIDE = []
+
+
+FOUND = (AssertionError, ValueError, IndexError, ft.FallbackWarning, ft.NoRuleError)
+"""What a check that has found a fault may raise; anything else is a fault of the test."""
+
+PLANTED = {
+    "value: another kernel under a transform": (
+        "value", lambda: row(sine(kernel=lambda x: np.sin(x) + 1e-6), MATRIX)),
+    "value: dtype of the kernel": (
+        "value", lambda: row(sine(kernel=lambda x: np.sin(x).astype(float)), SINGLE)),
+    "value: a constant that is none": ("value", lambda: row(sine(), MATRIX, _diff=())),
+    "value: no rule": ("value", lambda: row(sine(vjp={}), MATRIX)),
+    "vmap: wrong by 0.1 %": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * 1.001), MATRIX)),
+    "vmap: ignores differing ranks": (
+        "vmap", lambda: row(product(vmap=lambda k, x, y: x * y), MATRIX, VECTOR)),
+    "vmap: right unless the batch is as long as a data axis": (
+        "vmap", lambda: row(total(vmap=_guessing), MATRIX)),
+    "vmap: dtype": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * np.float64(1)), SINGLE)),
+    "vmap: an operand that does not vary": (
+        "vmap", lambda: row(product(vmap=_of_first), MATRIX, VECTOR)),
+    "vmap: size 0": (
+        "vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) if np.size(x) else 0 * x[:, 0]), MATRIX)),
+    "vmap: size 1": (
+        "vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (len(x) == 1))), MATRIX)),
+    "vmap: one result in place of two": (
+        "vmap", lambda: row(sine(function=lambda x: (np.sin(x), x)), MATRIX)),
+    "vmap_strided: reads memory": (
+        "vmap_strided",
+        lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (min(x.strides) < 0))), MATRIX)),
+    "vmap_nested: one batch axis only": (
+        "vmap_nested", lambda: row(total(vmap=lambda k, x: np.sum(x, axis=2)), MATRIX)),
+    "refusal: returns": ("refusal", lambda: row(sine(), MATRIX, _vmap=False)),
+    "warning: has a rule": ("warning", lambda: row(sine(), MATRIX, _loop=True)),
+    "vmap: a loop that is not declared": ("vmap", lambda: row(sine(vmap=None), MATRIX)),
+    "jvp: wrong by 0.1 %": (
+        "jvp", lambda: row(sine(jvp={"x": lambda t, x: 1.001 * t * np.cos(x)}), MATRIX)),
+    "jvp: said to be linear": ("jvp", lambda: row(sine(jvp="linear"), MATRIX)),
+    "jvp: said to be linear in both": (
+        "jvp", lambda: row(product(jvp="linear"), MATRIX, VECTOR)),
+    "jvp: a kink inside": ("jvp", lambda: row(sine(function=lambda x: np.sign(x) / 0), MATRIX)),
+    "vjp: wrong by 0.1 %": (
+        "vjp", lambda: row(sine(vjp={"x": lambda g, x: 1.001 * g * np.cos(x)}), MATRIX)),
+    "vjp: one operand of two": (
+        "vjp", lambda: row(product(vjp={"x": lambda g, y: g * y, "y": lambda g: g}), MATRIX, VECTOR)),
+    "vjp: without the conjugate": (
+        "vjp", lambda: row(turn(vjp={"x": lambda g: g * (1 + 2j)}), COMPLEX)),
+    "vjp: a derivative that is not holomorphic": (
+        "vjp", lambda: row(product(holomorphic=False), COMPLEX, COMPLEX[0])),
+    "vjp: spread along another axis": (
+        "vjp", lambda: row(total(vjp={"x": lambda g, x_shape: spread(g, x_shape, 0)}), normal(3, 3))),
+    "second: lost by both modes": (
+        "second",
+        lambda: row(
+            sine(
+                jvp={"x": lambda t, x: t * np.cos(bare(x))},
+                vjp={"x": lambda g, x: g * np.cos(bare(x))},
+            ),
+            MATRIX,
+        )),
+    "second: lost by jvp": (
+        "second", lambda: row(sine(jvp={"x": lambda t, x: t * np.cos(bare(x))}), MATRIX)),
+    "second: lost by vjp": (
+        "second", lambda: row(sine(vjp={"x": lambda g, x: g * np.cos(bare(x))}), MATRIX)),
+    "mutation: kernel": ("mutation", lambda: row(sine(kernel=_mutating), MATRIX)),
+    "mutation: batching rule": (
+        "mutation", lambda: row(sine(vmap=lambda k, x: _mutating(x)), MATRIX)),
+    "mutation: what a pullback saved": (
+        "mutation", lambda: row(sine(vjp={"x": _mutating_saved}), MATRIX)),
+    "mutation: the cotangent": (
+        "mutation", lambda: row(sine(vjp={"x": _mutating_cotangent}), MATRIX)),
+    "vmap_of_derivatives: a function inside a rule": (
+        "vmap_of_derivatives", lambda: row(sine(vjp={"x": _wrong_inside}), MATRIX)),
+    "vmap_of_derivatives: a function inside a jvp rule": (
+        "vmap_of_derivatives", lambda: row(sine(jvp={"x": _wrong_inside}), MATRIX)),
+    "derivatives_of_vmap: lost by the batching rule": (
+        "derivatives_of_vmap", lambda: row(sine(vmap=lambda k, x: np.sin(bare(x))), MATRIX)),
+    "derivatives_of_vmap: wrong by 0.1 %": (
+        "derivatives_of_vmap", lambda: row(product(vmap=lambda k, x, y: 1.001 * x * y), MATRIX, MATRIX)),
+    "alone: the formula depends on what else is differentiated": (
+        "alone", lambda: row(_confused(), VECTOR, VECTOR + 1)),
+}  # fmt: skip
+
+
+def _confused():
+    f = primitive(lambda x, y: np.multiply(x, y))
+    composite(f, lambda x, y: x * y * (1 if type(x) is type(y) else 1.001))
+    return f
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_fault_is_found(fault):
+    name, make = PLANTED[fault]
+    _INSIDE[:] = [_wrong_sine_vmap()]
+    this = make()
+    check, applies = checks.CHECKS[name]
+
+    assert applies(this)
+    with np.errstate(all="ignore"), pytest.raises(FOUND):
+        check(this)
+
+
+def test_every_check_has_a_planted_fault():
+    assert {name for name, _ in PLANTED.values()} == set(checks.CHECKS)
+
+
+# ---- faults of the engine ----
+
+
+def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
+    insert = _vmap.BatchLevel.insert
+    monkeypatch.setattr(
+        _vmap.BatchLevel, "insert", lambda self, leaf, dim, where: insert(self, leaf, 0, where)
+    )
+
+    with pytest.raises((AssertionError, ValueError)):
+        checks.check_vmap(row(np.sin, normal(3, 3)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cotangent_that_is_not_cast_is_found(monkeypatch, dtype):
+    monkeypatch.setattr(_diff, "cast", lambda c, dtype: c)
+
+    with pytest.raises(AssertionError):
+        checks.check_vjp(row(np.multiply, SINGLE, MATRIX))
+
+
+def test_cotangent_that_is_not_summed_is_found(monkeypatch):
+    monkeypatch.setattr(_diff, "fit", lambda c, shape, dtype: c)
+
+    with pytest.raises(AssertionError):
+        checks.check_vjp(row(np.multiply, MATRIX, VECTOR))
+
+
+# ---- every derivative rule of the table, made wrong by 0.1 % ----
+
+
+def rows_of():
+    found = {}
+    for this in samples.named().values():
+        if checks.differentiable(this):
+            found.setdefault(this.func, []).append(this)
+    return found
+
+
+def rules():
+    """Every rule of a sampled operation: mode and operand."""
+    found = []
+    for func in rows_of():
+        record = OPS.get(func)
+        if record is not None:
+            modes = ["vjp", "jvp"] if isinstance(record.jvp, dict) else ["vjp"]
+            found += [
+                pytest.param(record, mode, name, id=f"{record.name}:{mode}:{name}")
+                for mode in modes
+                for name in getattr(record, mode)
+            ]
+    return found
+
+
+@pytest.mark.parametrize(("record", "mode", "name"), rules())
+def test_rule_that_is_wrong_by_a_thousandth_is_found(record, mode, name, monkeypatch):
+    rule = getattr(record, mode)[name]
+    right, seen = rule.fn, []
+
+    def scaled(result):
+        if isinstance(result, (tuple, list)):
+            return tuple(scaled(r) for r in result)
+        if result is not None:
+            seen.append(bool(np.any(bare(result))))
+            result = result * np.asarray(1.001, np.result_type(result))[()]
+        return result
+
+    def wrong(g, *saved):
+        return scaled(right(g, *saved))
+
+    monkeypatch.setattr(rule, "fn", wrong)
+    if record.func in PARTIALS:
+        parts = [(wrong if fn is right else fn, *rest) for fn, *rest in PARTIALS[record.func]]
+        monkeypatch.setitem(PARTIALS, record.func, tuple(parts))
+    found = False
+    for this in rows_of()[record.func]:
+        checks_ = (checks.check_jvp, checks.check_vjp)
+        for check in checks_:
+            try:
+                with np.errstate(all="ignore"):
+                    check(this)
+            except AssertionError:
+                found = True
+                break
+
+    assert seen, "no row runs this rule"
+    assert found or not any(seen), "no row finds the fault"
