@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from ._level import Level
-from ._op import dtype_of, shape_of
+from ._op import FLOAT, dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, unflatten
 from ._tensor import SCALARS, Tensor
 
 float64 = np.float64
 ndarray = np.ndarray
-FLOAT = np.dtype(float)
 Fix = tuple[tuple[int, ...], np.dtype, bool] | None
 
 
@@ -32,6 +31,8 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
         if kind in SCALARS or not isinstance(a, Tensor):
             break
         a, v = a._value, v._value  # one level's tensors have equal forms if these do
+    if kind is float64 and type(v) is float:
+        return None
     if kind is ndarray and type(v) is ndarray:
         dtype = v.dtype
         if a.shape == v.shape and a.dtype is dtype and dtype.kind != "c":

@@ -46,14 +46,17 @@ class GradLevel(Level):
     def unary(self, func: Any, x: Any) -> Any:
         record = PARTIALS.get(func)
         if record is None or type(x) is not self.cls:
-            return self.function(func, (x,), {})
+            return Level.unary(self, func, x)
         value = x._value
         ans = func(value)
+        rule, pick, holomorphic = record
+        fix = None
+        if not (type(ans) is float64 is type(value)):
+            fix = fix_for(ans, value, holomorphic)
         y = new(self.cls)
         y._value = ans
-        rule, pick, holomorphic = record[0]
-        fix = None if type(ans) is float64 is type(value) else fix_for(ans, value, holomorphic)
-        y._extra = (next(number), ((x._extra, rule, pick((ans, value)), fix),))
+        saved = pick((ans, value)) if pick else ()
+        y._extra = next(number), ((x._extra, rule, saved, fix),)
         return y
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
@@ -64,25 +67,39 @@ class GradLevel(Level):
         if type(a) is cls:
             x = a._value
             kind = type(b)
-            rule, pick, holomorphic = record[0]
+            rule, pick, holomorphic, rule2, pick2, holomorphic2 = record
             if kind is cls:
                 y = b._value
                 ans = func(x, y)
                 values = ans, x, y
-                left = (a._extra, rule, pick(values), fix_for(ans, x, holomorphic))
-                rule, pick, holomorphic = record[1]
-                right = (b._extra, rule, pick(values), fix_for(ans, y, holomorphic))
-                edges: tuple = (left, right)
+                edges: tuple = (
+                    (
+                        a._extra,
+                        rule,
+                        pick(values) if pick else (),
+                        None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic),
+                    ),
+                    (
+                        b._extra,
+                        rule2,
+                        pick2(values) if pick2 else (),
+                        None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2),
+                    ),
+                )
             elif kind in SCALARS or kind is ndarray:
                 ans = func(x, b)
-                edges = ((a._extra, rule, pick((ans, x, b)), fix_for(ans, x, holomorphic)),)
+                saved = pick((ans, x, b)) if pick else ()
+                fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+                edges = ((a._extra, rule, saved, fix),)
             else:
                 return Level.binary(self, func, a, b)
         elif type(b) is cls and ((kind := type(a)) in SCALARS or kind is ndarray):
             y = b._value
             ans = func(a, y)
-            rule, pick, holomorphic = record[1]
-            edges = ((b._extra, rule, pick((ans, a, y)), fix_for(ans, y, holomorphic)),)
+            rule, pick, holomorphic = record[3:]
+            saved = pick((ans, a, y)) if pick else ()
+            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic)
+            edges = ((b._extra, rule, saved, fix),)
         else:
             return Level.binary(self, func, a, b)
         z = new(cls)

@@ -34,12 +34,13 @@ class JvpLevel(Level):
     def unary(self, func: Any, x: Any) -> Any:
         record = PARTIALS.get(func)
         if record is None or type(x) is not self.cls:
-            return self.function(func, (x,), {})
+            return Level.unary(self, func, x)
         value = x._value
         ans = func(value)
-        rule, pick, _ = record[0]
+        rule, pick, _ = record
         y = new(self.cls)
-        y._value, y._extra = ans, rule(x._extra, *pick((ans, value)))
+        y._value = ans
+        y._extra = rule(x._extra, *pick((ans, value))) if pick else rule(x._extra)
         return y
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
@@ -56,11 +57,11 @@ class JvpLevel(Level):
         ans = func(x, y)
         values, tangent = (ans, x, y), None
         if mine:
-            rule, pick, _ = record[0]
-            tangent = rule(a._extra, *pick(values))
+            rule, pick = record[0], record[1]
+            tangent = rule(a._extra, *pick(values)) if pick else rule(a._extra)
         if yours:
-            rule, pick, _ = record[1]
-            t = rule(b._extra, *pick(values))
+            rule, pick = record[3], record[4]
+            t = rule(b._extra, *pick(values)) if pick else rule(b._extra)
             tangent = t if tangent is None else tangent + t
         z = new(cls)
         z._value, z._extra = ans, self.fitted(tangent, ans)

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any, Literal
 
 from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
-from ._op import Call, Op, dtype_of, find, name_of, shape_of
+from ._op import UFUNC_OF, Call, Op, dtype_of, find, name_of, shape_of
 from ._root import DISABLED, converted, opts_out, tree_map
 from ._tensor import CANONICAL, PLAIN, PROPERTIES, Tensor
 
@@ -88,12 +88,13 @@ class Level:
     # ---- operations ----
 
     def unary(self, func: Any, x: Any) -> Any:
-        return self.function(func, (x,), {})
+        """An operator (as a function of `operator`) or a ufunc of one operand."""
+        return self.function(UFUNC_OF.get(func, func), (x,), {})
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         if opts_out(a) or opts_out(b):
             return NotImplemented
-        return self.function(func, (a, b), {})
+        return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))

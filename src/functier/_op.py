@@ -9,12 +9,13 @@ NOTE [a rule's parameters name what it saves]
     other parameters are *names*: an operand of the operation (`x`), a parameter of the
     NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
     (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
-    all of them (`index`, `shapes`). A backward pass keeps what the names say, and
-    nothing else. A default value stands for a parameter that the caller left out.
+    all of them (`index`, `shapes`), or the sequence itself (the name of its parameter).
+    A backward pass keeps what the names say, and nothing else. A default value stands
+    for a parameter that the caller left out.
 """
 
+import operator
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ class Rule:
                 own = call.names[position]
                 same = zip(call.names, values)
                 saved.append([shape_of(v) for n, v in same if n == own])
+            elif name == call.op.variadic:
+                saved.append([v for n, v in zip(call.names, values) if n == name])
             elif name in call.names:
                 saved.append(values[call.names.index(name)])
             elif name in call.given:
@@ -64,6 +67,9 @@ class Rule:
             else:
                 saved.append(self.defaults[name])
         return tuple(saved)
+
+
+FLOAT = np.dtype(float)
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -79,19 +85,17 @@ def dtype_of(value: Any) -> np.dtype:
     try:
         return value.dtype
     except AttributeError:
-        return np.result_type(value)
+        return FLOAT if type(value) is float else np.result_type(value)
 
 
 def _picker(where: list) -> Callable[[tuple], tuple] | None:
     """A fast function from ``(ans, *operands)`` to the tuple of what a rule needs."""
-    if None in where:
+    if None in where or not where:
         return None
-    if not where:
-        return lambda values: ()
     if len(where) == 1:
         (only,) = where
         return lambda values: (values[only],)
-    return itemgetter(*where)
+    return operator.itemgetter(*where)
 
 
 class Op:
@@ -223,12 +227,29 @@ class Call:
         return (kernel or op.kernel)(*first, *lead, **given)
 
 
+SPELLED: dict[Callable, Callable] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.divide: operator.truediv, np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod, np.power: operator.pow,
+    np.left_shift: operator.lshift, np.right_shift: operator.rshift,
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor, np.less: operator.lt, np.less_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.negative: operator.neg,
+    np.positive: operator.pos, np.absolute: operator.abs, np.invert: operator.invert,
+}  # fmt: skip
+"""The operator of a ufunc. A tensor's operator hands it on: on a NumPy scalar it costs
+a tenth of the ufunc's call, on an outer level's tensor it spares NumPy's dispatch."""
+
+UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
+
 OPS: dict[Callable, Op] = {}
 """Every declared operation, by its NumPy function."""
 
 PARTIALS: dict[Callable, tuple] = {}
-"""The ufuncs with a whole set of elementwise rules, for the hot paths: for each operand
-the rule, what picks its needs from ``(ans, *operands)``, and whether to conjugate."""
+"""The ufuncs (and their operators) with a whole set of elementwise rules, for the hot
+paths: in a row for each operand the rule, what picks its needs from ``(ans, *operands)``
+(None: it needs nothing), and whether to conjugate."""
 
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 """What makes the record of a ufunc (or a method of one) that nobody declared."""

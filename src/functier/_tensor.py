@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._op import find, name_of
+from ._op import SPELLED, UFUNC_OF, find, name_of
 
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
@@ -210,17 +210,12 @@ def tensor(data: Any) -> Tensor:
 
 # ---- operators, methods and properties, from one table each ----
 
-BINARY = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
-    "floordiv": np.floor_divide, "mod": np.remainder,
-    "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
-    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-}  # fmt: skip
-COMPARISON = {
-    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
-UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
+    "and", "or", "xor",
+)  # fmt: skip
+COMPARISON = "lt", "le", "eq", "ne", "gt", "ge"
+UNARY = "neg", "pos", "abs", "invert"
 
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
@@ -258,7 +253,7 @@ CANONICAL: dict[Callable, Callable] = {}
 
 
 OPERATORS: dict[Callable, list] = {}
-"""The ufunc of an operator, and the `Tensor` methods that spell it (plain, reflected)."""
+"""The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
 
 
 def _several(given: tuple) -> Any:
@@ -285,7 +280,7 @@ def _same(func: Callable) -> Callable:
 def _define_all() -> None:
     # A hook may call the method it was given on the plain values that it took out.
 
-    def binary(func: np.ufunc) -> Callable:
+    def binary(func: Callable) -> Callable:
         def call(self: Tensor, other: Any) -> Any:
             try:
                 level = self.level
@@ -295,7 +290,7 @@ def _define_all() -> None:
 
         return call
 
-    def reflected(func: np.ufunc) -> Callable:
+    def reflected(func: Callable) -> Callable:
         def call(self: Tensor, other: Any) -> Any:
             try:
                 level = self.level
@@ -305,7 +300,7 @@ def _define_all() -> None:
 
         return call
 
-    def unary(func: np.ufunc) -> Callable:
+    def unary(func: Callable) -> Callable:
         def call(self: Tensor) -> Any:
             try:
                 level = self.level
@@ -335,14 +330,13 @@ def _define_all() -> None:
     def writing(name: str) -> Callable:
         return lambda self, *args, **kwargs: self.level.write(self, name)
 
-    for name, func in {**BINARY, **COMPARISON}.items():
-        _define(f"__{name}__", binary(func), func)
+    for name in (*BINARY, *COMPARISON, *UNARY):
+        func = getattr(operator, f"__{name}__")
+        make = unary if name in UNARY else binary
+        _define(f"__{name}__", make(func), UFUNC_OF[func])
         if name in BINARY:
-            _define(f"__r{name}__", reflected(func), _swapped(func))
+            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
-    for name, func in UNARY.items():
-        _define(f"__{name}__", unary(func), func)
-        OPERATORS[func] = [getattr(Tensor, f"__{name}__")]
     for name, meaning in METHODS.items():
         _define(name, method(name), meaning)
     for name in WRITING:
@@ -356,7 +350,7 @@ def _swapped(func: np.ufunc) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*BINARY.values(), *COMPARISON.values(), *UNARY.values()} | {
+_NUMPY = {*SPELLED} | {
     f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
 }
 _define_all()

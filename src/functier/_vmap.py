@@ -52,7 +52,7 @@ class BatchLevel(Level):
 
     def unary(self, func: Any, x: Any) -> Any:
         if type(x) is not self.cls:
-            return self.function(func, (x,), {})
+            return Level.unary(self, func, x)
         y = new(self.cls)
         y._value = func(x._value)
         return y
@@ -69,16 +69,16 @@ class BatchLevel(Level):
             elif kind in SCALARS or (kind is ndarray and b.ndim <= x.ndim - self.k):
                 y = b
             else:
-                return super().binary(func, a, b)
+                return Level.binary(self, func, a, b)
         elif type(b) is cls:
             y = b._value
             kind = type(a)
             if kind in SCALARS or (kind is ndarray and a.ndim <= y.ndim - self.k):
                 x = a
             else:
-                return super().binary(func, a, b)
+                return Level.binary(self, func, a, b)
         else:
-            return super().binary(func, a, b)
+            return Level.binary(self, func, a, b)
         z = new(cls)
         z._value = func(x, y)
         return z

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._errors import DataDependentError
-from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
+from .._errors import DataDependentError, MutationError
+from .._op import SPELLED, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
 
 __all__ = [
     "MAKERS", "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
@@ -176,8 +176,9 @@ def elementwise(
         **facts,
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
-    if whole and all(r.pick is not None for r in rules.values()):
-        PARTIALS[func] = tuple((r.fn, r.pick, r.holomorphic) for r in rules.values())
+    if whole and all(r.pick or not r.needs for r in rules.values()):
+        row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
+        PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
     return record
 
 

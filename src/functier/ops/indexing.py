@@ -1,1 +1,494 @@
-"""stub"""
+"""Indexing: reading at an index, its transpose (adding at one), and what is made of them.
+
+NOTE [a split index]
+    An index is split into the arrays in it, which are operands (a batch may differ in
+    them), and a `skeleton`: the tuple of the rest, with HOLE in each array's place.
+
+NOTE [where NumPy puts advanced axes]
+    The axes of advanced indices (arrays, masks, and ints next to these) replace those
+    they index if they stand together, and come first if anything separates them.
+"""
+
+import operator
+
+import numpy as np
+
+from ._families import (
+    DataDependentError,
+    MutationError,
+    align,
+    batch_shape,
+    composite,
+    constant,
+    data_dependent,
+    dtype_of,
+    linear,
+    name_of,
+    op,
+    primitive,
+    reduction_vmap,
+    shift,
+)
+
+HOLE = object()
+FULL = slice(None)
+
+# ---- the two directions ----
+
+
+def split(index):
+    """The skeleton of an index and its arrays: see NOTE [a split index]."""
+    skeleton, indices = [], []
+    for part in index if type(index) is tuple else (index,):
+        if isinstance(part, (list, tuple)):
+            part = as_array(part)
+            if not part.size:
+                part = np.astype(part, np.intp)
+        if hasattr(part, "shape") and not isinstance(part, np.generic):
+            indices.append(part)
+            part = HOLE
+        skeleton.append(part)
+    return tuple(skeleton), indices
+
+
+def as_array(values):
+    """An array of a list or a number, which may hold tensors."""
+    if hasattr(values, "shape"):
+        return values
+    if not isinstance(values, (list, tuple)):
+        return np.reshape(values, ())
+    return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
+
+
+def filled(skeleton, indices):
+    """The index of a skeleton and its arrays."""
+    arrays = iter(indices)
+    return tuple([next(arrays) if part is HOLE else part for part in skeleton])
+
+
+@primitive
+def getitem(x, skeleton, *indices):
+    """``x[index]`` that dispatches on the arrays in the index too."""
+    return x[filled(skeleton, indices)]
+
+
+@primitive
+def add_at(values, shape, skeleton, *indices):
+    """Zeros of `shape` with `values` added at an index; repeated positions add up."""
+    index = filled(skeleton, indices)
+    out = np.zeros(shape, dtype_of(values))
+    repeatable = [i for i in indices if i.dtype != bool and i.size > 1]
+    if not repeatable:
+        out[index] = values
+    elif values.size < 1024 or out.ndim == 1:
+        np.add.at(out, index, values)
+    else:  # one flat index array is an order of magnitude faster than several, or slices
+        positions = _positions(shape, index, values.size)
+        values = np.broadcast_to(values, positions.shape)
+        np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
+    return out
+
+
+def _positions(shape, index, count):
+    """The flat positions in an array of `shape` that an index of `count` elements means."""
+    size = int(np.prod(shape, dtype=int))
+    if size <= 8 * count:
+        return np.arange(size).reshape(shape)[index]
+    positions, stride = 0, size
+    for axis, n in enumerate(shape):
+        stride //= n
+        along = np.arange(n).reshape((n,) + (1,) * (len(shape) - axis - 1)) * stride
+        positions = positions + np.broadcast_to(along, shape)[index]
+    return positions
+
+
+def read(x, indices, skeleton):
+    """``x[index]``, where any of the operands may be a tensor."""
+    if type(x) is np.ndarray:
+        return getitem(x, skeleton, *indices)
+    return as_array(x)[filled(skeleton, indices)]
+
+
+def at(x, index):
+    """``x[index]``, where `x` may be a plain array and the index hold tensors."""
+    skeleton, indices = split(index)
+    return read(x, indices, skeleton)
+
+
+def scattered(g, shape, index):
+    """The transpose of reading at `index` from an array of `shape`."""
+    skeleton, indices = split(index)
+    return add_at(g, shape, skeleton, *indices)
+
+
+# ---- a batch: one NumPy call serves ----
+
+
+def _layout(k, ndim, indices, skeleton):
+    """The rank of the advanced axes, how many axes precede them, whether they stand together."""
+    arrays, rank, consumed, before, places = iter(indices), 0, 0, None, []
+    axes = 0  # of the result, so far; `rest` marks those of the Ellipsis
+    rest = 0
+    for place, part in enumerate(skeleton):
+        if part is None or part is Ellipsis or isinstance(part, slice):
+            consumed += isinstance(part, slice)
+            axes += part is not Ellipsis
+            rest = rest or part is Ellipsis
+            continue
+        if part is HOLE:
+            i = next(arrays)
+            mask, n = i.dtype == bool, i.ndim - k
+        else:
+            mask, n = isinstance(part, (bool, np.bool_)), 0
+        rank = max(rank, 1 if mask else n)
+        consumed += n if mask else 1
+        if before is None:
+            before, rest_before = axes, rest
+        places.append(place)
+    if places and rest_before:
+        before += ndim - consumed
+    together = not places or places[-1] - places[0] == len(places) - 1
+    return rank, before or 0, together
+
+
+def _plan(k, shape, indices, skeleton):
+    """How to index a batch of `shape`, whose first `k` axes are the batch's.
+
+    The shape, index arrays and skeleton for one NumPy call, and the axes of its result
+    to move, from where and to where.
+    """
+    for i in indices:
+        if i.dtype == bool and i.shape[:k] != (1,) * k:
+            raise DataDependentError(
+                "vmap: a boolean mask that differs from example to example selects another "
+                "number of elements in each; write numpy.where(mask, x, 0) and go on with all"
+            )
+    rank, before, together = _layout(k, len(shape) - k, indices, skeleton)
+    batch = batch_shape(k, *indices) if indices else (1,) * k
+    if batch == (1,) * k:
+        indices = [np.reshape(i, i.shape[k:]) for i in indices]
+        move = range(0 if together else rank), range(k, k + rank if not together else k)
+        return shape, indices, (FULL,) * k + skeleton, move
+    indices = [
+        np.reshape(i, i.shape[k:])
+        if i.dtype == bool
+        else np.reshape(i, i.shape[:k] + (1,) * (k + rank - i.ndim) + i.shape[k:])
+        for i in indices
+    ]
+    start = before if together else 0
+    if shape[:k] == (1,) * k:
+        return shape[k:], indices, skeleton, (range(start, start + k), range(k if start else 0))
+    lead, grids = [], []
+    for axis, n in enumerate(shape[:k]):
+        lead.append(0 if n == 1 else HOLE)
+        if n != 1:
+            grids.append(np.arange(n).reshape((n,) + (1,) * (k - 1 - axis + rank)))
+    move = range(k, k + rank), range(k + start, k + start + rank)
+    return shape, grids + indices, (*lead, *skeleton), move
+
+
+def _moved(x, source, destination):
+    """`np.moveaxis`, where that does something."""
+    if len(source) and source != destination:
+        return np.moveaxis(x, tuple(source), tuple(destination))
+    return x
+
+
+def _getitem_vmap(k, x, indices, skeleton):
+    try:
+        shape, arrays, index, (source, destination) = _plan(k, x.shape, indices, skeleton)
+        y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
+        return _moved(y, source, destination[: len(source)])
+    except IndexError:
+        _raise_for_one(k, x.shape[k:], indices, skeleton)
+        raise
+
+
+def _raise_for_one(k, shape, indices, skeleton):
+    """Raise NumPy's error in the words for one example: its axes, its rank."""
+    one = np.broadcast_to(np.zeros(()), shape)
+    for b in np.ndindex(batch_shape(k, *indices) if indices else ()):
+        example = [i[tuple(j if n > 1 else 0 for j, n in zip(b, i.shape))] for i in indices]
+        read(one, example, skeleton)
+
+
+def _add_at_vmap(k, values, indices, shape, skeleton):
+    values = values if np.ndim(values) else np.reshape(values, (1,) * k)
+    batch = batch_shape(k, values, *indices)
+    full, arrays, index, (source, destination) = _plan(k, batch + shape, indices, skeleton)
+    values = _moved(values, destination[: len(source)], source)
+    return add_at(values, full, index, *arrays)
+
+
+def _getitem_x(g, indices, skeleton, x_shape):
+    return add_at(g, x_shape, skeleton, *indices)
+
+
+def _bind_index(x, index):
+    skeleton, indices = split(index)
+    return {"x": x, "indices": indices, "skeleton": skeleton}
+
+
+def _bind_split(x, skeleton, *indices):
+    return {"x": x, "indices": indices, "skeleton": skeleton}
+
+
+for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
+    linear(
+        func,
+        "x indices skeleton",
+        "x indices",
+        variadic="indices",
+        bind=bind,
+        kernel=read,
+        vmap=_getitem_vmap,
+        vjp={"x": _getitem_x},
+    )
+
+
+def _bind_add_at(values, shape, skeleton, *indices):
+    return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton}
+
+
+linear(
+    add_at,
+    "values indices shape skeleton",
+    "values indices",
+    variadic="indices",
+    bind=_bind_add_at,
+    kernel=lambda values, indices, shape, skeleton: add_at(values, shape, skeleton, *indices),
+    vmap=_add_at_vmap,
+    vjp={"values": lambda g, indices, skeleton: read(g, indices, skeleton)},
+)
+
+# ---- reading along an axis ----
+
+
+def within(indices, n, mode):
+    """Indices into an axis of length `n` as `mode` has them; "raise" is for the reading."""
+    if mode == "raise":
+        return indices
+    if mode == "wrap":
+        return np.remainder(indices, max(n, 1))
+    if mode == "clip":
+        return np.clip(indices, 0, n - 1)
+    raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+
+
+def _take(a, indices, axis=None, out=None, mode="raise"):
+    a, indices = as_array(a), as_array(indices)
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    axis = shift(axis, 0, a.ndim)
+    if indices.dtype == bool or not indices.size:
+        indices = np.astype(indices, np.intp)
+    return at(a, (FULL,) * axis + (within(indices, a.shape[axis], mode),))
+
+
+def along(shape, indices, axis):
+    """The index that reads `indices` along `axis` of an array of `shape`."""
+    ndim = len(shape)
+    grids = [np.arange(n).reshape((n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
+    return (*grids[:axis], indices, *grids[axis + 1 :])
+
+
+def _take_along_axis(arr, indices, axis=-1):
+    if dtype_of(indices).kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        return at(np.ravel(arr), indices)
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    return at(arr, along(arr.shape, indices, shift(axis, 0, arr.ndim)))
+
+
+composite(np.take, _take)
+composite(np.take_along_axis, _take_along_axis)
+composite(
+    np.compress,
+    lambda condition, a, axis=None, out=None: np.take(a, np.flatnonzero(condition), axis),
+)
+composite(
+    np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonzero(condition))
+)
+
+# ---- choosing element by element ----
+
+
+def _choose_vmap(k, a, choices, mode="raise"):
+    a, *choices = align(k, (a, *choices))
+    return np.choose(a, choices, mode=mode)
+
+
+linear(
+    np.choose,
+    "a choices out mode",
+    "a choices",
+    variadic="choices",
+    vmap=_choose_vmap,
+    vjp={
+        "choices": lambda g, a, index, shapes, mode="raise": np.where(
+            np.equal(within(a, len(shapes), mode), index), g, 0
+        )
+    },
+)
+
+
+def _select(condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    dtype = np.result_type(*choicelist, default)
+    result = np.astype(as_array(default), dtype)
+    for i in reversed(range(len(condlist))):
+        if dtype_of(condlist[i]) != bool:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+        result = np.where(condlist[i], choicelist[i], result)
+    return result
+
+
+composite(np.select, _select)
+
+# ---- indices that depend on the data ----
+
+REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
+
+for func, params in (
+    (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
+):  # fmt: skip
+    constant(func, params, vmap=data_dependent(func, REMEDY))
+
+constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
+
+# ---- indices made of indices and shapes ----
+
+
+def _ix(*args):
+    args = [as_array(a) for a in args]
+    for i, a in enumerate(args):
+        if a.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if a.dtype == bool:
+            a = np.flatnonzero(a)
+        elif not a.size:
+            a = np.astype(a, np.intp)
+        args[i] = np.reshape(a, (1,) * i + (-1,) + (1,) * (len(args) - i - 1))
+    return tuple(args)
+
+
+def _diag_indices_from(arr):
+    if arr.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(arr.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return np.diag_indices(arr.shape[0], arr.ndim)
+
+
+def _triangle(indices):
+    def body(arr, k=0):
+        if arr.ndim != 2:
+            raise ValueError("input array must be 2-d")
+        return indices(arr.shape[0], k=k, m=arr.shape[1])
+
+    return body
+
+
+composite(np.ix_, _ix)
+composite(np.diag_indices_from, _diag_indices_from)
+composite(np.tril_indices_from, _triangle(np.tril_indices))
+composite(np.triu_indices_from, _triangle(np.triu_indices))
+constant(
+    np.unravel_index,
+    "indices shape order",
+    vmap=lambda k, indices, shape, **params: np.unravel_index(indices, shape, **params),
+)
+constant(
+    np.ravel_multi_index,
+    "multi_index dims mode order",
+    "multi_index",
+    variadic="multi_index",
+    vmap=lambda k, multi_index, dims, **params: np.ravel_multi_index(
+        tuple(align(k, multi_index)), dims, **params
+    ),
+)
+
+# ---- leaving out and putting in, at static places ----
+
+
+def _delete(arr, obj, axis=None):
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
+
+
+def _insert(arr, obj, values, axis=None):
+    """The new elements behind the old ones, then one `take` for the order."""
+    arr, values = as_array(arr), as_array(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = shift(axis, 0, arr.ndim)
+    n = arr.shape[axis]
+    places = obj if isinstance(obj, slice) else as_array(obj)
+    values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    if not isinstance(places, slice) and places.ndim == 0:
+        values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
+    if isinstance(places, slice):
+        places = np.arange(n)[places]
+    elif places.dtype == bool:
+        places = np.flatnonzero(places)
+    count = values.shape[axis] if places.size == 1 else places.size
+    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    new = np.astype(np.broadcast_to(values, shape), arr.dtype)
+    order = np.insert(np.arange(n), places, n + np.arange(count))
+    return np.take(np.concatenate([arr, new], axis), order, axis)
+
+
+def _append(arr, values, axis=None):
+    if axis is None:
+        arr, values, axis = np.ravel(arr), np.ravel(values), 0
+    return np.concatenate([arr, values], axis)
+
+
+composite(np.delete, _delete)
+composite(np.insert, _insert)
+composite(np.append, _append)
+
+# ---- filling and writing: a new array is made, an old one is not changed ----
+
+
+def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    shape = a.shape if shape is None else shape
+    dtype = dtype_of(a) if dtype is None else dtype
+    if not hasattr(fill_value, "shape"):
+        return np.full(shape, fill_value, dtype)
+    return np.astype(np.broadcast_to(fill_value, shape), dtype)
+
+
+composite(np.full_like, _full_like)
+
+
+def _writing(func, remedy):
+    """A function that writes to its first argument: refused at every level."""
+
+    def refuse(*args, **kwargs):
+        raise MutationError(
+            f"{name_of(func)} changes an array in place, which no tensor of a level can be "
+            f"and no plain array can take a tensor's values from; {remedy}"
+        )
+
+    op(func, "", family="writing", bind=refuse)
+
+
+_writing(
+    np.copyto,
+    "write numpy.where(where, src, dst), and for numpy.full_like(a, t), which calls it, "
+    "numpy.zeros_like(a) + t",
+)
+_writing(np.put, "write numpy.where(mask, v, a) with a mask of the places")
+_writing(np.put_along_axis, "write numpy.where(mask, values, arr) with a mask of the places")
+_writing(np.place, "write numpy.where(mask, vals, arr)")
+_writing(np.putmask, "write numpy.where(mask, values, a)")
+_writing(np.fill_diagonal, "write numpy.where(numpy.eye(n, dtype=bool), val, a)")
