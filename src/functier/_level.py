@@ -20,6 +20,8 @@ from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Literal
 
+import numpy as np
+
 from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
 from ._op import UFUNC_OF, Call, Op, dtype_of, find, name_of, shape_of
 from ._root import DISABLED, converted, opts_out, tree_map
@@ -94,6 +96,7 @@ class Level:
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         if opts_out(a) or opts_out(b):
             return NotImplemented
+        a, b = [np.asarray(v) if type(v) is list else v for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:

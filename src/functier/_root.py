@@ -97,6 +97,8 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
     if how == "numpy.asarray":
         dtype, copy = args
         return np.array(value, dtype, copy=copy)
+    if how == "pickle.dumps":
+        return value
     if isinstance(how, str):
         return getattr(value if hasattr(value, how) else np.asarray(value), how)(*args)
     return how(value)
@@ -173,10 +175,17 @@ class RootLevel:
 
         args, plain = tree_map(value_of, (args, kwargs))
         result = func(*args, **plain)
-        return kwargs["out"] if kwargs.get("out") is not None else tree_map(wrap, result)
+        out = kwargs.get("out")
+        if not isinstance(out, tuple):  # a ufunc's is a tuple
+            return tree_map(wrap, result) if out is None else out
+        results = result if isinstance(result, tuple) else (result,)
+        outs = tuple(wrap(r) if o is None else o for o, r in zip(out, results))
+        return outs if len(outs) > 1 else outs[0]
 
     def setitem(self, x: Any, index: Any, value: Any) -> None:
         index, value = tree_map(lambda v: stripped(v, (type(x), Tensor)), (index, value))
+        if isinstance(value, Tensor) and value.level.depth:
+            value.level.setitem(value, index, value)
         x._value[index] = value
 
     def write(self, x: Any, name: str) -> Any:

@@ -196,6 +196,9 @@ class Tensor:
     def __deepcopy__(self, memo: dict) -> Any:
         return self.copy()  # type: ignore[attr-defined]
 
+    def __getnewargs__(self) -> tuple:
+        return (self.level.convert(self, "pickle.dumps"),)
+
     def __format__(self, spec: str) -> str:
         return repr(self) if not spec else format(self.level.convert(self, "item"), spec)
 

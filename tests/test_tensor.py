@@ -1,0 +1,631 @@
+"""Tensor: operators, methods, properties, conversions, refusals; plain and in levels."""
+
+import copy
+import math
+import operator
+import pickle
+
+import numpy as np
+import pytest
+from support import equal, has_all, message
+
+import functier as ft
+from functier import _tensor
+
+A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
+B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
+I = np.array([[5, 3, 2], [1, 7, 4]])  # noqa: E741
+J = np.array([[1, 2, 3], [2, 1, 2]])
+
+
+class Sub(ft.Tensor):
+    """A user's subclass: results have its type."""
+
+
+class Picklable(ft.Tensor):
+    pass
+
+
+def plain(x):
+    """A plain array from a tensor, a tuple or list of them, or a value."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(plain(y) for y in x)
+    return x.elem() if isinstance(x, ft.Tensor) else x
+
+
+def same(actual, expected):
+    if isinstance(expected, tuple):
+        assert isinstance(actual, tuple) and len(actual) == len(expected)
+        for a, e in zip(actual, expected):
+            same(a, e)
+    else:
+        equal(plain(actual), expected)
+
+
+NUMERIC = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
+    operator.mod, divmod, operator.pow,
+]  # fmt: skip
+INTEGER = [
+    operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor,
+]  # fmt: skip
+COMPARISON = [
+    operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge,
+]  # fmt: skip
+UNARY = [operator.neg, operator.pos, abs]
+
+
+def names(operators):
+    return [f.__name__ for f in operators]
+
+
+# ---- operators on plain tensors and subclasses ----
+
+
+@pytest.mark.parametrize("cls", [ft.Tensor, Sub])
+@pytest.mark.parametrize("op", NUMERIC + COMPARISON, ids=names(NUMERIC + COMPARISON))
+def test_numeric_operators(op, cls):
+    a, b = np.abs(A), np.abs(B)
+    for left, right in ((cls(a), cls(b)), (cls(a), b), (a, cls(b))):
+        out = op(left, right)
+        same(out, op(a, b))
+        assert all(type(y) is cls for y in (out if isinstance(out, tuple) else (out,)))
+    for scalar in (2, 2.0, np.float64(2.0), np.float32(2.0), True):
+        same(op(cls(a), scalar), op(a, scalar))
+        same(op(scalar, cls(a)), op(scalar, a))
+
+
+@pytest.mark.parametrize("cls", [ft.Tensor, Sub])
+@pytest.mark.parametrize("op", INTEGER, ids=names(INTEGER))
+def test_integer_operators(op, cls):
+    for left, right in ((cls(I), cls(J)), (cls(I), J), (I, cls(J)), (cls(I), 2), (2, cls(J))):
+        out = op(left, right)
+        assert type(out) is cls
+        same(out, op(plain(left), plain(right)))
+
+
+@pytest.mark.parametrize("op", UNARY, ids=names(UNARY))
+def test_unary_operators(op):
+    for cls in (ft.Tensor, Sub):
+        assert type(op(cls(A))) is cls
+        same(op(cls(A)), op(A))
+
+
+def test_invert():
+    same(~Sub(I), ~I)
+    same(~Sub(I > 2), ~(I > 2))
+
+
+@pytest.mark.parametrize("cls", [ft.Tensor, Sub])
+def test_matmul(cls):
+    for left, right in ((cls(A), cls(B.T)), (cls(A), B.T), (A, cls(B.T))):
+        out = left @ right
+        assert type(out) is cls
+        same(out, A @ B.T)
+
+
+def test_lists_are_arrays_to_operators():
+    same(Sub(A) + [1.0, 2.0, 3.0], A + [1.0, 2.0, 3.0])
+    same([1.0, 2.0, 3.0] - Sub(A), [1.0, 2.0, 3.0] - A)
+
+
+@pytest.mark.parametrize("op", [
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow,
+], ids=lambda f: f.__name__)  # fmt: skip
+def test_augmented_assignment_rebinds(op):
+    x = Sub(A.copy())
+    y = op(x, 2.0)
+    assert y is not x
+    same(x, A)
+    same(y, op(A.copy(), 2.0))
+
+
+def test_python_scalars_are_weak():
+    x = ft.tensor(np.float32([1.0, 2.0]))
+    for y in (x + 1, x * 2.0, 2.0 / x, x**2, 1 - x, np.multiply(x, 3.0), np.maximum(x, 0)):
+        assert y.dtype == np.float32
+    assert (x + np.float64(1.0)).dtype == np.float64
+    assert (ft.tensor(np.int8([1])) + 1).dtype == np.int8
+
+
+# ---- foreign operands ----
+
+
+class OptsOut:
+    __array_ufunc__ = None
+
+    def __radd__(self, other):
+        return "radd"
+
+    def __rmatmul__(self, other):
+        return "rmatmul"
+
+    def __add__(self, other):
+        return "add"
+
+
+class Unknown:
+    def __radd__(self, other):
+        return "radd"
+
+    def __add__(self, other):
+        return "add"
+
+
+def everywhere(use):
+    """Run `use` on a plain tensor, a user's, and one of each transform's level."""
+    use(ft.tensor(A))
+    use(Sub(A))
+    with ft.vmap() as V:
+        use(V(A))
+    with ft.grad() as G:
+        use(G(A))
+    with ft.jvp() as F:
+        use(F(A, A))
+
+
+@pytest.mark.parametrize("foreign", [OptsOut, Unknown])
+def test_a_foreign_operand_answers_itself(foreign):
+    def use(x):
+        assert x + foreign() == "radd"
+        assert foreign() + x == "add"
+
+    everywhere(use)
+
+
+@pytest.mark.parametrize("foreign", [object(), OptsOut()], ids=["object", "opts-out"])
+def test_an_operand_nobody_knows_is_a_type_error(foreign):
+    def use(x):
+        for op in (operator.mul, operator.sub, operator.lt):
+            with pytest.raises(TypeError, match="not supported between|unsupported operand"):
+                op(x, foreign)
+
+    everywhere(use)
+
+
+def test_equality_with_something_else_is_identity():
+    def use(x):
+        assert (x == object()) is False
+        assert (x != object()) is True
+
+    everywhere(use)
+
+
+# ---- methods and properties ----
+
+METHODS = {
+    "all": [((), {}), ((0,), {}), ((), {"axis": 1, "keepdims": True})],
+    "any": [((), {}), ((), {"axis": -1})],
+    "argmax": [((), {}), ((1,), {})],
+    "argmin": [((), {}), ((), {"axis": 0})],
+    "argpartition": [((1,), {}), ((1,), {"axis": 0})],
+    "argsort": [((), {}), ((0,), {})],
+    "astype": [((np.float32,), {}), ((int,), {})],
+    "choose": [],
+    "clip": [((-1.0, 1.0), {}), ((), {"min": 0.0}), ((None, 2.0), {})],
+    "compress": [(([True, False, True],), {"axis": 1}), (([True, False],), {"axis": 0})],
+    "conj": [((), {})],
+    "conjugate": [((), {})],
+    "copy": [((), {})],
+    "cumprod": [((), {}), ((1,), {})],
+    "cumsum": [((), {}), ((0,), {})],
+    "diagonal": [((), {}), ((1,), {})],
+    "dot": [((B.T,), {}), ((2.0,), {})],
+    "flatten": [((), {}), (("F",), {})],
+    "max": [((), {}), ((0,), {}), ((), {"axis": (0, 1)})],
+    "mean": [((), {}), ((), {"axis": 1, "keepdims": True})],
+    "min": [((), {}), ((1,), {})],
+    "nonzero": [((), {})],
+    "prod": [((), {}), ((0,), {})],
+    "ravel": [((), {}), (("F",), {})],
+    "repeat": [((2,), {}), ((2,), {"axis": 1}), (([1, 2],), {"axis": 0})],
+    "reshape": [((-1,), {}), ((3, 2), {}), (((6,),), {}), (([2, 3],), {}), ((3, -1), {"order": "F"})],
+    "round": [((), {}), ((1,), {})],
+    "searchsorted": [],
+    "squeeze": [((), {})],
+    "std": [((), {}), ((0,), {"ddof": 1})],
+    "sum": [((), {}), ((0,), {}), ((), {"axis": (0, 1)}), ((), {"axis": -1, "keepdims": True})],
+    "swapaxes": [((0, 1), {})],
+    "take": [(([0, 2],), {"axis": 1}), ((0,), {})],
+    "trace": [((), {}), ((1,), {})],
+    "transpose": [((), {}), ((1, 0), {}), (((1, 0),), {}), (([0, 1],), {}), ((None,), {})],
+    "var": [((), {}), ((), {"axis": 1})],
+}  # fmt: skip
+CALLS = [(name, args, kwargs) for name, calls in METHODS.items() for args, kwargs in calls]
+IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CALLS)]
+
+
+def test_every_method_of_the_table_is_tested():
+    assert {n for n in _tensor.METHODS if not n.startswith("__")} == set(METHODS)
+    assert all(hasattr(np.ndarray, name) for name in METHODS if name != "astype")
+
+
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+def test_methods_are_those_of_the_array(name, args, kwargs):
+    expected = getattr(A, name)(*args, **kwargs)
+    for cls in (ft.Tensor, Sub):
+        out = getattr(cls(A), name)(*args, **kwargs)
+        same(out, expected)
+        assert all(type(y) is cls for y in (out if isinstance(out, tuple) else (out,)))
+
+
+DATA_DEPENDENT = {"nonzero", "compress"}
+
+
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
+    xs = np.stack([A, B, A - B])
+    if name == "nonzero":
+        with pytest.raises(ft.DataDependentError, match="numpy.nonzero"):
+            ft.vmap(lambda x: x.nonzero())(xs)
+        return
+    out = ft.vmap(lambda x: getattr(x, name)(*args, **kwargs))(xs)
+    expected = np.stack([getattr(x, name)(*args, **kwargs) for x in xs])
+    assert out.dtype == expected.dtype
+    np.testing.assert_allclose(out, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+def test_methods_under_grad_and_jvp_have_the_value_of_the_array(name, args, kwargs):
+    expected = getattr(A, name)(*args, **kwargs)
+
+    def check(x):
+        out = getattr(x, name)(*args, **kwargs)
+        for y, e in zip(
+            *[(v if isinstance(v, tuple) else (v,)) for v in (out, expected)], strict=True
+        ):
+            equal(plain(y), e)
+        return x
+
+    ft.vjp(check, A)
+    ft.jvp(check, (A,), (B,))
+
+
+def test_methods_that_take_the_tensor_as_an_index():
+    same(Sub([0, 1, 1]).choose([A[0], B[0]]), np.array([0, 1, 1]).choose([A[0], B[0]]))
+    same(Sub([1.0, 2.0, 3.0]).searchsorted([1.5, 3.5]), np.array([1, 3]))
+
+
+def test_flatten_copies_and_ravel_does_not():
+    x = ft.tensor(A.copy())
+    assert not np.shares_memory(x.flatten().elem(), x.elem())
+    assert np.shares_memory(x.ravel().elem(), x.elem())
+    assert not np.shares_memory(x.copy().elem(), x.elem())
+
+
+@pytest.mark.parametrize("name", ["T", "mT", "real", "imag"])
+def test_properties(name):
+    z = A + 1j * B
+    for cls in (ft.Tensor, Sub):
+        out = getattr(cls(z), name)
+        assert type(out) is cls
+        same(out, getattr(z, name))
+    equal(ft.vmap(lambda x: getattr(x, name))(np.stack([z, 2 * z])),
+          np.stack([getattr(z, name), getattr(2 * z, name)]))  # fmt: skip
+
+
+def test_attributes_of_form():
+    x = Sub(A.astype(np.float32))
+    assert (x.shape, x.ndim, x.size, x.dtype, len(x)) == ((2, 3), 2, 6, np.float32, 2)
+    s = Sub(1.5)
+    assert (s.shape, s.ndim, s.size) == ((), 0, 1)
+    for refused in (len, list):
+        with pytest.raises(TypeError, match="0-d tensor"):
+            refused(s)
+
+
+def test_views_share_memory():
+    a = A.copy()
+    x = ft.tensor(a)
+    assert x.elem() is a
+    for view in (x.T, x.reshape(3, 2), x[0], x[:, 1:], x.ravel(), x.real):
+        assert np.shares_memory(view.elem(), a)
+
+
+def test_making_a_tensor():
+    x = ft.tensor([1, 2])
+    equal(x.elem(), np.array([1, 2]))
+    assert ft.tensor(x) is x
+    assert type(Sub(x)) is Sub and Sub(x).elem() is x.elem()
+    assert type(x.as_subclass(Sub)) is Sub and x.as_subclass(Sub).elem() is x.elem()
+    with ft.vmap() as V:
+        v = V(A)
+        assert ft.tensor(v) is v
+        with pytest.raises(ft.LevelError, match=r"Sub\(x\): x is a tensor of the level vmap\(\)"):
+            Sub(v)
+        with pytest.raises(TypeError, match="no subclass of Tensor that can be made"):
+            x.as_subclass(V)
+
+
+# ---- iteration, membership, identity ----
+
+
+def test_iteration_and_membership():
+    x = Sub(A)
+    rows = list(x)
+    assert [type(r) for r in rows] == [Sub, Sub]
+    same(rows[1], A[1])
+    same(list(Sub(A).flat)[3], A.flat[3])
+    assert 4.0 in x and 9.0 not in x
+    a, b = x
+    same(a + b, A[0] + A[1])
+
+
+def test_iteration_in_levels():
+    equal(ft.vmap(lambda x: sum(x))(A), A.sum(axis=1))
+    equal(ft.grad(lambda x: sum(v * v for v in x))(A[0]), 2 * A[0])
+
+
+def test_membership_under_grad_and_vmap():
+    assert ft.grad(lambda x: x[0] if 4.0 in x else x[1])(A[1]).tolist() == [1.0, 0.0, 0.0]
+    with pytest.raises(ft.DataDependentError):
+        ft.vmap(lambda x: 1.0 in x)(A)
+
+
+def test_hash_is_identity():
+    x, y = Sub(A), Sub(A)
+    assert hash(x) != hash(y) and len({x, y, x}) == 2
+    assert {x: 1}[x] == 1
+
+
+# ---- copies ----
+
+
+def test_copies():
+    x = Sub(A.copy())
+    for y in (copy.copy(x), copy.deepcopy(x), x.copy()):
+        assert type(y) is Sub and y is not x
+        same(y, A)
+        assert not np.shares_memory(y.elem(), x.elem())
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("cls", [ft.Tensor, Picklable])
+def test_pickle(cls, protocol):
+    y = pickle.loads(pickle.dumps(cls(A), protocol))
+    assert type(y) is cls
+    same(y, A)
+
+
+def test_a_tensor_of_a_level_is_not_pickled():
+    with ft.vmap() as V, pytest.raises((TypeError, pickle.PicklingError)) as error:
+        pickle.dumps(V(A))
+    has_all(message(error), "vmap()", "elem()")
+
+
+def test_copies_in_levels():
+    equal(ft.vmap(lambda x: copy.deepcopy(x) + copy.copy(x))(A), 2 * A)
+    equal(ft.grad(lambda x: np.sum(copy.deepcopy(x) * x))(A), 2 * A)
+
+
+# ---- item assignment and writing ----
+
+
+def test_item_assignment_writes_to_a_plain_tensor():
+    for cls in (ft.Tensor, Sub):
+        a = A.copy()
+        x = cls(a)
+        x[0, 1] = 9.0
+        x[1] = Sub([1.0, 2.0, 3.0])
+        x[x == 3.0] = -1.0
+        equal(a, np.array([[1.0, 9.0, -1.0], [1.0, 2.0, -1.0]]))
+
+
+def test_item_assignment_in_levels_raises_with_the_remedy():
+    def use(x):
+        with pytest.raises(ft.MutationError) as error:
+            x[0] = 1.0
+        has_all(message(error), "in place", "numpy.where", "numpy.stack")
+
+    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
+        for x in (V(A), G(A), F(A, A)):
+            use(x)
+
+
+@pytest.mark.parametrize("name", _tensor.WRITING)
+def test_methods_that_write_raise(name):
+    def use(x):
+        with pytest.raises(ft.MutationError, match=rf"\b{name}"):
+            getattr(x, name)(0)
+
+    everywhere(use)
+
+
+def test_a_level_tensor_cannot_be_written_into_a_plain_tensor():
+    x = ft.tensor(A.copy())
+    with ft.grad() as G, pytest.raises(ft.LevelError):
+        x[0, 0] = G(1.0)
+    same(x, A)
+
+
+@pytest.mark.parametrize("call", [
+    lambda x, out: np.sin(x, out=out),
+    lambda x, out: np.add(x, 1.0, out=out),
+    lambda x, out: np.sum(x, out=out),
+    lambda x, out: np.add.reduce(x, out=out),
+    lambda x, out: x.sum(out=out),
+    lambda x, out: np.stack([x, x], out=out),
+])  # fmt: skip
+def test_out_raises_in_levels(call):
+    out = np.zeros((2, 3))
+
+    def use(x):
+        with pytest.raises(ft.MutationError) as error:
+            call(x, out)
+        has_all(message(error), "out=")
+
+    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
+        for x in (V(A), G(A), F(A, A)):
+            use(x)
+    equal(out, np.zeros((2, 3)))
+
+
+def test_out_of_a_plain_tensor():
+    out = np.zeros((2, 3))
+    assert np.add(Sub(A), 1.0, out=out) is out
+    equal(out, A + 1.0)
+    target = Sub(np.zeros((2, 3)))
+    assert np.add(A, Sub(B), out=target) is target
+    same(target, A + B)
+
+
+# ---- conversions ----
+
+
+def test_conversions_of_a_plain_tensor():
+    x = Sub(2.5)
+    assert (float(x), int(x), complex(x), bool(x)) == (2.5, 2, 2.5 + 0j, True)
+    assert operator.index(Sub(3)) == 3 and [10, 20, 30][Sub(1)] == 20
+    assert range(5)[Sub(2)] == 2
+    assert x.item() == 2.5 and Sub(A).item(1) == -2.0 and Sub(A).item((1, 1)) == 4.0
+    assert Sub(A).tolist() == A.tolist()
+    equal(np.asarray(Sub(A)), A)
+    assert np.asarray(Sub(A)) is not None and np.shares_memory(np.asarray(Sub(A)), A)
+    equal(np.array(Sub(A), dtype=np.float32), A.astype(np.float32))
+    assert not np.shares_memory(np.array(Sub(A)), A)
+    assert math.sin(x) == math.sin(2.5)
+    assert f"{x:.1f}" == "2.5" and f"{Sub(3):d}" == "3"
+    assert round(Sub(2.567), 1).elem() == 2.6
+
+
+def test_truth_of_many_elements_is_numpys_error():
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(Sub(A))
+
+
+def test_repr():
+    assert repr(ft.tensor([1.0, 2.0])) == "Tensor([1., 2.])"
+    assert repr(Sub([[1], [2]])) == "Sub([[1],\n     [2]])"
+
+
+LOSING = {
+    "float": float,
+    "complex": complex,
+    "asarray": np.asarray,
+    "array": lambda x: np.array([x, x]),
+    "item": lambda x: x.item(),
+    "tolist": lambda x: x.tolist(),
+    "sin": math.sin,
+    "format": lambda x: f"{x:.2f}",
+    "assign": lambda x: operator.setitem(np.zeros((3, *x.shape)), slice(None), x),
+}
+
+
+@pytest.mark.parametrize("use", LOSING)
+@pytest.mark.parametrize("transform", ["grad", "jvp", "vmap"])
+def test_conversions_that_lose_the_level_raise(transform, use):
+    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
+        x = {"vmap": lambda: V(A[0]), "grad": lambda: G(2.5), "jvp": lambda: F(2.5, 1.0)}
+        with pytest.raises(ft.ConversionError) as error:
+            LOSING[use](x[transform]())
+        has_all(message(error), f"{transform}()", "numpy.sin", "x.elem()")
+
+
+def test_assigning_to_one_element_of_an_array_says_why():
+    with ft.grad() as G, pytest.raises(ValueError, match="setting an array element") as error:
+        np.zeros(2)[0] = G(2.5)
+    assert isinstance(error.value.__cause__, ft.ConversionError)
+
+
+@pytest.mark.parametrize("enter", [ft.grad, ft.jvp])
+def test_truth_int_and_index_read_the_value_under_derivatives(enter):
+    def make(cls, value):
+        return cls(value, 1.0) if enter is ft.jvp else cls(value)
+
+    with enter() as G:
+        x = make(G, 2.5)
+        assert bool(x) is True and int(x) == 2 and bool(x > 3) is False
+        assert not make(G, 0.0)
+        assert range(9)[int(x)] == 2
+        assert (x > 2) and not (x < 2) and (x == 2.5) and (x != 2)
+    f = lambda x: x * x if x > 0 else -x  # noqa: E731
+    assert ft.grad(f)(3.0) == 6.0 and ft.grad(f)(-3.0) == -1.0
+    assert ft.jvp(f, (-3.0,), (2.0,))[1] == -2.0
+
+
+@pytest.mark.parametrize("how", [bool, int, operator.index, lambda x: 1 if x > 0 else 2],
+                         ids=["bool", "int", "index", "if"])  # fmt: skip
+def test_truth_int_and_index_raise_under_vmap(how):
+    with pytest.raises(ft.DataDependentError) as error:
+        ft.vmap(how)(A[0])
+    has_all(message(error), "vmap(", "numpy.where", "numpy.take_along_axis")
+
+
+def test_grad_of_a_branch_inside_vmap_raises():
+    f = lambda x: x if x > 0 else -x  # noqa: E731
+    with pytest.raises(ft.DataDependentError, match="numpy.where"):
+        ft.vmap(ft.grad(f))(A[0])
+
+
+# ---- arrays, scalars and tensors of levels in all orders ----
+
+
+@pytest.mark.parametrize("op", [operator.add, operator.sub, operator.mul, operator.truediv,
+                                operator.pow], ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize("other", [
+    2, 2.0, True, np.float64(2.0), np.float32(2.0), np.array(2.0), np.array([2.0, 3.0, 4.0]),
+    np.array([[1.0], [2.0]]), np.arange(1, 4), [1.0, 2.0, 3.0],
+], ids=repr)  # fmt: skip
+def test_operators_in_levels_with_other_operands(op, other):
+    xs = np.abs(A) + 1.0
+    for f in (lambda x: op(x, other), lambda x: op(other, x)):
+        equal(ft.vmap(f)(xs), np.stack([f(x) for x in xs]))
+        equal(ft.vjp(f, xs[0])[0], f(xs[0]))
+        equal(ft.jvp(f, (xs[0],), (xs[0],))[0], f(xs[0]))
+
+
+@pytest.mark.parametrize("op", [operator.lt, operator.le, operator.eq, operator.ne,
+                                operator.gt, operator.ge], ids=lambda f: f.__name__)  # fmt: skip
+def test_comparisons_in_levels(op):
+    equal(ft.vmap(lambda x: op(x, B[0]))(A), op(A, B[0]))
+    equal(ft.vmap(lambda x: op(B[0], x))(A), op(B[0], A))
+    seen = []
+    ft.grad(lambda x: seen.append(op(x, B)) or x.sum())(A)
+    ft.jvp(lambda x: seen.append(op(B, x)) or x, (A,), (A,))
+    equal(seen[0], op(A, B))
+    equal(seen[1], op(B, A))
+
+
+@pytest.mark.parametrize("op", INTEGER, ids=names(INTEGER))
+def test_integer_operators_in_vmap(op):
+    equal(ft.vmap(lambda x: op(x, J[0]))(I), op(I, J[0]))
+    equal(ft.vmap(lambda x: op(J[0], x))(I), op(J[0], I))
+    equal(ft.vmap(op)(I, J), op(I, J))
+
+
+def test_divmod_and_matmul_in_vmap():
+    q, r = ft.vmap(lambda x: divmod(x, 2.0))(A)
+    equal(q, A // 2.0)
+    equal(r, A % 2.0)
+    equal(ft.vmap(lambda x: x @ B[0])(A), np.array([A[0] @ B[0], A[1] @ B[0]]))
+    equal(ft.vmap(lambda x: B @ x)(A), np.stack([B @ A[0], B @ A[1]]))
+
+
+def test_weak_scalars_keep_the_dtype_in_levels():
+    x = np.float32([1.0, 2.0])
+    f = lambda x: 2.0 * x**2 + 1 - x / 3  # noqa: E731
+    assert ft.vmap(f)(x).dtype == np.float32
+    assert ft.vjp(f, x)[0].dtype == np.float32
+    assert ft.jvp(f, (x,), (x,))[1].dtype == np.float32
+    assert ft.vmap(lambda x: x * np.float64(2.0))(x).dtype == np.float64
+
+
+def test_augmented_assignment_in_levels():
+    def f(x):
+        y = x
+        y += 1.0
+        y *= x
+        return y
+
+    equal(ft.vmap(f)(A), (A + 1.0) * A)
+    equal(ft.grad(lambda x: np.sum(f(x)))(A), 2 * A + 1.0)
+
+
+def test_plain_and_user_tensors_in_levels():
+    equal(ft.vmap(lambda x: x + ft.tensor(A[0]))(A).elem(), A + A[0])
+    out = ft.vmap(lambda x: x * 2)(Sub(A))
+    assert type(out) is Sub
+    same(out, A * 2)
+    g = ft.grad(lambda x: np.sum(x * x))(Sub(A))
+    assert type(g) is Sub
+    same(g, 2 * A)
