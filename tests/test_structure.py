@@ -1,0 +1,285 @@
+"""The structure of the sources: who imports whom, what rules may call, how large it is."""
+
+import ast
+import io
+import sys
+import tokenize
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import functier as ft
+
+PACKAGE = Path(ft.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+RULES = sorted((PACKAGE / "ops").glob("*.py"))
+TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+def name_of(path):
+    """``ops._families`` for ``src/functier/ops/_families.py``."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def imports(path):
+    """The modules that a file imports, by their whole names."""
+    found = []
+    here = ["functier", *name_of(path).split(".")[:-1]]
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Import):
+            found += [a.name for a in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + 1] if node.level else []
+            names = [node.module] if node.module else [a.name for a in node.names]
+            found += [".".join([*base, name]) for name in names]
+    return found
+
+
+# ---- imports go one way ----
+
+LAYERS = [
+    {"_errors"},
+    {"_op"},
+    {"_tensor"},
+    {"_root"},
+    {"_level"},
+    {"_pytree"},
+    {"_diff"},
+    {"_vmap", "_grad", "_jvp"},
+    {"_jacobian", "_function", "overrides"},
+    {"testing", "nn"},
+]
+"""Each module imports from the layers before its own."""
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent == PACKAGE], ids=name_of)
+def test_imports_go_one_way(path):
+    name = name_of(path)
+    if name == "__init__":
+        return
+    before = set()
+    for layer in LAYERS:
+        if name in layer:
+            break
+        before |= layer
+    else:
+        pytest.fail(f"give {name} a place in LAYERS")
+    own = {m for m in imports(path) if m.startswith("functier")}
+
+    assert own <= {f"functier.{m}" for m in before}
+
+
+@pytest.mark.parametrize("path", RULES, ids=name_of)
+def test_rules_import_numpy_the_record_and_the_families_only(path):
+    allowed = {"numpy", "numpy.lib.array_utils", "functier._errors", "functier._op"}
+    allowed |= {f"functier.{name_of(p)}" for p in RULES}
+
+    for module in imports(path):
+        assert module in allowed or module in sys.stdlib_module_names | {"collections.abc"}
+
+
+def test_transforms_do_not_import_rules():
+    for path in FILES:
+        if path.parent == PACKAGE and path.name != "__init__.py":
+            assert not any(m.startswith("functier.ops") for m in imports(path))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_import_inside_a_function(path):
+    for function in functions(TREES[path]):
+        inside = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
+
+        assert not inside, f"line {inside[0].lineno}"
+
+
+def functions(tree):
+    return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
+
+
+# ---- rules stay inside the protocol ----
+
+HOLES = {
+    "array", "asarray", "asanyarray", "asarray_chkfinite", "ascontiguousarray",
+    "asfortranarray", "asmatrix", "full", "arange", "linspace", "frombuffer", "fromiter",
+    "frompyfunc", "vectorize", "copyto", "put", "place", "putmask", "fill_diagonal", "nditer",
+    "ndenumerate", "block_diag", "bmat",
+}  # fmt: skip
+"""NumPy functions that do not dispatch on a value, or write to one."""
+
+LEAVING = {"float", "complex", "bool"}
+"""Builtins that take a value out of its level."""
+
+STATIC = {
+    "axis", "axes", "batch", "dtype", "index", "k", "lead", "length", "n", "ndim", "rank",
+    "shape", "shapes", "size", "sizes",
+}  # fmt: skip
+"""Names that rules give to what is no value: numbers and tuples of numbers."""
+
+ASKING = {"len", "range", "shape", "ndim", "size", "normalize", "shift", "shift_all", "max", "min"}
+"""What turns a value into something static."""
+
+ALLOWED = {}
+"""(file, function, call) and why it is no value that is passed there."""
+
+
+def is_static(node):
+    """Whether an expression is made of constants, static names and questions of form."""
+    if isinstance(node, ast.Constant):
+        return True
+    if isinstance(node, ast.Name):
+        last = node.id.rsplit("_", 1)[-1]
+        return node.id in STATIC or last in STATIC
+    if isinstance(node, ast.Attribute):
+        return node.attr in STATIC or ast.unparse(node) in ("np.pi", "np.e", "np.inf", "np.nan")
+    if isinstance(node, ast.Call):
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id
+        return called in ASKING and (called not in ("max", "min") or all(map(is_static, node.args)))
+    if isinstance(node, ast.Subscript):
+        return is_static(node.value)
+    parts = [n for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+    return bool(parts) and all(map(is_static, parts))
+
+
+def calls(tree):
+    """Every call in a tree with the name of the function (at module level) around it."""
+    for outer in tree.body:
+        around = getattr(outer, "name", "")
+        for node in ast.walk(outer):
+            if isinstance(node, ast.Call):
+                yield around, node
+
+
+@pytest.mark.parametrize("path", RULES, ids=name_of)
+def test_rules_call_nothing_that_does_not_dispatch(path):
+    found = []
+    for around, node in calls(TREES[path]):
+        called = ast.unparse(node.func)
+        hole = called.startswith("np.") and called[3:] in HOLES
+        if (hole or called in LEAVING) and not all(map(is_static, node.args)):
+            if not outside_functions(TREES[path], node):
+                found.append((path.stem, around, ast.unparse(node), node.lineno))
+
+    assert not [f for f in found if f[:3] not in ALLOWED]
+
+
+def outside_functions(tree, node):
+    """Whether a node runs when the module is imported: a constant of the file."""
+    return not any(node in ast.walk(f) for f in functions(tree))
+
+
+def test_allowed_calls_exist():
+    sources = {p.stem: ast.unparse(TREES[p]) for p in RULES}
+
+    for file, _, call in ALLOWED:
+        assert call in sources[file]
+
+
+CONTAINERS = {"params", "given", "facts", "OPS", "UNSUPPORTED", "PARTIALS", "MAKERS"}
+"""Names of dicts: of parameters, and the tables."""
+
+LISTS = {"shape", "axes", "order", "index", "inverse", "perm", "entry", "entries", "sizes"}
+"""Names of lists of numbers that a rule builds up."""
+
+WRITES = {}
+"""(file, function, target) and why what is written to is no value."""
+
+
+@pytest.mark.parametrize("path", RULES, ids=name_of)
+def test_rules_assign_no_items(path):
+    found = []
+    for outer in TREES[path].body:
+        for node in ast.walk(outer):
+            if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+                target = ast.unparse(node.value)
+                if target not in CONTAINERS | LISTS:
+                    found.append((path.stem, getattr(outer, "name", ""), target))
+
+    assert not [f for f in found if f not in WRITES]
+
+
+# ---- level classes are empty ----
+
+
+def test_minted_classes_are_empty():
+    found = {}
+
+    def record(name):
+        def f(x):
+            found[name] = type(x)
+            return np.sum(x * x)
+
+        return f
+
+    x = np.ones(2)
+    ft.vmap(record("vmap"))(x)
+    ft.grad(record("grad"))(x)
+    ft.vjp(record("vjp"), x)
+    ft.jvp(record("jvp"), (x,), (x,))
+    by_type = set(vars(type("Plain", (ft.Tensor,), {"__slots__": ()})))
+
+    assert len(found) == 4
+    for cls in found.values():
+        assert set(vars(cls)) == by_type | {"level"}
+        assert vars(cls)["__slots__"] == ()
+        assert cls.__bases__ == (ft.Tensor,)
+
+
+# ---- size, documents, and what is public ----
+
+
+def code_lines(path):
+    """Lines with code: no blank ones, comments or docstrings."""
+    text = path.read_text()
+    silent = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT,
+              tokenize.DEDENT, tokenize.ENDMARKER}  # fmt: skip
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in silent:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            if isinstance(node.value.value, str):
+                lines.difference_update(range(node.lineno, node.end_lineno + 1))
+    return len(lines)
+
+
+def test_core_is_small():
+    core = [PACKAGE / f"{name}.py" for name in ("_op", "_tensor", "_level")]
+
+    assert sum(map(code_lines, core)) <= 700
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_are_small_and_documented(path):
+    text = path.read_text()
+
+    assert len(text.splitlines()) <= 500
+    assert ast.get_docstring(TREES[path])
+    assert ast.get_docstring(TREES[path]) != "stub"
+    assert "TODO" not in text
+    assert "FIXME" not in text
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.rglob("*.py")), ids=lambda p: p.name)
+def test_tests_are_documented(path):
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+PUBLIC = {
+    "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
+    "LevelError", "MutationError", "NoRuleError", "Tensor", "UnsupportedError", "grad",
+    "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "level_of", "no_dispatch", "tensor",
+    "unwrap", "value_and_grad", "vjp", "vmap",
+}  # fmt: skip
+
+
+def test_public_names():
+    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {"ops"}
+
+    assert {n for n in vars(ft) if not n.startswith("_")} - modules == PUBLIC
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names_are_documented(name):
+    assert getattr(ft, name).__doc__
