@@ -125,37 +125,35 @@ def scattered(g, shape, index):
 
 
 def _layout(k, ndim, indices, skeleton):
-    """The rank of the advanced axes, how many axes precede them, whether they stand together."""
-    arrays, rank, consumed, before, places = iter(indices), 0, 0, None, []
-    axes = 0  # of the result, so far; `rest` marks those of the Ellipsis
-    rest = 0
+    """The rank of the advanced axes, and where one example's result has them (None: first).
+
+    See NOTE [where NumPy puts advanced axes].
+    """
+    arrays, rank, consumed, places = iter(indices), 0, 0, []
     for place, part in enumerate(skeleton):
         if part is None or part is Ellipsis or isinstance(part, slice):
             consumed += isinstance(part, slice)
-            axes += part is not Ellipsis
-            rest = rest or part is Ellipsis
             continue
+        n, mask = 0, isinstance(part, (bool, np.bool_))
         if part is HOLE:
             i = next(arrays)
-            mask, n = i.dtype == bool, i.ndim - k
-        else:
-            mask, n = isinstance(part, (bool, np.bool_)), 0
+            n, mask = i.ndim - k, i.dtype == bool
         rank = max(rank, 1 if mask else n)
         consumed += n if mask else 1
-        if before is None:
-            before, rest_before = axes, rest
         places.append(place)
-    if places and rest_before:
-        before += ndim - consumed
-    together = not places or places[-1] - places[0] == len(places) - 1
-    return rank, before or 0, together
+    if not places:
+        return 0, 0
+    if places[-1] - places[0] != len(places) - 1:
+        return rank, None
+    before = skeleton[: places[0]]
+    return rank, sum(ndim - consumed if part is Ellipsis else 1 for part in before)
 
 
 def _plan(k, shape, indices, skeleton):
     """How to index a batch of `shape`, whose first `k` axes are the batch's.
 
-    The shape, index arrays and skeleton for one NumPy call, and the axes of its result
-    to move, from where and to where.
+    The shape, index arrays and skeleton for one NumPy call, and the axes to move in its
+    result: how many, from where and to where.
     """
     for i in indices:
         if i.dtype == bool and i.shape[:k] != (1,) * k:
@@ -163,42 +161,42 @@ def _plan(k, shape, indices, skeleton):
                 "vmap: a boolean mask that differs from example to example selects another "
                 "number of elements in each; write numpy.where(mask, x, 0) and go on with all"
             )
-    rank, before, together = _layout(k, len(shape) - k, indices, skeleton)
-    batch = batch_shape(k, *indices) if indices else (1,) * k
-    if batch == (1,) * k:
+    rank, start = _layout(k, len(shape) - k, indices, skeleton)
+    one = (1,) * k
+    if batch_shape(k, *indices) in ((), one):
         indices = [np.reshape(i, i.shape[k:]) for i in indices]
-        move = range(0 if together else rank), range(k, k + rank if not together else k)
-        return shape, indices, (FULL,) * k + skeleton, move
+        return shape, indices, (FULL,) * k + skeleton, (rank if start is None else 0, 0, k)
+    start = start or 0
     indices = [
         np.reshape(i, i.shape[k:])
         if i.dtype == bool
         else np.reshape(i, i.shape[:k] + (1,) * (k + rank - i.ndim) + i.shape[k:])
         for i in indices
     ]
-    start = before if together else 0
-    if shape[:k] == (1,) * k:
-        return shape[k:], indices, skeleton, (range(start, start + k), range(k if start else 0))
-    lead, grids = [], []
-    for axis, n in enumerate(shape[:k]):
-        lead.append(0 if n == 1 else HOLE)
-        if n != 1:
-            grids.append(np.arange(n).reshape((n,) + (1,) * (k - 1 - axis + rank)))
-    move = range(k, k + rank), range(k + start, k + start + rank)
-    return shape, grids + indices, (*lead, *skeleton), move
+    if shape[:k] == one:
+        return shape[k:], indices, skeleton, (k, start, 0)
+    grids = [
+        np.arange(n).reshape((n,) + (1,) * (k - 1 - axis + rank))
+        for axis, n in enumerate(shape[:k])
+        if n != 1
+    ]
+    lead = tuple([0 if n == 1 else HOLE for n in shape[:k]])
+    return shape, grids + indices, lead + skeleton, (rank, k, k + start)
 
 
-def _moved(x, source, destination):
-    """`np.moveaxis`, where that does something."""
-    if len(source) and source != destination:
-        return np.moveaxis(x, tuple(source), tuple(destination))
-    return x
+def _moved(x, width, source, destination):
+    """`x` with `width` neighbouring axes moved from `source` to `destination`."""
+    if not width or source == destination:
+        return x
+    axes = range(width)
+    return np.moveaxis(x, [source + i for i in axes], [destination + i for i in axes])
 
 
 def _getitem_vmap(k, x, indices, skeleton):
     try:
-        shape, arrays, index, (source, destination) = _plan(k, x.shape, indices, skeleton)
+        shape, arrays, index, (width, here, there) = _plan(k, x.shape, indices, skeleton)
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
-        return _moved(y, source, destination[: len(source)])
+        return _moved(y, width, here, there)
     except IndexError:
         _raise_for_one(k, x.shape[k:], indices, skeleton)
         raise
@@ -207,7 +205,7 @@ def _getitem_vmap(k, x, indices, skeleton):
 def _raise_for_one(k, shape, indices, skeleton):
     """Raise NumPy's error in the words for one example: its axes, its rank."""
     one = np.broadcast_to(np.zeros(()), shape)
-    for b in np.ndindex(batch_shape(k, *indices) if indices else ()):
+    for b in np.ndindex(batch_shape(k, *indices)):
         example = [i[tuple(j if n > 1 else 0 for j, n in zip(b, i.shape))] for i in indices]
         read(one, example, skeleton)
 
@@ -215,9 +213,8 @@ def _raise_for_one(k, shape, indices, skeleton):
 def _add_at_vmap(k, values, indices, shape, skeleton):
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
-    full, arrays, index, (source, destination) = _plan(k, batch + shape, indices, skeleton)
-    values = _moved(values, destination[: len(source)], source)
-    return add_at(values, full, index, *arrays)
+    full, arrays, index, (width, here, there) = _plan(k, batch + shape, indices, skeleton)
+    return add_at(_moved(values, width, there, here), full, index, *arrays)
 
 
 def _getitem_x(g, indices, skeleton, x_shape):
