@@ -26,7 +26,7 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     """
     a, v = ans, value
     while (kind := type(a)) is type(v) and kind is not ndarray:
-        if kind is float64:
+        if kind is float64 or kind is float:
             return None
         if kind in SCALARS or not isinstance(a, Tensor):
             break

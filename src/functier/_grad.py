@@ -28,6 +28,7 @@ P = ParamSpec("P")
 new = object.__new__
 ndarray = np.ndarray
 float64 = np.float64
+ONE = float64(1.0)
 number = count()
 Node = tuple[int, tuple]
 
@@ -179,7 +180,7 @@ class GradLevel(Level):
             )
         mine = type(output) is self.cls
         value = output._value if mine else self.lower(output)
-        if type(value) is not float64:
+        if type(value) is not float64 and type(value) is not float:
             if shape_of(value) != ():
                 raise ValueError(
                     f"{self}: the function returned shape {np.shape(value)}; the gradient is "
@@ -261,7 +262,7 @@ def _with_zeros(rule: Callable, ans: Any) -> Callable:
 
 
 def _one(value: Any) -> Any:
-    return float64(1.0) if type(value) is float64 else dtype_of(value).type(1)
+    return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
 # ---- the transforms ----
