@@ -41,7 +41,8 @@ def same(actual: Any, expected: Any, rtol: float = 1e-9) -> None:
 
 def precision(row: Row, double: float, single: float, half: float = 0.05) -> float:
     """The tolerance for the coarsest floating-point dtype of the row."""
-    eps = max((np.finfo(x.dtype).eps for x in row.leaves if x.dtype.kind in "fc"), default=0)
+    values = [*row.leaves, *outputs(row.call(*row.leaves))]
+    eps = max((np.finfo(x.dtype).eps for x in values if x.dtype.kind in "fc"), default=0)
     return double if eps < 1e-10 else single if eps < 1e-5 else half
 
 

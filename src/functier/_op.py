@@ -81,11 +81,11 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def dtype_of(value: Any) -> np.dtype:
-    """The dtype of a value, or of the default array type of a Python number."""
+    """The dtype of a value, or of the array that NumPy makes of a number or a list."""
     try:
         return value.dtype
     except AttributeError:
-        return FLOAT if type(value) is float else np.result_type(value)
+        return FLOAT if type(value) is float else np.asarray(value).dtype
 
 
 def _picker(where: list) -> Callable[[tuple], tuple] | None:
@@ -288,16 +288,18 @@ def name_of(func: Callable) -> str:
     return f"{module}.{name}" if module and module != "builtins" else name
 
 
-def primitive(kernel: Callable) -> Callable:
+def primitive(kernel: Callable, plain: bool = False) -> Callable:
     """Make a function of our own one that dispatches like NumPy's.
 
     For what NumPy can do to an array but has no function for (adding at an index).
+    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
+    run it as it is, so that their hooks see NumPy's functions only.
     """
 
     def function(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             level = getattr(type(arg), "level", None)
-            if level is not None:
+            if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
         return kernel(*args, **kwargs)
 

@@ -83,9 +83,7 @@ composite(
 composite(np.dstack, lambda tup: np.concatenate(_several(np.atleast_3d(*tup)), 2))
 composite(
     np.column_stack,
-    lambda tup: np.concatenate(
-        [np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1
-    ),
+    lambda tup: np.concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1),
 )
 composite(np.append, lambda arr, values, axis=None: np.concatenate((arr, values), axis))
 
@@ -112,13 +110,14 @@ def _joined(arrays, depth, ndim):
     """The innermost lists are joined along the last axis, the outer ones along those before."""
     if depth:
         return np.concatenate([_joined(a, depth - 1, ndim) for a in arrays], -depth)
-    return np.reshape(arrays, (1,) * (ndim - np.ndim(arrays)) + np.shape(arrays))
+    missing = ndim - np.ndim(arrays)
+    return np.reshape(arrays, (1,) * missing + np.shape(arrays)) if missing else arrays
 
 
 @lambda body: composite(np.block, body)
 def _block(arrays):
     depth = _depth(arrays)
-    return _joined(arrays, depth, max(depth, _rank(arrays)))
+    return _joined(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays)
 
 
 # ---- splitting ----

@@ -45,7 +45,7 @@ def _reshape_vmap(k, a, shape, order="C", **options):
 
 
 def _tuple(shape):
-    return (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
 def _unreshape(g, a_shape, order="C"):
@@ -76,7 +76,9 @@ def _squeeze_vmap(k, a, axis=None):
     return np.squeeze(a, axes)
 
 
-linear(np.squeeze, "a axis", vmap=_squeeze_vmap, vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)})
+linear(
+    np.squeeze, "a axis", vmap=_squeeze_vmap, vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)}
+)
 
 
 def _expanded(shape, axis):
@@ -99,14 +101,14 @@ linear(
 )
 
 
-def _at_least(ndim, expanded):
-    """The body of atleast_1d, 2d, 3d; `expanded` is the shape that a smaller one gets."""
+def _at_least(least):
+    """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
 
     def one(a):
-        if hasattr(a, "shape") and len(a.shape) >= ndim:
-            return a
         shape = np.shape(a)
-        return np.reshape(a, shape if len(shape) >= ndim else expanded(shape))
+        if len(shape) < least:
+            shape = (1,) * (min(least, 2) - len(shape)) + shape + (1,) * (least - 2)
+        return a if hasattr(a, "shape") and a.shape == shape else np.reshape(a, shape)
 
     def body(*arys):
         return one(arys[0]) if len(arys) == 1 else tuple([one(a) for a in arys])
@@ -114,9 +116,9 @@ def _at_least(ndim, expanded):
     return body
 
 
-composite(np.atleast_1d, _at_least(1, lambda shape: (1,)))
-composite(np.atleast_2d, _at_least(2, lambda shape: (1, *shape) if shape else (1, 1)))
-composite(np.atleast_3d, _at_least(3, lambda shape: ((1, *shape, 1) if len(shape) < 2 else (*shape, 1)) if shape else (1, 1, 1)))
+composite(np.atleast_1d, _at_least(1))
+composite(np.atleast_2d, _at_least(2))
+composite(np.atleast_3d, _at_least(3))
 
 # ---- the order of axes ----
 
@@ -175,8 +177,10 @@ def _moveaxis(a, source, destination):
 @lambda body: composite(np.rollaxis, body)
 def _rollaxis(a, axis, start=0):
     axis = normalize_axis_index(axis, a.ndim)
-    place = normalize_axis_index(start, a.ndim + 1) if start >= 0 else (
-        normalize_axis_index(start, a.ndim)
+    place = (
+        normalize_axis_index(start, a.ndim + 1)
+        if start >= 0
+        else (normalize_axis_index(start, a.ndim))
     )
     return np.moveaxis(a, axis, place - (axis < place))
 
