@@ -12,6 +12,7 @@ NOTE [batch axes lead]
 """
 
 import math
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,9 +23,10 @@ from .._errors import DataDependentError, MutationError
 from .._op import SPELLED, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
 
 __all__ = [
-    "MAKERS", "Rule", "align", "batch_shape", "composite", "constant", "data_dependent", "dtype_of",
-    "elementwise", "elementwise_vmap", "flat", "linear", "normalize", "one_axis_vmap", "op",
-    "primitive", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
+    "MAKERS", "MutationError", "Op", "Rule", "align", "batch_shape", "composite", "constant",
+    "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "linear",
+    "name_of", "normalize", "one_axis_vmap", "op", "primitive", "quiet", "reduction_vmap", "shift",
+    "shift_all", "spread", "unsupported",
 ]  # fmt: skip
 
 # ---- axes ----
@@ -73,12 +75,19 @@ def flat(k: int, a: Any) -> Any:
     return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
 
 
+def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
+    """The result of a reduction with the axes that it went over, of size 1."""
+    if keepdims or not shape:
+        return g
+    axes = normalize(axis, len(shape))
+    return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+
+
 def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
     """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
-    if not keepdims and shape:
-        axes = normalize(axis, len(shape))
-        g = np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
-    return np.broadcast_to(g, shape)
+    if type(g) is np.float64 and math.prod(shape) < 10000:
+        return np.zeros(shape) + g  # a quarter of the time of a view
+    return np.broadcast_to(g if axis is None else expand(g, shape, axis, keepdims), shape)
 
 
 # ---- batching rules that several families share ----
@@ -101,7 +110,11 @@ def reduction_vmap(func: Callable) -> Callable:
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if hasattr(params.get("where"), "shape"):
-            a, params["where"] = align(k, (a, params["where"]))
+            a, where = align(k, (a, params["where"]))
+            params["where"] = where
+            if np.shape(a)[:k] != np.shape(where)[:k]:  # a reduction does not broadcast `a`
+                batch = batch_shape(k, a, where)
+                a = np.broadcast_to(a, batch + np.shape(a)[k:])
         return func(a, axis=shift_all(axis, k, np.ndim(a) - k), **params)
 
     return rule
@@ -171,8 +184,8 @@ def elementwise(
         f"{params} out where" if ufunc else params,
         f"{' '.join(operands)} where" if ufunc else " ".join(operands),
         family="elementwise",
-        kernel=_quiet(func) if ufunc else func,
-        vmap=vmap or elementwise_vmap(_quiet(func) if ufunc else func),
+        kernel=quiet(func) if ufunc else func,
+        vmap=vmap or elementwise_vmap(quiet(func) if ufunc else func),
         **facts,
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
@@ -182,7 +195,7 @@ def elementwise(
     return record
 
 
-def _quiet(func: np.ufunc) -> Callable:
+def quiet(func: np.ufunc) -> Callable:
     """`func`, whose callers may leave ``out=`` out where they give ``where=``.
 
     They had written ``out=None``, which NumPy takes out of a call that it dispatches.

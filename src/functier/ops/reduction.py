@@ -1,19 +1,223 @@
-"""Reductions over one axis, several or all."""
+"""Reductions over one axis, several or all, and cumulative operations along one.
+
+A product is differentiated without a division, so that zeros are exact at every order.
+"""
 
 import numpy as np
 
-from ._families import linear, reduction_vmap, spread
+from ._families import (
+    Rule, composite, constant, expand, linear, normalize, one_axis_vmap, op, reduction_vmap,
+    spread,
+)  # fmt: skip
 
-linear(
+_NoValue = np._NoValue
+
+# ---- sums and means ----
+
+
+def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+    g = spread(g, a_shape, axis, keepdims)
+    return g if where is True else np.where(where, g, 0)
+
+
+op(
     np.sum,
     "a axis dtype out keepdims initial where",
     "a where",
     vmap=reduction_vmap(np.sum),
-    vjp={
-        "a": lambda g, a_shape, axis=None, keepdims=False, where=True: (
-            spread(g, a_shape, axis, keepdims) * where
-            if where is not True
-            else spread(g, a_shape, axis, keepdims)
+    jvp={
+        "a": lambda t, axis=None, dtype=None, keepdims=False, where=True: np.sum(
+            t, axis=axis, dtype=dtype, keepdims=keepdims, where=where
         )
     },
+    vjp={"a": _sum_vjp},
+)
+
+
+def number(shape, axis=None, keepdims=False, where=True):
+    """How many elements a reduction takes in: an int, or an array under a mask."""
+    if where is True:
+        return int(np.prod([shape[i] for i in normalize(axis, len(shape))], dtype=int))
+    return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
+
+
+def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+    n = number(a_shape, axis, keepdims, where)
+    return _sum_vjp(g / np.maximum(n, 1), a_shape, axis, keepdims, where)
+
+
+linear(
+    np.mean,
+    "a axis dtype out keepdims where",
+    "a where",
+    vmap=reduction_vmap(np.mean),
+    vjp={"a": _mean_vjp},
+)
+
+# ---- extrema: equal ones share the gradient equally ----
+
+
+def _shares(a, ans, axis, keepdims, where):
+    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
+    if where is not True:
+        equal = np.logical_and(equal, where)
+    count = np.sum(equal, axis=axis, dtype=ans.dtype, keepdims=True)
+    return equal / np.maximum(count, 1)
+
+
+def _extremum_jvp(t, a, ans, axis=None, keepdims=False, where=True):
+    return np.sum(t * _shares(a, ans, axis, keepdims, where), axis=axis, keepdims=keepdims)
+
+
+def _extremum_vjp(g, a, ans, axis=None, keepdims=False, where=True):
+    return expand(g, np.shape(a), axis, keepdims) * _shares(a, ans, axis, keepdims, where)
+
+
+for func in (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin):
+    op(
+        func,
+        "a axis out keepdims initial where",
+        "a where",
+        vmap=reduction_vmap(func),
+        jvp={"a": _extremum_jvp},
+        vjp={"a": _extremum_vjp},
+    )
+
+
+@lambda body: composite(np.ptp, body)
+def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+for func in (np.any, np.all):
+    constant(func, "a axis out keepdims where", "a where", vmap=reduction_vmap(func))
+
+# ---- cumulative operations; axis=None is the flattened array ----
+
+
+def _to_last(x, axis):
+    return np.reshape(x, (-1,)) if axis is None else np.moveaxis(x, axis, -1)
+
+
+def _from_last(x, axis, shape):
+    return np.reshape(x, shape) if axis is None else np.moveaxis(x, -1, axis)
+
+
+def _reversed(x):
+    return x[..., ::-1]
+
+
+linear(
+    np.cumsum,
+    "a axis dtype out",
+    vmap=one_axis_vmap(np.cumsum, None),
+    vjp={
+        "a": lambda g, a_shape, axis=None: _from_last(
+            _reversed(np.cumsum(_reversed(_to_last(g, axis)), axis=-1)), axis, a_shape
+        )
+    },
+)
+
+
+def _before(products):
+    """What stands before each cumulative product: 1, and all of them but the last."""
+    shape = np.shape(products)
+    one = np.ones((*shape[:-1], 1), products.dtype)
+    return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
+
+
+def _recurrence(a, b):
+    """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
+
+    Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
+    """
+    d, n = 1, np.shape(a)[-1]
+    while d < n:
+        b = np.concatenate([b[..., :d], b[..., d:] + a[..., d:] * b[..., :-d]], axis=-1)
+        a = np.concatenate([a[..., :d], a[..., d:] * a[..., :-d]], axis=-1)
+        d *= 2
+    return b
+
+
+def _cumprod_jvp(t, a, ans, axis=None):
+    a, t, shape = _to_last(a, axis), _to_last(t, axis), np.shape(ans)
+    return _from_last(_recurrence(a, _before(_to_last(ans, axis)) * t), axis, shape)
+
+
+def _cumprod_vjp(g, a, ans, axis=None):
+    """The products before an element, times the sum of g over the products after it."""
+    shape, a, g = np.shape(a), _to_last(a, axis), _to_last(g, axis)
+    after = _reversed(_recurrence(_before(_reversed(a)), _reversed(g)))
+    return _from_last(_before(_to_last(ans, axis)) * after, axis, shape)
+
+
+op(
+    np.cumprod,
+    "a axis dtype out",
+    vmap=one_axis_vmap(np.cumprod, None),
+    jvp={"a": _cumprod_jvp},
+    vjp={"a": Rule(_cumprod_vjp, ("a",), holomorphic=True)},
+)
+
+
+def _cumulative(func, start):
+    def body(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
+        if axis is None:
+            if np.ndim(x) != 1:
+                raise ValueError(
+                    "For arrays which have more than one dimension ``axis`` argument is required."
+                )
+            axis = 0
+        y = func(x, axis=axis, dtype=dtype)
+        if not include_initial:
+            return y
+        (axis,) = normalize(axis, np.ndim(y))
+        shape = np.shape(y)
+        return np.concatenate([start((*shape[:axis], 1, *shape[axis + 1 :]), y.dtype), y], axis)
+
+    return body
+
+
+composite(np.cumulative_sum, _cumulative(np.cumsum, np.zeros))
+composite(np.cumulative_prod, _cumulative(np.cumprod, np.ones))
+
+# ---- products ----
+
+
+def _products_of_others(a, axis, initial, where):
+    """For each element the product of all others that are reduced with it."""
+    if where is not True:
+        a = np.where(where, a, 1)
+    shape = np.shape(a)
+    axes = normalize(axis, len(shape))
+    order = (*(i for i in range(len(shape)) if i not in axes), *axes)
+    moved = np.transpose(a, order)
+    n = number(shape, axes)
+    x = np.reshape(moved, (*(shape[i] for i in order[: len(order) - len(axes)]), n))
+    left = _before(np.cumprod(x, axis=-1))
+    right = _reversed(_before(np.cumprod(_reversed(x), axis=-1)))
+    others = left * right * initial
+    others = np.reshape(others, np.shape(moved))
+    others = np.transpose(others, tuple(order.index(i) for i in range(len(order))))
+    return others if where is True else np.where(where, others, 0)
+
+
+def _prod_jvp(t, a, axis=None, keepdims=False, initial=1, where=True):
+    others = _products_of_others(a, axis, initial, where)
+    return np.sum(t * others, axis=axis, keepdims=keepdims)
+
+
+def _prod_vjp(g, a, axis=None, keepdims=False, initial=1, where=True):
+    g = expand(g, np.shape(a), axis, keepdims)
+    return g * _products_of_others(a, axis, initial, where)
+
+
+op(
+    np.prod,
+    "a axis dtype out keepdims initial where",
+    "a where",
+    vmap=reduction_vmap(np.prod),
+    jvp={"a": _prod_jvp},
+    vjp={"a": Rule(_prod_vjp, ("a", "where"), holomorphic=True)},
 )

@@ -1,1 +1,195 @@
-"""stub"""
+"""The methods of ufuncs, and the ufuncs and gufuncs that nobody declared.
+
+The methods of declared ufuncs are the NumPy functions they mean. Every other ufunc, be it
+SciPy's or a user's own, gets a record on its first use: with a batching rule, and
+without derivatives.
+"""
+
+import functools
+import re
+
+import numpy as np
+
+from ._families import (
+    MAKERS, MutationError, Op, batch_shape, composite, elementwise_vmap, name_of, quiet,
+    reduction_vmap, shift,
+)  # fmt: skip
+
+_NoValue = np._NoValue
+
+# ---- reductions and accumulations that have a name of their own ----
+
+
+def _reduce(func, neutral=None):
+    """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false.
+
+    The mask may be the only tensor (`numpy.sum` does not dispatch on it and ends here).
+    """
+
+    def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
+        given = {"dtype": dtype} if dtype is not None else {}
+        if initial is not _NoValue and initial is not None:
+            given["initial"] = initial
+        if where is not True:
+            array = np.where(where, array, given.get("initial") if neutral is None else neutral)
+        return func(array, axis=axis, keepdims=keepdims, **given)
+
+    return body
+
+
+for ufunc, func, neutral in (
+    (np.add, np.sum, 0), (np.multiply, np.prod, 1),
+    (np.maximum, np.max, None), (np.minimum, np.min, None),
+    (np.logical_or, np.any, False), (np.logical_and, np.all, True),
+):  # fmt: skip
+    composite(ufunc.reduce, _reduce(func, neutral))
+
+
+def _log_of_sum(pair, exp, log):
+    def reduced(a, axis, keepdims, initial=-np.inf, **dtype):
+        # Any shift gives the same result: this one is a constant for a derivative.
+        shift = np.rint(np.max(a, axis=axis, keepdims=True, initial=-np.inf))
+        shift = np.where(np.isfinite(shift), shift, 0)
+        total = np.sum(exp(a - shift), axis=axis, keepdims=keepdims, **dtype)
+        empty = np.equal(total, 0)
+        value = np.where(empty, -np.inf, log(np.where(empty, 1, total)))
+        value = value + np.reshape(shift, np.shape(total))
+        return value if initial == -np.inf else pair(value, initial)
+
+    return reduced
+
+
+composite(np.logaddexp.reduce, _reduce(_log_of_sum(np.logaddexp, np.exp, np.log), -np.inf))
+composite(np.logaddexp2.reduce, _reduce(_log_of_sum(np.logaddexp2, np.exp2, np.log2), -np.inf))
+
+
+def _accumulate(func):
+    return lambda array, axis=0, dtype=None, out=None: func(array, axis=axis, dtype=dtype)
+
+
+composite(np.add.accumulate, _accumulate(np.cumsum))
+composite(np.multiply.accumulate, _accumulate(np.cumprod))
+
+# ---- the methods of any ufunc ----
+
+
+def _method(func, owner):
+    """The record of a bound method of a ufunc, which its name tells."""
+    if func.__name__ == "outer":
+        return _composite(func, lambda a, b, **kwargs: owner(_before_axes_of(b, a), b, **kwargs))
+    if func.__name__ == "at":
+        return _composite(func, functools.partial(_at, name_of(func)))
+    if func.__name__ == "reduceat":
+        return Op(func, "array indices axis dtype out", "array indices", vmap=_reduceat(func))
+    if func.__name__ == "accumulate":
+        return Op(func, "array axis dtype out", vmap=_along_axis(func))
+    return Op(
+        func, "array axis dtype out keepdims initial where", "array where", vmap=_reduction(func)
+    )
+
+
+def _composite(func, body):
+    return Op(func, "", "", family="composite", body=body)
+
+
+def _before_axes_of(b, a):
+    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+
+
+def _at(name, *args):
+    raise MutationError(
+        f"{name}(a, indices, b) would write to `a` in place; write the sum, product or "
+        f"extremum of what falls on each index with numpy.where and a reduction"
+    )
+
+
+def _along_axis(func):
+    return lambda k, array, axis=0, **params: func(
+        array, axis=shift(axis, k, np.ndim(array) - k), **params
+    )
+
+
+def _reduction(func):
+    rule = reduction_vmap(func)
+    return lambda k, array, axis=0, **params: rule(k, array, axis=axis, **params)
+
+
+def _reduceat(func):
+    def rule(k, array, indices, axis=0, **params):
+        logical = np.shape(indices)[k:]
+        batch = np.shape(indices)[:k]
+        if all(n == 1 for n in batch):
+            axis = shift(axis, k, np.ndim(array) - k)
+            return func(array, np.reshape(indices, logical), axis=axis, **params)
+        batch = batch_shape(k, array, indices)
+        array = np.broadcast_to(array, batch + np.shape(array)[k:])
+        indices = np.broadcast_to(indices, batch + logical)
+        if 0 in batch:
+            one = np.zeros(np.shape(array)[k:], array.dtype)
+            form = func(one, np.zeros(logical, int), axis=axis, **params)
+            return np.zeros(batch + np.shape(form), form.dtype)
+        rows = [func(array[i], indices[i], axis=axis, **params) for i in np.ndindex(*batch)]
+        return np.reshape(np.stack(rows), batch + np.shape(rows[0]))
+
+    return rule
+
+
+# ---- generalized ufuncs: their own axes are the last ones, so a batch may lead ----
+
+
+def _core_ranks(signature):
+    """The number of core axes of each operand and result: ``(m,n),(n)->(m)`` is 2, 1, 1."""
+    sides = signature.replace(" ", "").split("->")
+    return tuple(
+        tuple(len([n for n in core.split(",") if n]) for core in re.findall(r"\(([^)]*)\)", side))
+        for side in sides
+    )
+
+
+def _negative(axes, ndim):
+    """Axes counted from the end, where a batch in front does not move them."""
+    axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+    return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
+
+
+def _gufunc_vmap(func):
+    ins, outs = _core_ranks(func.signature)
+
+    def rule(k, *xs, axis=None, axes=None, keepdims=False, **params):
+        ranks = [max(np.ndim(x) - k, 0) for x in xs]
+        loop = max(r - core for r, core in zip(ranks, ins))
+        if axis is not None:
+            axes = [(axis,) if core else () for core in ins]
+            axes += [(axis,) if core or keepdims else () for core in outs]
+        if axes is not None:
+            results = [loop + (core or (ins[0] if keepdims else 0)) for core in outs]
+            params["axes"] = [_negative(a, n) for a, n in zip(axes, ranks + results)]
+        if keepdims:
+            params["keepdims"] = True
+        return func(*[_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)],
+                    **params)
+
+    return rule
+
+
+def _loop_axes(x, k, missing):
+    """`x` with axes of size 1 after its batch axes."""
+    shape = np.shape(x)
+    return np.reshape(x, (*shape[:k], *(1,) * missing, *shape[k:])) if missing and shape else x
+
+
+@functools.lru_cache(maxsize=1024)
+def _record(func, owner):
+    """The record of a ufunc that nobody declared, or of a method of any ufunc."""
+    if func is not owner:
+        return _method(func, owner)
+    operands = " ".join(f"x{i}" for i in range(func.nin))
+    if func.signature is None:
+        vmap = elementwise_vmap(quiet(func))
+        return Op(func, f"{operands} out where", f"{operands} where", kernel=quiet(func), vmap=vmap)
+    # An optional core axis (``n?``) is told by the rank, which a batch changes.
+    vmap = None if "?" in func.signature else _gufunc_vmap(func)
+    return Op(func, operands, operands, vmap=vmap)
+
+
+MAKERS[np.ufunc] = _record

@@ -1,0 +1,132 @@
+"""Variances, averages and quantiles, and the reductions that leave NaN out."""
+
+import numpy as np
+
+from ._families import composite, normalize
+from .reduction import number
+
+_NoValue = np._NoValue
+
+
+def _inexact(a):
+    return np.result_type(a).kind in "fc"
+
+
+def _given(value, default):
+    return default if value is _NoValue else value
+
+
+def _ratio(total, count):
+    """`total` over a count, in the dtype of `total`."""
+    return np.divide(total, count, dtype=np.result_type(total))
+
+
+# ---- variance ----
+
+
+def _square(x):
+    """The square of the modulus."""
+    if np.iscomplexobj(x):
+        return np.square(np.real(x)) + np.square(np.imag(x))
+    return np.square(x)
+
+
+def _root(variance):
+    """The square root, with gradient 0 at 0."""
+    zero = np.equal(variance, 0)
+    return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
+
+
+def _degrees(ddof, correction):
+    if correction is _NoValue:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _var(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
+    where=_NoValue, mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    keepdims, where = _given(keepdims, False), _given(where, True)
+    half = dtype is None and np.result_type(a) == np.float16
+    wide = np.float32 if half else dtype
+    if mean is _NoValue:
+        mean = np.mean(a, axis=axis, dtype=wide, keepdims=True, where=where)
+    total = np.sum(_square(a - mean), axis=axis, dtype=wide, keepdims=keepdims, where=where)
+    n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
+    variance = _ratio(total, np.maximum(n, 0))
+    return variance.astype(np.float16) if half else variance
+
+
+def _nanvar(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
+    where=_NoValue, mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    there = np.logical_not(np.isnan(a)) if _inexact(a) else np.ones(np.shape(a), bool)
+    if where is not _NoValue:
+        there = np.logical_and(there, where)
+    return _var(
+        np.where(there, a, 0), axis, dtype, None, ddof, keepdims,
+        where=there, mean=mean, correction=correction,
+    )  # fmt: skip
+
+
+composite(np.var, _var)
+composite(np.std, lambda *args, **kwargs: _root(_var(*args, **kwargs)))
+composite(np.nanvar, _nanvar)
+composite(np.nanstd, lambda *args, **kwargs: _root(_nanvar(*args, **kwargs)))
+
+# ---- averages ----
+
+
+@lambda body: composite(np.average, body)
+def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    keepdims = _given(keepdims, False)
+    shape = np.shape(a)
+    if weights is None:
+        average = np.mean(a, axis=axis, keepdims=keepdims)
+        n = number(shape, axis)
+        return (average, np.ones(np.shape(average)) * n) if returned else average
+    if np.shape(weights) != shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        axes = normalize(axis, len(shape))
+        if np.shape(weights) != tuple(shape[i] for i in axes):
+            raise ValueError(
+                "Shape of weights must be consistent with shape of a along specified axis."
+            )
+        weights = np.transpose(weights, np.argsort(axes).tolist())
+        weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+    dtype = np.result_type(a, weights, *([] if _inexact(a) else ["f8"]))
+    scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
+    total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
+    average = total / scale
+    return (average, np.broadcast_to(scale, np.shape(average))) if returned else average
+
+
+# ---- NaN left out ----
+
+
+def _without_nan(a, neutral):
+    return np.where(np.isnan(a), neutral, a) if _inexact(a) else a
+
+
+def _filled(func, neutral):
+    return lambda a, *args, **kwargs: func(_without_nan(a, neutral), *args, **kwargs)
+
+
+composite(np.nansum, _filled(np.sum, 0))
+composite(np.nanprod, _filled(np.prod, 1))
+composite(np.nancumsum, _filled(np.cumsum, 0))
+composite(np.nancumprod, _filled(np.cumprod, 1))
+
+
+@lambda body: composite(np.nanmean, body)
+def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    options = {"axis": axis, "keepdims": _given(keepdims, False), "where": _given(where, True)}
+    if not _inexact(a):
+        return np.mean(a, dtype=dtype, **options)
+    total = np.sum(_without_nan(a, 0), dtype=dtype, **options)
+    return _ratio(total, np.sum(np.logical_not(np.isnan(a)), **options))

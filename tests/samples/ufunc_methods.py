@@ -1,0 +1,74 @@
+"""Rows for the methods of ufuncs, and for ufuncs and gufuncs that nobody declared."""
+
+import numpy as np
+import scipy.special as special
+
+from ._row import booleans, integers, normal, positive, row, unit
+
+F32 = np.float32
+MASK = np.array([[True, False, True], [False, True, True]])
+DET = np.linalg._umath_linalg.det  # (m,m)->()
+SOLVE = np.linalg._umath_linalg.solve  # (m,m),(m,n)->(m,n)
+SOLVE1 = np.linalg._umath_linalg.solve1  # (m,m),(m)->(m)
+SLOGDET = np.linalg._umath_linalg.slogdet  # (m,m)->(),()
+
+hypotenuse = np.frompyfunc(lambda x, y: float((x * x + y * y) ** 0.5), 2, 1)
+
+
+def python_made(*xs):
+    """A user's own ufunc gives objects; the rows compare numbers."""
+    return hypotenuse(*xs).astype(float)
+
+
+def where_given(func):
+    """`func` under a mask, with 0 where NumPy leaves the result open."""
+
+    def masked(*xs):
+        *xs, mask = xs
+        return np.where(mask, func(*xs, where=mask, out=None), 0)
+
+    masked.__name__ = f"{func.__name__}_where"
+    return masked
+
+
+def named(method, *args, **kwargs):
+    return row(method, *args, _name=f"{method.__self__.__name__}.{method.__name__}", **kwargs)
+
+
+REDUCED = [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.logaddexp2]
+
+ROWS = [
+    *[named(f.reduce, normal(2, 3)) for f in REDUCED],
+    *[named(f.reduce, normal(2, 3), axis=(0, 1), keepdims=True) for f in REDUCED],
+    *[named(f.reduce, normal(2, 3), axis=1, initial=0.5, where=MASK) for f in REDUCED],
+    *[named(f.reduce, booleans(2, 3), axis=None) for f in (np.logical_or, np.logical_and)],
+    named(np.logical_or.reduce, booleans(2, 3), 1, where=MASK),
+    named(np.add.reduce, normal(3, dtype=F32), dtype=float, _order=1),
+    named(np.logaddexp.reduce, np.array([-np.inf, 1.0]), _order=0),
+    named(np.logaddexp.reduce, np.full(2, -np.inf), _order=0),
+    named(np.add.accumulate, normal(3, 2)),
+    named(np.multiply.accumulate, normal(3, 2), axis=-1),
+    *[named(f.outer, normal(2), 2 + positive(2, 3)) for f in (np.add, np.divide, np.arctan2)],
+    named(np.multiply.outer, normal(), normal(2)),
+    # without derivatives
+    named(np.subtract.reduce, normal(3, 2), _diff=()),
+    named(np.bitwise_xor.reduce, integers(0, 9, 2, 3), axis=1, keepdims=True),
+    named(np.maximum.accumulate, normal(3, 2), axis=1, _diff=()),
+    named(np.add.reduceat, normal(4, 2), np.array([0, 2, 1]), _diff=()),
+    named(np.add.reduceat, normal(2, 4), np.array([0, 3, 1]), 1, _diff=()),
+    # ufuncs that nobody declared
+    row(special.gamma, positive(2, 3), _diff=()),
+    row(special.jv, 1.0, positive(2, 3), _diff=()),
+    row(special.betainc, positive(2, 1), positive(3), positive(2, 3) / 2, _diff=()),
+    row(special.sici, positive(2, 3), _diff=()),
+    row(where_given(special.gammaln), positive(3), booleans(3), _diff=()),
+    row(python_made, normal(2, 3), normal(3), _diff=()),
+    # gufuncs that nobody declared
+    row(DET, normal(2, 2), _diff=()),
+    row(DET, normal(2, 3, 2), axes=[(0, 2)], _diff=()),
+    row(SLOGDET, normal(3, 2, 2), _diff=()),
+    row(SOLVE, normal(2, 2), normal(3, 2, 1), _diff=()),
+    row(SOLVE, normal(3, 1, 2, 2), normal(2, 1), _diff=()),
+    row(SOLVE1, normal(2, 2), normal(3, 2), axes=[(-2, -1), (1,), (0,)], _diff=()),
+    row(special.expit, unit(3), _diff=()),
+]
