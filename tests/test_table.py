@@ -1,0 +1,182 @@
+"""The table of operations is complete, and what it says of a function is NumPy's own."""
+
+import inspect
+import warnings
+
+import numpy as np
+import numpy.fft
+import pytest
+import samples
+from numpy.testing.overrides import (
+    get_overridable_numpy_array_functions,
+    get_overridable_numpy_ufuncs,
+)
+
+import functier as ft
+from functier._op import OPS, UNSUPPORTED, name_of
+from functier._tensor import canonical
+
+RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]
+OF_NUMPY = [p for p in RECORDS if not p.values[0].name.startswith("functier")]
+"""The others are functions of our own, which NumPy has no signature for."""
+
+
+def signature(func):
+    """NumPy's parameters, or None where NumPy states none."""
+    try:
+        return inspect.signature(func).parameters
+    except ValueError:
+        return None
+
+
+def has_stars(parameters):
+    return any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters.values())
+
+
+# ---- every function of NumPy has its place ----
+
+OUTSIDE = (
+    "numpy.lib.recfunctions", "numpy.lib.scimath", "numpy.rec", "numpy.char", "numpy.strings",
+)  # fmt: skip
+"""Modules that functier does not cover: structured arrays, text, branches chosen by value."""
+
+UNDECLARED: set[str] = set()
+"""What NumPy has and nobody has declared: a new function of NumPy is missing here."""
+
+
+def surface():
+    """The functions and ufuncs that NumPy lets others override, by name."""
+    functions = {
+        f for f in get_overridable_numpy_array_functions() if f.__module__ not in OUTSIDE
+    }
+    ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
+    ufuncs |= {f for f in vars(np.linalg).values() if isinstance(f, np.ufunc)}
+    ufuncs &= get_overridable_numpy_ufuncs()
+    return {name_of(f): f for f in functions | ufuncs}
+
+
+def test_every_function_is_declared_or_listed():
+    undeclared = {n for n, f in surface().items() if f not in OPS and f not in UNSUPPORTED}
+
+    assert undeclared == UNDECLARED & set(surface())
+
+
+def test_no_function_has_two_places():
+    assert not set(OPS) & set(UNSUPPORTED)
+
+
+@pytest.mark.parametrize("func", list(UNSUPPORTED), ids=name_of)
+def test_unsupported_has_a_reason(func):
+    assert len(UNSUPPORTED[func].split()) >= 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["amax", "amin", "around", *sorted(set(np.linalg.__all__) & set(np.__all__))],
+)
+def test_aliases_that_are_other_objects_are_both_declared(name):
+    pairs = {"amax": np.max, "amin": np.min, "around": np.round}
+    a = getattr(np, name)
+    b = pairs.get(name) or getattr(np.linalg, name)
+
+    assert (a in OPS) == (b in OPS)
+    assert (a in UNSUPPORTED) == (b in UNSUPPORTED)
+    assert a in OPS or a in UNSUPPORTED
+
+
+# ---- a record says what NumPy's signature says ----
+
+
+@pytest.mark.parametrize("record", OF_NUMPY)
+def test_parameters_are_those_of_numpy(record):
+    func = record.func
+    parameters = signature(func)
+    if isinstance(func, np.ufunc) or parameters is None or record.bind_args is not None:
+        return  # a ufunc's signature says nothing, and bind= is called like the function
+    if record.body is not None:
+        own = signature(record.body)
+        if has_stars(parameters) or has_stars(own):
+            return
+        assert tuple(own) == tuple(parameters)
+        return
+
+    assert not has_stars(parameters), "a signature with stars needs bind="
+    assert record.params == tuple(parameters)
+
+
+@pytest.mark.parametrize("record", OF_NUMPY)
+def test_bodies_and_binders_have_the_defaults_of_numpy(record):
+    given = record.body or record.bind_args
+    parameters = signature(record.func)
+    if given is None or parameters is None or isinstance(record.func, np.ufunc):
+        return
+    own = signature(given)
+    for name, parameter in parameters.items():
+        if name in own and parameter.default is not np._NoValue:
+            if own[name].default is inspect.Parameter.empty:
+                assert parameter.default is inspect.Parameter.empty, name
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_record_is_consistent(record):
+    if record.body is not None:
+        return
+    operands, parameters = set(record.arrays), set(record.params)
+
+    assert operands <= parameters
+    assert record.variadic is None or record.variadic in operands
+    assert set(record.vjp) <= operands
+    if isinstance(record.jvp, dict):
+        assert set(record.jvp) == set(record.vjp)
+    else:
+        assert record.jvp in (None, "linear", "multilinear")
+        assert bool(record.jvp) == bool(record.vjp)
+    assert not (record.constant and record.vjp)
+    for rules in (record.vjp, record.jvp if isinstance(record.jvp, dict) else {}):
+        for rule in rules.values():
+            for need in rule.needs:
+                known = need in parameters | {"ans", *rule.defaults}
+                known |= need in ("index", "shapes") and record.variadic is not None
+                known |= need.endswith(("_shape", "_dtype")) and need[:-6] in operands
+                assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
+                if need in parameters - operands:
+                    assert need in rule.defaults or required(record.func, need), need
+
+
+def required(func, name):
+    parameters = signature(func)
+    if parameters is None or has_stars(parameters) or name not in parameters:
+        return True  # stated by bind=, which gives it always
+    return parameters[name].default is inspect.Parameter.empty
+
+
+# ---- every operation has a sample ----
+
+
+def sampled():
+    """The functions that the rows of the sample table call."""
+    found = set()
+
+    class Noting(ft.Tensor):
+        """Notes the functions that are called on it."""
+
+        @classmethod
+        def __tensor_function__(cls, func, types, args=(), kwargs=None):
+            found.add(canonical(func, args, kwargs or {})[0])
+            return super().__tensor_function__(func, types, args, kwargs)
+
+    for row in samples.named().values():
+        found.add(row.func)
+        if row.func not in OPS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row.call(*[Noting(x) for x in row.leaves])
+    return found
+
+
+SAMPLED = sampled()
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_operation_has_a_sample(record):
+    assert record.func in SAMPLED
