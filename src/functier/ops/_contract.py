@@ -76,7 +76,7 @@ class Plan:
             y = _prepared(y, self.right)
         z = self.product(x, y)
         if self.shape is not None:
-            z = np.reshape(z, self.shape) if np.shape(z) == () else z.reshape(self.shape)
+            z = z.reshape(self.shape)
         return z if self.order is None else z.transpose(self.order)
 
 
@@ -121,16 +121,16 @@ def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan:
     return min(plans, key=lambda p: (p.order is not None, p.swap))
 
 
-def _product(
-    swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list
-) -> Plan:
+def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list) -> Plan:
     """The plan of a contraction that sums over an axis which both operands have."""
     a, b = (1, 0) if swap else (0, 1)
     out = spec[2]
     shared = [i for i in kept[a] if i in kept[b]]
     larger = a if prod(shapes[a]) >= prod(shapes[b]) else b
     summed = [i for i in kept[larger] if i in shared and i not in out]
-    rows, cols = (_merged(kept[i], [j for j in kept[i] if j not in shared], summed) for i in (a, b))
+    rows, cols = (
+        _merged(kept[i], [j for j in kept[i] if j not in shared], summed, sizes) for i in (a, b)
+    )
     stack = [i for i in wanted if i not in rows and i not in cols]
     size = {
         "rows": prod(sizes[i] for i in rows),
@@ -165,7 +165,7 @@ def _product(
     return Plan(swap, *steps, product, None if shape == raw else tuple(shape), order)
 
 
-def _merged(labels: list, free: list, summed: list) -> list:
+def _merged(labels: list, free: list, summed: list, sizes: dict) -> list:
     """Which of an operand's own axes merge into its rows (columns)."""
     places = [labels.index(i) for i in summed]
     if places != list(range(places[0], places[0] + len(places))):
@@ -181,7 +181,9 @@ def _merged(labels: list, free: list, summed: list) -> list:
     if not runs:
         return []
     # One of the matrix's axes has to be the contiguous one, or BLAS cannot take it.
-    return runs[-1] if labels[-1] in free else max(runs, key=len)
+    if labels[-1] in free:
+        return runs[-1]
+    return max(runs, key=lambda run: prod(sizes[i] for i in run))
 
 
 def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:
