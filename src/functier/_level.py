@@ -105,25 +105,34 @@ class Level:
     def property(self, name: str, x: Any) -> Any:
         return self.function(PROPERTIES[name], (x,), {})
 
+    def dispatch(self, cls: type, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """What the lower hook of a level class does."""
+        return self.function(func, args, kwargs)
+
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
         if kwargs and kwargs.get("out") is not None:
-            raise MutationError(
-                f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
-                f"tensor of this level; write y = {func.__name__}(...) without out="
-            )
+            raise self.no_out(func)
         op = find(func)
         if op is None:
             return self.missing(func, args, kwargs)
         if op.body is not None:
             return op.body(*args, **kwargs)
         call = op.bind(args, kwargs)
+        if "out" in call.given:  # by position
+            raise self.no_out(func)
         cls = self.cls
         for operand in call.operands:
             kind = type(operand)
             if kind is not cls and kind not in PLAIN and issubclass(kind, cls):
                 cls = kind
         return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+
+    def no_out(self, func: Callable) -> MutationError:
+        return MutationError(
+            f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
+            f"tensor of this level; write y = {func.__name__}(...) without out="
+        )
 
     def apply(self, op: Op, call: Call) -> Any:
         raise NotImplementedError
