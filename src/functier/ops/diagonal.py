@@ -1,10 +1,9 @@
 """Diagonals and triangles of matrices."""
 
-import math
 
 import numpy as np
 
-from ._families import composite, flat, linear, primitive, shift
+from ._families import composite, linear, primitive, shift
 
 
 @primitive
