@@ -14,7 +14,8 @@ import pytest
 import functier
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "design").glob("*.md"))]
+README = ROOT / "README.md"
+NOTES = sorted((ROOT / "design").glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
@@ -42,31 +43,35 @@ def links(path):
 def run_doctest(test):
     report = []
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(test, out=report.append)
+    runner.run(test, out=report.append, clear_globs=False)
     assert not runner.failures, "".join(report)
 
 
-def named(values):
-    return [pytest.param(*v[1:], id=v[0]) for v in values]
-
-
-SNIPPETS = [
-    (f"{path.name}:{line}", path, line, code)
-    for path in DOCUMENTS
-    for line, code in blocks(path, "python")
-]
-
-
-@pytest.mark.parametrize(("path", "line", "code"), named(SNIPPETS))
-def test_a_python_block_of_a_document_runs(path, line, code):
-    names = {"__name__": "__main__"}
+def run_block(path, line, code, names):
     if ">>>" in code:
-        run_doctest(doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line))
+        test = doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line)
+        test.globs = names  # the parser has made a copy
+        run_doctest(test)
     else:
         exec(compile("\n" * line + code, path, "exec"), names)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+README_BLOCKS = [pytest.param(*b, id=f"line {b[0]}") for b in blocks(README, "python")]
+
+
+@pytest.mark.parametrize(("line", "code"), README_BLOCKS)
+def test_each_python_block_of_the_readme_runs_by_itself(line, code):
+    run_block(README, line, code, {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("path", NOTES, ids=lambda path: path.name)
+def test_the_python_blocks_of_a_design_note_run_one_after_the_other(path):
+    names = {"__name__": "__main__"}
+    for line, code in blocks(path, "python"):
+        run_block(path, line, code, names)
+
+
+@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
 def test_the_links_of_a_document_lead_to_files(path):
     missing = [t for t in links(path) if t and not (path.parent / t).exists()]
     assert not missing
@@ -79,10 +84,10 @@ def docstrings():
     for name in modules:
         for test in finder.find(importlib.import_module(name)):
             if test.examples:
-                yield test.name, test
+                yield pytest.param(test, id=test.name)
 
 
-@pytest.mark.parametrize("test", named(docstrings()))
+@pytest.mark.parametrize("test", list(docstrings()))
 def test_the_examples_of_a_docstring_are_true(test):
     run_doctest(test)
 
@@ -117,7 +122,7 @@ def test_essay(tmp_path):
     out = run_example("essay.py", tmp_path)
     for line in [
         "has shape (10, 15, 2)",
-        "Tensor <- vmap<outer> <- vmap<inner>",
+        "Tensor <- vmap(outer) <- vmap(inner)",
         "EscapedTensorError: a tensor of vmap(write) was used after its level",
         "x + 1: [1. 2. 3.]",
     ]:
@@ -125,9 +130,9 @@ def test_essay(tmp_path):
 
 
 def test_the_readme_gives_two_commands_of_one_line_each():
-    commands = [text.strip() for _, text in blocks(ROOT / "README.md", "sh")]
+    commands = [text.strip() for _, text in blocks(README, "sh")]
     assert len(commands) == 2
     assert all("\n" not in command for command in commands)
     assert "examples/digits.py" in commands[0]
     assert "pytest" in commands[1]
-    assert re.search(r"<!-- tests -->\n+```sh\n", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert re.search(r"<!-- tests -->\n+```sh\n", README.read_text(encoding="utf-8"))
