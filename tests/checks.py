@@ -119,7 +119,7 @@ def examples(row: Row, i: int, n: int) -> np.ndarray:
 
 def strided(x: np.ndarray) -> np.ndarray:
     """The values of `x` in memory that is neither contiguous nor in order."""
-    view = np.empty([2 * n for n in x.shape], x.dtype)[(slice(None, None, -2),) * x.ndim]
+    view = np.empty([2 * n for n in x.shape], x.dtype)[(..., *[slice(None, None, -2)] * x.ndim)]
     view[...] = x
     return view
 

@@ -66,8 +66,8 @@ class Row:
 
     def __str__(self) -> str:
         shapes = ",".join(f"{x.dtype.char}{list(x.shape)}" for x in self.leaves)
-        options = ",".join(f"{k}={v}" for k, v in self.kwargs.items() if not is_array(v))
-        statics = ",".join(str(a) for a in self.args if not is_array(a))[:30]
+        options = ",".join(f"{k}={v}" for k, v in self.kwargs.items() if is_static(v))
+        statics = ",".join(str(a) for a in self.args if is_static(a))[:30]
         name = self.name or getattr(self.func, "__name__", str(self.func))
         text = "-".join(t for t in (name, shapes, statics, options) if t)
         return re.sub(r" at 0x[0-9a-f]*|\s", "", text)
@@ -75,6 +75,10 @@ class Row:
 
 def is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray)
+
+
+def is_static(x: Any) -> bool:
+    return not any(is_array(leaf) for leaf in optree.tree_leaves(x))
 
 
 def row(func: Callable, *args: Any, **kwargs: Any) -> Row:
