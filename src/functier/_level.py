@@ -1,4 +1,4 @@
-"""Levels: minting, the enclosing level, ending, the two escape modes, no_dispatch.
+"""Levels: minting, the enclosing level, and what all levels do.
 
 A level is a class. `Level` is the object in its attribute ``level``: what a transform
 does to an operation. Imports the tensor and its root; knows no transform.
@@ -13,24 +13,28 @@ NOTE [nothing large on a class]
 """
 
 import sys
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from types import FrameType
 from typing import Any, Literal
 
 import numpy as np
 
-from ._errors import ConversionError, EscapedTensorError, LevelError, MutationError
-from ._op import UFUNC_OF, Call, Op, dtype_of, find, name_of, shape_of
-from ._root import DISABLED, converted, opts_out, tree_map
-from ._tensor import CANONICAL, PLAIN, PROPERTIES, Tensor
+from ._errors import ConversionError, LevelError, MutationError
+from ._frames import generator_of, steps_to
+from ._methods import PROPERTIES
+from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
+from ._op import Call, Op, find
+from ._root import opts_out
+from ._tensor import CANONICAL, Tensor
 
 Escape = Literal["dead", "passthrough"]
 
 AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
 """The innermost level that was entered: the one piece of ambient state."""
+
+ENDED: dict[str, type["Level"]] = {}
+"""What a level object becomes when the level ends, by escape mode; `_ended` fills it."""
 
 
 class Level:
@@ -66,7 +70,7 @@ class Level:
         self.outer, self.depth = outer, enclosing.level.depth + 1
         self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
-            self.generator = _generator(frame)
+            self.generator = generator_of(frame)
         if self.generator is not None or outer.level.held:
             self.held = True
         cls: Any = type(self.label, (enclosing,), {"__slots__": (), "level": self})
@@ -80,7 +84,7 @@ class Level:
         The level object changes its class, which no type cache has to hear of.
         """
         self.kind = type(self)
-        self.__class__ = DeadLevel if self.escape == "dead" else PassthroughLevel  # type: ignore[assignment]
+        self.__class__ = ENDED[self.escape]  # type: ignore[assignment]
         if AMBIENT.get() is self.cls:
             outer = self.outer
             while not outer.level.live:  # those that generators held end in any order
@@ -219,139 +223,6 @@ class Level:
         return self.label
 
 
-class EndedLevel(Level):
-    """What a level object becomes when the level has ended; `kind` is what it was."""
-
-    live = False
-    fast = False
-    kind: type[Level]
-
-    def exit(self) -> None:
-        """It has ended already."""
-
-    def elem(self, x: Any) -> Any:
-        return self.kind.elem(self, x)
-
-    def repr(self, x: Any) -> str:
-        return self.kind.repr(self, x)
-
-    def refuse(self, *args: Any, **kwargs: Any) -> Any:
-        transform = self.label.partition("(")[0]
-        raise EscapedTensorError(
-            f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
-            f"{self.where()}) had ended; return it from the function, use x.elem() for the "
-            f"value, or ask for {transform}(..., escape='passthrough')"
-        )
-
-    make = refuse
-
-
-class DeadLevel(EndedLevel):
-    """Every use raises; `elem` and `repr` still work."""
-
-    unary = binary = function = method = property = EndedLevel.refuse
-    unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
-    convert = as_subclass = release = EndedLevel.refuse
-
-
-class PassthroughLevel(EndedLevel):
-    """Operations act on the wrapped value."""
-
-    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
-        args, kwargs = tree_map(self.through, (args, kwargs))
-        return func(*args, **kwargs)
-
-    def through(self, x: Any) -> Any:
-        return self.elem(x) if type(x) is self.cls else x
-
-    def release(self, x: Any, other: Level) -> Any:
-        return self.elem(x)
-
-    def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.through(x)
-
-    def shape(self, x: Any) -> tuple[int, ...]:
-        return shape_of(self.elem(x))
-
-    def dtype(self, x: Any) -> Any:
-        return dtype_of(self.elem(x))
-
-    def setitem(self, x: Any, index: Any, value: Any) -> None:
-        self.elem(x)[self.through(index)] = self.through(value)
-
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        value = self.elem(x)
-        if isinstance(value, Tensor):
-            return value.level.convert(value, how, *args)
-        return converted(value, how, *args)
-
-
-class MutedLevel(PassthroughLevel):
-    """A live level while `no_dispatch` holds somewhere; other contexts see the level."""
-
-    def __init__(self, level: Level):
-        self.level, self.cls, self.live, self.users = level, level.cls, level.live, 0
-
-    def __getattribute__(self, name: str) -> Any:
-        get = object.__getattribute__
-        own = name in ("level", "users") or get(self, "cls") in DISABLED.get()
-        if own and name in MUTED:
-            return get(self, name)
-        return getattr(get(self, "level"), name)
-
-
-MUTED = {"level", "users", "live", "fast", "unary", "binary", "method", "property"} | {
-    *vars(PassthroughLevel)
-}
-"""What a muted level answers itself; for the rest it is the level."""
-
-
-_LOCK = threading.Lock()
-
-
-@contextmanager
-def no_dispatch(cls: type) -> Iterator[None]:
-    """Switch the hooks of `cls`, that class alone, off in this context.
-
-    Inside, instances of `cls` are seen as the values they wrap. It is what keeps a
-    hook that runs NumPy operations on its own instances from recursing.
-
-    Parameters
-    ----------
-    cls : type
-        A subclass of `Tensor`, or a level class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class S(Tensor):
-    ...     pass
-    >>> with no_dispatch(S):
-    ...     type(np.add(S([1.0]), 1.0)).__name__
-    'ndarray'
-    """
-    if not (isinstance(cls, type) and hasattr(cls, "__tensor_function__")):
-        raise TypeError(f"no_dispatch: {cls!r} is no class with __tensor_function__")
-    token = DISABLED.set(DISABLED.get() | {cls})
-    level: Any = cls.__dict__.get("level")  # a level class has its own
-    muted: Any = None
-    if cls is not Tensor and level is not None:
-        with _LOCK:
-            if not isinstance(level, MutedLevel):
-                cls.level = MutedLevel(level)  # type: ignore[attr-defined]
-            muted = cls.level  # type: ignore[attr-defined]
-            muted.users += 1
-    try:
-        yield
-    finally:
-        if muted is not None:
-            with _LOCK:
-                muted.users -= 1
-                if not muted.users and cls.level is muted:  # type: ignore[attr-defined]
-                    cls.level = muted.level  # type: ignore[attr-defined]
-        DISABLED.reset(token)
-
-
 class LevelContext:
     """What a transform without a function gives: a context manager and a decorator."""
 
@@ -370,11 +241,6 @@ class LevelContext:
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)
-
-
-def check_escape(transform: str, escape: Any) -> None:
-    if escape not in ("dead", "passthrough"):
-        raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
 
 
 def level_of(x: Any) -> int:
@@ -408,42 +274,10 @@ def _enclosing(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
         if live:
             steps = sys.maxsize
             if level.generator is not None:
-                steps = _steps_to(level.generator, frame)
-            if steps >= 0 and (
-                found is Tensor or (steps < nearest and not issubclass(found, cls))
-            ):
+                steps = steps_to(level.generator, frame)
+            if steps >= 0 and (found is Tensor or (steps < nearest and not issubclass(found, cls))):
                 found, nearest = cls, steps
                 if not level.held:
                     break
         cls = level.outer
     return found
-
-
-def _generator(frame: FrameType | None) -> tuple[int, int] | None:
-    """The generator whose body holds a ``with`` block, and its thread.
-
-    A generator that `contextlib` runs is a context manager itself; its user counts.
-    """
-    while frame is not None:
-        runner = frame.f_back
-        if frame.f_globals.get("__name__") != "contextlib":
-            if not frame.f_code.co_flags & 0x220:  # CO_GENERATOR, CO_ASYNC_GENERATOR
-                return None
-            if runner is None or runner.f_globals.get("__name__") != "contextlib":
-                return id(frame), threading.get_ident()
-        frame = runner
-    return None
-
-
-def _steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
-    """How many frames out the generator runs; -1 where it is suspended."""
-    wanted, thread = generator
-    if thread != threading.get_ident():
-        return sys.maxsize
-    steps = 0
-    while frame is not None:
-        if id(frame) == wanted:
-            return steps
-        frame = frame.f_back
-        steps += 1
-    return -1

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from ._errors import LevelError, MutationError
-from ._op import name_of
-from ._tensor import OPERATORS, PLAIN, Tensor, canonical
+from ._methods import OPERATORS
+from ._numpy import PLAIN, name_of
+from ._tensor import Tensor, canonical
 
 new = object.__new__
 
 DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())
 """The classes whose hooks `no_dispatch` has switched off."""
-
 
 
 def opts_out(value: Any) -> bool:
@@ -149,9 +149,11 @@ class RootLevel:
         return dispatch(OPERATORS[func][0], (x,), {})
 
     def binary(self, func: np.ufunc, a: Any, b: Any) -> Any:
-        if isinstance(a, Tensor):
-            return NotImplemented if opts_out(b) else dispatch(OPERATORS[func][0], (a, b), {})
-        return NotImplemented if opts_out(a) else dispatch(OPERATORS[func][1], (b, a), {})
+        mine = isinstance(a, Tensor)
+        x, other = (a, b) if mine else (b, a)
+        if opts_out(other) and not hasattr(other, "__tensor_function__"):
+            return NotImplemented
+        return dispatch(OPERATORS[func][0 if mine else 1], (x, other), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)

@@ -1,29 +1,17 @@
-"""Tensor: two slots, two hooks, the operators and the methods.
+"""Tensor: two slots and two hooks; `_methods` gives it operators and methods.
 
 Everything a tensor is asked goes to ``self.level``, an attribute of its class: the
 `RootLevel` of `_root` for plain tensors and users' subclasses, a transform's level
 object for the classes that `_level` mints. Imports `_op` only.
 """
 
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ._op import SPELLED, UFUNC_OF, find, name_of
-
-
-SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
-PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
-"""Types that are values for certain: the first thing a hot path asks."""
-
-SIMPLE = frozenset(
-    f
-    for f in vars(np).values()
-    if isinstance(f, np.ufunc) and f.signature is None and f.nout == 1 and f.nin < 3
-)
-"""NumPy's elementwise ufuncs with one result: those with a fast path."""
+from ._numpy import SIMPLE
+from ._op import find
 
 
 class Tensor:
@@ -44,7 +32,7 @@ class Tensor:
     ...         return super().__tensor_function__(func, types, args, kwargs)
     >>> np.sum(Logged([1.0, 2.0]))
     sum
-    Logged(3.0)
+    Logged(3.)
     """
 
     __slots__ = ("__weakref__", "_extra", "_value")
@@ -61,13 +49,13 @@ class Tensor:
     ) -> Any:
         """The upper hook: functions, methods, operators, indexing and properties.
 
-        Returns ``NotImplemented`` where a Tensor class in `types` is no superclass of
-        `cls`; else turns methods and operators into the NumPy function they mean,
-        composite functions into their parts where the lower hook is overridden, and
+        Returns ``NotImplemented`` where a class in `types` has the hook and is no
+        superclass of `cls`; else turns methods and operators into the NumPy function they
+        mean, composite functions into their parts where the lower hook is overridden, and
         calls the lower hook.
         """
         for other in types:
-            if issubclass(other, Tensor) and not issubclass(cls, other):
+            if not issubclass(cls, other) and hasattr(other, "__tensor_function__"):
                 return NotImplemented
         func, args, kwargs = canonical(func, args, kwargs or {})
         lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
@@ -84,9 +72,7 @@ class Tensor:
         """The lower hook: canonical operations, computed on the wrapped values."""
         return cls.level.dispatch(cls, func, args, kwargs or {})
 
-    def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any
-    ) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         level = self.level
         if not kwargs and level.fast and method == "__call__" and ufunc in SIMPLE:
             if len(inputs) == 1:
@@ -96,9 +82,7 @@ class Tensor:
         func = ufunc if method == "__call__" else getattr(ufunc, method)
         return level.function(func, inputs, kwargs)
 
-    def __array_function__(
-        self, func: Callable, types: Iterable, args: tuple, kwargs: dict
-    ) -> Any:
+    def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
         return self.level.function(func, args, kwargs)
 
     # ---- asking for the value, its form, and its parts ----
@@ -211,149 +195,11 @@ def tensor(data: Any) -> Tensor:
     return data if isinstance(data, Tensor) else Tensor(data)
 
 
-# ---- operators, methods and properties, from one table each ----
-
-BINARY = (
-    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
-    "and", "or", "xor",
-)  # fmt: skip
-COMPARISON = "lt", "le", "eq", "ne", "gt", "ge"
-UNARY = "neg", "pos", "abs", "invert"
-
-METHODS: dict[str, Any] = {
-    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
-    "argpartition": np.argpartition, "argsort": np.argsort, "astype": np.astype,
-    "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
-    "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
-    "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
-    "mean": np.mean, "min": np.min, "nonzero": np.nonzero,
-    "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat, "round": np.round,
-    "searchsorted": np.searchsorted, "squeeze": np.squeeze,
-    "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
-    "trace": np.trace, "var": np.var,
-    # The spelling of the method differs from the function's: what call it means.
-    "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
-    "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
-    "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
-    "clip": lambda x, min=None, max=None, **k: (np.clip, (x, min, max), k),
-    "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
-    "__divmod__": np.divmod,
-    "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
-    "__matmul__": np.matmul,
-    "__rmatmul__": lambda x, other: (np.matmul, (other, x), {}),
-    "__getitem__": operator.getitem,
-    "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
-}  # fmt: skip
-PROPERTIES = {
-    "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
-}  # fmt: skip
-WRITING = (
-    "byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort",
-)  # fmt: skip
-
 CANONICAL: dict[Callable, Callable] = {}
 """A method, an operator or a property's getter, and the call that it means."""
-
-
-OPERATORS: dict[Callable, list] = {}
-"""The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
-
-
-def _several(given: tuple) -> Any:
-    return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
 
 
 def canonical(func: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
     """The NumPy call that a method, an operator or a property read means."""
     meaning = CANONICAL.get(func)
     return (func, args, kwargs) if meaning is None else meaning(*args, **kwargs)
-
-
-def _define(name: str, function: Callable, meaning: Any) -> None:
-    function.__name__, function.__qualname__ = name, f"Tensor.{name}"
-    function.__doc__ = f"See `{name_of(meaning)}`." if meaning in _NUMPY else None
-    setattr(Tensor, name, function)
-    CANONICAL[function] = _same(meaning) if meaning in _NUMPY else meaning
-
-
-def _same(func: Callable) -> Callable:
-    return lambda *args, **kwargs: (func, args, kwargs)
-
-
-def _define_all() -> None:
-    # A hook may call the method it was given on the plain values that it took out.
-
-    def binary(func: Callable) -> Callable:
-        def call(self: Tensor, other: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(self, other)
-            return level.binary(func, self, other)
-
-        return call
-
-    def reflected(func: Callable) -> Callable:
-        def call(self: Tensor, other: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(other, self)
-            return level.binary(func, other, self)
-
-        return call
-
-    def unary(func: Callable) -> Callable:
-        def call(self: Tensor) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(self)
-            return level.unary(func, self)
-
-        return call
-
-    def method(name: str) -> Callable:
-        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                func, args, kwargs = canonical(call, (self, *args), kwargs)
-                return func(*args, **kwargs)
-            return level.method(call, (self, *args), kwargs)
-
-        return call
-
-    def getter(name: str, func: Callable) -> property:
-        def read(self: Tensor) -> Any:
-            return self.level.property(name, self) if hasattr(self, "level") else func(self)
-
-        return property(read)
-
-    def writing(name: str) -> Callable:
-        return lambda self, *args, **kwargs: self.level.write(self, name)
-
-    for name in (*BINARY, *COMPARISON, *UNARY):
-        func = getattr(operator, f"__{name}__")
-        make = unary if name in UNARY else binary
-        _define(f"__{name}__", make(func), UFUNC_OF[func])
-        if name in BINARY:
-            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
-        OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
-    for name, meaning in METHODS.items():
-        _define(name, method(name), meaning)
-    for name in WRITING:
-        setattr(Tensor, name, writing(name))
-    for name, func in PROPERTIES.items():
-        setattr(Tensor, name, getter(name, func))
-        CANONICAL[getattr(Tensor, name).__get__] = _same(func)
-
-
-def _swapped(func: np.ufunc) -> Callable:
-    return lambda x, other: (func, (other, x), {})
-
-
-_NUMPY = {*SPELLED} | {
-    f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
-}
-_define_all()
