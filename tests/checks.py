@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import optree
-from samples._row import Row
 
 import functier as ft
-from functier import _vmap
+from functier import _batch
 from functier._op import OPS
+from samples._row import Row
 
 # ---- values, and how near they have to be ----
 
@@ -49,7 +49,7 @@ def precision(row: Row, double: float, single: float, half: float = 0.05) -> flo
 @contextmanager
 def quiet(row: Row) -> Iterator[None]:
     """Fail on the loop fallback, unless the row is marked for it."""
-    _vmap._warned.clear()
+    _batch._warned.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if row.loop else "error", ft.FallbackWarning)
         yield
@@ -288,7 +288,7 @@ def check_warning(row: Row) -> None:
     """The loop fallback warns."""
     many = [x if i in row.shared else examples(row, i, 2) for i, x in enumerate(row.leaves)]
     dims = tuple(None if i in row.shared else 0 for i in range(len(many)))
-    _vmap._warned.clear()
+    _batch._warned.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         ft.vmap(leaves_of(row), dims)(*many)

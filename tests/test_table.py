@@ -6,14 +6,15 @@ import warnings
 import numpy as np
 import numpy.fft
 import pytest
-import samples
 from numpy.testing.overrides import (
     get_overridable_numpy_array_functions,
     get_overridable_numpy_ufuncs,
 )
 
 import functier as ft
-from functier._op import OPS, UNSUPPORTED, name_of
+import samples
+from functier._numpy import name_of
+from functier._op import OPS, UNSUPPORTED
 from functier._tensor import canonical
 
 RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]

@@ -7,10 +7,10 @@ import pickle
 
 import numpy as np
 import pytest
-from support import equal, has_all, message
 
 import functier as ft
-from functier import _tensor
+from functier import _methods
+from support import equal, has_all, message
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
@@ -236,7 +236,7 @@ IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CALLS)]
 
 
 def test_every_method_of_the_table_is_tested():
-    assert {n for n in _tensor.METHODS if not n.startswith("__")} == set(METHODS)
+    assert {n for n in _methods.METHODS if not n.startswith("__")} == set(METHODS)
     assert all(hasattr(np.ndarray, name) for name in METHODS if name != "astype")
 
 
@@ -422,7 +422,7 @@ def test_item_assignment_in_levels_raises_with_the_remedy():
             use(x)
 
 
-@pytest.mark.parametrize("name", _tensor.WRITING)
+@pytest.mark.parametrize("name", _methods.WRITING)
 def test_methods_that_write_raise(name):
     def use(x):
         with pytest.raises(ft.MutationError, match=rf"\b{name}"):

@@ -21,7 +21,7 @@ from ._jacobian import jacfwd as jacfwd
 from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
 from ._level import level_of as level_of
-from ._level import no_dispatch as no_dispatch
+from ._ended import no_dispatch as no_dispatch
 from ._level import unwrap as unwrap
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._level import Level
-from ._op import FLOAT, dtype_of, shape_of
+from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, unflatten
-from ._tensor import SCALARS, Tensor
+from ._tensor import Tensor
 
 float64 = np.float64
 ndarray = np.ndarray
@@ -147,9 +147,7 @@ def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> 
             )
 
 
-def match(
-    level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str
-) -> list:
+def match(level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str) -> list:
     """The leaves of `tangents`, checked against the primals they belong to."""
     leaves, own = flatten(tangents)
     if own != structure or len(leaves) != len(primals):

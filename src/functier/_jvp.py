@@ -12,10 +12,13 @@ import numpy as np
 
 from . import _diff
 from ._diff import check_inputs, fit, fix_for, is_inexact, match
-from ._level import Escape, Level, LevelContext, check_escape, tree_map
-from ._op import PARTIALS, Call, Op, dtype_of, no_rule, shape_of
+from ._ended import check_escape
+from ._level import Escape, Level, LevelContext
+from ._numpy import SCALARS, dtype_of, shape_of
+from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import flatten, is_value, name_of_function, paths, unflatten
-from ._tensor import SCALARS, Tensor
+from ._root import tree_map
+from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
@@ -212,9 +215,7 @@ def jvp(
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     level.enter(sys._getframe(1), outer)
     try:
-        inner = [
-            level.pair(level.lower(x), level.lower(t)) for x, t in zip(leaves, directions)
-        ]
+        inner = [level.pair(level.lower(x), level.lower(t)) for x, t in zip(leaves, directions)]
         out = func(*unflatten(structure, inner))
         aux: Any = None
         if has_aux:

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._errors import ConversionError, LevelError, MutationError
-from ._frames import generator_of, steps_to
+from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from ._op import Call, Op, find
@@ -57,7 +57,7 @@ class Level:
         outer = enclosing = AMBIENT.get()
         level = outer.level
         if level.held or not level.live:
-            enclosing = _enclosing(outer, frame)
+            enclosing = enclosing_level(outer, frame)
         for leaf in leaves:
             kind = type(leaf)
             if kind is enclosing or kind in PLAIN or not issubclass(kind, Tensor):
@@ -257,27 +257,3 @@ def chain(cls: type) -> str:
     """The hierarchy of a level class, outermost first: ``Tensor <- vmap<f> <- grad<g>``."""
     classes = [c for c in cls.__mro__ if c is not object]
     return " <- ".join(c.__name__ for c in reversed(classes))
-
-
-def _enclosing(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
-    """The innermost entered level that really surrounds `frame`.
-
-    A level that has ended does not (levels can end out of order), nor does one that a
-    suspended generator has entered: its ``with`` block is not on the stack. Where a
-    generator was resumed inside a later level, its own ``with`` block is the inner one.
-    """
-    found: type[Tensor] = Tensor
-    nearest = sys.maxsize
-    while cls is not Tensor:
-        level: Any = cls.level
-        live, level = level.live, getattr(level, "level", level)
-        if live:
-            steps = sys.maxsize
-            if level.generator is not None:
-                steps = steps_to(level.generator, frame)
-            if steps >= 0 and (found is Tensor or (steps < nearest and not issubclass(found, cls))):
-                found, nearest = cls, steps
-                if not level.held:
-                    break
-        cls = level.outer
-    return found

@@ -2,7 +2,7 @@
 
 An operation *is* the NumPy function object: key, kernel, signature and documentation
 are NumPy's. `ops/` fills the table with declarations, the transforms read it. This
-file imports the errors only, so nothing here can know a tensor or a level.
+file knows errors and NumPy only, so nothing here can know a tensor or a level.
 
 NOTE [a rule's parameters name what it saves]
     A derivative rule is a function whose first parameter is the (co)tangent and whose
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import NoRuleError, UnsupportedError
+from ._numpy import dtype_of, name_of, shape_of
 
 
 class Rule:
@@ -67,25 +68,6 @@ class Rule:
             else:
                 saved.append(self.defaults[name])
         return tuple(saved)
-
-
-FLOAT = np.dtype(float)
-
-
-def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a value; ``()`` for a Python number."""
-    try:
-        return value.shape
-    except AttributeError:
-        return np.shape(value)
-
-
-def dtype_of(value: Any) -> np.dtype:
-    """The dtype of a value, or of the array that NumPy makes of a number or a list."""
-    try:
-        return value.dtype
-    except AttributeError:
-        return FLOAT if type(value) is float else np.asarray(value).dtype
 
 
 def _picker(where: list) -> Callable[[tuple], tuple] | None:
@@ -196,9 +178,7 @@ class Op:
 
 
 def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
-    return {
-        n: r if isinstance(r, Rule) else Rule(r, arrays) for n, r in rules.items() if r
-    }
+    return {n: r if isinstance(r, Rule) else Rule(r, arrays) for n, r in rules.items() if r}
 
 
 class Call:
@@ -226,22 +206,6 @@ class Call:
             lead.append(given.pop(name))
         return (kernel or op.kernel)(*first, *lead, **given)
 
-
-SPELLED: dict[Callable, Callable] = {
-    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
-    np.divide: operator.truediv, np.floor_divide: operator.floordiv,
-    np.remainder: operator.mod, np.power: operator.pow,
-    np.left_shift: operator.lshift, np.right_shift: operator.rshift,
-    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
-    np.bitwise_xor: operator.xor, np.less: operator.lt, np.less_equal: operator.le,
-    np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt,
-    np.greater_equal: operator.ge, np.negative: operator.neg,
-    np.positive: operator.pos, np.absolute: operator.abs, np.invert: operator.invert,
-}  # fmt: skip
-"""The operator of a ufunc. A tensor's operator hands it on: on a NumPy scalar it costs
-a tenth of the ufunc's call, on an outer level's tensor it spares NumPy's dispatch."""
-
-UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
 
 OPS: dict[Callable, Op] = {}
 """Every declared operation, by its NumPy function."""
@@ -274,38 +238,6 @@ def find(func: Callable) -> Op | None:
         if isinstance(owner, np.ufunc):
             op = MAKERS[np.ufunc](func, owner)
     return op
-
-
-def name_of(func: Callable) -> str:
-    """The name that a message gives a function: ``numpy.linalg.solve``."""
-    owner = getattr(func, "__self__", None)
-    if isinstance(owner, np.ufunc):
-        return f"{name_of(owner)}.{func.__name__}"
-    module = getattr(func, "__module__", None) or ""
-    if isinstance(func, np.ufunc):
-        module = "numpy" if getattr(np, func.__name__, None) is func else ""
-    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
-    return f"{module}.{name}" if module and module != "builtins" else name
-
-
-def primitive(kernel: Callable, plain: bool = False) -> Callable:
-    """Make a function of our own one that dispatches like NumPy's.
-
-    For what NumPy can do to an array but has no function for (adding at an index).
-    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
-    run it as it is, so that their hooks see NumPy's functions only.
-    """
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:
-            level = getattr(type(arg), "level", None)
-            if level is not None and (level.depth or not plain):
-                return level.function(function, args, kwargs)
-        return kernel(*args, **kwargs)
-
-    function.__name__ = function.__qualname__ = kernel.__name__
-    function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
-    return function
 
 
 def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import optree
 
-from ._tensor import SCALARS, Tensor
+from ._numpy import SCALARS
+from ._tensor import Tensor
 
 LEAF = object()
 """The structure of a bare array."""
@@ -35,9 +36,7 @@ def unflatten(structure: Any, leaves: list) -> Any:
     return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
 
 
-def prefix_leaves(
-    prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False
-) -> list:
+def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False) -> list:
     """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
     try:
         return optree.broadcast_prefix(prefix, tree, is_leaf=_is_none, none_is_leaf=False)

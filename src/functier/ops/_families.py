@@ -12,7 +12,6 @@ NOTE [batch axes lead]
 """
 
 import math
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError, MutationError
-from .._op import SPELLED, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, dtype_of, name_of, primitive
+from .._numpy import SPELLED, dtype_of, name_of
+from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
     "MAKERS", "MutationError", "Op", "Rule", "align", "batch_shape", "composite", "constant",
@@ -142,6 +142,29 @@ def data_dependent(func: Callable, remedy: str) -> Callable:
         )
 
     return rule
+
+
+# ---- functions of our own ----
+
+
+def primitive(kernel: Callable, plain: bool = False) -> Callable:
+    """Make a function of our own one that dispatches like NumPy's.
+
+    For what NumPy can do to an array but has no function for (adding at an index).
+    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
+    run it as it is, so that their hooks see NumPy's functions only.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            level = getattr(type(arg), "level", None)
+            if level is not None and (level.depth or not plain):
+                return level.function(function, args, kwargs)
+        return kernel(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = kernel.__name__
+    function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
+    return function
 
 
 # ---- the constructors ----

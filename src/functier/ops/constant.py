@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, constant, elementwise
+from ._families import composite, elementwise
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 

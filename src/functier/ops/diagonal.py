@@ -66,6 +66,8 @@ def _triangle(func):
     """tril and triu: zero on one side of a diagonal of the last two axes."""
 
     def rule(depth, m, k=0):  # `k` is NumPy's name for the diagonal
+        if m.ndim == depth:
+            raise ValueError(f"{func.__name__} needs an array of 1 or more dimensions")
         if m.ndim == depth + 1:  # each row of the result is a part of the vector
             n = m.shape[-1]
             m = np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))

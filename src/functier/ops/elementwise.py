@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ._families import composite, dtype_of, elementwise
+from ._families import align, composite, data_dependent, dtype_of, elementwise
 
 _NoValue = np._NoValue
 
@@ -137,12 +137,22 @@ for func in (np.maximum, np.minimum, np.fmax, np.fmin):
         lambda g, ans, x, y: _chosen(g, y, x, ans),
     )
 
+
+
+def _where_vmap(k, condition, *branches):
+    """With the condition alone it is `numpy.nonzero`."""
+    return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)
+
+
+_nonzero = data_dependent(np.where, "write numpy.where(condition, x, y), which keeps its shape")
+
 elementwise(
     np.where,
-    None,
+    lambda g, ans: (None,) * len(ans) if isinstance(ans, tuple) else g * 0,
     lambda g, condition: np.where(condition, g, 0),
     lambda g, condition: np.where(condition, 0, g),
     params="condition x y",
+    vmap=_where_vmap,
 )
 clip = np._core.umath.clip
 """The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""

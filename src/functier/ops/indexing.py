@@ -443,15 +443,8 @@ def _insert(arr, obj, values, axis=None):
     return np.take(np.concatenate([arr, new], axis), order, axis)
 
 
-def _append(arr, values, axis=None):
-    if axis is None:
-        arr, values, axis = np.ravel(arr), np.ravel(values), 0
-    return np.concatenate([arr, values], axis)
-
-
 composite(np.delete, _delete)
 composite(np.insert, _insert)
-composite(np.append, _append)
 
 # ---- filling and writing: a new array is made, an old one is not changed ----
 

@@ -6,7 +6,15 @@ A product is differentiated without a division, so that zeros are exact at every
 import numpy as np
 
 from ._families import (
-    Rule, composite, constant, expand, linear, normalize, one_axis_vmap, op, reduction_vmap,
+    Rule,
+    composite,
+    constant,
+    expand,
+    linear,
+    normalize,
+    one_axis_vmap,
+    op,
+    reduction_vmap,
     spread,
 )  # fmt: skip
 

@@ -11,8 +11,16 @@ import re
 import numpy as np
 
 from ._families import (
-    MAKERS, MutationError, Op, batch_shape, composite, elementwise_vmap, name_of, quiet,
-    reduction_vmap, shift,
+    MAKERS,
+    MutationError,
+    Op,
+    batch_shape,
+    composite,
+    elementwise_vmap,
+    name_of,
+    quiet,
+    reduction_vmap,
+    shift,
 )  # fmt: skip
 
 _NoValue = np._NoValue

@@ -1,0 +1,362 @@
+"""Batch levels: tensors that carry leading batch axes.
+
+NOTE [contiguous levels share one wrapper]
+    Nested vmaps with nothing between them are one group. The tensor of a level at
+    contiguous depth `k` wraps one value with `k` leading batch axes, outermost first,
+    each of size 1 (the tensor does not vary along that level) or of the level's size.
+    A rule is written for `k` leading axes, so an operation costs one NumPy call at any
+    depth. What is below the group (a plain array, a tensor of a grad level around it)
+    is a value without batch axes.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._errors import ConversionError, DataDependentError, FallbackWarning
+from ._level import Level
+from ._numpy import PLAIN, SCALARS, name_of
+from ._op import Call, Op
+from ._pytree import flatten, is_value, paths, unflatten
+from ._root import tree_map
+from ._tensor import Tensor
+
+new = object.__new__
+ndarray = np.ndarray
+_warned: set[str] = set()
+
+
+class BatchLevel(Level):
+    """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
+
+    size: int | None
+    k: int
+    parent: "BatchLevel | None"
+
+    def enter(self, frame: Any, leaves: Any = (), lexical: bool = False) -> type:
+        cls = Level.enter(self, frame, leaves, lexical)
+        enclosing: Any = cls.__base__.level  # type: ignore[union-attr]
+        if type(enclosing) is BatchLevel:
+            self.parent, self.k = enclosing, enclosing.k + 1
+        else:
+            self.parent, self.k = None, 1
+        self.size = None
+        return cls
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        if type(x) is not self.cls:
+            return Level.unary(self, func, x)
+        y = new(self.cls)
+        y._value = func(x._value)
+        return y
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        cls = self.cls
+        if type(a) is cls:
+            x = a._value
+            kind = type(b)
+            if kind is cls:
+                y = b._value
+                if x.ndim != y.ndim:
+                    x, y = self.align((x, y))
+            elif kind in SCALARS or (kind is ndarray and b.ndim <= x.ndim - self.k):
+                y = b
+            else:
+                return Level.binary(self, func, a, b)
+        elif type(b) is cls:
+            y = b._value
+            kind = type(a)
+            if kind in SCALARS or (kind is ndarray and a.ndim <= y.ndim - self.k):
+                x = a
+            else:
+                return Level.binary(self, func, a, b)
+        else:
+            return Level.binary(self, func, a, b)
+        z = new(cls)
+        z._value = func(x, y)
+        return z
+
+    def align(self, values: Any) -> list:
+        """Give all the same rank: axes of size 1 after the batch axes."""
+        k = self.k
+        ndim = max(v.ndim for v in values)
+        return [
+            v if v.ndim == ndim else v.reshape(v.shape[:k] + (1,) * (ndim - v.ndim) + v.shape[k:])
+            for v in values
+        ]
+
+    def apply(self, op: Op, call: Call) -> Any:
+        if op.vmap is None:
+            return self.loop(op.name, call.run, (call.operands,), {})
+        values = [self.lift(x) for x in call.operands]
+        return self.wrap(call.run(values, op.vmap, self.k))
+
+    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.loop(name_of(func), func, args, kwargs)
+
+    def physical(self, x: Any) -> Any:
+        """The value of `x` with `k` batch axes, or None where `x` does not vary."""
+        kind = type(x)
+        if kind is self.cls:
+            return x._value
+        if kind in PLAIN or not isinstance(x, Tensor):
+            return None
+        level: Any = kind.level
+        if not (level.live and self.depth > level.depth > self.depth - self.k):
+            return None
+        if not issubclass(self.cls, kind):
+            return None
+        value, j = x._value, level.k
+        shape = value.shape
+        return value.reshape(shape[:j] + (1,) * (self.k - j) + shape[j:])
+
+    def lift(self, x: Any) -> Any:
+        """`x` with `k` leading batch axes; a Python scalar stays one (it is weak)."""
+        value = self.physical(x)
+        if value is not None:
+            return value
+        value = self.lower(x)
+        if type(value) in (bool, int, float, complex):
+            return value
+        if not hasattr(value, "reshape"):
+            value = np.asarray(value)
+        return value.reshape((1,) * self.k + value.shape)
+
+    def wrap(self, result: Any) -> Any:
+        """The tensor, or the container of tensors, of a rule's result."""
+        if isinstance(result, (tuple, list)):
+            return tree_map(self.wrap, result)
+        x = new(self.cls)
+        x._value = result
+        return x
+
+    def loop(self, name: str, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """Apply a function without a batching rule to one example after the other."""
+        if name not in _warned:
+            _warned.add(name)
+            warnings.warn(
+                f"{self}: {name} has no batching rule; it is applied in a loop over the batch",
+                FallbackWarning,
+                stacklevel=4,
+            )
+        k, found = self.k, []
+
+        def collect(x: Any) -> Any:
+            value = self.physical(x)
+            if value is None:
+                return self.lower(x)
+            found.append(value)
+            return _Slot(len(found) - 1)
+
+        args, kwargs = tree_map(collect, (args, kwargs))
+        batch = np.broadcast_shapes(*(v.shape[:k] for v in found))
+
+        def example(index: tuple) -> Any:
+            def fill(x: Any) -> Any:
+                if type(x) is not _Slot:
+                    return x
+                v = found[x.number]
+                if 0 in batch:
+                    return np.zeros(v.shape[k:], v.dtype)
+                return v[tuple(i if n > 1 else 0 for i, n in zip(index, v.shape[:k]))]
+
+            a, kw = tree_map(fill, (args, kwargs))
+            return flatten(func(*a, **kw))
+
+        rows = [example(index) for index in np.ndindex(*batch)] or [example(())]
+        structure = rows[0][1]
+        columns = []
+        for column in zip(*(leaves for leaves, _ in rows)):
+            stacked = np.stack(column)
+            if 0 in batch:
+                stacked = stacked[:0]
+            columns.append(self.wrap(stacked.reshape(batch + stacked.shape[1:])))
+        return unflatten(structure, columns)
+
+    # ---- the form of a tensor, and leaving ----
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return x._value.shape[self.k :]
+
+    def dtype(self, x: Any) -> np.dtype:
+        return x._value.dtype
+
+    def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
+        if not is_value(data):
+            data = np.asarray(data)
+        return self.insert(data, in_dim, f"the argument of {cls.__name__}")
+
+    def insert(self, leaf: Any, dim: int, args: Any) -> Any:
+        """A tensor of this level that is batched along the axis `dim` of `leaf`.
+
+        `args`, where `leaf` comes from, serves the messages.
+        """
+        kind, parent, value = type(leaf), self.parent, None
+        if kind is ndarray:
+            if dim == 0 and leaf.ndim:
+                size = leaf.shape[0]
+                value = leaf if parent is None else leaf.reshape((1,) * parent.k + leaf.shape)
+        elif parent is not None and kind is parent.cls and dim == 0:
+            value = leaf._value
+            if value.ndim > parent.k:
+                size = value.shape[parent.k]
+            else:
+                value = None
+        if value is None:
+            moved = self._mapped(leaf, dim, args)
+            size = moved.shape[0]
+            value = self._below(moved)
+        if size != self.size:
+            if self.size is not None:
+                raise ValueError(
+                    f"{self}: {_path(leaf, args)} has size {size} along its batch axis, but the level has "
+                    f"batch size {self.size}; map over axes of one size, or write in_dims=None"
+                )
+            self.size = size
+        x = new(self.cls)
+        x._value = value
+        return x
+
+    def _mapped(self, leaf: Any, dim: Any, args: Any) -> Any:
+        """`leaf` with its axis `dim`, which is checked, in front."""
+        if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
+            raise ValueError(
+                f"{self}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; write "
+                f"in_dims=None for it, or pass an array"
+            )
+        if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
+            raise TypeError(
+                f"{self}: in_dim {dim!r} of {_path(leaf, args)} is no int; write an axis or None"
+            )
+        ndim = leaf.ndim
+        if not -ndim <= dim < ndim:
+            raise ValueError(
+                f"{self}: in_dim {dim} is out of range for {_path(leaf, args)} of shape {leaf.shape}; "
+                + (
+                    f"write an axis from {-ndim} to {ndim - 1}, or None"
+                    if ndim
+                    else "a 0-d value has no axis to map over: write None"
+                )
+            )
+        return np.moveaxis(leaf, dim, 0) if dim else leaf
+
+    def _below(self, leaf: Any) -> Any:
+        """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
+        if self.parent is None:
+            return self.lower(leaf)
+        value = self.parent.physical(leaf)
+        if value is None:
+            value = self.lower(leaf)
+            value = value.reshape((1,) * (self.k - 1) + value.shape)
+        return value
+
+    def elem(self, x: Any) -> Any:
+        """One level out: the batch axis of this level is axis 0 of the result."""
+        # Also asked of an ended level, which is no BatchLevel any more.
+        return x._value if self.parent is None else BatchLevel._outer(self, x._value)
+
+    def _outer(self, value: Any) -> Any:
+        parent: Any = self.parent
+        shape, j = value.shape, parent.k
+        level = parent
+        while level is not None and shape[level.k - 1] == 1 and level.size != 1:
+            level = level.parent
+        keep = level.k if level is not None else 0
+        if keep < j:
+            value = value.reshape(shape[:keep] + shape[j:])
+        if level is None:
+            return value
+        y = new(level.cls)
+        y._value = value
+        return y
+
+    def unwrap(self, x: Any, out_dim: int | None = 0, where: str = "the result") -> Any:
+        """`x` without this level: its batch axis is the axis `out_dim` of the result."""
+        if type(x) is self.cls:
+            value, k = x._value, self.k
+            shape = value.shape
+            if out_dim == 0 and shape[k - 1] == self.size:
+                parent = self.parent
+                if parent is None:
+                    return value
+                if shape[k - 2] != 1 or parent.size == 1:
+                    y = new(parent.cls)
+                    y._value = value
+                    return y
+        else:
+            value = None
+            x = self.lower(x)
+            if out_dim is None:
+                return x
+            if not is_value(x):
+                raise TypeError(
+                    f"{self}: {where} is {short(x)}, not an array; return arrays, or "
+                    f"pytrees of arrays"
+                )
+            x = np.asarray(x) if type(x) in SCALARS else x
+            x = np.broadcast_to(x, (self.size or 0, *x.shape)).copy()
+        if value is not None:
+            if out_dim is None:
+                raise ValueError(
+                    f"{self}: out_dims is None for {where}, which varies along the batch; "
+                    f"write the axis that the batch should have in the result"
+                )
+            if shape[k - 1] != self.size:
+                value = np.broadcast_to(value, (*shape[: k - 1], self.size, *shape[k:]))
+            x = value if self.parent is None else self._outer(value)
+        if not out_dim:
+            return x
+        if not -x.ndim <= out_dim < x.ndim:
+            raise ValueError(
+                f"{self}: out_dim {out_dim} is out of range for {where}, which has shape "
+                f"{x.shape[1:]} for each example; write an axis from {-x.ndim} to {x.ndim - 1}"
+            )
+        return np.moveaxis(x, 0, out_dim)
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        name = how if isinstance(how, str) else how.__name__
+        if how in (bool, int, "__index__"):
+            raise DataDependentError(
+                f"{self}: {name}(x) differs from example to example, so Python cannot "
+                f"branch or index by it; write numpy.where(condition, a, b), or index "
+                f"with numpy.take_along_axis"
+            )
+        raise ConversionError(
+            f"{self}: {name}(x) would turn a batch of examples into one plain value; use "
+            f"NumPy functions (numpy.sin, numpy.stack, x.astype(float)), or x.elem() for "
+            f"the value with its batch axis"
+        )
+
+    def repr(self, x: Any) -> str:
+        sizes = []
+        level: BatchLevel | None = self
+        while level is not None:
+            sizes.append(f"{level.cls.__name__} size {level.size}")
+            level = level.parent
+        return f"Batched[{', '.join(reversed(sizes))}]({x._value!r})"
+
+
+class _Slot:
+    """The place of a batched argument in the arguments of a looped function."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+
+def short(x: Any) -> str:
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
+
+
+def _path(leaf: Any, args: Any) -> str:
+    """How a message names `leaf`: its path among the arguments, as Python writes it."""
+    if not isinstance(args, tuple):
+        return args
+    leaves = flatten(args)[0]
+    return paths(args, "args")[[x is leaf for x in leaves].index(True)]

@@ -1,0 +1,143 @@
+"""The operators, methods and properties of `Tensor`, from one table each."""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._numpy import SPELLED, UFUNC_OF, name_of
+from ._tensor import CANONICAL, Tensor, canonical
+
+BINARY = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
+    "and", "or", "xor",
+)  # fmt: skip
+COMPARISON = "lt", "le", "eq", "ne", "gt", "ge"
+UNARY = "neg", "pos", "abs", "invert"
+
+METHODS: dict[str, Any] = {
+    "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
+    "argpartition": np.argpartition, "argsort": np.argsort, "astype": np.astype,
+    "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
+    "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
+    "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
+    "mean": np.mean, "min": np.min, "nonzero": np.nonzero,
+    "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat, "round": np.round,
+    "searchsorted": np.searchsorted, "squeeze": np.squeeze,
+    "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
+    "trace": np.trace, "var": np.var,
+    # The spelling of the method differs from the function's: what call it means.
+    "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
+    "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
+    "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
+    "clip": lambda x, min=None, max=None, **k: (np.clip, (x, min, max), k),
+    "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
+    "__divmod__": np.divmod,
+    "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
+    "__matmul__": np.matmul,
+    "__rmatmul__": lambda x, other: (np.matmul, (other, x), {}),
+    "__getitem__": operator.getitem,
+    "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
+}  # fmt: skip
+PROPERTIES = {
+    "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
+}  # fmt: skip
+WRITING = (
+    "byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort",
+)  # fmt: skip
+
+OPERATORS: dict[Callable, list] = {}
+"""The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
+
+
+def _several(given: tuple) -> Any:
+    return given[0] if len(given) == 1 and not isinstance(given[0], int) else given
+
+
+def _define(name: str, function: Callable, meaning: Any) -> None:
+    function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    function.__doc__ = f"See `{name_of(meaning)}`." if meaning in _NUMPY else None
+    setattr(Tensor, name, function)
+    CANONICAL[function] = _same(meaning) if meaning in _NUMPY else meaning
+
+
+def _same(func: Callable) -> Callable:
+    return lambda *args, **kwargs: (func, args, kwargs)
+
+
+def _define_all() -> None:
+    # A hook may call the method it was given on the plain values that it took out.
+
+    def binary(func: Callable) -> Callable:
+        def call(self: Tensor, other: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(self, other)
+            return level.binary(func, self, other)
+
+        return call
+
+    def reflected(func: Callable) -> Callable:
+        def call(self: Tensor, other: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(other, self)
+            return level.binary(func, other, self)
+
+        return call
+
+    def unary(func: Callable) -> Callable:
+        def call(self: Tensor) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(self)
+            return level.unary(func, self)
+
+        return call
+
+    def method(name: str) -> Callable:
+        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                func, args, kwargs = canonical(call, (self, *args), kwargs)
+                return func(*args, **kwargs)
+            return level.method(call, (self, *args), kwargs)
+
+        return call
+
+    def getter(name: str, func: Callable) -> property:
+        def read(self: Tensor) -> Any:
+            return self.level.property(name, self) if hasattr(self, "level") else func(self)
+
+        return property(read)
+
+    def writing(name: str) -> Callable:
+        return lambda self, *args, **kwargs: self.level.write(self, name)
+
+    for name in (*BINARY, *COMPARISON, *UNARY):
+        func = getattr(operator, f"__{name}__")
+        make = unary if name in UNARY else binary
+        _define(f"__{name}__", make(func), UFUNC_OF[func])
+        if name in BINARY:
+            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
+        OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
+    for name, meaning in METHODS.items():
+        _define(name, method(name), meaning)
+    for name in WRITING:
+        setattr(Tensor, name, writing(name))
+    for name, func in PROPERTIES.items():
+        setattr(Tensor, name, getter(name, func))
+        CANONICAL[getattr(Tensor, name).__get__] = _same(func)
+
+
+def _swapped(func: np.ufunc) -> Callable:
+    return lambda x, other: (func, (other, x), {})
+
+
+_NUMPY = {*SPELLED} | {f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"}
+_define_all()

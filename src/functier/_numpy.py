@@ -1,0 +1,66 @@
+"""Facts about NumPy's own objects: types that are plain values, the operators that
+ufuncs spell, forms and names. Imports nothing of the package.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
+"""Types that are values for certain: the first thing a hot path asks."""
+
+SIMPLE = frozenset(
+    f
+    for f in vars(np).values()
+    if isinstance(f, np.ufunc) and f.signature is None and f.nout == 1 and f.nin < 3
+)
+"""NumPy's elementwise ufuncs with one result: those with a fast path."""
+
+SPELLED: dict[Callable, Callable] = {
+    np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul,
+    np.divide: operator.truediv, np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod, np.power: operator.pow,
+    np.left_shift: operator.lshift, np.right_shift: operator.rshift,
+    np.bitwise_and: operator.and_, np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor, np.less: operator.lt, np.less_equal: operator.le,
+    np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt,
+    np.greater_equal: operator.ge, np.negative: operator.neg,
+    np.positive: operator.pos, np.absolute: operator.abs, np.invert: operator.invert,
+}  # fmt: skip
+"""The operator of a ufunc. A tensor's operator hands it on: on a NumPy scalar it costs
+a tenth of the ufunc's call, on an outer level's tensor it spares NumPy's dispatch."""
+
+UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
+
+FLOAT = np.dtype(float)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a value; ``()`` for a Python number."""
+    try:
+        return value.shape
+    except AttributeError:
+        return np.shape(value)
+
+
+def dtype_of(value: Any) -> np.dtype:
+    """The dtype of a value, or of the array that NumPy makes of a number or a list."""
+    try:
+        return value.dtype
+    except AttributeError:
+        return FLOAT if type(value) is float else np.asarray(value).dtype
+
+
+def name_of(func: Callable) -> str:
+    """The name that a message gives a function: ``numpy.linalg.solve``."""
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return f"{name_of(owner)}.{func.__name__}"
+    module = getattr(func, "__module__", None) or ""
+    if isinstance(func, np.ufunc):
+        module = "numpy" if getattr(np, func.__name__, None) is func else ""
+    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
+    return f"{module}.{name}" if module and module != "builtins" else name
