@@ -316,18 +316,11 @@ def test_rule_that_is_wrong_by_a_thousandth_is_found(record, mode, name, monkeyp
         return scaled(right(g, *saved))
 
     monkeypatch.setattr(rule, "fn", wrong)
-
-    def replaced(x):
-        if isinstance(x, tuple):
-            return tuple(map(replaced, x))
-        return wrong if x is right else x
-
-    for func, fast in list(PARTIALS.items()):
-        monkeypatch.setitem(PARTIALS, func, replaced(fast))
+    for func in list(PARTIALS):  # the fast paths have the same formulas, without the record
+        monkeypatch.delitem(PARTIALS, func)
     found = False
     for this in rows_of()[record.func]:
-        checks_ = (checks.check_jvp, checks.check_vjp)
-        for check in checks_:
+        for check in (checks.check_jvp, checks.check_vjp):
             try:
                 with np.errstate(all="ignore"):
                     check(this)

@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
-from support import LEVEL_ERRORS, equal, has_all, message, recorder
 
 import functier as ft
 from functier import _level
+from support import LEVEL_ERRORS, equal, has_all, message, recorder
 
 XS = np.arange(20.0).reshape(10, 2)
 YS = 100 * np.arange(30.0).reshape(15, 2)

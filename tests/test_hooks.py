@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support import equal, has_all, message, recorder
 
 import functier as ft
+from support import equal, has_all, message, recorder
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

@@ -9,10 +9,10 @@ import weakref
 
 import numpy as np
 import pytest
-from support import equal, has_all, message
 
 import functier as ft
 from functier import _level
+from support import equal, has_all, message
 
 XS = np.arange(6.0).reshape(3, 2)
 

@@ -2,9 +2,10 @@
 
 import warnings
 
-import checks
 import numpy as np
 import pytest
+
+import checks
 import samples
 
 HEAVY: dict[str, str] = {}

@@ -306,7 +306,7 @@ class BatchLevel(Level):
                     f"write the axis that the batch should have in the result"
                 )
             if shape[k - 1] != self.size:
-                value = np.broadcast_to(value, (*shape[: k - 1], self.size, *shape[k:]))
+                value = np.broadcast_to(value, shape[: k - 1] + (self.size or 0,) + shape[k:])
             x = value if self.parent is None else self._outer(value)
         if not out_dim:
             return x

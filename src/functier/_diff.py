@@ -78,7 +78,7 @@ def cast(c: Any, dtype: np.dtype) -> Any:
     if own.kind == "c" and dtype.kind != "c":
         c = np.real(c)
     if isinstance(c, (Tensor, ndarray)):
-        return np.astype(c, dtype)
+        return np.astype(c, dtype)  # type: ignore[arg-type]  # a tensor dispatches
     return dtype.type(c)
 
 

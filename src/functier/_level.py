@@ -167,7 +167,7 @@ class Level:
 
     # ---- the form of a tensor, and leaving ----
 
-    def make(self, cls: type, data: Any, **options: Any) -> Any:
+    def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
         raise NotImplementedError
 
     def elem(self, x: Any) -> Any:

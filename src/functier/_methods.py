@@ -40,7 +40,7 @@ METHODS: dict[str, Any] = {
     "__getitem__": operator.getitem,
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
-PROPERTIES = {
+PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 WRITING = (
@@ -135,7 +135,7 @@ def _define_all() -> None:
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
 
 
-def _swapped(func: np.ufunc) -> Callable:
+def _swapped(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 

@@ -62,5 +62,5 @@ def name_of(func: Callable) -> str:
     module = getattr(func, "__module__", None) or ""
     if isinstance(func, np.ufunc):
         module = "numpy" if getattr(np, func.__name__, None) is func else ""
-    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
+    name: Any = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
     return f"{module}.{name}" if module and module != "builtins" else name

@@ -119,7 +119,7 @@ class RootLevel:
             data = data._value
         if not hasattr(data, "__array_ufunc__"):
             data = np.asarray(data)
-        x = new(cls)
+        x: Any = new(cls)
         x._value = data
         return x
 
@@ -171,7 +171,7 @@ class RootLevel:
         def wrap(v: Any) -> Any:
             if not isinstance(v, (np.ndarray, np.generic)) and not hasattr(v, "__array_ufunc__"):
                 return v
-            x = new(cls)
+            x: Any = new(cls)
             x._value = v
             return x
 

@@ -37,6 +37,8 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_extra", "_value")
     level: ClassVar[Any]
+    _value: Any
+    _extra: Any
 
     def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
         return cls.level.make(cls, data, *args, **kwargs)

@@ -85,11 +85,12 @@ def vmap(
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
-    flat: dict[int, list] = {}  # the axes for so many bare arrays
+    flat: dict[int, Any] = {}  # the axes for so many bare arrays
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         level = BatchLevel(label, escape)
+        dims: Any
         for arg in args:
             if type(arg) is not ndarray and not isinstance(arg, Tensor):
                 leaves, structure, dims = _mapped_leaves(level, args, in_dims)

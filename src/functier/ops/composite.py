@@ -1,13 +1,358 @@
-"""Operations that are made of other operations: plain NumPy bodies."""
+"""Functions that are made of others: comparison, ranges, differences, interpolation."""
 
 import numpy as np
 
-from ._families import elementwise
+from ._families import composite, normalize
 
-elementwise(
-    np.real,
-    holomorphic=False,
-    params="val",
-    jvp={"val": lambda t: np.real(t)},
-    vjp={"val": lambda g: g},
-)
+_NoValue = np._NoValue
+
+
+def _inexact(x):
+    return np.result_type(x).kind in "fc"
+
+
+def _at(x, axis, part):
+    """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
+    (axis,) = normalize(axis, np.ndim(x))
+    return x[(slice(None),) * axis + (part,)]
+
+
+# ---- closeness and equality: their results are constants ----
+
+
+@lambda body: composite(np.isclose, body)
+def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    a, b = np.multiply(a, 1.0), np.multiply(b, 1.0)
+    with np.errstate(invalid="ignore"):  # inf - inf
+        near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
+    close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
+    if equal_nan:
+        close = np.logical_or(close, np.logical_and(np.isnan(a), np.isnan(b)))
+    return close
+
+
+composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs)))
+
+
+@lambda body: composite(np.array_equal, body)
+def _array_equal(a1, a2, equal_nan=False):
+    if np.shape(a1) != np.shape(a2):
+        return False
+    same = np.equal(a1, a2)
+    if equal_nan and _inexact(a1) and _inexact(a2):
+        same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
+    return np.all(same)
+
+
+@lambda body: composite(np.array_equiv, body)
+def _array_equiv(a1, a2):
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
+# ---- parts of numbers ----
+
+
+composite(np.iscomplex, lambda x: np.not_equal(np.imag(x), 0))
+composite(np.isreal, lambda x: np.equal(np.imag(x), 0))
+
+
+@lambda body: composite(np.angle, body)
+def _angle(z, deg=False):
+    y, x = (np.imag(z), np.real(z)) if np.iscomplexobj(z) else (0, z)
+    angle = np.arctan2(y, x)
+    return angle * (180 / np.pi) if deg else angle
+
+
+@lambda body: composite(np.real_if_close, body)
+def _real_if_close(a, tol=100):
+    if not np.iscomplexobj(a):
+        return a
+    if tol > 1:
+        tol = float(np.finfo(np.result_type(a)).eps) * tol
+    return np.real(a) if np.all(np.absolute(np.imag(a)) < tol) else a
+
+
+@lambda body: composite(np.nan_to_num, body)
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if np.iscomplexobj(x):
+        parts = (_nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
+        real, imag = parts
+        return real + 1j * imag
+    if not _inexact(x):
+        return x
+    info = np.finfo(np.result_type(x))
+    x = np.where(np.isnan(x), nan, x)
+    x = np.where(np.isposinf(x), float(info.max) if posinf is None else posinf, x)
+    return np.where(np.isneginf(x), float(info.min) if neginf is None else neginf, x)
+
+
+# ---- ranges between two ends, which may be tensors ----
+
+
+def _fractions(start, stop, num, endpoint):
+    """``0 .. 1`` along a new first axis, in front of the broadcast ends."""
+    ndim = max(np.ndim(start), np.ndim(stop))
+    div = num - 1 if endpoint else num
+    return np.reshape(np.arange(num) / max(div, 1), (num,) + (1,) * ndim), div
+
+
+def _range(between):
+    """A range whose element at the fraction t is ``between(start, stop, t)``."""
+
+    def body(start, stop, num, endpoint, dtype, axis):
+        t, _ = _fractions(start, stop, num, endpoint)
+        y = between(start, stop, t)
+        if endpoint and num > 1:
+            y = np.where(np.equal(t, 1), stop, y)
+        natural = np.result_type(start, stop, float(num))
+        dtype = natural if dtype is None else np.dtype(dtype)
+        if dtype.kind in "iu":
+            y = np.floor(y)
+        return np.moveaxis(y.astype(dtype), 0, axis)
+
+    return body
+
+
+_linear = _range(lambda start, stop, t: start + t * np.subtract(stop, np.multiply(start, 1.0)))
+_geometric = _range(lambda start, stop, t: start * np.power(np.divide(stop, start), t))
+
+
+@lambda body: composite(np.linspace, body)
+def _linspace(
+    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
+):
+    y = _linear(start, stop, num, endpoint, dtype, axis)
+    if not retstep:
+        return y
+    div = num - 1 if endpoint else num
+    return y, np.subtract(stop, np.multiply(start, 1.0)) / div if div > 0 else np.nan
+
+
+@lambda body: composite(np.geomspace, body)
+def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    return _geometric(start, stop, num, endpoint, dtype, axis)
+
+
+@lambda body: composite(np.logspace, body)
+def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    exponents = _linear(start, stop, num, endpoint, None, axis)
+    y = np.power(np.expand_dims(base, axis) if np.ndim(base) else base, exponents)
+    return y if dtype is None else y.astype(dtype)
+
+
+@lambda body: composite(np.vander, body)
+def _vander(x, N=None, increasing=False):
+    if np.ndim(x) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    powers = np.arange(np.shape(x)[0] if N is None else N)
+    return np.power(np.reshape(x, (-1, 1)), powers if increasing else powers[::-1])
+
+
+# ---- differences and integrals ----
+
+
+@lambda body: composite(np.diff, body)
+def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if np.ndim(a) == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    (axis,) = normalize(axis, np.ndim(a))
+    edge = (*np.shape(a)[:axis], 1, *np.shape(a)[axis + 1 :])
+    ends = [
+        end if end is None or np.ndim(end) else np.broadcast_to(end, edge)
+        for end in (None if end is _NoValue else end for end in (prepend, append))
+    ]
+    if ends != [None, None] if all(end is None for end in ends) else True:
+        a = np.concatenate([x for x in (ends[0], a, ends[1]) if x is not None], axis)
+    minus = np.not_equal if np.result_type(a) == bool else np.subtract
+    for _ in range(n):
+        a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
+    return a
+
+
+@lambda body: composite(np.ediff1d, body)
+def _ediff1d(ary, to_end=None, to_begin=None):
+    steps = np.diff(np.ravel(ary))
+    parts = [steps if part is steps else np.ravel(part)
+             for part in (to_begin, steps, to_end) if part is not None]
+    return np.concatenate(parts).astype(steps.dtype) if len(parts) > 1 else steps
+
+
+@lambda body: composite(np.trapezoid, body)
+def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    (axis,) = normalize(axis, np.ndim(y))
+    if x is not None:
+        dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
+        if np.ndim(x) == 1:
+            dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - axis - 1))
+    sums = _at(y, axis, slice(1, None)) + _at(y, axis, slice(None, -1))
+    return np.sum(dx * sums / 2.0, axis=axis)
+
+
+@lambda body: composite(np.gradient, body)
+def _gradient(f, *varargs, axis=None, edge_order=1):
+    axes = normalize(axis, np.ndim(f))
+    if len(varargs) not in (0, 1, len(axes)) or (
+        len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0
+    ):
+        raise TypeError("invalid number of arguments")
+    spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    results = tuple(_slope(f, h, i, edge_order) for h, i in zip(spacings, axes))
+    return results[0] if len(axes) == 1 else results
+
+
+def _slope(f, spacing, axis, edge_order):
+    """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
+    n = np.shape(f)[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    f = f if _inexact(f) else f.astype(float)
+    steps = np.diff(spacing) if np.ndim(spacing) else np.broadcast_to(spacing, (n - 1,))
+    if np.shape(steps) != (n - 1,):
+        raise ValueError(
+            "when 1d, distances must match the length of the corresponding dimension"
+        )
+    h = np.reshape(steps, (-1,) + (1,) * (np.ndim(f) - axis - 1))
+    rise = np.diff(f, axis=axis) / h
+    first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
+    left, right = h[:-1], h[1:]
+    before, after = _at(rise, axis, slice(None, -1)), _at(rise, axis, slice(1, None))
+    inside = (right * before + left * after) / (left + right)
+    if edge_order == 2:
+        (a, b), (c, d) = (h[:1], h[1:2]), (h[-2:-1], h[-1:])
+        first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
+        last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
+    return np.concatenate([first, inside, last], axis)
+
+
+@lambda body: composite(np.unwrap, body)
+def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
+    steps = np.diff(p, axis=axis)
+    discont = period / 2 if discont is None else discont
+    if np.result_type(steps, period).kind in "iu":
+        high, rest = divmod(period, 2)
+        ambiguous = rest == 0
+    else:
+        high, ambiguous = period / 2, True
+    wrapped = np.mod(steps + high, period) - high
+    if ambiguous:
+        wrapped = np.where(np.equal(wrapped, -high) & np.greater(steps, 0), high, wrapped)
+    jumps = np.where(np.less(np.absolute(steps), discont), 0, wrapped - steps)
+    rest = _at(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
+    return np.concatenate([_at(p, axis, slice(None, 1)), rest], axis)
+
+
+# ---- interpolation ----
+
+
+@lambda body: composite(np.interp, body)
+def _interp(x, xp, fp, left=None, right=None, period=None):
+    n = np.shape(xp)[0]
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period, left, right = abs(period), None, None
+        x, xp = np.mod(x, period), np.mod(xp, period)
+        order = np.argsort(xp)
+        xp, fp = np.take(xp, order), np.take(fp, order)
+        xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = np.concatenate([fp[-1:], fp, fp[:1]])
+        n += 2
+    if n == 1:
+        xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
+    i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
+    x0, x1, y0, y1 = (np.take(v, j) for v in (xp, fp) for j in (i, i + 1))
+    width = x1 - x0
+    slope = (y1 - y0) / np.where(np.equal(width, 0), 1, width)
+    y = y0 + slope * (x - x0)
+    y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
+    return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
+
+
+# ---- convolution ----
+
+
+def _convolution(a, v):
+    """The full convolution: row i of the outer product, shifted by i, summed up."""
+    n, m = np.shape(a)[0], np.shape(v)[0]
+    if not n or not m:
+        raise ValueError("a or v cannot be empty")
+    rows = np.multiply(np.reshape(a, (n, 1)), np.reshape(v, (1, m)))
+    rows = np.concatenate([rows, np.zeros((n, n), rows.dtype)], axis=1)
+    shifted = np.reshape(np.reshape(rows, (-1,))[: n * (n + m - 1)], (n, n + m - 1))
+    return np.sum(shifted, axis=0)
+
+
+def _window(mode, longer, shorter):
+    """Where the part that `mode` asks for starts in the full result, and its length."""
+    if mode == "full":
+        return 0, longer + shorter - 1
+    if mode == "same":
+        return (shorter - 1) // 2, longer
+    if mode == "valid":
+        return shorter - 1, longer - shorter + 1
+    raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+
+
+@lambda body: composite(np.convolve, body)
+def _convolve(a, v, mode="full"):
+    a, v = (np.reshape(x, (1,)) if np.ndim(x) == 0 else x for x in (a, v))
+    full = _convolution(a, v)
+    start, length = _window(mode, *sorted((np.shape(a)[0], np.shape(v)[0]), reverse=True))
+    return full[start : start + length]
+
+
+@lambda body: composite(np.correlate, body)
+def _correlate(a, v, mode="valid"):
+    n, m = np.shape(a)[0], np.shape(v)[0]
+    full = _convolution(a, np.flip(np.conjugate(v)))
+    start, length = _window(mode, max(n, m), min(n, m))
+    if m > n:  # the roles are exchanged, and the result is reversed
+        start = n + m - 1 - start - length
+    return full[start : start + length]
+
+
+# ---- polynomials by their coefficients, the highest first ----
+
+
+@lambda body: composite(np.polyval, body)
+def _polyval(p, x):
+    y = np.multiply(x, 0)
+    for i in range(np.shape(p)[0]):
+        y = y * x + p[i]
+    return y
+
+
+def _aligned(func):
+    def body(a1, a2):
+        size = max(np.shape(a1)[0], np.shape(a2)[0])
+        padded = (
+            np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
+            for a in (a1, a2)
+        )
+        return func(*padded)
+
+    return body
+
+
+composite(np.polyadd, _aligned(np.add))
+composite(np.polysub, _aligned(np.subtract))
+
+
+@lambda body: composite(np.polyder, body)
+def _polyder(p, m=1):
+    for _ in range(m):
+        p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
+    return p
