@@ -12,7 +12,7 @@ import functier as ft
 import samples
 from functier import _batch, _diff
 from functier._op import OPS, PARTIALS
-from functier.ops._families import composite, elementwise, op, primitive, reduction_vmap, spread
+from functier.ops._families import align, composite, elementwise, op, primitive, reduction_vmap, spread
 from samples._row import normal, row
 
 
@@ -124,10 +124,12 @@ def _guessing(k, x):
     return np.sum(x, axis=-1 if np.shape(x)[0] != np.shape(x)[-1] else k)
 
 
-def _of_first(k, x, y):
-    """Takes the batch size from its first operand."""
-    x, y = x * np.ones((1,) * np.ndim(x)), np.reshape(y, (*np.shape(y)[:k], 1, -1))
-    return x * y[: np.shape(x)[0]]
+def _unaligned(k, x, y):
+    """Aligns the ranks only where NumPy would refuse the operands as they are."""
+    try:
+        return x * y
+    except ValueError:
+        return np.multiply(*align(k, (x, y)))
 
 
 def _wrong_sine_vmap():
@@ -154,12 +156,12 @@ PLANTED = {
     "value: no rule": ("value", lambda: row(sine(vjp={}), MATRIX)),
     "vmap: wrong by 0.1 %": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * 1.001), MATRIX)),
     "vmap: ignores differing ranks": (
-        "vmap", lambda: row(product(vmap=lambda k, x, y: x * y), MATRIX, VECTOR)),
+        "vmap", lambda: row(product(vmap=_unaligned), MATRIX, VECTOR)),
     "vmap: right unless the batch is as long as a data axis": (
         "vmap", lambda: row(total(vmap=_guessing), MATRIX)),
     "vmap: dtype": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * np.float64(1)), SINGLE)),
     "vmap: an operand that does not vary": (
-        "vmap", lambda: row(product(vmap=_of_first), MATRIX, VECTOR)),
+        "vmap", lambda: row(product(vmap=lambda k, x, y: x * y[: len(x)]), MATRIX, MATRIX)),
     "vmap: size 0": (
         "vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) if np.size(x) else 0 * x[:, 0]), MATRIX)),
     "vmap: size 1": (
