@@ -52,12 +52,13 @@ class Rule:
             elif name == "index":
                 saved.append(position - call.names.index(call.names[position]))
             elif name == "shapes":
-                own = call.names[position]
-                same = zip(call.names, values)
-                saved.append([shape_of(v) for n, v in same if n == own])
+                if call.shapes is None:  # one list for all operands, as there may be many
+                    same = zip(call.names, values)
+                    call.shapes = [shape_of(v) for n, v in same if n == call.op.variadic]
+                saved.append(call.shapes)
             elif name == call.op.variadic:
                 saved.append([v for n, v in zip(call.names, values) if n == name])
-            elif name in call.names:
+            elif name in call.op.arrays and name in call.names:
                 saved.append(values[call.names.index(name)])
             elif name in call.given:
                 saved.append(call.given[name])
@@ -184,10 +185,11 @@ def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
 class Call:
     """One call of an operation: its operands in a row, its parameters by name."""
 
-    __slots__ = ("given", "names", "op", "operands")
+    __slots__ = ("given", "names", "op", "operands", "shapes")
 
     def __init__(self, op: Op, given: dict, names: list, operands: list):
         self.op, self.given, self.names, self.operands = op, given, names, operands
+        self.shapes: list | None = None
 
     def run(self, values: Sequence, kernel: Callable | None = None, *first: Any) -> Any:
         """Make the call with `values` in the operands' places."""
