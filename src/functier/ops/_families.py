@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._errors import DataDependentError, MutationError
+from .._errors import DataDependentError, MutationError, UnsupportedError
 from .._numpy import SPELLED, dtype_of, name_of
 from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
-    "MAKERS", "MutationError", "Op", "Rule", "align", "batch_shape", "composite", "constant",
+    "MAKERS", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape", "composite", "constant",
     "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "linear",
     "name_of", "normalize", "one_axis_vmap", "op", "primitive", "quiet", "reduction_vmap", "shift",
     "shift_all", "spread", "unsupported",
@@ -65,8 +65,9 @@ def align(k: int, values: Any) -> list:
 
 
 def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
-    """The common batch shape of operands."""
-    return np.broadcast_shapes(*(np.shape(v)[:k] for v in values))
+    """The common batch shape of operands; Python scalars have none."""
+    shapes = [s for s in [np.shape(v)[:k] for v in values] if s]
+    return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
 
 
 def flat(k: int, a: Any) -> Any:

@@ -79,8 +79,9 @@ def _real_if_close(a, tol=100):
 @lambda body: composite(np.nan_to_num, body)
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if np.iscomplexobj(x):
-        parts = (_nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
-        real, imag = parts
+        real, imag = (
+            np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))
+        )
         return real + 1j * imag
     if not _inexact(x):
         return x
@@ -97,14 +98,14 @@ def _fractions(start, stop, num, endpoint):
     """``0 .. 1`` along a new first axis, in front of the broadcast ends."""
     ndim = max(np.ndim(start), np.ndim(stop))
     div = num - 1 if endpoint else num
-    return np.reshape(np.arange(num) / max(div, 1), (num,) + (1,) * ndim), div
+    return np.reshape(np.arange(num) / max(div, 1), (num,) + (1,) * ndim)
 
 
 def _range(between):
     """A range whose element at the fraction t is ``between(start, stop, t)``."""
 
     def body(start, stop, num, endpoint, dtype, axis):
-        t, _ = _fractions(start, stop, num, endpoint)
+        t = _fractions(start, stop, num, endpoint)
         y = between(start, stop, t)
         if endpoint and num > 1:
             y = np.where(np.equal(t, 1), stop, y)
@@ -139,8 +140,13 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 @lambda body: composite(np.logspace, body)
 def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    exponents = _linear(start, stop, num, endpoint, None, axis)
-    y = np.power(np.expand_dims(base, axis) if np.ndim(base) else base, exponents)
+    if np.ndim(base):
+        ndim = max(np.ndim(v) for v in (start, stop, base))
+        start, stop, base = (
+            np.reshape(v, (1,) * (ndim - np.ndim(v)) + np.shape(v)) for v in (start, stop, base)
+        )
+        base = np.expand_dims(base, axis)
+    y = np.power(base, _linear(start, stop, num, endpoint, None, axis))
     return y if dtype is None else y.astype(dtype)
 
 
@@ -165,12 +171,12 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
         raise ValueError("diff requires input that is at least one dimensional")
     (axis,) = normalize(axis, np.ndim(a))
     edge = (*np.shape(a)[:axis], 1, *np.shape(a)[axis + 1 :])
-    ends = [
-        end if end is None or np.ndim(end) else np.broadcast_to(end, edge)
-        for end in (None if end is _NoValue else end for end in (prepend, append))
+    parts = [
+        part if part is a or np.ndim(part) else np.broadcast_to(part, edge)
+        for part in (prepend, a, append)
+        if part is not _NoValue
     ]
-    if ends != [None, None] if all(end is None for end in ends) else True:
-        a = np.concatenate([x for x in (ends[0], a, ends[1]) if x is not None], axis)
+    a = np.concatenate(parts, axis) if len(parts) > 1 else a
     minus = np.not_equal if np.result_type(a) == bool else np.subtract
     for _ in range(n):
         a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
@@ -180,8 +186,7 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 @lambda body: composite(np.ediff1d, body)
 def _ediff1d(ary, to_end=None, to_begin=None):
     steps = np.diff(np.ravel(ary))
-    parts = [steps if part is steps else np.ravel(part)
-             for part in (to_begin, steps, to_end) if part is not None]
+    parts = [np.ravel(part) for part in (to_begin, steps, to_end) if part is not None]
     return np.concatenate(parts).astype(steps.dtype) if len(parts) > 1 else steps
 
 
@@ -219,22 +224,26 @@ def _slope(f, spacing, axis, edge_order):
             "at least (edge_order + 1) elements are required."
         )
     f = f if _inexact(f) else f.astype(float)
-    steps = np.diff(spacing) if np.ndim(spacing) else np.broadcast_to(spacing, (n - 1,))
-    if np.shape(steps) != (n - 1,):
-        raise ValueError(
-            "when 1d, distances must match the length of the corresponding dimension"
-        )
-    h = np.reshape(steps, (-1,) + (1,) * (np.ndim(f) - axis - 1))
-    rise = np.diff(f, axis=axis) / h
+    rise = np.diff(f, axis=axis)
+    if np.ndim(spacing) == 0:
+        rise, a, b, c, d = rise / spacing, *(spacing,) * 4
+        inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
+        inside = inside / (2 * spacing)
+    else:
+        h = np.reshape(np.diff(spacing), (-1,) + (1,) * (np.ndim(f) - axis - 1))
+        if np.shape(h)[0] != n - 1:
+            raise ValueError(
+                "when 1d, distances must match the length of the corresponding dimension"
+            )
+        rise, left, right = rise / h, h[:-1], h[1:]
+        before, after = _at(rise, axis, slice(None, -1)), _at(rise, axis, slice(1, None))
+        inside = (right * before + left * after) / (left + right)
+        a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
     first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
-    left, right = h[:-1], h[1:]
-    before, after = _at(rise, axis, slice(None, -1)), _at(rise, axis, slice(1, None))
-    inside = (right * before + left * after) / (left + right)
     if edge_order == 2:
-        (a, b), (c, d) = (h[:1], h[1:2]), (h[-2:-1], h[-1:])
         first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
         last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
-    return np.concatenate([first, inside, last], axis)
+    return np.concatenate([first, inside, last], axis, dtype=np.result_type(f))
 
 
 @lambda body: composite(np.unwrap, body)
@@ -257,6 +266,11 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
 # ---- interpolation ----
 
 
+def _gather(x, index):
+    """``x[index]``, where either may be the tensor."""
+    return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
+
+
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
     n = np.shape(xp)[0]
@@ -266,14 +280,14 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         period, left, right = abs(period), None, None
         x, xp = np.mod(x, period), np.mod(xp, period)
         order = np.argsort(xp)
-        xp, fp = np.take(xp, order), np.take(fp, order)
+        xp, fp = _gather(xp, order), _gather(fp, order)
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         n += 2
     if n == 1:
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
-    x0, x1, y0, y1 = (np.take(v, j) for v in (xp, fp) for j in (i, i + 1))
+    x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
     width = x1 - x0
     slope = (y1 - y0) / np.where(np.equal(width, 0), 1, width)
     y = y0 + slope * (x - x0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, elementwise
+from ._families import composite, constant, elementwise
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 
@@ -45,10 +45,34 @@ composite(np.ones_like, _filled(np.ones))
 composite(np.empty_like, _filled(np.zeros))
 
 
-def _dtype(value):
+def _form(value):
+    """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
     return value.dtype if hasattr(value, "dtype") else value
 
 
-composite(np.result_type, lambda *values: np.result_type(*[_dtype(v) for v in values]))
+composite(np.result_type, lambda *values: np.result_type(*map(_form, values)))
+composite(np.common_type, lambda *arrays: np.common_type(*(np.empty(0, a.dtype) for a in arrays)))
+composite(np.min_scalar_type, lambda a, /: np.min_scalar_type(np.zeros(a.shape or 1, a.dtype)))
+
+
+@lambda body: composite(np.can_cast, body)
+def _can_cast(from_, to, casting="safe"):
+    return np.can_cast(_form(from_), _form(to), casting)
+
+
 composite(np.iscomplexobj, lambda x: np.result_type(x).kind == "c")
 composite(np.isrealobj, lambda x: np.result_type(x).kind != "c")
+
+# ---- text and memory ----
+
+for func in (np.array_repr, np.array_str, np.array2string):
+    composite(func, lambda a, *args, **kwargs: repr(a))
+for func in (np.shares_memory, np.may_share_memory):
+    constant(
+        func,
+        "a b max_work",
+        "a b",
+        vmap=lambda k, a, b, func=func, **params: np.reshape(
+            np.bool_(func(a, b, **params)), (1,) * k
+        ),
+    )

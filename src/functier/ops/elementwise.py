@@ -138,7 +138,6 @@ for func in (np.maximum, np.minimum, np.fmax, np.fmin):
     )
 
 
-
 def _where_vmap(k, condition, *branches):
     """With the condition alone it is `numpy.nonzero`."""
     return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)

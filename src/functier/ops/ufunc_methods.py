@@ -174,8 +174,9 @@ def _gufunc_vmap(func):
             params["axes"] = [_negative(a, n) for a, n in zip(axes, ranks + results)]
         if keepdims:
             params["keepdims"] = True
-        return func(*[_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)],
-                    **params)
+        return func(
+            *[_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)], **params
+        )
 
     return rule
 

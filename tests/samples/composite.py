@@ -1,0 +1,105 @@
+"""Rows for functions that are made of others."""
+
+import numpy as np
+
+from ._row import integers, normal, positive, row
+
+F32, C = np.float32, complex
+NAN = np.array([[1.0, np.nan, 2.0], [-0.5, 3.0, 0.25]])
+BAD = np.array([1.0, np.nan, np.inf, -np.inf])
+NODES = np.array([0.0, 0.5, 1.5, 2.0])
+
+
+def as_it_is(i, x, rng):
+    """Every example has its NaN, or its order, where the first one has it."""
+    return x
+
+
+def ordered(i, x, rng):
+    """Other values; the nodes stay in order."""
+    return np.sort(rng.normal(size=x.shape), axis=-1)
+
+
+ROWS = [
+    # closeness and equality
+    row(np.isclose, np.array([1.0, np.nan, np.inf, 2.0]), np.array([1.0 + 1e-9, np.nan, np.inf, 3])),
+    row(np.isclose, BAD, BAD, equal_nan=True),
+    row(np.isclose, integers(0, 3, 2, 3), integers(0, 3, 3), rtol=0.5),
+    row(np.allclose, normal(3), normal(3), atol=2.0),
+    row(np.array_equal, integers(0, 2, 3), integers(0, 2, 3)),
+    row(np.array_equal, BAD, BAD, equal_nan=True),
+    row(np.array_equiv, integers(0, 2, 2, 1), integers(0, 2, 1)),
+    # parts of numbers
+    row(np.iscomplex, np.array([1 + 1j, 2 + 0j])),
+    row(np.isreal, normal(3)),
+    row(np.angle, normal(3, dtype=C)),
+    row(np.angle, normal(3, dtype=C), deg=True),
+    row(np.angle, normal(3)),
+    row(np.nan_to_num, BAD, _order=0, _like=as_it_is),
+    row(np.nan_to_num, BAD.astype(F32), nan=1.0, posinf=2.0, neginf=-3.0, _order=0, _like=as_it_is),
+    row(np.nan_to_num, normal(2, dtype=C)),
+    row(np.real_if_close, normal(3)),
+    row(np.real_if_close, normal(3, dtype=C), _vmap=False),
+    # ranges
+    row(np.linspace, normal(), normal(), 4),
+    row(np.linspace, normal(2, 1), normal(3), 4, endpoint=False, retstep=True, axis=-1),
+    row(np.linspace, normal(dtype=F32), 2.0, 3),
+    row(np.linspace, 0.0, normal(), 1),
+    row(np.linspace, 0, 7.5 + normal(), 5, dtype=int, _diff=()),
+    row(np.logspace, normal(), normal(2), 4),
+    row(np.logspace, normal(), normal(), 3, base=positive(2)[:1], endpoint=False),
+    row(np.geomspace, positive(2), positive(), 4),
+    row(np.geomspace, -positive(), -positive(), 4, endpoint=False),
+    row(np.vander, normal(3)),
+    row(np.vander, np.array([0.0, 2.0]), 3, increasing=True),
+    # differences and integrals
+    row(np.diff, normal(2, 4)),
+    row(np.diff, normal(4, 2), 2, 0),
+    row(np.diff, normal(2, 3), axis=1, prepend=normal(), append=normal(2, 2)),
+    row(np.diff, np.array([True, False, False])),
+    row(np.ediff1d, normal(2, 2), to_end=normal(2), to_begin=0.0),
+    row(np.trapezoid, normal(3, 2), axis=0, dx=0.5),
+    row(np.trapezoid, normal(2, 3), normal(3)),
+    row(np.trapezoid, normal(3, 2), normal(3), axis=0),
+    row(np.trapezoid, normal(2, 3), normal(2, 3)),
+    row(np.gradient, normal(4)),
+    row(np.gradient, normal(4, dtype=F32), 0.5),
+    row(np.gradient, normal(3, 4), 2.0, np.array([0.0, 1.0, 1.5, 3.0]), edge_order=2),
+    row(np.gradient, normal(3, 2), axis=0, edge_order=2),
+    row(np.unwrap, 4 * normal(5), _order=1),
+    row(np.unwrap, 4 * normal(2, 4), axis=0, discont=4.0, period=5.0),
+    row(np.unwrap, integers(0, 20, 5), period=4),
+    # interpolation
+    row(np.interp, normal(2, 2) + 1, NODES, normal(4), _like=ordered),
+    row(np.interp, np.array([-1.0, 3.0, 0.2]), NODES, normal(4), left=-1.0, right=0.5, _like=ordered),
+    row(np.interp, normal(3), NODES, normal(4), period=2.5, _diff=(0, 2), _shared=(1,)),
+    row(np.interp, 0.3, np.array([1.0]), normal(1)),
+    # convolution and polynomials
+    *[row(np.convolve, normal(4), normal(3), m) for m in ("full", "same", "valid")],
+    *[row(np.convolve, normal(2), normal(5), m) for m in ("full", "same", "valid")],
+    *[row(np.correlate, normal(5), normal(2), m) for m in ("full", "same", "valid")],
+    *[row(np.correlate, normal(3, dtype=C), normal(4, dtype=C), m) for m in ("full", "same", "valid")],
+    row(np.polyval, normal(3), normal(2, 2)),
+    row(np.polyadd, normal(3), normal(2)),
+    row(np.polysub, normal(2), normal(3)),
+    row(np.polyder, normal(4), 2),
+    # quantiles
+    *[row(f, normal(2, 4), axis=a) for f in (np.median, np.nanmedian) for a in (None, 0, (0, 1))],
+    row(np.median, NAN, axis=1, keepdims=True, _order=0, _like=as_it_is),
+    row(np.nanmedian, NAN, axis=1, _order=0, _like=as_it_is),
+    row(np.nanmedian, NAN, axis=0, keepdims=True, _order=0, _like=as_it_is),
+    row(np.median, integers(0, 9, 5)),
+    row(np.quantile, normal(2, 5), 0.3, axis=1),
+    row(np.quantile, normal(5, dtype=F32), 0.3),
+    row(np.quantile, normal(2, 5), np.array([[0.1, 0.45]]), axis=1, keepdims=True),
+    row(np.percentile, normal(2, 5), np.array([0.0, 37.0, 100.0]), axis=0, _diff=(0,)),
+    row(np.nanpercentile, normal(2, 5), 37, axis=1),
+    row(np.nanquantile, NAN, np.array([0.2, 0.7]), axis=1, _order=0, _like=as_it_is),
+    *[
+        row(np.quantile, normal(5), 0.3, method=m)
+        for m in (
+            "lower", "higher", "nearest", "midpoint", "hazen", "weibull", "median_unbiased",
+            "normal_unbiased", "interpolated_inverted_cdf",
+        )
+    ],
+]  # fmt: skip
