@@ -183,7 +183,9 @@ CONTAINERS = {"params", "given", "facts", "OPS", "UNSUPPORTED", "PARTIALS", "MAK
 LISTS = {"shape", "axes", "order", "index", "inverse", "perm", "entry", "entries", "sizes"}
 """Names of lists of numbers that a rule builds up."""
 
-WRITES = {}
+WRITES = {
+    ("indexing", "add_at", "out"): "the new array that its kernel makes",
+}
 """(file, function, target) and why what is written to is no value."""
 
 

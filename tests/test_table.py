@@ -180,4 +180,6 @@ SAMPLED = sampled()
 
 @pytest.mark.parametrize("record", RECORDS)
 def test_operation_has_a_sample(record):
-    assert record.func in SAMPLED
+    refuses = record.family == "writing"  # to be called at all
+
+    assert record.func in SAMPLED or refuses

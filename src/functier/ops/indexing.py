@@ -307,9 +307,7 @@ composite(
     np.compress,
     lambda condition, a, axis=None, out=None: np.take(a, np.flatnonzero(condition), axis),
 )
-composite(
-    np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonzero(condition))
-)
+composite(np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonzero(condition)))
 
 # ---- choosing element by element ----
 
@@ -341,7 +339,7 @@ def _select(condlist, choicelist, default=0):
     dtype = np.result_type(*choicelist, default)
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):
-        if dtype_of(condlist[i]) != bool:
+        if dtype_of(condlist[i]).kind != "b":
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
         result = np.where(condlist[i], choicelist[i], result)
     return result
@@ -364,16 +362,18 @@ constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonze
 
 
 def _ix(*args):
-    args = [as_array(a) for a in args]
-    for i, a in enumerate(args):
-        if a.ndim != 1:
-            raise ValueError("Cross index must be 1 dimensional")
-        if a.dtype == bool:
-            a = np.flatnonzero(a)
-        elif not a.size:
-            a = np.astype(a, np.intp)
-        args[i] = np.reshape(a, (1,) * i + (-1,) + (1,) * (len(args) - i - 1))
-    return tuple(args)
+    return tuple([_open(as_array(a), i, len(args)) for i, a in enumerate(args)])
+
+
+def _open(a, axis, ndim):
+    """A one-dimensional index along one axis of an open mesh."""
+    if a.ndim != 1:
+        raise ValueError("Cross index must be 1 dimensional")
+    if a.dtype == bool:
+        a = np.flatnonzero(a)
+    elif not a.size:
+        a = np.astype(a, np.intp)
+    return np.reshape(a, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
 def _diag_indices_from(arr):
@@ -436,10 +436,10 @@ def _insert(arr, obj, values, axis=None):
         places = np.arange(n)[places]
     elif places.dtype == bool:
         places = np.flatnonzero(places)
-    count = values.shape[axis] if places.size == 1 else places.size
-    shape = (*arr.shape[:axis], count, *arr.shape[axis + 1 :])
+    length = values.shape[axis] if places.size == 1 else places.size
+    shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
-    order = np.insert(np.arange(n), places, n + np.arange(count))
+    order = np.insert(np.arange(n), places, n + np.arange(length))
     return np.take(np.concatenate([arr, new], axis), order, axis)
 
 
@@ -452,8 +452,6 @@ composite(np.insert, _insert)
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     shape = a.shape if shape is None else shape
     dtype = dtype_of(a) if dtype is None else dtype
-    if not hasattr(fill_value, "shape"):
-        return np.full(shape, fill_value, dtype)
     return np.astype(np.broadcast_to(fill_value, shape), dtype)
 
 

@@ -1,5 +1,6 @@
 """Sorting, searching and sets: an order is an integer array, which has no derivative."""
 
+import inspect
 import math
 
 import numpy as np
@@ -188,9 +189,7 @@ constant(np.digitize, "x bins right", "x bins", vmap=_digitize_vmap)
 
 def _isin_vmap(k, element, test_elements, assume_unique=False, invert=False, kind=None):
     """`assume_unique` is about one example: a batch may repeat what an example does not."""
-    element, test = [
-        x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)
-    ]
+    element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
     if test.shape[:k] == (1,) * k:
         return np.isin(element, np.reshape(test, -1), invert=invert, kind=kind)
     shape = batch_shape(k, element, test) + element.shape[k:]
@@ -234,7 +233,7 @@ REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or num
 
 op(
     np.unique,
-    "ar return_index return_inverse return_counts axis equal_nan sorted",
+    " ".join(inspect.signature(np.unique).parameters),  # `sorted` came with NumPy 2.3
     vmap=data_dependent(np.unique, REMEDY),
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
