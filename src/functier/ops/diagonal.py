@@ -1,6 +1,5 @@
 """Diagonals and triangles of matrices."""
 
-
 import numpy as np
 
 from ._families import composite, linear, primitive, shift

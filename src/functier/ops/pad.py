@@ -1,9 +1,11 @@
-"""pad: one axis after the other, made of joins, of gathers along an axis, and of reductions."""
+"""pad: one number around an array as an operation; the other modes are made of joins, of
+gathers along an axis, and of reductions, one axis after the other.
+"""
 
 import numpy as np
 
 from .._errors import UnsupportedError
-from ._families import composite
+from ._families import composite, op, primitive
 
 OPTIONS = {
     "constant": "constant_values", "empty": "", "edge": "", "wrap": "",
@@ -12,6 +14,29 @@ OPTIONS = {
     "mean": "stat_length", "median": "stat_length",
 }  # fmt: skip
 STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+
+
+@primitive
+def pad_with(a, widths, value):
+    """An array with one number around it, `widths` of it before and after each axis."""
+    shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
+    out = np.full(shape, value, a.dtype)
+    out[_inner(a.shape, widths)] = a
+    return out
+
+
+def _inner(shape, widths):
+    """The index of what the padding is around."""
+    return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths)])
+
+
+op(
+    pad_with,
+    "a widths value",
+    vmap=lambda k, a, widths, value: pad_with(a, [(0, 0)] * k + widths, value),
+    jvp={"a": lambda t, widths: pad_with(t, widths, 0)},
+    vjp={"a": lambda g, a_shape, widths: g[_inner(a_shape, widths)]},
+)
 
 
 @lambda body: composite(np.pad, body)
@@ -26,13 +51,14 @@ def _pad(array, pad_width, mode="constant", **options):
     wrong = set(options) - {OPTIONS[mode]}
     if wrong:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
-    ndim = array.ndim
-    widths = _widths(pad_width, ndim)
+    widths = _widths(pad_width, array.ndim)
     given = options.get(OPTIONS[mode], None if mode in STATISTICS else 0)
+    if mode in ("constant", "empty") and isinstance(given, (int, float, complex, np.generic)):
+        return pad_with(array, widths, given)
     for axis, (before, after) in enumerate(widths):
         if not before and not after:
             continue
-        if mode in ("constant", "empty"):
+        if mode == "constant":
             start, stop = _ends(array, axis, given, before, after)
         elif array.shape[axis] == 0:
             raise ValueError(
