@@ -77,7 +77,8 @@ ROWS = [
     *ranks(np.tensordot, ((2, 3, 4), (4, 2, 3)), axes=([-1, 1], [0, -1])),
     *ranks(np.tensordot, ((2, 3), (3,)), axes=(1, 0)),
     *ranks(np.linalg.tensordot, ((2, 3), (3, 2)), axes=1),
-    *ranks(np.kron, ((2,), (3,)), ((2, 3), (3, 2)), ((2,), (3, 2)), ((), (2, 2)), ((2, 1, 2), (2, 3))),
+    *ranks(np.kron, ((2,), (3,)), ((2, 3), (3, 2)), ((2,), (3, 2)), ((), (2, 2))),
+    *ranks(np.kron, ((2, 1, 2), (2, 3))),
     row(np.kron, normal(2, 2, dtype=C), normal(2, 1, dtype=C)),
     *ranks(np.cross, ((3,), (3,)), ((2, 3), (3,)), ((4, 1, 3), (2, 3))),
     *ranks(np.cross, ((3, 2), (3, 2)), axis=0),
@@ -130,16 +131,23 @@ ROWS = [
     einsum(",i->i", (), (3,)),
     einsum("ijk,jil->kl", (2, 3, 2), (3, 2, 2)),
     einsum("aib,cid->abcd", (2, 3, 2), (2, 3, 2)),
-    row(lambda x, y: np.einsum("ij,j", x, y), normal(2, 3, dtype=C), normal(3, dtype=C), _name="einsum c"),
+    row(
+        lambda x, y: np.einsum("ij,j", x, y),
+        normal(2, 3, dtype=C), normal(3, dtype=C), _name="einsum complex",
+    ),
     row(lambda x: np.einsum("i,i,i", x, x, x), normal(3), _name="einsum of one, thrice"),
     listed(normal(2, 3), [0, 1], normal(3, 2), [1, 2]),
     listed(normal(2, 3), [0, 1], normal(3, 2), [1, 2], [2, 0]),
     listed(normal(2, 2, 3), [..., 1], normal(3), [1], [...]),
     listed(normal(3, 3), [5, 5]),
     *[
-        row(lambda *xs: np.linalg.multi_dot(xs), *[normal(*s) for s in shapes], _name=f"multi_dot {shapes}")
+        row(
+            lambda *xs: np.linalg.multi_dot(xs),
+            *[normal(*s) for s in shapes], _name=f"multi_dot {shapes}",
+        )
         for shapes in (
-            ((2, 3), (3, 2)), ((3,), (3, 2), (2,)), ((2, 3), (3, 4), (4, 2), (2, 3)), ((2, 3), (3, 2), (2,)),
+            ((2, 3), (3, 2)), ((3,), (3, 2), (2,)), ((2, 3), (3, 2), (2,)),
+            ((2, 3), (3, 4), (4, 2), (2, 3)),
         )
     ],
 ]  # fmt: skip

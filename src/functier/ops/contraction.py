@@ -309,6 +309,12 @@ def _linalg_cross(x1, x2, /, *, axis=-1):
 composite(np.einsum, einsum)
 
 
+@lambda body: composite(np.einsum_path, body)
+def _einsum_path(*operands, optimize="greedy", einsum_call=False):
+    shapes = [np.broadcast_to(0.0, x.shape) if hasattr(x, "shape") else x for x in operands]
+    return np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)
+
+
 @lambda body: composite(np.linalg.multi_dot, body)
 def _multi_dot(arrays, *, out=None):
     arrays = [array(x) for x in arrays]

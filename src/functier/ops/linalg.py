@@ -1,1 +1,501 @@
-"""stub"""
+"""Linear algebra: `numpy.linalg` factorizes stacks of matrices over leading axes.
+
+The formulas are those of Giles, *An extended collection of matrix derivative results*
+(2008), and Magnus and Neudecker, *Matrix Differential Calculus*, unless a rule names
+another source. What NumPy takes to be Hermitian (`cholesky`, `eigh`, `eigvalsh`, of which
+it reads one triangle) has a Hermitian gradient, as in PyTorch. Eigenvalues and singular
+values have to be distinct for the derivatives of the vectors; where two are equal their
+mixing counts as zero. A singular matrix raises `LinAlgError` in the backward pass of
+`slogdet`, and in that of `det` for matrices larger than 3 by 3.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._errors import NoRuleError
+from ._contract import array, conj
+from ._families import align, composite, constant, op, unsupported
+
+# ---- helpers ----
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return conj(x).mT
+
+
+def hermitian(x: Any) -> Any:
+    """The Hermitian part."""
+    return (x + adjoint(x)) * 0.5
+
+
+def column(x: Any) -> Any:
+    """Vectors as matrices of one column."""
+    return np.reshape(x, (*x.shape, 1))
+
+
+def row(x: Any) -> Any:
+    """Vectors as matrices of one row."""
+    return np.reshape(x, (*x.shape[:-1], 1, x.shape[-1]))
+
+
+def factor(x: Any) -> Any:
+    """Scalars as matrices of one element, to multiply matrices by."""
+    return np.reshape(x, (*np.shape(x), 1, 1))
+
+
+def half_lower(x: Any) -> Any:
+    """The lower triangle with half of the diagonal."""
+    n = x.shape[-1]
+    return x * (np.tri(n, dtype=x.dtype) - 0.5 * np.eye(n, dtype=x.dtype))
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x, with 0 for 0."""
+    zero = np.equal(x, 0)
+    return np.where(zero, 0, 1 / np.where(zero, 1, x))
+
+
+def gaps(w: Any) -> Any:
+    """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
+    return reciprocal(row(w) - column(w))
+
+
+def stacked(func: Callable) -> Callable:
+    """The batching rule of what works on the last two axes: NumPy's own."""
+
+    def rule(k: int, a: Any, **params: Any) -> Any:
+        if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
+            return func(np.broadcast_to(1.0, a.shape[k:]), **params)
+        return func(a, **params)
+
+    return rule
+
+
+# ---- solve, inv ----
+
+
+def _solve_vmap(k: int, a: Any, b: Any) -> Any:
+    a, b = array(a), array(b)
+    if a.ndim - k < 2 or b.ndim == k:
+        return np.linalg.solve(*(np.broadcast_to(1.0, x.shape[k:]) for x in (a, b)))
+    vector = b.ndim - k == 1
+    if vector:
+        b = column(b)
+    a, b = align(k, (a, b))
+    if a.shape[-1] == b.shape[-2] and set(a.shape[:-2]) == {1} != set(b.shape[:-2]):
+        x = _solve_once(a, b)
+    else:
+        x = np.linalg.solve(a, b)
+    return np.reshape(x, x.shape[:-1]) if vector else x
+
+
+def _solve_once(a: Any, b: Any) -> Any:
+    """One matrix for all right-hand sides: they become columns, it is factorized once."""
+    n = b.ndim
+    b = np.transpose(b, (n - 2, *range(n - 2), n - 1))
+    size = int(np.prod(b.shape[1:], dtype=int))
+    x = np.linalg.solve(np.reshape(a, a.shape[-2:]), np.reshape(b, (b.shape[0], size)))
+    return np.transpose(np.reshape(x, b.shape), (*range(1, n - 1), 0, n - 1))
+
+
+def _solve(a: Any, b: Any, vector: bool) -> Any:
+    """Solve for `b`, vectors in its last axis where `vector`."""
+    if not vector or b.ndim == 1:
+        return np.linalg.solve(a, b)
+    x = np.linalg.solve(a, column(b))
+    return np.reshape(x, x.shape[:-1])
+
+
+def _solve_jvp_a(t: Any, ans: Any, a: Any, b_shape: Any) -> Any:
+    if len(b_shape) == 1:
+        return -_solve(a, np.matvec(t, ans) if hasattr(np, "matvec") else _apply(t, ans), True)
+    return -np.linalg.solve(a, np.matmul(t, ans))
+
+
+def _apply(a: Any, x: Any) -> Any:
+    y = np.matmul(a, column(x))
+    return np.reshape(y, y.shape[:-1])
+
+
+def _solve_a(g: Any, ans: Any, a: Any, b_shape: Any) -> Any:
+    vector = len(b_shape) == 1
+    c = _solve(adjoint(a), g, vector)
+    return -column(c) * row(conj(ans)) if vector else -np.matmul(c, adjoint(ans))
+
+
+op(
+    np.linalg.solve,
+    "a b",
+    "a b",
+    vmap=_solve_vmap,
+    jvp={
+        "a": _solve_jvp_a,
+        "b": lambda t, ans, a, b_shape: _solve(a, t, len(b_shape) == 1),
+    },
+    vjp={
+        "a": _solve_a,
+        "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
+    },
+)
+op(
+    np.linalg.inv,
+    "a",
+    vmap=stacked(np.linalg.inv),
+    jvp={"a": lambda t, ans: -np.matmul(np.matmul(ans, t), ans)},
+    vjp={"a": lambda g, ans: -np.matmul(np.matmul(adjoint(ans), g), adjoint(ans))},
+)
+
+# ---- det, slogdet ----
+
+
+def _adjugate(ans: Any, a: Any) -> Any:
+    """The transposed cofactors; up to 3 by 3 without a division, so also if singular.
+
+    The recursion of Faddeev and LeVerrier (Gantmacher, The Theory of Matrices, IV.5); the
+    determinant times the inverse above.
+    """
+    a = array(a)
+    n = a.shape[-1]
+    if n > 3:
+        return factor(ans) * np.linalg.inv(a)
+    if n < 2:
+        return np.ones_like(a)
+    eye = np.eye(n, dtype=a.dtype)
+    first = a - factor(np.trace(a, 0, -2, -1)) * eye
+    if n == 2:
+        return -first
+    second = np.matmul(a, first)
+    return second - factor(0.5 * np.trace(second, 0, -2, -1)) * eye
+
+
+op(
+    np.linalg.det,
+    "a",
+    vmap=stacked(np.linalg.det),
+    jvp={"a": lambda t, ans, a: np.sum(_adjugate(ans, a).mT * t, axis=(-2, -1))},
+    vjp={"a": lambda g, ans, a: factor(g) * adjoint(_adjugate(ans, a))},
+)
+
+
+def _slogdet_jvp(t: Any, ans: Any, a: Any) -> Any:
+    trace = np.trace(np.linalg.solve(a, t), 0, -2, -1)
+    if trace.dtype.kind != "c":
+        return None, trace
+    return ans[0] * 1j * np.imag(trace), np.real(trace)
+
+
+def _slogdet_vjp(g: Any, ans: Any, a: Any) -> Any:
+    weight = g[1]
+    if array(a).dtype.kind == "c":
+        weight = weight - 1j * np.imag(np.conjugate(g[0]) * ans[0])
+    return factor(weight) * adjoint(np.linalg.inv(a))
+
+
+op(
+    np.linalg.slogdet,
+    "a",
+    vmap=stacked(np.linalg.slogdet),
+    jvp={"a": _slogdet_jvp},
+    vjp={"a": _slogdet_vjp},
+)
+
+# ---- cholesky: Murray, Differentiation of the Cholesky decomposition (2016) ----
+
+
+def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
+    lower = adjoint(ans) if upper else ans
+    inverse = np.linalg.inv(lower)
+    inner = np.matmul(np.matmul(inverse, hermitian(t)), adjoint(inverse))
+    moved = np.matmul(lower, half_lower(inner))
+    return adjoint(moved) if upper else moved
+
+
+def _cholesky_vjp(g: Any, ans: Any, upper: bool = False) -> Any:
+    lower, g = (adjoint(ans), adjoint(g)) if upper else (ans, g)
+    inverse = np.linalg.inv(lower)
+    inner = half_lower(np.matmul(adjoint(lower), g))
+    return hermitian(np.matmul(np.matmul(adjoint(inverse), inner), inverse))
+
+
+op(
+    np.linalg.cholesky,
+    "a upper",
+    vmap=stacked(np.linalg.cholesky),
+    jvp={"a": _cholesky_jvp},
+    vjp={"a": _cholesky_vjp},
+)
+
+# ---- eigenvalues ----
+
+
+def _eigh_jvp(t: Any, ans: Any) -> Any:
+    w, v = ans
+    inner = np.matmul(np.matmul(adjoint(v), hermitian(t)), v)
+    return np.real(np.diagonal(inner, 0, -2, -1)), np.matmul(v, gaps(w) * inner)
+
+
+def _eigh_vjp(g: Any, ans: Any) -> Any:
+    w, v = ans
+    inner = gaps(w) * np.matmul(adjoint(v), g[1]) + row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+    return hermitian(np.matmul(np.matmul(v, inner), adjoint(v)))
+
+
+def _eigvalsh_jvp(t: Any, a: Any, UPLO: str = "L") -> Any:
+    v = np.linalg.eigh(a, UPLO)[1]
+    return np.real(np.sum(conj(v) * np.matmul(hermitian(t), v), axis=-2))
+
+
+def _eigvalsh_vjp(g: Any, a: Any, UPLO: str = "L") -> Any:
+    v = np.linalg.eigh(a, UPLO)[1]
+    return np.matmul(v * row(g), adjoint(v))
+
+
+op(
+    np.linalg.eigh,
+    "a UPLO",
+    vmap=stacked(np.linalg.eigh),
+    jvp={"a": _eigh_jvp},
+    vjp={"a": _eigh_vjp},
+)
+op(
+    np.linalg.eigvalsh,
+    "a UPLO",
+    vmap=stacked(np.linalg.eigvalsh),
+    jvp={"a": _eigvalsh_jvp},
+    vjp={"a": _eigvalsh_vjp},
+)
+
+
+def _eigvals_jvp(t: Any, a: Any) -> Any:
+    v = np.linalg.eig(a)[1]
+    return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
+
+
+def _eigvals_vjp(g: Any, a: Any) -> Any:
+    v = adjoint(np.linalg.eig(a)[1])
+    return np.linalg.solve(v, column(g) * v)
+
+
+op(np.linalg.eig, "a", vmap=stacked(np.linalg.eig))
+op(
+    np.linalg.eigvals,
+    "a",
+    vmap=stacked(np.linalg.eigvals),
+    jvp={"a": _eigvals_jvp},
+    vjp={"a": _eigvals_vjp},
+)
+
+# ---- qr: Walter and Lehmann, Algorithmic differentiation of linear algebra (2012) ----
+
+
+def _thin(func: Any, a: Any, thin: bool) -> None:
+    m, n = np.shape(a)[-2:]
+    if not thin and m != n:
+        raise NoRuleError(f"numpy.linalg.{func} has no derivative rule for {m} by {n}: pass "
+                          f"{'full_matrices=False' if func == 'svd' else 'a tall matrix'}, "
+                          f"for factors that the matrix determines")  # fmt: skip
+
+
+def _qr_check(a: Any, mode: str) -> None:
+    if mode not in ("reduced", "complete"):
+        raise NoRuleError(f"numpy.linalg.qr has no derivative rule for mode={mode!r}; "
+                          f"write numpy.linalg.qr(a).R")  # fmt: skip
+    m, n = np.shape(a)[-2:]
+    _thin("qr", a, mode == "reduced" and m >= n)
+
+
+def _qr_jvp(t: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+    _qr_check(a, mode)
+    q, r = ans
+    moved = adjoint(np.linalg.solve(adjoint(r), adjoint(t)))
+    inner = np.matmul(adjoint(q), moved)
+    turn = half_lower(inner)
+    turn = turn - adjoint(turn) - inner
+    return np.matmul(q, turn) + moved, -np.matmul(turn, r)
+
+
+def _qr_vjp(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+    _qr_check(a, mode)
+    q, r = ans
+    inner = np.matmul(g[1], adjoint(r)) - np.matmul(adjoint(q), g[0])
+    inner = inner - half_lower(inner - adjoint(inner))
+    return adjoint(np.linalg.solve(r, adjoint(g[0] + np.matmul(q, inner))))
+
+
+op(
+    np.linalg.qr,
+    "a mode",
+    vmap=stacked(np.linalg.qr),
+    jvp={"a": _qr_jvp},
+    vjp={"a": _qr_vjp},
+)
+
+# ---- svd: Townsend, Differentiating the singular value decomposition (2016) ----
+
+
+def _svd_parts(ans: Any, a: Any, full_matrices: bool, compute_uv: bool) -> tuple:
+    """U, s, V of a thin decomposition."""
+    if not compute_uv:
+        ans = np.linalg.svd(a, full_matrices=False)
+    else:
+        _thin("svd", a, not full_matrices)
+    return ans[0], ans[1], adjoint(ans[2])
+
+
+def _svd_jvp(
+    t: Any,
+    ans: Any,
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+) -> Any:
+    u, s, v = _svd_parts(ans, a, full_matrices, compute_uv)
+    inner = np.matmul(np.matmul(adjoint(u), t), v)
+    ds = np.real(np.diagonal(inner, 0, -2, -1))
+    if not compute_uv:
+        return ds
+    gap, eye = gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
+    left, right = inner * row(s), column(s) * inner
+    phase = 0.5 * (inner - adjoint(inner)) * (eye * row(reciprocal(s)))
+    du = np.matmul(u, gap * (left + adjoint(left)) + phase)
+    dv = np.matmul(v, gap * (right + adjoint(right)))
+    m, n = np.shape(a)[-2:]
+    if m > n:
+        du = du + (np.matmul(t, v) - np.matmul(u, inner)) * row(reciprocal(s))
+    if n > m:
+        back = np.matmul(adjoint(t), u) - np.matmul(v, adjoint(inner))
+        dv = dv + back * row(reciprocal(s))
+    return du, ds, adjoint(dv)
+
+
+def _svd_vjp(
+    g: Any,
+    ans: Any,
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+) -> Any:
+    u, s, v = _svd_parts(ans, a, full_matrices, compute_uv)
+    if not compute_uv:
+        return np.matmul(u * row(g), adjoint(v))
+    gu, gs, gv = g[0], g[1], adjoint(g[2])
+    gap, eye = gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
+    on_u, on_v = np.matmul(adjoint(u), gu), np.matmul(adjoint(v), gv)
+    left, right = gap * on_u, gap * on_v
+    inner = (left + adjoint(left)) * row(s) + column(s) * (right + adjoint(right))
+    inner = inner + eye * (row(gs) + 0.5 * (on_u - adjoint(on_u)) * row(reciprocal(s)))
+    c = np.matmul(np.matmul(u, inner), adjoint(v))
+    m, n = np.shape(a)[-2:]
+    if m > n:
+        c = c + np.matmul((gu - np.matmul(u, on_u)) * row(reciprocal(s)), adjoint(v))
+    if n > m:
+        c = c + np.matmul(u * row(reciprocal(s)), adjoint(gv - np.matmul(v, on_v)))
+    return c
+
+
+op(
+    np.linalg.svd,
+    "a full_matrices compute_uv hermitian",
+    vmap=stacked(np.linalg.svd),
+    jvp={"a": _svd_jvp},
+    vjp={"a": _svd_vjp},
+)
+composite(np.linalg.svdvals, lambda x, /: np.linalg.svd(x, compute_uv=False))
+
+# ---- pinv, matrix_rank ----
+
+
+def _pinv_jvp(t: Any, ans: Any, a: Any) -> Any:
+    """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
+    th, ah = adjoint(t), adjoint(ans)
+    right = th - np.matmul(np.matmul(th, a), ans)
+    left = th - np.matmul(ans, np.matmul(a, th))
+    c = np.matmul(np.matmul(ans, ah), right) + np.matmul(left, np.matmul(ah, ans))
+    return c - np.matmul(np.matmul(ans, t), ans)
+
+
+def _pinv_vjp(g: Any, ans: Any, a: Any) -> Any:
+    gh, ah = adjoint(g), adjoint(ans)
+    left = gh - np.matmul(a, np.matmul(ans, gh))
+    right = gh - np.matmul(np.matmul(gh, ans), a)
+    c = np.matmul(left, np.matmul(ans, ah)) + np.matmul(np.matmul(ah, ans), right)
+    return c - np.matmul(np.matmul(ah, g), ah)
+
+
+op(
+    np.linalg.pinv,
+    "a rcond hermitian rtol",
+    vmap=stacked(np.linalg.pinv),
+    jvp={"a": _pinv_jvp},
+    vjp={"a": _pinv_vjp},
+)
+
+
+def _matrix_rank_vmap(k: int, A: Any, **params: Any) -> Any:
+    if A.ndim - k < 2:  # a vector has rank 1 unless it is zero
+        return np.astype(np.any(A != 0, axis=tuple(range(k, A.ndim))), int)
+    return np.linalg.matrix_rank(A, **params)
+
+
+constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
+unsupported(
+    np.linalg.lstsq,
+    "the shape of its residuals depends on the rank; write numpy.linalg.pinv(a) @ b",
+)
+
+# ---- what is made of these ----
+
+
+@lambda body: composite(np.linalg.matrix_power, body)
+def _matrix_power(a: Any, n: int) -> Any:
+    a = array(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
+        np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else np.matmul(result, a)
+        n >>= 1
+        if n:
+            a = np.matmul(a, a)
+    return result
+
+
+@lambda body: composite(np.linalg.tensorinv, body)
+def _tensorinv(a: Any, ind: int = 2) -> Any:
+    a = array(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    size = int(np.prod(a.shape[ind:], dtype=int))
+    inverse = np.linalg.inv(np.reshape(a, (int(np.prod(a.shape[:ind], dtype=int)), size)))
+    return np.reshape(inverse, a.shape[ind:] + a.shape[:ind])
+
+
+@lambda body: composite(np.linalg.tensorsolve, body)
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = array(a), array(b)
+    if axes is not None:
+        moved = [i % a.ndim for i in axes]
+        a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
+    shape = a.shape[b.ndim :]
+    size = int(np.prod(shape, dtype=int))
+    x = np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b))
+    return np.reshape(x, shape)
+
+
+@lambda body: composite(np.linalg.cond, body)
+def _cond(x: Any, p: Any = None) -> Any:
+    if p is None or p in (2, -2):
+        s = np.linalg.svdvals(x)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    axes = (-2, -1)
+    return np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
