@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import check_inputs, choose, match
+from ._diff import check_inputs, choose, match, zeros
 from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import dtype_of
 from ._pytree import describe, flatten, is_value, name_of_function, paths, unflatten
-from ._tape import GradLevel, backward, one
+from ._tape import GradLevel, backward, one, owned
 from ._tensor import Tensor
 
 
@@ -63,7 +63,7 @@ def _transform(
             roots = [(node, one(value))]
             del node
             grads = backward(roots, nodes)
-            grads = [level.filled(g, x) for g, x in zip(grads, leaves)]
+            grads = owned([zeros(x) if g is None else g for g, x in zip(grads, leaves)])
         finally:
             level.exit()
         grad = unflatten(structure, grads)
@@ -260,7 +260,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
         grads = backward(pairs, inputs)
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
-        return unflatten(structure, full)
+        return unflatten(structure, owned(full, given))
 
     value = unflatten(out_structure, results)
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)

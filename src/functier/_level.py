@@ -25,7 +25,7 @@ from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from ._op import Call, Op, find
-from ._root import opts_out
+from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
 Escape = Literal["dead", "passthrough"]
@@ -119,7 +119,8 @@ class Level:
             raise self.no_out(func)
         op = find(func)
         if op is None:
-            return self.missing(func, args, kwargs)
+            inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
+            return inner.level.missing(func, args, kwargs)
         if op.body is not None:
             return op.body(*args, **kwargs)
         call = op.bind(args, kwargs)

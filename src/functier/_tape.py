@@ -164,7 +164,8 @@ class GradLevel(Level):
                 )
         value, node = self.scalar(output)
         grads = backward([(node, one(value))], [x._extra for x in leaves])
-        return unflatten(structure, [self.filled(g, x._value) for g, x in zip(grads, leaves)])
+        grads = [zeros(x._value) if g is None else g for g, x in zip(grads, leaves)]
+        return unflatten(structure, owned(grads))
 
     def scalar(self, output: Any) -> tuple[Any, Any]:
         """The value and node of a differentiated output, checked to be a real scalar."""
@@ -188,12 +189,17 @@ class GradLevel(Level):
                 )
         return value, output._extra if mine else (next(number), ())
 
-    def filled(self, grad: Any, value: Any) -> Any:
-        if grad is None:
-            return zeros(value)
-        if type(grad) is ndarray and not grad.flags.writeable:
-            return grad.copy()
-        return grad
+
+def owned(grads: list, given: Any = ()) -> list:
+    """The gradients as arrays that the caller may write to: each has its own memory."""
+    owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
+    for i, g in enumerate(grads):
+        if type(g) is ndarray:
+            owner = id(g if g.base is None else g.base)
+            if owner in owners or not g.flags.writeable:
+                grads[i] = g.copy()
+            owners.add(owner)
+    return grads
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:

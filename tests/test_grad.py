@@ -1,0 +1,516 @@
+"""grad, value_and_grad, grad_and_value, vjp: values, trees, forms, memory."""
+
+import gc
+import tracemalloc
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from support import close, equal
+
+import functier as ft
+
+X = np.array([0.5, -1.0, 2.0])
+W = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
+
+
+class Params(NamedTuple):
+    w: np.ndarray
+    b: np.ndarray
+
+
+def loss(x):
+    return np.sum(np.sin(x) * x)
+
+
+def slope(x):
+    return np.cos(x) * x + np.sin(x)
+
+
+# ---- the three gradients ----
+
+
+def test_grad():
+    close(ft.grad(loss)(X), slope(X))
+
+
+def test_value_and_grad():
+    value, gradient = ft.value_and_grad(loss)(X)
+    equal(value, loss(X))
+    close(gradient, slope(X))
+
+
+def test_grad_and_value():
+    gradient, value = ft.grad_and_value(loss)(X)
+    equal(value, loss(X))
+    close(gradient, slope(X))
+
+
+def test_has_aux():
+    def f(x):
+        y = x * x
+        return np.sum(y), {"y": y, "note": "text", "n": 3}
+
+    gradient, aux = ft.grad(f, has_aux=True)(X)
+    equal(gradient, 2 * X)
+    equal(aux["y"], X * X)
+    assert aux["note"] == "text" and aux["n"] == 3
+    (value, aux), gradient = ft.value_and_grad(f, has_aux=True)(X)
+    equal(value, np.sum(X * X))
+    equal(aux["y"], X * X)
+    equal(gradient, 2 * X)
+    gradient, (value, aux) = ft.grad_and_value(f, has_aux=True)(X)
+    equal(value, np.sum(X * X))
+    equal(aux["y"], X * X)
+    equal(gradient, 2 * X)
+
+
+def f3(x, y, z):
+    return np.sum(x * y * y) + 3.0 * z
+
+
+@pytest.mark.parametrize("argnums,expected", [
+    (0, 4.0), (1, 12.0), (2, 3.0), (-1, 3.0), (-3, 4.0), (np.int64(1), 12.0),
+])  # fmt: skip
+def test_argnums(argnums, expected):
+    equal(ft.grad(f3, argnums)(3.0, 2.0, 1.0), np.float64(expected))
+
+
+@pytest.mark.parametrize("argnums,expected", [
+    ((0,), (4.0,)), ((0, 1), (4.0, 12.0)), ((2, 0), (3.0, 4.0)), ((-1, 1), (3.0, 12.0)),
+])  # fmt: skip
+def test_argnums_as_a_tuple(argnums, expected):
+    out = ft.grad(f3, argnums)(3.0, 2.0, 1.0)
+    assert type(out) is tuple and len(out) == len(expected)
+    for g, e in zip(out, expected, strict=True):
+        equal(g, np.float64(e))
+
+
+def test_other_arguments_may_be_anything():
+    def f(x, mode, *, scale, names=()):
+        assert names == ["a"] and mode is None
+        return np.sum(x) * scale
+
+    equal(ft.grad(f)(X, None, scale=2, names=["a"]), np.full(3, 2.0))
+
+
+def test_the_same_array_twice_is_two_arguments():
+    a, b = ft.grad(lambda x, y: np.sum(x * y * y), (0, 1))(X, X)
+    equal(a, X * X)
+    equal(b, 2 * X * X)
+
+
+# ---- trees ----
+
+
+def test_trees():
+    def f(params, x):
+        hidden = np.tanh(params["layers"][0].w @ x + params["layers"][0].b)
+        return np.sum(hidden * params["out"])
+
+    params = {"layers": [Params(W, np.ones(2))], "out": np.array([2.0, 3.0])}
+    out = ft.grad(f)(params, X)
+    h = np.tanh(W @ X + 1.0)
+    d = params["out"] * (1 - h * h)
+    assert type(out["layers"][0]) is Params
+    close(out["out"], h)
+    close(out["layers"][0].b, d)
+    close(out["layers"][0].w, np.outer(d, X))
+
+
+def test_an_empty_tree_and_none():
+    out = ft.grad(lambda p: np.sum(p["a"] ** 2))({"a": X, "none": None, "empty": []})
+    equal(out["a"], 2 * X)
+    assert out["none"] is None and out["empty"] == []
+
+
+def test_trees_in_several_arguments():
+    a, b = ft.grad(lambda p, q: np.sum(p[0] * q["k"]), (0, 1))([X, X], {"k": 3 * X})
+    equal(a[0], 3 * X)
+    equal(a[1], np.zeros(3))
+    equal(b["k"], X)
+
+
+# ---- calling styles ----
+
+
+def test_decorators():
+    @ft.grad
+    def f(x):
+        """The cube."""
+        return x**3
+
+    @ft.value_and_grad(argnums=1)
+    def g(x, y):
+        return x * y * y
+
+    assert (f.__name__, f.__doc__) == ("f", "The cube.")
+    equal(f(2.0), np.float64(12.0))
+    value, gradient = g(3.0, 2.0)
+    equal(value, np.float64(12.0))
+    equal(gradient, np.float64(12.0))
+
+
+def test_the_imperative_style():
+    with ft.grad() as G:
+        x = G(X)
+        y = np.sum(x**3)
+        equal(G.gradient(y, x), 3 * X**2)
+    with pytest.raises(ft.EscapedTensorError):
+        x + 1
+
+
+def test_the_imperative_style_with_a_tree_and_several_outputs():
+    with ft.grad() as G:
+        params = {"a": G(X), "b": [G(2.0)]}
+        y = np.sum(params["a"] ** 2) * params["b"][0]
+        z = y * y
+        gy, gz = G.gradient(y, params), G.gradient(z, params["a"])
+    equal(gy["a"], 4 * X)
+    equal(gy["b"][0], np.float64(np.sum(X**2)))
+    close(gz, 8.0 * X * np.sum(X**2) * 2.0)
+
+
+def test_imperative_levels_nest():
+    with ft.grad() as G0:
+        x = G0(0.7)
+        with ft.grad() as G1:
+            y = G1(x)
+            first = G1.gradient(np.sin(y), y)
+        second = G0.gradient(first, x)
+    close(second, np.float64(-np.sin(0.7)))
+
+
+def test_the_imperative_gradient_of_something_unrelated_is_zero():
+    with ft.grad() as G:
+        x, z = G(X), G(1.0)
+        equal(G.gradient(np.sum(z), x), np.zeros(3))
+        equal(G.gradient(3.0, x), np.zeros(3))
+
+
+# ---- vjp ----
+
+
+def test_vjp():
+    y, pullback = ft.vjp(lambda x: x**2, X)
+    equal(y, X**2)
+    (g,) = pullback(np.array([1.0, 2.0, 3.0]))
+    equal(g, 2 * X * [1.0, 2.0, 3.0])
+
+
+def test_vjp_function_called_several_times():
+    _, pullback = ft.vjp(lambda x: W @ x, X)
+    equal(pullback(np.array([1.0, 0.0]))[0], W[0])
+    equal(pullback(np.array([0.0, 1.0]))[0], W[1])
+    equal(pullback(np.array([1.0, 0.0]))[0], W[0])
+
+
+def test_vjp_function_batched_over_cotangents_after_the_level_has_ended():
+    _, pullback = ft.vjp(lambda x: np.tanh(W @ x), X)
+    d = 1 - np.tanh(W @ X) ** 2
+    (jacobian,) = ft.vmap(pullback)(np.eye(2))
+    close(jacobian, d[:, None] * W)
+
+
+def test_vjp_of_several_primals_and_a_tree_of_outputs():
+    out, pullback = ft.vjp(lambda x, p: {"a": x * p["w"], "b": [np.sum(x)]}, X, {"w": 2 * X})
+    equal(out["a"], 2 * X * X)
+    gx, gp = pullback({"a": np.ones(3), "b": [10.0]})
+    equal(gx, 2 * X + 10.0)
+    equal(gp["w"], X)
+
+
+def test_vjp_with_aux():
+    y, pullback, aux = ft.vjp(lambda x: (x * 2, {"square": x * x}), X, has_aux=True)
+    equal(y, 2 * X)
+    equal(aux["square"], X * X)
+    equal(pullback(np.ones(3))[0], np.full(3, 2.0))
+
+
+def test_vjp_of_integer_and_constant_outputs():
+    (a, b, c), pullback = ft.vjp(lambda x: (x > 0, np.ones(2), x * 3), X)
+    equal(a, X > 0)
+    equal(b, np.ones(2))
+    (g,) = pullback((np.zeros(3, bool), np.ones(2), np.ones(3)))
+    equal(g, np.full(3, 3.0))
+
+
+def test_vjp_inside_other_transforms():
+    def f(x):
+        return ft.vjp(lambda y: y**3, x)[1](1.0)[0]
+
+    close(ft.grad(f)(2.0), np.float64(12.0))
+    close(ft.vmap(f)(X), 3 * X**2)
+    close(ft.vmap(ft.grad(f))(X), 6 * X)
+
+
+def test_the_derivative_of_the_pullback_in_its_cotangent():
+    _, pullback = ft.vjp(lambda x: np.sin(x), X)
+    out = ft.grad(lambda c: np.sum(pullback(c)[0] ** 2))(np.ones(3))
+    close(out, 2 * np.cos(X) ** 2)
+
+
+# ---- forms: shapes and dtypes ----
+
+
+def test_scalars():
+    for x in (2.0, np.float64(2.0), np.array(2.0)):
+        equal(ft.grad(lambda x: x * x * x)(x), np.float64(12.0))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
+def test_the_gradient_has_the_dtype_of_the_input(dtype):
+    x = np.array([0.5, 2.0], dtype)
+    programs = [
+        lambda x: np.sum(x * x), lambda x: np.mean(np.exp(x)), lambda x: np.sum(2.0 * x / 3),
+        lambda x: np.sum(np.where(x > 1, x, 2 * x) ** 2), lambda x: np.sum(np.sqrt(x) @ np.ones(2, dtype)),
+    ]  # fmt: skip
+    for f in programs:
+        value, gradient = ft.value_and_grad(f)(x)
+        assert gradient.dtype == dtype and value.dtype == f(x).dtype
+
+
+def test_float32_inputs_of_a_float64_computation():
+    x, w = np.float32([1.0, 2.0]), np.array([0.5, 0.25])
+    gx, gw = ft.grad(lambda x, w: np.sum(x * w), (0, 1))(x, w)
+    equal(gx, np.float32([0.5, 0.25]))
+    equal(gw, np.array([1.0, 2.0]))
+
+
+def test_gradients_of_broadcast_operands_have_the_operands_shape():
+    a, b, c = np.ones((2, 1)), np.ones(3), 2.0
+    ga, gb, gc = ft.grad(lambda a, b, c: np.sum(a * b * c), (0, 1, 2))(a, b, c)
+    equal(ga, np.full((2, 1), 6.0))
+    equal(gb, np.full(3, 4.0))
+    equal(gc, np.float64(6.0))
+
+
+def test_outputs_that_do_not_depend_on_the_input():
+    for f in (lambda x: 3.0, lambda x: np.float32(3.0), lambda x: np.sum(np.ones(2))):
+        equal(ft.grad(f)(np.float32([1.0, 2.0])), np.zeros(2, np.float32))
+    equal(ft.grad(lambda x: 1.0)(np.complex64([1.0])), np.zeros(1, np.complex64))
+    equal(ft.grad(lambda x, y: x * x)(3.0, X), np.float64(6.0))
+    equal(ft.grad(lambda x, y: x * x, 1)(3.0, X), np.zeros(3))
+    value, pullback = ft.vjp(lambda x: np.ones(2), X)
+    equal(value, np.ones(2))
+    equal(pullback(np.ones(2))[0], np.zeros(3))
+
+
+def test_derivatives_stop_at_integers_and_comparisons():
+    equal(ft.grad(lambda x: np.sum(x * (x > 0)))(X), np.array([1.0, 0.0, 1.0]))
+    equal(ft.grad(lambda x: np.sum(x * np.floor(x)))(X), np.floor(X))
+    equal(ft.grad(lambda x: np.sum(x * x.astype(int)))(X), X.astype(int).astype(float))
+    equal(ft.grad(lambda x: x[np.argmax(x)])(X), np.array([0.0, 0.0, 1.0]))
+
+
+def test_the_input_returned_as_it_is():
+    equal(ft.grad(lambda x: x)(3.0), np.float64(1.0))
+    y, pullback = ft.vjp(lambda x: (x, x), X)
+    equal(pullback((np.ones(3), np.full(3, 2.0)))[0], np.full(3, 3.0))
+
+
+def test_a_gradient_can_be_written_to():
+    g = ft.grad(np.sum)(X)
+    g[0] = 5.0
+    equal(g, np.array([5.0, 1.0, 1.0]))
+    a, b = ft.grad(lambda x, y: np.sum(x + y), (0, 1))(X, X)
+    a[0] = 9.0
+    equal(b, np.ones(3))
+
+
+def test_size_zero():
+    equal(ft.grad(lambda x: np.sum(x * x))(np.zeros((0, 3))), np.zeros((0, 3)))
+
+
+# ---- complex numbers: PyTorch's convention ----
+
+
+def test_the_gradient_of_the_squared_modulus():
+    equal(ft.grad(lambda z: np.abs(z) ** 2)(1 + 1j), np.complex128(2 + 2j))
+    equal(ft.grad(lambda z: np.real(z * np.conjugate(z)))(1 + 1j), np.complex128(2 + 2j))
+
+
+def test_gradients_of_real_parts():
+    z = np.array([1 + 2j, -0.5j])
+    equal(ft.grad(lambda z: np.sum(np.real(z)))(z), np.array([1.0 + 0j, 1.0]))
+    equal(ft.grad(lambda z: np.sum(np.imag(z)))(z), np.array([1j, 1j]))
+    close(ft.grad(lambda z: np.sum(np.real(z**2)))(z), np.conjugate(2 * z))
+
+
+def test_a_real_input_of_a_complex_computation_has_a_real_gradient():
+    out = ft.grad(lambda x: np.sum(np.abs(np.exp(1j * x) * x) ** 2))(X)
+    close(out, 2 * X)
+
+
+def test_gradient_descent_in_complex_numbers_descends():
+    f = lambda z: np.abs(z - (2 - 1j)) ** 2  # noqa: E731
+    z = 0.0 + 0.0j
+    for _ in range(60):
+        z = z - 0.2 * ft.grad(f)(z)
+    np.testing.assert_allclose(z, 2 - 1j, atol=1e-12)
+
+
+def test_vjp_of_a_holomorphic_function():
+    z = np.array([1 + 2j, 0.5 - 1j])
+    _, pullback = ft.vjp(np.sin, z)
+    close(pullback(np.ones(2, complex))[0], np.conjugate(np.cos(z)))
+    close(pullback(np.full(2, 1j))[0], 1j * np.conjugate(np.cos(z)))
+
+
+# ---- control flow ----
+
+
+def test_python_control_flow():
+    def f(x, n):
+        total = 0.0
+        for i in range(n):
+            total = total + x**i if x > 0 else total - x
+        while total > 10:
+            total = total / 2
+        return total
+
+    close(ft.grad(f)(2.0, 3), np.float64(1 + 4.0))
+    close(ft.grad(f)(-2.0, 3), np.float64(-3.0))
+    close(ft.grad(f)(2.0, 4), np.float64((1 + 4.0 + 12.0) / 2))
+
+
+def test_iterating_to_convergence():
+    def root(a):
+        x = a
+        while abs(x * x - a) > 1e-14:
+            x = (x + a / x) / 2
+        return x
+
+    close(ft.grad(root)(2.0), np.float64(0.5 / np.sqrt(2.0)), 1e-10)
+
+
+def test_no_recursion_limit():
+    def f(x):
+        for _ in range(20000):
+            x = x + 1.0
+        return x
+
+    equal(ft.grad(f)(0.0), np.float64(1.0))
+
+
+def test_shared_subexpressions_are_visited_once():
+    def f(x):
+        for _ in range(60):
+            x = x + x
+        return x
+
+    equal(ft.grad(f)(1.0), np.float64(2.0**60))
+
+
+# ---- memory ----
+
+
+class Watched(np.ndarray):
+    """An array that can be referred to weakly."""
+
+
+def watched(n=10):
+    return np.ones(n).view(Watched)
+
+
+def test_a_pullback_that_is_dropped_frees_its_tape():
+    refs = []
+
+    def f(x):
+        y = np.sin(x)
+        refs.append(weakref.ref(y.elem()))
+        return y * y
+
+    _, pullback = ft.vjp(f, watched())
+    gc.disable()
+    try:
+        pullback(np.ones(10))
+        assert refs[0]() is not None
+        del pullback
+        assert refs[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_dead_branches_are_not_kept():
+    refs = []
+
+    def f(x):
+        for _ in range(3):
+            unused = np.exp(np.sin(x) * x)
+            refs.append(weakref.ref(unused.elem()))
+        del unused
+        assert [r() for r in refs] == [None] * 3
+        return np.sum(x * x)
+
+    gc.disable()
+    try:
+        ft.grad(f)(watched())
+    finally:
+        gc.enable()
+
+
+def test_only_what_a_rule_names_is_kept():
+    refs = []
+
+    def f(x):
+        y = x + 1.0  # neither operand nor result is needed
+        refs.append(weakref.ref(y.elem()))
+        z = y + 2.0
+        del y
+        assert refs[0]() is None
+        return np.sum(z)
+
+    equal(np.asarray(ft.grad(f)(watched())), np.ones(10))
+
+
+def test_the_backward_pass_frees_as_it_goes():
+    n, size = 1000, 10_000  # 80 kB each, 80 MB in all
+
+    def f(x):
+        for _ in range(n):
+            x = np.sin(x)
+        return np.sum(x)
+
+    x = np.ones(size)
+    ft.grad(f)(np.ones(2))
+    tracemalloc.start()
+    try:
+        value, pullback = ft.vjp(f, x)
+        held, _ = tracemalloc.get_traced_memory()
+        del value, pullback
+        gc.collect()
+        tracemalloc.reset_peak()
+        ft.grad(f)(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held > n * size * 8  # the tape itself
+    assert peak < held + 20 * size * 8  # the backward pass adds a few arrays, not a thousand
+
+
+def test_many_calls_leave_nothing_behind():
+    g = ft.grad(loss)
+    for _ in range(20):
+        g(X)
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(2000):
+        g(X)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 50
+
+
+def test_a_call_that_raises_leaves_nothing_behind():
+    refs = []
+
+    def f(x):
+        refs.append(weakref.ref(np.sin(x).elem()))
+        raise ZeroDivisionError
+
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            ft.grad(f)(watched())
+    gc.collect()
+    assert [r() for r in refs] == [None] * 3

@@ -1,0 +1,448 @@
+"""vmap: axes, trees, batch sizes, contiguous levels and their cost."""
+
+import functools
+from collections import OrderedDict, namedtuple
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier.ops._families import primitive
+from support import close, equal, recorder
+
+A = np.arange(6.0).reshape(3, 2)
+B = 10.0 * np.arange(6.0).reshape(3, 2)
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Point(NamedTuple):
+    x: np.ndarray
+    y: np.ndarray
+
+
+# ---- axes ----
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
+def test_every_in_dim(dim):
+    out = ft.vmap(lambda x: x * 2 + x.sum(), in_dims=dim)(CUBE)
+    rows = np.moveaxis(CUBE, dim, 0)
+    equal(out, np.stack([x * 2 + x.sum() for x in rows]))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, -1, -2, -3])
+def test_every_out_dim(dim):
+    out = ft.vmap(lambda x: x + 1, out_dims=dim)(CUBE)
+    equal(out, np.moveaxis(CUBE + 1, 0, dim))
+
+
+@pytest.mark.parametrize("dims", [(0, 1), (1, 0), (-1, None), (None, 0), (np.int64(1), np.int64(0))])
+def test_in_dims_for_each_argument(dims):
+    a = A if dims[0] in (0, None) else A.T
+    b = B if dims[1] in (0, None) else B.T
+    a, b = (a if dims[0] is not None else A[0]), (b if dims[1] is not None else B[0])
+    out = ft.vmap(np.subtract, in_dims=dims)(a, b)
+    full = np.broadcast_to
+    equal(out, full(A if dims[0] is not None else A[0], (3, 2))
+          - full(B if dims[1] is not None else B[0], (3, 2)))  # fmt: skip
+
+
+def test_in_dims_as_a_list():
+    equal(ft.vmap(np.add, in_dims=[0, None])(A, B[0]), A + B[0])
+
+
+def test_an_argument_that_is_not_mapped_stays_what_it_is():
+    seen = []
+
+    def f(x, y, options):
+        seen.append((type(y), options))
+        return x + y
+
+    equal(ft.vmap(f, in_dims=(0, None, None))(A, B[0], {"flag": True, "name": "text"}), A + B[0])
+    assert seen == [(np.ndarray, {"flag": True, "name": "text"})]
+
+
+def test_keyword_arguments_are_not_mapped():
+    out = ft.vmap(lambda x, *, w, scale=1.0: (x * w).sum() * scale)(A, w=B[1], scale=2.0)
+    equal(out, 2.0 * (A * B[1]).sum(axis=1))
+
+
+# ---- trees ----
+
+
+def test_a_dict_argument():
+    out = ft.vmap(lambda p: p["a"] - p["b"])({"a": A, "b": B})
+    equal(out, A - B)
+
+
+def test_a_dict_with_in_dims_for_each_key():
+    f = ft.vmap(lambda p, x: p["w"] * x + p["b"], in_dims=({"w": 1, "b": None}, 0))
+    equal(f({"w": A.T, "b": B[0]}, A), A * A + B[0])
+
+
+def test_a_prefix_stands_for_the_tree_below_it():
+    tree = {"a": [A, (B, A)], "b": A[0]}
+    out = ft.vmap(lambda t: t["a"][0] + t["a"][1][0] + t["a"][1][1] + t["b"],
+                  in_dims=({"a": 0, "b": None},))(tree)  # fmt: skip
+    equal(out, 2 * A + B + A[0])
+
+
+def test_namedtuples_ordered_dicts_and_nested_lists_keep_their_type():
+    def f(pair, point, mapping, nested):
+        assert type(pair) is Pair and type(point) is Point and type(mapping) is OrderedDict
+        assert type(nested) is list and type(nested[0]) is list
+        return Pair(pair.left + 1, [point.x, {"y": point.y}]), mapping, nested
+
+    args = Pair(A, B), Point(A, B), OrderedDict(k=A), [[A], B]
+    pair, mapping, nested = ft.vmap(f)(*args)
+    assert type(pair) is Pair and type(mapping) is OrderedDict and type(nested) is list
+    equal(pair.left, A + 1)
+    equal(pair.right[0], A)
+    equal(pair.right[1]["y"], B)
+    equal(mapping["k"], A)
+    equal(nested[0][0], A)
+
+
+def test_none_and_empty_containers_pass_through():
+    out = ft.vmap(lambda t: {"x": t[0], "none": None, "empty": ()})((A, None))
+    equal(out["x"], A)
+    assert out["none"] is None and out["empty"] == ()
+
+
+def test_out_dims_for_each_result():
+    x, y, z = ft.vmap(lambda v: (v, v * 2, np.float64(7.0)), out_dims=(0, 1, None))(A)
+    equal(x, A)
+    equal(y, 2 * A.T)
+    equal(z, np.float64(7.0))
+
+
+def test_out_dims_as_a_prefix_tree():
+    out = ft.vmap(lambda v: {"a": v, "b": (v, v)}, out_dims={"a": 0, "b": 1})(A)
+    equal(out["a"], A)
+    equal(out["b"][0], A.T)
+    equal(out["b"][1], A.T)
+
+
+def test_a_result_that_does_not_vary_is_repeated():
+    out = ft.vmap(lambda v: (np.array([1, 2, 3]), 4.5, np.float32(2)))(A)
+    equal(out[0], np.tile([1, 2, 3], (3, 1)))
+    equal(out[1], np.full(3, 4.5))
+    equal(out[2], np.full(3, np.float32(2)))
+    out[0][0, 0] = 9
+    assert out[0][1, 0] == 1
+
+
+def test_a_result_that_does_not_vary_with_out_dims():
+    equal(ft.vmap(lambda v: np.array([1, 2]), out_dims=1)(A), np.tile([[1], [2]], 3))
+    equal(ft.vmap(lambda v: np.array([1, 2]), out_dims=None)(A), np.array([1, 2]))
+
+
+# ---- calling styles ----
+
+
+def test_decorator():
+    @ft.vmap
+    def f(x):
+        """Doubled."""
+        return 2 * x
+
+    assert (f.__name__, f.__doc__) == ("f", "Doubled.")
+    equal(f(A), 2 * A)
+
+
+def test_decorator_with_options():
+    @ft.vmap(in_dims=(1, None), out_dims=-1)
+    def f(x, y):
+        return x + y
+
+    equal(f(A.T, B[0]), (A + B[0]).T)
+
+
+def test_empty_parentheses():
+    @ft.vmap()
+    def f(x):
+        return x - 1
+
+    equal(f(A), A - 1)
+
+
+def test_partials_methods_and_callable_objects():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        def __call__(self, x):
+            return x * self.w
+
+        def method(self, x):
+            return x + self.w
+
+    model = Model(B[1])
+    equal(ft.vmap(model)(A), A * B[1])
+    equal(ft.vmap(model.method)(A), A + B[1])
+    equal(ft.vmap(functools.partial(np.multiply, 3.0))(A), 3.0 * A)
+    equal(ft.vmap(np.sin)(A), np.sin(A))
+
+
+def test_one_transformed_function_called_twice():
+    f = ft.vmap(lambda x: x * 2)
+    equal(f(A), 2 * A)
+    equal(f(CUBE), 2 * CUBE)
+    equal(f(np.array([1, 2])), np.array([2, 4]))
+
+
+def test_recursion():
+    def power(x, n):
+        return x if n == 1 else ft.vmap(lambda v: v * v, in_dims=0)(power(x, n - 1))
+
+    equal(power(A, 3), A**4)
+
+
+# ---- batch sizes ----
+
+
+def test_batch_size_zero():
+    seen = []
+
+    def f(x):
+        seen.append(x.shape)
+        return np.sin(x) * 2, x.sum(), np.array([1, 2])
+
+    a, b, c = ft.vmap(f)(np.zeros((0, 2), np.float32))
+    assert seen == [(2,)]
+    equal(a, np.zeros((0, 2), np.float32))
+    equal(b, np.zeros(0, np.float32))
+    equal(c, np.zeros((0, 2), int))
+
+
+def test_batch_size_one():
+    equal(ft.vmap(lambda x, y: x + y)(A[:1], B[:1]), A[:1] + B[:1])
+    equal(ft.vmap(lambda x: ft.vmap(lambda y: x - y)(B[:1]))(A), (A - B[0])[:, None])
+    equal(ft.vmap(lambda x: ft.vmap(lambda y: x - y)(B))(A[:1]), (A[0] - B)[None])
+    equal(ft.vmap(lambda x: np.ones(2), out_dims=1)(A[:1]), np.ones((2, 1)))
+
+
+def test_batch_size_zero_and_one_nested():
+    out = ft.vmap(lambda x: ft.vmap(lambda y: x + y)(B[:0]))(A)
+    equal(out, np.zeros((3, 0, 2)))
+    out = ft.vmap(lambda x: ft.vmap(lambda y: x + y)(B))(A[:0])
+    equal(out, np.zeros((0, 3, 2)))
+
+
+def test_scalars_in_the_batch():
+    x = np.array([1.0, 2.0, 3.0])
+    out = ft.vmap(lambda v: v * v + 1)(x)
+    equal(out, x * x + 1)
+    equal(ft.vmap(lambda v: v.reshape(1, 1))(x), x[:, None, None])
+
+
+def test_ranks_that_differ_align_from_the_right():
+    x, y = np.arange(3.0), np.arange(12.0).reshape(3, 2, 2)
+    equal(ft.vmap(np.add)(x, y), x[:, None, None] + y)
+    equal(ft.vmap(np.add)(np.arange(9.0).reshape(3, 3), np.zeros((3, 3, 3))),
+          np.broadcast_to(np.arange(9.0).reshape(3, 1, 3), (3, 3, 3)))  # fmt: skip
+    equal(ft.vmap(lambda v: v + np.zeros((4, 3)))(np.eye(3)),
+          np.broadcast_to(np.eye(3)[:, None], (3, 4, 3)))  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float16, np.float32, complex])
+def test_dtypes_are_kept(dtype):
+    x = np.array([[1, 0], [1, 1]], dtype)
+    equal(ft.vmap(lambda v: v)(x), x)
+    equal(ft.vmap(lambda v: v + v)(x), x + x)
+    equal(ft.vmap(lambda v: v * 2)(x), x * 2)
+
+
+def test_views_and_readonly_inputs():
+    x = A.copy()
+    x.flags.writeable = False
+    equal(ft.vmap(lambda v: v[::-1])(x), A[:, ::-1])
+    equal(ft.vmap(lambda v: v + 1, in_dims=1)(A[:, ::-1]), A[:, ::-1].T + 1)
+    equal(ft.vmap(lambda v: v + 1)(np.asfortranarray(A)), A + 1)
+
+
+def test_inputs_are_not_changed():
+    x = A.copy()
+    ft.vmap(lambda v: np.sort(v) * 0)(x)
+    equal(x, A)
+
+
+def test_a_subclass_of_ndarray_is_an_array():
+    equal(np.asarray(ft.vmap(lambda v: v * 2)(np.ma.masked_array(A).data)), A * 2)
+
+
+# ---- nested, chained and closed over ----
+
+
+def test_chained_vmaps_map_one_axis_each():
+    equal(ft.vmap(ft.vmap(ft.vmap(np.negative)))(CUBE), -CUBE)
+    equal(ft.vmap(ft.vmap(np.sum))(CUBE), CUBE.sum(axis=2))
+
+
+def test_chained_vmaps_with_in_and_out_dims():
+    f = ft.vmap(ft.vmap(lambda x, y: x * y, in_dims=(1, None)), in_dims=(2, 0), out_dims=1)
+    y = np.arange(4.0)
+    # outer: axis 2 of CUBE with y; inner: axis 1 of what is left
+    expected = np.stack([(CUBE[:, :, i] * y[i]).T for i in range(4)], axis=1)
+    equal(f(CUBE, y), expected)
+
+
+def test_a_closure_over_every_outer_level():
+    xs, ys, zs = np.arange(2.0), 10 * np.arange(3.0), 100 * np.arange(4.0)
+    out = ft.vmap(lambda x: ft.vmap(lambda y: ft.vmap(lambda z: x + y + z + x * z)(zs))(ys))(xs)
+    x, y, z = xs[:, None, None], ys[:, None], zs
+    equal(out, x + y + z + x * z)
+
+
+def test_a_level_that_is_skipped():
+    xs, zs = np.arange(2.0), 100 * np.arange(4.0)
+    out = ft.vmap(lambda x: ft.vmap(lambda y: ft.vmap(lambda z: x + z)(zs))(A))(xs)
+    equal(out, np.broadcast_to((xs[:, None] + zs)[:, None], (2, 3, 4)))
+
+
+def test_an_outer_tensor_mapped_again():
+    out = ft.vmap(lambda row: ft.vmap(lambda v: v + row)(row))(A)
+    equal(out, A[:, :, None] + A[:, None, :])
+
+
+def test_the_inner_axis_of_an_outer_tensor():
+    out = ft.vmap(lambda m: ft.vmap(lambda c: c * 2, in_dims=1, out_dims=1)(m))(CUBE)
+    equal(out, CUBE * 2)
+    out = ft.vmap(lambda m: ft.vmap(np.sum, in_dims=1)(m))(CUBE)
+    equal(out, CUBE.sum(axis=1))
+
+
+def test_a_value_made_by_an_inner_vmap_used_outside_it():
+    def f(x):
+        inner = ft.vmap(lambda y: x * y)(B)
+        return inner + x
+
+    equal(ft.vmap(f)(A), A[:, None] * B + A[:, None])
+
+
+def test_elem_drops_an_axis_that_does_not_vary():
+    with ft.vmap() as B0, ft.vmap() as B1:
+        B0(A)
+        y = B1(B)
+        equal(y.elem(), B)
+        assert y.shape == (2,)
+
+
+# ---- the cost of contiguous levels ----
+
+
+def at_depth(f, depth):
+    for _ in range(depth):
+        f = ft.vmap(f)
+    return f
+
+
+PROGRAM = {
+    "unary": np.sin,
+    "scalar": lambda x: x * 2.0,
+    "array": lambda x: x + np.ones(2),
+    "itself": lambda x: x * x,
+    "sum": lambda x: x.sum(axis=0),
+    "reshape": lambda x: x.reshape(2, 1),
+    "several": lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAM)
+def test_the_number_of_numpy_calls_does_not_grow_with_the_depth(name):
+    """B27"""
+    counts = []
+    for depth in range(1, 6):
+        cls = recorder()
+        shape = (2,) * (depth + 1)
+        value = np.arange(float(2 ** (depth + 1))).reshape(shape)
+        out = at_depth(PROGRAM[name], depth)(cls(value))
+        assert type(out) is cls
+        counts.append((len(cls.operations), len(cls.functions)))
+        flat = value.reshape(-1, 2)
+        expected = np.stack([PROGRAM[name](row) for row in flat])
+        close(out.elem(), expected.reshape(*shape[:depth], *expected.shape[1:]))
+    assert counts == [counts[0]] * 5
+
+
+def test_one_operation_between_all_levels_is_one_call():
+    """B27, B11"""
+    for depth in range(1, 6):
+        cls = recorder()
+        rows = [np.arange(float(n + 2)) for n in range(depth)]
+
+        def nest(tensors, level, rows=rows, cls=cls, depth=depth):
+            if level == depth:
+                cls.operations.clear()
+                x = tensors[0]
+                for y in tensors[1:]:
+                    x = x + y
+                return x
+            return ft.vmap(lambda v: nest([*tensors, v], level + 1))(cls(rows[level]))
+
+        out = nest([], 0)
+        additions = [func for func, _ in cls.operations if func is np.add]
+        assert len(additions) == depth - 1
+        expected = functools.reduce(np.add.outer, rows)
+        equal(ft.unwrap(out), expected)
+
+
+def test_hook_calls_of_levels_do_not_grow_with_the_depth():
+    """B27: one level object handles the operation, whatever the depth"""
+    for depth in range(1, 6):
+        calls = []
+
+        def f(x, calls=calls):
+            cls = type(x)
+            for c in cls.__mro__[:-2]:
+                level = c.level
+                for name in ("unary", "binary", "apply"):
+                    run = getattr(level, name)
+                    setattr(level, name, functools.partial(
+                        lambda run, name, *a: calls.append(name) or run(*a), run, name))  # fmt: skip
+            return np.sin(x) * x
+
+        at_depth(f, depth)(np.ones((1,) * depth + (2,)))
+        assert calls == ["unary", "binary"]
+
+
+# ---- randomness of structure: against a loop ----
+
+
+def test_random_programs_agree_with_loops():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        n, m = rng.integers(1, 4, size=2)
+        xs, ys = rng.normal(size=(n, 2, 3)), rng.normal(size=(m, 3))
+        w = rng.normal(size=(2, 1))
+
+        def f(x, y, w=w):
+            z = np.tanh(x * y) + w
+            return z.sum(axis=0) * y, (z - x).T
+
+        out = ft.vmap(lambda x: ft.vmap(lambda y: f(x, y))(ys))(xs)
+        for k in range(2):
+            close(out[k], np.stack([[f(x, y)[k] for y in ys] for x in xs]))
+
+
+@primitive
+def sorted_twice(x, times=2, scale=None):
+    """A function of another library: it dispatches, and nobody has declared it."""
+    assert type(x) is np.ndarray
+    out = np.sort(x) * times
+    return {"sorted": out if scale is None else out * scale, "total": x.sum()}
+
+
+def test_a_function_without_a_rule_is_looped_over_with_one_warning():
+    with pytest.warns(ft.FallbackWarning, match="sorted_twice has no batching rule") as caught:
+        out = ft.vmap(lambda x: sorted_twice(-x, times=3))(A)
+        ft.vmap(sorted_twice)(A)
+    assert len(caught) == 1
+    equal(out["sorted"], np.sort(-A) * 3)
+    equal(out["total"], -A.sum(axis=1))
+    nested = ft.vmap(lambda x: ft.vmap(lambda y: sorted_twice(x, scale=y)["sorted"])(B[:2]))(A)
+    equal(nested, np.sort(A)[:, None] * 2 * B[:2])
+    equal(ft.vmap(sorted_twice)(A[:0])["sorted"], np.zeros((0, 2)))
