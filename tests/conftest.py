@@ -7,6 +7,6 @@ from hypothesis import HealthCheck, settings
 
 # A shared machine stalls now and then, and what is drawn is small: time says nothing.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("quick", max_examples=30, derandomize=True, database=None, **patient)
+settings.register_profile("quick", max_examples=60, derandomize=True, database=None, **patient)
 settings.register_profile("slow", max_examples=1000, **patient)
 settings.load_profile("quick")

@@ -195,3 +195,30 @@ def test_every_operation_under_every_pair(name):
     """Not at random: no operation of the pool is left out."""
     for nesting in ("vmap grad", "grad vmap", "jvp grad", "vmap jvp"):
         compare(nesting.split(), [("sin", 0, 0), (name, 0, 1)], np.array([0.5, 0.2, -0.9]))
+
+
+# ---- the comparison is checked: each transform made wrong in turn ----
+
+
+def scaled(tree):
+    if isinstance(tree, tuple):
+        return tree[0], scaled(tree[1])
+    if callable(tree):
+        return lambda *args: tuple(scaled(x) for x in tree(*args))
+    return tree * 1.001
+
+
+WRONG = {
+    "vmap": lambda f: lambda xs: ft.vmap(f)(xs)[::-1],
+    "grad": lambda f: lambda x: scaled(ft.grad(f)(x)),
+    "jvp": lambda f, primals, tangents: scaled(ft.jvp(f, primals, tangents)),
+    "vjp": lambda f, x: scaled(ft.vjp(f, x)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_wrong_transform_is_found(transform, monkeypatch):
+    monkeypatch.setitem(EXACT, transform, WRONG[transform])
+    for nesting in ([transform, "grad"], ["vmap", transform], ["jvp", transform]):
+        with pytest.raises(AssertionError):
+            compare(nesting, [("exp", 0, 0), ("multiply", 0, 1)], np.array([0.3, -0.8]))

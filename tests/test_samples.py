@@ -8,8 +8,6 @@ import pytest
 import checks
 import samples
 
-HEAVY: dict[str, str] = {}
-
 
 def cases() -> list:
     """One case for every row and every check that applies to it."""
