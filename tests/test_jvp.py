@@ -1,0 +1,175 @@
+"""jvp: values, trees, forms, complex numbers, the imperative style."""
+
+import numpy as np
+import pytest
+from support import close, equal
+
+import functier as ft
+
+X = np.array([0.5, -1.0, 2.0])
+T = np.array([1.0, 0.5, -2.0])
+W = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
+
+
+def test_jvp():
+    y, t = ft.jvp(lambda x: np.sin(x) * x, (X,), (T,))
+    equal(y, np.sin(X) * X)
+    close(t, (np.cos(X) * X + np.sin(X)) * T)
+
+
+def test_scalars():
+    for x, t in ((3.0, 1.0), (np.float64(3.0), np.float64(1.0)), (np.array(3.0), np.array(1.0))):
+        y, dy = ft.jvp(lambda x: x * x, (x,), (t,))
+        equal(y, np.float64(9.0))
+        equal(dy, np.float64(6.0))
+
+
+def test_several_arguments():
+    y, t = ft.jvp(lambda a, b: a * b + a, (X, 2.0), (T, 3.0))
+    equal(y, X * 2.0 + X)
+    close(t, T * 2.0 + X * 3.0 + T)
+
+
+def test_trees():
+    p, t = {"w": X, "b": [1.0]}, {"w": T, "b": [2.0]}
+    y, dy = ft.jvp(lambda p: {"sum": np.sum(p["w"]) * p["b"][0], "w": p["w"]}, (p,), (t,))
+    equal(y["sum"], np.sum(X))
+    close(dy["sum"], np.sum(T) + np.sum(X) * 2.0)
+    equal(dy["w"], T)
+
+
+def test_has_aux():
+    y, t, aux = ft.jvp(lambda x: (x * x, {"twice": 2 * x, "note": "n"}), (X,), (T,), has_aux=True)
+    equal(y, X * X)
+    equal(t, 2 * X * T)
+    equal(aux["twice"], 2 * X)
+    assert aux["note"] == "n"
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.longdouble, np.complex64])
+def test_tangents_have_the_form_of_their_primal(dtype):
+    x, t = X.astype(dtype), T.astype(dtype)
+    for f in (lambda x: 2.0 * x**2, np.exp, np.sum, lambda x: x / 3 + 1, lambda x: x[:, None] * x):
+        y, dy = ft.jvp(f, (x,), (t,))
+        assert y.dtype == dy.dtype == f(x).dtype == dtype
+        assert np.shape(y) == np.shape(dy) == np.shape(f(x))
+
+
+def test_a_tangent_is_cast_to_its_primals_dtype():
+    _, t = ft.jvp(lambda x: x * 2, (np.float32(X),), (T,))
+    equal(t, np.float32(2 * T))
+    _, t = ft.jvp(lambda x: x * 2, (X,), (np.array([1, 0, 2]),))
+    equal(t, np.array([2.0, 0.0, 4.0]))
+
+
+def test_broadcasting():
+    y, t = ft.jvp(lambda a, b: a + b, (np.ones((2, 1)), np.ones(3)), (np.zeros((2, 1)), T))
+    equal(y, np.full((2, 3), 2.0))
+    equal(t, np.tile(T, (2, 1)))
+    _, t = ft.jvp(lambda a: a + np.ones((2, 3)), (1.0,), (5.0,))
+    equal(t, np.full((2, 3), 5.0))
+
+
+def test_outputs_that_do_not_depend_on_the_input():
+    y, t = ft.jvp(lambda x: (np.ones(2, np.float32), x > 0, 3), (X,), (T,))
+    equal(y[0], np.ones(2, np.float32))
+    equal(t[0], np.zeros(2, np.float32))
+    equal(y[1], X > 0)
+    equal(t[1], np.zeros(3, bool))
+    assert y[2] == 3
+    equal(t[2], np.int64(0))
+
+
+def test_the_input_returned_as_it_is():
+    y, t = ft.jvp(lambda x: (x, x), (X,), (T,))
+    equal(y[1], X)
+    equal(t[1], T)
+
+
+def test_forward_over_python_control_flow():
+    f = lambda x: x * x if x > 0 else -x  # noqa: E731
+    assert ft.jvp(f, (3.0,), (1.0,)) == (9.0, 6.0)
+    assert ft.jvp(f, (-3.0,), (1.0,)) == (3.0, -1.0)
+
+
+def test_holomorphic_functions():
+    z, t = np.array([1 + 2j, 0.5 - 1j]), np.array([1j, 2.0])
+    y, dy = ft.jvp(lambda z: np.exp(z) * z, (z,), (t,))
+    close(y, np.exp(z) * z)
+    close(dy, (np.exp(z) * z + np.exp(z)) * t)
+
+
+def test_functions_that_are_not_holomorphic():
+    z, t = np.array([3 + 4j]), np.array([1 + 1j])
+    close(ft.jvp(np.abs, (z,), (t,))[1], np.array([7.0 / 5.0]))
+    close(ft.jvp(np.conjugate, (z,), (t,))[1], np.conjugate(t))
+    close(ft.jvp(np.real, (z,), (t,))[1], np.array([1.0]))
+    close(ft.jvp(lambda z: np.abs(z) ** 2, (z,), (t,))[1], np.array([14.0]))
+
+
+def test_jvp_agrees_with_vjp():
+    def f(x):
+        h = np.tanh(W @ x)
+        return h * np.sum(x), np.max(x)
+
+    y, t = ft.jvp(f, (X,), (T,))
+    _, pullback = ft.vjp(f, X)
+    c = (np.array([0.3, -2.0]), 1.5)
+    (g,) = pullback(c)
+    close(np.sum(g * T), np.sum(c[0] * t[0]) + c[1] * t[1])
+
+
+def test_linear_in_the_tangent_so_it_can_be_mapped():
+    f = lambda x: np.tanh(W @ x)  # noqa: E731
+    columns = ft.vmap(lambda t: ft.jvp(f, (X,), (t,))[1])(np.eye(3))
+    close(columns, ((1 - np.tanh(W @ X) ** 2)[:, None] * W).T)
+
+
+def test_differentiated_in_the_tangent():
+    f = lambda t: np.sum(ft.jvp(np.sin, (X,), (t,))[1] ** 2)  # noqa: E731
+    close(ft.grad(f)(T), 2 * np.cos(X) ** 2 * T)
+
+
+# ---- the imperative style ----
+
+
+def test_the_imperative_style():
+    with ft.jvp() as J:
+        x = J(X, T)
+        y = x * x
+        assert y.shape == (3,) and type(y) is J
+        value, tangent = J.unwrap(y)
+        equal(value, X * X)
+        equal(tangent, 2 * X * T)
+        value, tangent = J.unwrap(np.float32([1.0]))
+        equal(value, np.float32([1.0]))
+        equal(tangent, np.zeros(1, np.float32))
+    with pytest.raises(ft.EscapedTensorError):
+        y + 1
+    equal(y.elem(), X * X)
+
+
+def test_imperative_levels_nest():
+    with ft.jvp() as J0:
+        x = J0(0.7, 1.0)
+        with ft.jvp() as J1:
+            first = J1.unwrap(np.sin(J1(x, 1.0)))[1]
+        value, second = J0.unwrap(first)
+        close(value, np.float64(np.cos(0.7)))
+        close(second, np.float64(-np.sin(0.7)))
+
+
+def test_jvp_without_a_function_is_no_decorator():
+    with pytest.raises(TypeError, match="context manager"):
+        ft.jvp()(np.sin)
+
+
+def test_a_zero_tangent_leaves_the_level():
+    seen = []
+
+    def f(x):
+        seen.extend([type(np.argmax(x)), type(np.zeros_like(x)), type(x > 0)])
+        return x
+
+    ft.jvp(f, (X,), (T,))
+    assert not any(issubclass(cls, ft.Tensor) for cls in seen)

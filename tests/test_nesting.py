@@ -1,0 +1,308 @@
+"""Transforms in each other, to depth 4, in every order; closures; perturbation confusion."""
+
+import itertools
+
+import numpy as np
+import pytest
+from support import close, equal
+
+import functier as ft
+
+# A function of one number with derivatives that are known: f^(n) for f = sin(a x).
+RATE = 1.3
+POINTS = np.array([0.2, -0.7, 1.1])
+
+
+def f(x):
+    return np.sin(RATE * x)
+
+
+def derivative(n, x):
+    """The n-th derivative of `f`."""
+    return RATE**n * np.sin(RATE * x + n * np.pi / 2)
+
+
+def by_grad(g):
+    return ft.grad(g)
+
+
+def by_value_and_grad(g):
+    return lambda x: ft.value_and_grad(g)(x)[1]
+
+
+def by_vjp(g):
+    return lambda x: ft.vjp(g, x)[1](1.0)[0]
+
+
+def by_jvp(g):
+    return lambda x: ft.jvp(g, (x,), (1.0,))[1]
+
+
+def by_imperative_grad(g):
+    def run(x):
+        with ft.grad() as G:
+            y = G(x)
+            return G.gradient(g(y), y)
+
+    return run
+
+
+def by_imperative_jvp(g):
+    def run(x):
+        with ft.jvp() as J:
+            return J.unwrap(g(J(x, 1.0)))[1]
+
+    return run
+
+
+DERIVATIVES = {
+    "grad": by_grad, "jvp": by_jvp, "vjp": by_vjp, "value_and_grad": by_value_and_grad,
+    "with_grad": by_imperative_grad, "with_jvp": by_imperative_jvp,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("names", list(itertools.product(DERIVATIVES, repeat=2)), ids="-".join)
+def test_derivatives_of_derivatives(names):
+    """B32, B09"""
+    g = f
+    for name in names:
+        g = DERIVATIVES[name](g)
+    for x in POINTS:
+        close(g(float(x)), np.float64(derivative(2, x)))
+
+
+@pytest.mark.parametrize("names", list(itertools.product(["grad", "jvp"], repeat=4)), ids="-".join)
+def test_derivatives_to_order_four(names):
+    """B32"""
+    g = f
+    for name in names:
+        g = DERIVATIVES[name](g)
+    close(g(0.4), np.float64(derivative(4, 0.4)), 1e-11)
+
+
+def stacks():
+    """Every order of up to four of grad, jvp and vmap (vmap at most twice)."""
+    for n in (2, 3, 4):
+        for names in itertools.product(["grad", "jvp", "vmap"], repeat=n):
+            if 1 <= names.count("vmap") <= 2:
+                yield names
+
+
+@pytest.mark.parametrize("names", list(stacks()), ids="-".join)
+def test_every_order_of_vmap_and_derivatives(names):
+    """B09: a derivative outside a vmap is taken of the sum over the batch"""
+    g, batch, order = f, 0, 0
+    for name in names:
+        if name == "vmap":
+            g = ft.vmap(g)
+            batch += 1
+        elif batch == 0:
+            g = DERIVATIVES[name](g)
+            order += 1
+        else:
+            g = elementwise_derivative(name, g)
+            order += 1
+    x = POINTS if batch == 1 else np.stack([POINTS, 2 * POINTS])
+    close(g(x), derivative(order, x), 1e-11)
+
+
+def elementwise_derivative(name, g):
+    """The derivative of a batched function whose examples are independent."""
+    if name == "grad":
+        return ft.grad(lambda x: np.sum(g(x)))
+
+    def forward(x):
+        return ft.jvp(g, (x,), (np.ones(np.shape(x)),))[1]
+
+    return forward
+
+
+# ---- vectors: against loops ----
+
+W = np.random.default_rng(0).normal(size=(3, 2))
+XS = np.random.default_rng(1).normal(size=(4, 2))
+YS = np.random.default_rng(2).normal(size=(5, 3))
+
+
+def energy(x, y):
+    return np.sum(np.tanh(W @ x) * y) + np.sum(x * x) * np.sum(y)
+
+
+def energy_x(x, y):
+    return W.T @ ((1 - np.tanh(W @ x) ** 2) * y) + 2 * x * np.sum(y)
+
+
+def test_vmap_of_grad():
+    out = ft.vmap(ft.grad(energy), in_dims=(0, None))(XS, YS[0])
+    close(out, np.stack([energy_x(x, YS[0]) for x in XS]))
+
+
+def test_vmap_of_vmap_of_grad():
+    out = ft.vmap(lambda x: ft.vmap(lambda y: ft.grad(energy)(x, y))(YS))(XS)
+    close(out, np.stack([[energy_x(x, y) for y in YS] for x in XS]))
+
+
+def test_grad_of_vmap():
+    total = lambda x: np.sum(ft.vmap(lambda y: energy(x, y))(YS))  # noqa: E731
+    close(ft.grad(total)(XS[0]), sum(energy_x(XS[0], y) for y in YS), 1e-11)
+
+
+def test_vmap_of_grad_of_vmap():
+    total = lambda x: np.sum(ft.vmap(lambda y: energy(x, y))(YS) ** 2)  # noqa: E731
+    expected = [sum(2 * energy(x, y) * energy_x(x, y) for y in YS) for x in XS]
+    close(ft.vmap(ft.grad(total))(XS), np.stack(expected), 1e-10)
+
+
+def test_grad_of_vmap_of_grad():
+    def penalty(x):
+        rows = ft.vmap(lambda y: ft.grad(energy)(x, y))(YS)
+        return np.sum(rows**2)
+
+    def numeric(x, h=1e-5):
+        step = np.eye(2) * h
+        return np.array([(penalty(x + s) - penalty(x - s)) / (2 * h) for s in step])
+
+    close(ft.grad(penalty)(XS[0]), numeric(XS[0]), 1e-5)
+
+
+def test_jvp_of_grad_is_the_hessian_vector_product():
+    x, v, y = XS[0], XS[1], YS[0]
+    value, hv = ft.jvp(lambda x: ft.grad(energy)(x, y), (x,), (v,))
+    close(value, energy_x(x, y))
+    t = np.tanh(W @ x)
+    hessian = W.T @ np.diag(-2 * t * (1 - t * t) * y) @ W + 2 * np.eye(2) * np.sum(y)
+    close(hv, hessian @ v, 1e-11)
+    reverse = ft.grad(lambda x: np.sum(ft.grad(energy)(x, y) * v))(x)
+    close(reverse, hessian @ v, 1e-11)
+    columns = ft.vmap(lambda e: ft.jvp(lambda x: ft.grad(energy)(x, y), (x,), (e,))[1])(np.eye(2))
+    close(columns, hessian, 1e-11)
+
+
+def test_vmap_of_jvp_of_grad():
+    out = ft.vmap(lambda x, v: ft.jvp(ft.grad(lambda z: energy(z, YS[0])), (x,), (v,))[1])(
+        XS, XS[::-1]
+    )
+    rows = [ft.jvp(ft.grad(lambda z: energy(z, YS[0])), (x,), (v,))[1]
+            for x, v in zip(XS, XS[::-1], strict=True)]  # fmt: skip
+    close(out, np.stack(rows))
+
+
+def test_vmap_of_vjp_over_both_points_and_cotangents():
+    g = lambda x: np.tanh(W @ x)  # noqa: E731
+    out = ft.vmap(lambda x: ft.vmap(lambda c: ft.vjp(g, x)[1](c)[0])(np.eye(3)))(XS)
+    close(out, np.stack([(1 - np.tanh(W @ x) ** 2)[:, None] * W for x in XS]))
+
+
+def test_a_pullback_made_outside_a_vmap_and_called_inside():
+    _, pullback = ft.vjp(lambda x: np.tanh(W @ x), XS[0])
+    inside = ft.vmap(lambda c: pullback(c)[0] * 2)(np.eye(3))
+    close(inside, 2 * (1 - np.tanh(W @ XS[0]) ** 2)[:, None] * W)
+
+
+def test_a_gradient_level_between_two_vmaps_separates_them():
+    def outer(x):
+        def g(z):
+            return np.sum(ft.vmap(lambda y: energy(z, y))(YS))
+
+        return ft.grad(g)(x)
+
+    expected = np.stack([sum(energy_x(x, y) for y in YS) for x in XS])
+    close(ft.vmap(outer)(XS), expected, 1e-11)
+
+
+# ---- closures over every level ----
+
+
+def test_closures_over_three_levels_of_different_transforms():
+    a, b, c = np.array([1.0, 2.0]), 0.5, 3.0
+
+    def program(u):
+        def g(v):
+            def h(w):
+                return u * v * w + u * v * v + w * w * u
+
+            return ft.jvp(h, (c,), (1.0,))[1]  # u v + 2 c u
+
+        return ft.grad(g)(b)  # u
+
+    close(ft.vmap(program)(a), a)
+
+
+def test_a_constant_of_an_outer_level_is_constant_in_the_inner_one():
+    outer = ft.grad(lambda x: ft.grad(lambda y: x * x * y)(5.0))
+    equal(outer(3.0), np.float64(6.0))
+    equal(ft.grad(lambda x: ft.grad(lambda y: x * x)(5.0))(3.0), np.float64(0.0))
+
+
+def test_the_inner_gradient_of_an_outer_tensor_by_itself():
+    equal(ft.grad(lambda x: x * ft.grad(lambda y: y * x)(x))(3.0), np.float64(6.0))
+
+
+# ---- perturbation confusion ----
+
+
+@pytest.mark.parametrize("outer", DERIVATIVES)
+@pytest.mark.parametrize("inner", DERIVATIVES)
+def test_the_classic(outer, inner):
+    """B32: d/dx (x * d/dy (x + y)) = 1, where confusion gives 2"""
+    d, e = DERIVATIVES[outer], DERIVATIVES[inner]
+    equal(d(lambda x: x * e(lambda y: x + y)(1.0))(1.0), np.float64(1.0))
+
+
+@pytest.mark.parametrize("outer", DERIVATIVES)
+@pytest.mark.parametrize("inner", DERIVATIVES)
+def test_the_classic_with_a_product(outer, inner):
+    """d/dx (x * d/dy (x y)) = 2 x"""
+    d, e = DERIVATIVES[outer], DERIVATIVES[inner]
+    equal(d(lambda x: x * e(lambda y: x * y)(2.0))(3.0), np.float64(6.0))
+
+
+@pytest.mark.parametrize("d", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_the_classic_under_vmap(d):
+    inner = lambda x: x * d(lambda y: x * y + x)(1.0)  # noqa: E731
+    equal(ft.vmap(d(inner))(POINTS), 2 * POINTS)
+    equal(ft.vmap(inner)(POINTS), POINTS * POINTS)
+
+
+def test_vmap_confusion():
+    """The inner batch axis is not the outer one, also where both have one size."""
+    x = np.array([1.0, 2.0, 3.0])
+    out = ft.vmap(lambda a: ft.vmap(lambda b: a)(x))(x)
+    equal(out, np.repeat(x[:, None], 3, axis=1))
+    out = ft.vmap(lambda a: ft.vmap(lambda b: b)(x))(x)
+    equal(out, np.repeat(x[None], 3, axis=0))
+    out = ft.vmap(lambda a: np.sum(ft.vmap(lambda b: a * b)(x)))(x)
+    equal(out, x * 6.0)
+
+
+def test_the_curried_derivative():
+    """Siskind and Pearlmutter's: D (x -> (D (y -> x y)) 2) is 1 for all x."""
+    equal(ft.grad(lambda x: ft.grad(lambda y: x * y)(2.0))(7.0), np.float64(1.0))
+    equal(ft.jvp(lambda x: ft.grad(lambda y: x * y)(2.0), (7.0,), (1.0,))[1], np.float64(1.0))
+
+
+def test_a_function_that_returns_a_function():
+    """The derivative of a higher-order function: each level keeps its own tangent."""
+    shift = lambda offset: lambda g: lambda x: g(x + offset)  # noqa: E731
+    d = lambda h: ft.jvp(h, (0.0,), (1.0,))[1]  # noqa: E731
+    moved = lambda offset: shift(offset)(lambda x: ft.grad(np.exp)(x))(1.0)  # noqa: E731
+    close(d(moved), np.float64(np.exp(1.0)))
+    twice = lambda o: shift(o)(lambda x: d(lambda p: shift(p)(np.exp)(x)))(1.0)  # noqa: E731
+    close(d(twice), np.float64(np.exp(1.0)))
+
+
+def test_many_levels():
+    """Depth 8 of one transform and of alternating ones."""
+    g = lambda x: x**9  # noqa: E731
+    for _ in range(8):
+        g = ft.grad(g)
+    close(g(1.0), np.float64(362880.0), 1e-10)
+    x = np.ones((1,) * 8)
+    h = np.negative
+    for _ in range(8):
+        h = ft.vmap(h)
+    equal(h(x), -x)
+    k = lambda x: np.exp(0.5 * x)  # noqa: E731
+    for name in ("grad", "jvp") * 3:
+        k = DERIVATIVES[name](k)
+    close(k(0.0), np.float64(0.5**6))
