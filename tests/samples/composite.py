@@ -20,6 +20,11 @@ def ordered(i, x, rng):
     return np.sort(rng.normal(size=x.shape), axis=-1)
 
 
+def distinct(i, x, rng):
+    """Other values, no two of them near each other where they are sorted."""
+    return np.sort(x + rng.uniform(0, 0.3, size=x.shape), axis=0) if i == 0 else rng.permutation(x)
+
+
 ROWS = [
     # closeness and equality
     row(np.isclose, np.array([1.0, np.nan, np.inf, 2.0]), np.array([1.0 + 1e-9, np.nan, np.inf, 3])),
@@ -102,4 +107,31 @@ ROWS = [
             "normal_unbiased", "interpolated_inverted_cdf",
         )
     ],
+    row(np.polyint, normal(3), 2, k=[1.0, 2.0]),
+    row(np.polyfit, np.array([0.0, 1.0, 2.0, 4.0]), normal(4), 2, _like=distinct),
+    row(np.polyfit, np.array([0.0, 1.0, 2.0]), normal(3, 2), 1, w=positive(3), _like=distinct),
+    # covariance
+    row(np.cov, normal(2, 4)),
+    row(np.cov, normal(4), normal(4), bias=True),
+    row(np.cov, normal(3, 2), rowvar=False, ddof=0, aweights=positive(3)),
+    row(np.cov, normal(2, 3, dtype=C), fweights=np.array([1, 2, 1]), aweights=positive(3)),
+    row(np.cov, normal(4)),
+    row(np.corrcoef, normal(2, 4)),
+    row(np.corrcoef, normal(4), normal(4)),
+    # functions of functions
+    row(np.apply_along_axis, np.cumsum, 0, normal(3, 2)),
+    row(np.apply_along_axis, np.sum, 1, normal(2, 3, 2)),
+    row(lambda x: np.apply_along_axis(lambda r: np.multiply.outer(r, r), 1, x), normal(2, 3, 2)),
+    row(np.apply_over_axes, np.sum, normal(2, 3, 2), (0, -1)),
+    row(lambda x: np.piecewise(x, [x < 0, x > 1], [np.negative, 2.0, np.square]), normal(2, 3)),
+    row(lambda x: np.piecewise(x, x > 0, [np.sqrt, 0]), np.array([-1.0, 0.5, 2.0])),
+    # made like a tensor
+    row(lambda x: np.array([[x, 1.0], [2.0, x]], like=x, ndmin=3), normal()),
+    row(lambda x: np.full((2, 3), x, like=x), normal()),
+    row(lambda x: np.asarray([x, x], dtype=np.float32, like=x), normal(2), _order=1),
+    row(lambda x: x * np.ones(3, like=x) + np.arange(3, like=x), normal()),
+    # bits
+    row(np.packbits, integers(0, 2, 2, 9), axis=1),
+    row(np.packbits, integers(0, 2, 2, 3)),
+    row(np.unpackbits, integers(0, 255, 2, 1).astype(np.uint8), axis=-1, count=5),
 ]  # fmt: skip
