@@ -24,6 +24,9 @@ from ._errors import NoRuleError, UnsupportedError
 from ._numpy import dtype_of, name_of, shape_of
 
 
+NO_VALUE = np._NoValue  # what NumPy passes for a parameter that was left out
+
+
 class Rule:
     """A derivative rule together with the names of what it needs.
 
@@ -31,7 +34,7 @@ class Rule:
     then conjugates around it where complex numbers are involved.
     """
 
-    __slots__ = ("defaults", "fn", "holomorphic", "needs", "pick")
+    __slots__ = ("_plan", "defaults", "fn", "holomorphic", "needs", "pick")
 
     def __init__(self, fn: Callable, operands: Sequence[str], holomorphic: bool = False):
         code = fn.__code__
@@ -42,33 +45,51 @@ class Rule:
         self.holomorphic = holomorphic
         where = {"ans": 0, **{name: i + 1 for i, name in enumerate(operands)}}
         self.pick = _picker([where.get(name) for name in self.needs])
+        self._plan: list | None = None
 
     def save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
         """Collect what the rule needs for the operand at `position`."""
-        saved = []
-        for name in self.needs:
-            if name == "ans":
+        plan = self._plan
+        if plan is None:
+            plan = self._plan = [self._source(name, call.op) for name in self.needs]
+        saved: list[Any] = []
+        for source, name, default in plan:
+            if source == "static":
+                saved.append(call.given.get(name, default))
+            elif source == "ans":
                 saved.append(ans)
-            elif name == "index":
+            elif source == "index":
                 saved.append(position - call.names.index(call.names[position]))
-            elif name == "shapes":
+            elif source == "shapes":
                 if call.shapes is None:  # one list for all operands, as there may be many
                     same = zip(call.names, values)
                     call.shapes = [shape_of(v) for n, v in same if n == call.op.variadic]
                 saved.append(call.shapes)
-            elif name == call.op.variadic:
+            elif source == "sequence":
                 saved.append([v for n, v in zip(call.names, values) if n == name])
-            elif name in call.op.arrays and name in call.names:
-                saved.append(values[call.names.index(name)])
-            elif name in call.given:
-                saved.append(call.given[name])
-            elif name.endswith("_shape"):
-                saved.append(shape_of(values[call.names.index(name[:-6])]))
-            elif name.endswith("_dtype"):
-                saved.append(dtype_of(values[call.names.index(name[:-6])]))
+            elif name not in call.names:
+                saved.append(default)
             else:
-                saved.append(self.defaults[name])
+                value = values[call.names.index(name)]
+                form = {"shape": shape_of, "dtype": dtype_of}.get(source)
+                saved.append(form(value) if form else value)
         return tuple(saved)
+
+    def _source(self, name: str, op: "Op") -> tuple[str, str, Any]:
+        """Where a need comes from: see NOTE [a rule's parameters name what it saves]."""
+        default = self.defaults.get(name)
+        operand, _, form = name.rpartition("_")
+        if name in ("ans", "index", "shapes") and name not in op.params:
+            return name, name, None
+        if name == op.variadic:
+            return "sequence", name, None
+        if name in op.arrays:
+            return "operand", name, default
+        if operand in op.arrays and form in ("shape", "dtype") and name not in op.params:
+            return form, operand, default
+        if name not in op.params and name not in self.defaults and op.bind_args is None:
+            raise TypeError(f"a rule of {op.name} needs {name!r}, which is no name of its call")
+        return "static", name, default
 
 
 def _picker(where: list) -> Callable[[tuple], tuple] | None:
@@ -113,7 +134,7 @@ class Op:
     """
 
     __slots__ = (
-        "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
+        "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
         "kernel", "lead", "name", "params", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
@@ -147,19 +168,39 @@ class Op:
                 break
             lead += 1
         self.lead = self.params[:lead]
+        # How many positional arguments may be looked at without meeting another operand.
+        later = [i for i, name in enumerate(self.params) if i >= lead and name in self.arrays]
+        self._direct = 0 if variadic or bind else min([*later, len(self.params)])
 
     def __repr__(self) -> str:
         return f"<{self.family} {self.name}>"
 
     def bind(self, args: tuple, kwargs: dict) -> "Call":
         """Split a call into operands and static parameters."""
+        lead = self.lead
+        n = len(lead)
+        if n <= len(args) <= self._direct:
+            direct, operands = True, list(args[:n])
+            for value in operands:
+                if value is None or value is True:
+                    direct = False
+            given = dict(zip(self.params[n:], args[n:])) if len(args) > n else {}
+            for name, value in kwargs.items():
+                if name in self.arrays:
+                    direct = False
+                elif value is not NO_VALUE:
+                    given[name] = value
+            if direct:
+                if given.get("out", 0) is None:
+                    del given["out"]
+                return Call(self, given, lead, operands, True)
         if self.bind_args is not None:
             given = self.bind_args(*args, **kwargs)
         else:
             given = dict(zip(self.params, args))
             if kwargs:
                 given.update(kwargs)
-        for name in [n for n, v in given.items() if v is np._NoValue]:
+        for name in [n for n, v in given.items() if v is NO_VALUE]:
             del given[name]
         if given.get("out", 0) is None:
             del given["out"]
@@ -175,7 +216,7 @@ class Op:
             else:
                 names.append(name)
                 operands.append(value)
-        return Call(self, given, names, operands)
+        return Call(self, given, tuple(names), operands, False)
 
 
 def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
@@ -183,16 +224,23 @@ def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
 
 
 class Call:
-    """One call of an operation: its operands in a row, its parameters by name."""
+    """One call of an operation: its operands in a row, its parameters by name.
 
-    __slots__ = ("given", "names", "op", "operands", "shapes")
+    `direct`: the operands are the leading positional arguments and `given` has the other
+    parameters; else `given` has all.
+    """
 
-    def __init__(self, op: Op, given: dict, names: list, operands: list):
+    __slots__ = ("direct", "given", "names", "op", "operands", "shapes")
+
+    def __init__(self, op: Op, given: dict, names: tuple, operands: list, direct: bool):
         self.op, self.given, self.names, self.operands = op, given, names, operands
+        self.direct = direct
         self.shapes: list | None = None
 
     def run(self, values: Sequence, kernel: Callable | None = None, *first: Any) -> Any:
         """Make the call with `values` in the operands' places."""
+        if self.direct:
+            return (kernel or self.op.kernel)(*first, *values, **self.given)
         op = self.op
         given = self.given.copy()
         if op.variadic is None:
