@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from functier.ops.pad import pad_with
+
 from ._row import integers, normal, row
 
 C, F32 = complex, np.float32
@@ -53,6 +55,8 @@ ROWS = [
     row(np.unstack, normal(3)),
     row(np.unstack, CUBE, axis=-2),
     # padding
+    row(pad_with, normal(2, 3), [(1, 0), (0, 2)], 2.0),
+    row(pad_with, normal(0), [(2, 1)], 0),
     row(np.pad, normal(3), 1),
     row(np.pad, normal(2, 3), ((1, 0), (0, 2))),
     row(np.pad, normal(2, 3), (1, 2), constant_values=((1, 2), (3, 4))),

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from functier.ops.diagonal import from_diagonal
+from functier.ops.repeat import segment_sum
+
 from ._row import integers, normal, row
 
 C, F32 = complex, np.float32
@@ -98,6 +101,8 @@ ROWS = [
     row(np.repeat, normal(2), [3]),
     row(np.repeat, normal(), 3),
     row(np.repeat, normal(3), np.array([1, 2, 0]), _vmap=False),
+    row(segment_sum, normal(2, 4), [0, 3, 1], 1),
+    row(segment_sum, normal(0, 2, dtype=F32), [0, 0], 0),
     row(np.tile, normal(3), 2),
     row(np.tile, normal(2, 3), (2, 1)),
     row(np.tile, normal(2), (3, 1, 2)),
@@ -124,6 +129,8 @@ ROWS = [
     row(np.diagonal, CUBE, -1, axis1=-1, axis2=1),
     row(np.diagonal, normal(2, 3), offset=4),
     row(np.linalg.diagonal, CUBE, offset=1),
+    row(from_diagonal, normal(2, 2), (3, 4), -1),
+    row(from_diagonal, normal(0, dtype=C), (2, 1), 1),
     row(np.trace, normal(3, 3)),
     row(np.trace, CUBE, 1, -1, 0),
     row(np.trace, normal(2, 2, dtype=F32), dtype=float),

@@ -142,14 +142,15 @@ def _array_split_vjp(g, ary_shape, ary_dtype, indices_or_sections, axis=0):
     bounds = _bounds(n, indices_or_sections)
     if [0, *[stop for _, stop in bounds]] == [*[start for start, _ in bounds], n]:
         return np.concatenate(g, axis)
-    total = 0
-    for piece, (start, stop) in zip(g, bounds):
+
+    def whole(piece, start, stop):
         before, after = [
             np.zeros((*ary_shape[:axis], m, *ary_shape[axis + 1 :]), ary_dtype)
             for m in (start, n - stop)
         ]
-        total = total + np.concatenate([before, piece, after], axis)
-    return total
+        return np.concatenate([before, piece, after], axis)
+
+    return sum([whole(piece, *bound) for piece, bound in zip(g, bounds)])
 
 
 linear(

@@ -2,6 +2,8 @@
 gathers along an axis, and of reductions, one axis after the other.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .._errors import UnsupportedError
@@ -13,7 +15,12 @@ OPTIONS = {
     "maximum": "stat_length", "minimum": "stat_length",
     "mean": "stat_length", "median": "stat_length",
 }  # fmt: skip
-STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+STATISTICS: dict[str, Callable] = {
+    "maximum": np.max,
+    "minimum": np.min,
+    "mean": np.mean,
+    "median": np.median,
+}
 
 
 @primitive
@@ -86,12 +93,12 @@ def _widths(pad_width, ndim):
         for axis, width in pad_width.items():
             pairs[axis] = width if isinstance(width, tuple) else (width, width)
         return pairs
-    pairs = np.broadcast_to(pad_width, (ndim, 2))
-    if pairs.dtype.kind != "i":
+    widths = np.broadcast_to(pad_width, (ndim, 2))
+    if widths.dtype.kind != "i":
         raise TypeError("`pad_width` must be of integral type.")
-    if np.any(pairs < 0):
+    if np.any(widths < 0):
         raise ValueError("index can't contain negative values")
-    return pairs.tolist()
+    return widths.tolist()
 
 
 def _pair(given, array, axis):

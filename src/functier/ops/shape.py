@@ -227,7 +227,7 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         for x, axis in zip(xi, axes)
     ]
     if not sparse:
-        grids = np.broadcast_arrays(*grids)
+        grids = list(np.broadcast_arrays(*grids))
     # Plain arrays among the results may be written to, so they are no views.
     return tuple([np.copy(x) if copy and isinstance(x, np.ndarray) else x for x in grids])
 
