@@ -126,10 +126,10 @@ ROWS = [
     row(lambda x: np.piecewise(x, [x < 0, x > 1], [np.negative, 2.0, np.square]), normal(2, 3)),
     row(lambda x: np.piecewise(x, x > 0, [np.sqrt, 0]), np.array([-1.0, 0.5, 2.0])),
     # made like a tensor
-    row(lambda x: np.array([[x, 1.0], [2.0, x]], like=x, ndmin=3), normal()),
-    row(lambda x: np.full((2, 3), x, like=x), normal()),
+    row(lambda x: np.array([[x, x], [x, 2 * x]], like=x, ndmin=4), normal(2)),
+    row(lambda x: np.full((2, 3), x, like=x), normal(3)),
     row(lambda x: np.asarray([x, x], dtype=np.float32, like=x), normal(2), _order=1),
-    row(lambda x: x * np.ones(3, like=x) + np.arange(3, like=x), normal()),
+    row(lambda x: x * np.ones(3, like=x) + np.arange(3, like=x), normal(3)),
     # bits
     row(np.packbits, integers(0, 2, 2, 9), axis=1),
     row(np.packbits, integers(0, 2, 2, 3)),

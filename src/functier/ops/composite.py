@@ -177,7 +177,7 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
         if part is not _NoValue
     ]
     a = np.concatenate(parts, axis) if len(parts) > 1 else a
-    minus = np.not_equal if np.result_type(a) == bool else np.subtract
+    minus = np.not_equal if np.result_type(a).kind == "b" else np.subtract
     for _ in range(n):
         a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
     return a
@@ -293,80 +293,3 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     y = y0 + slope * (x - x0)
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
-
-
-# ---- convolution ----
-
-
-def _convolution(a, v):
-    """The full convolution: row i of the outer product, shifted by i, summed up."""
-    n, m = np.shape(a)[0], np.shape(v)[0]
-    if not n or not m:
-        raise ValueError("a or v cannot be empty")
-    rows = np.multiply(np.reshape(a, (n, 1)), np.reshape(v, (1, m)))
-    rows = np.concatenate([rows, np.zeros((n, n), rows.dtype)], axis=1)
-    shifted = np.reshape(np.reshape(rows, (-1,))[: n * (n + m - 1)], (n, n + m - 1))
-    return np.sum(shifted, axis=0)
-
-
-def _window(mode, longer, shorter):
-    """Where the part that `mode` asks for starts in the full result, and its length."""
-    if mode == "full":
-        return 0, longer + shorter - 1
-    if mode == "same":
-        return (shorter - 1) // 2, longer
-    if mode == "valid":
-        return shorter - 1, longer - shorter + 1
-    raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-
-
-@lambda body: composite(np.convolve, body)
-def _convolve(a, v, mode="full"):
-    a, v = (np.reshape(x, (1,)) if np.ndim(x) == 0 else x for x in (a, v))
-    full = _convolution(a, v)
-    start, length = _window(mode, *sorted((np.shape(a)[0], np.shape(v)[0]), reverse=True))
-    return full[start : start + length]
-
-
-@lambda body: composite(np.correlate, body)
-def _correlate(a, v, mode="valid"):
-    n, m = np.shape(a)[0], np.shape(v)[0]
-    full = _convolution(a, np.flip(np.conjugate(v)))
-    start, length = _window(mode, max(n, m), min(n, m))
-    if m > n:  # the roles are exchanged, and the result is reversed
-        start = n + m - 1 - start - length
-    return full[start : start + length]
-
-
-# ---- polynomials by their coefficients, the highest first ----
-
-
-@lambda body: composite(np.polyval, body)
-def _polyval(p, x):
-    y = np.multiply(x, 0)
-    for i in range(np.shape(p)[0]):
-        y = y * x + p[i]
-    return y
-
-
-def _aligned(func):
-    def body(a1, a2):
-        size = max(np.shape(a1)[0], np.shape(a2)[0])
-        padded = (
-            np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
-            for a in (a1, a2)
-        )
-        return func(*padded)
-
-    return body
-
-
-composite(np.polyadd, _aligned(np.add))
-composite(np.polysub, _aligned(np.subtract))
-
-
-@lambda body: composite(np.polyder, body)
-def _polyder(p, m=1):
-    for _ in range(m):
-        p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
-    return p

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, constant, elementwise
+from ._families import composite, constant, elementwise, one_axis_vmap
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 
@@ -47,7 +47,7 @@ composite(np.empty_like, _filled(np.zeros))
 
 def _form(value):
     """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
-    return value.dtype if hasattr(value, "dtype") else value
+    return value.dtype if hasattr(value, "dtype") and not isinstance(value, type) else value
 
 
 composite(np.result_type, lambda *values: np.result_type(*map(_form, values)))
@@ -76,3 +76,11 @@ for func in (np.shares_memory, np.may_share_memory):
             np.bool_(func(a, b, **params)), (1,) * k
         ),
     )
+
+# ---- bits ----
+
+for func, params in (
+    (np.packbits, "a axis bitorder"),
+    (np.unpackbits, "a axis count bitorder"),
+):
+    constant(func, params, vmap=one_axis_vmap(func, None))

@@ -130,3 +130,54 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
         return np.mean(a, dtype=dtype, **options)
     total = np.sum(_without_nan(a, 0), dtype=dtype, **options)
     return _ratio(total, np.sum(np.logical_not(np.isnan(a)), **options))
+
+
+# ---- covariance ----
+
+
+def _rows(x, rowvar):
+    if np.ndim(x) > 2:
+        raise ValueError("m has more than 2 dimensions")
+    x = np.reshape(x, (1, -1)) if np.ndim(x) < 2 else x
+    return x if rowvar or np.shape(x)[0] == 1 else np.transpose(x)
+
+
+@lambda body: composite(np.cov, body)
+def _cov(
+    m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
+):
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype
+    x = _rows(m, rowvar)
+    if y is not None:
+        x = np.concatenate([x, _rows(y, rowvar)], axis=0)
+    x = x.astype(dtype)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if weights is None else np.multiply(fweights, aweights)
+    if weights is None:
+        average, total = np.mean(x, axis=1), np.shape(x)[1]
+    else:
+        average, total = np.average(x, axis=1, weights=weights, returned=True)
+        total = total[0]
+    if weights is None or ddof == 0 or aweights is None:
+        degrees = total - ddof
+    else:
+        degrees = total - ddof * np.sum(np.multiply(weights, aweights)) / total
+    x = x - np.reshape(average, (-1, 1))
+    other = np.transpose(x if weights is None else x * weights)
+    return np.squeeze(np.matmul(x, np.conjugate(other)) * np.true_divide(1, degrees))
+
+
+@lambda body: composite(np.corrcoef, body)
+def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    c = np.cov(x, y, rowvar, dtype=dtype)
+    if np.ndim(c) == 0:
+        return c / c
+    deviations = np.sqrt(np.real(np.diagonal(c)))
+    c = c / np.reshape(deviations, (-1, 1)) / deviations
+    if np.iscomplexobj(c):
+        return np.clip(np.real(c), -1, 1) + 1j * np.clip(np.imag(c), -1, 1)
+    return np.clip(c, -1, 1)
