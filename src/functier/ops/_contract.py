@@ -118,7 +118,13 @@ def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan:
         _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
         for swap in (False, True)
     ]
-    return min(plans, key=lambda p: (p.order is not None, p.swap))
+    return min(plans, key=_moves)
+
+
+def _moves(plan: Plan) -> tuple:
+    """How much a plan transposes: first of all not its result."""
+    operands = [steps for steps in (plan.left, plan.right) if steps is not None]
+    return plan.order is not None, sum(order is not None for _, order, _ in operands), plan.swap
 
 
 def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list) -> Plan:
@@ -128,9 +134,7 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
     shared = [i for i in kept[a] if i in kept[b]]
     larger = a if prod(shapes[a]) >= prod(shapes[b]) else b
     summed = [i for i in kept[larger] if i in shared and i not in out]
-    rows, cols = (
-        _merged(kept[i], [j for j in kept[i] if j not in shared], summed, sizes) for i in (a, b)
-    )
+    rows, cols = (_merged(kept[i], [j for j in kept[i] if j not in shared], summed) for i in (a, b))
     stack = [i for i in wanted if i not in rows and i not in cols]
     size = {
         "rows": prod(sizes[i] for i in rows),
@@ -165,7 +169,7 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
     return Plan(swap, *steps, product, None if shape == raw else tuple(shape), order)
 
 
-def _merged(labels: list, free: list, summed: list, sizes: dict) -> list:
+def _merged(labels: list, free: list, summed: list) -> list:
     """Which of an operand's own axes merge into its rows (columns)."""
     places = [labels.index(i) for i in summed]
     if places != list(range(places[0], places[0] + len(places))):
@@ -180,10 +184,9 @@ def _merged(labels: list, free: list, summed: list, sizes: dict) -> list:
         runs.pop()
     if not runs:
         return []
-    # One of the matrix's axes has to be the contiguous one, or BLAS cannot take it.
-    if labels[-1] in free:
-        return runs[-1]
-    return max(runs, key=lambda run: prod(sizes[i] for i in run))
+    # The last run keeps an axis contiguous, without which BLAS cannot take the matrix,
+    # and the result in the order of its operand.
+    return runs[-1]
 
 
 def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:

@@ -1,0 +1,260 @@
+"""What a contraction under vmap costs: the products that reach NumPy, and their shapes.
+
+The values come from the sample table; here an outer `Tensor` subclass, whose lower hook
+sees every NumPy call that the batching rule makes, counts them.
+"""
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier.ops._contract import contract, plan
+
+N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
+calls: list = []
+
+
+class Counted(ft.Tensor):
+    """A tensor that writes down what NumPy is asked to do with it."""
+
+    @classmethod
+    def __tensor_dispatch__(cls, func, types, args=(), kwargs=None):
+        shapes = [np.shape(a) for a in args if hasattr(a, "shape")]
+        calls.append((func.__name__, *shapes))
+        return super().__tensor_dispatch__(func, types, args, kwargs)
+
+
+def counted(func, in_dims, *shapes):
+    """The calls that `func` under vmap makes; its value is checked on the way."""
+    arrays = [
+        np.random.default_rng(i).normal(size=s if d is None else (N, *s))
+        for i, (s, d) in enumerate(zip(shapes, in_dims))
+    ]
+    rows = [func(*[a if d is None else a[i] for a, d in zip(arrays, in_dims)]) for i in range(N)]
+    calls.clear()
+    result = ft.vmap(func, in_dims)(*map(Counted, arrays))
+    made = list(calls)
+    np.testing.assert_allclose(result.elem(), np.stack(rows))
+    return made
+
+
+def products(made):
+    return [c for c in made if c[0] in ("dot", "matmul", "multiply", "einsum")]
+
+
+B, S = 0, None  # batched, shared
+MATMUL = [
+    # vector, matrix
+    (B, (C,), S, (C, J), ("dot", (N, C), (C, J))),
+    (S, (C,), B, (C, J), ("matmul", (1, C), (N, C, J))),
+    (B, (C,), B, (C, J), ("matmul", (N, 1, C), (N, C, J))),
+    # matrix, vector
+    (S, (M, C), B, (C,), ("dot", (N, C), (C, M))),
+    (B, (M, C), S, (C,), ("dot", (N * M, C), (C,))),
+    (B, (M, C), B, (C,), ("matmul", (N, M, C), (N, C, 1))),
+    # vector, vector
+    (B, (C,), S, (C,), ("dot", (N, C), (C,))),
+    (S, (C,), B, (C,), ("dot", (N, C), (C,))),
+    (B, (C,), B, (C,), ("matmul", (N, 1, C), (N, C, 1))),
+    # matrix, matrix
+    (B, (M, C), S, (C, J), ("dot", (N * M, C), (C, J))),
+    (S, (M, C), B, (C, J), ("matmul", (M, C), (N, C, J))),
+    (B, (M, C), B, (C, J), ("matmul", (N, M, C), (N, C, J))),
+    # stacks of matrices
+    (B, (6, M, C), S, (C, J), ("dot", (N * 6 * M, C), (C, J))),
+    (B, (6, M, C), S, (6, C, J), ("matmul", (N, 6, M, C), (6, C, J))),
+    (S, (6, M, C), B, (C, J), ("matmul", (6 * M, C), (N, C, J))),
+    (S, (6, M, C), B, (6, C, J), ("matmul", (6, M, C), (N, 6, C, J))),
+    (B, (6, M, C), B, (6, C, J), ("matmul", (N, 6, M, C), (N, 6, C, J))),
+    (B, (6, M, C), B, (C, J), ("matmul", (N, 6 * M, C), (N, C, J))),
+    (B, (C,), S, (6, C, J), ("matmul", (N, C), (6, C, J))),
+    (B, (6, M, C), S, (C,), ("dot", (N * 6 * M, C), (C,))),
+]
+
+
+@pytest.mark.parametrize(("b1", "x1", "b2", "x2", "product"), MATMUL)
+def test_matmul_is_one_product(b1, x1, b2, x2, product):
+    made = counted(np.matmul, (b1, b2), x1, x2)
+    assert products(made) == [product]
+    assert {c[0] for c in made} <= {"dot", "matmul", "reshape", "transpose"}
+    assert len(made) <= 6
+
+
+@pytest.mark.parametrize("dims", [(0, 0), (0, None), (None, 0)])
+@pytest.mark.parametrize(
+    ("func", "x", "y"),
+    [
+        (np.outer, (C,), (J,)),
+        (np.multiply.outer, (C,), (J,)),
+        (np.matmul, (C, 1), (1, J)),
+        (lambda a, b: np.einsum("i,j->ij", a, b), (C,), (J,)),
+        (lambda a, b: np.einsum("ij,j->ij", a, b), (C, J), (J,)),
+        (np.kron, (C,), (J,)),
+    ],
+)
+def test_products_without_a_sum_are_multiplied(func, x, y, dims):
+    assert [c[0] for c in products(counted(func, dims, x, y))] == ["multiply"]
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "dims", "x", "y", "product"),
+    [
+        ("ij,jk->ik", (0, None), (M, C), (C, J), ("dot", (N * M, C), (C, J))),
+        ("ij,kj->ik", (0, None), (M, C), (J, C), ("dot", (N * M, C), (C, J))),
+        ("ij,ik->jk", (0, 0), (M, C), (M, J), ("matmul", (N, C, M), (N, M, J))),
+        ("ijk,jkl->il", (0, None), (M, C, J), (C, J, 6), ("dot", (N * M, C * J), (C * J, 6))),
+        ("ij,ij->", (0, 0), (M, C), (M, C), ("matmul", (N, 1, M * C), (N, M * C, 1))),
+    ],
+)
+def test_einsum_is_one_product(subscripts, dims, x, y, product):
+    made = counted(lambda a, b: np.einsum(subscripts, a, b), dims, x, y)
+    assert products(made) == [product]
+
+
+def test_nested_maps_make_one_product():
+    xs, ws = Counted(np.ones((N, C))), Counted(np.ones((6, C, J)))
+    calls.clear()
+    every = ft.vmap(lambda x: ft.vmap(lambda w: x @ w)(ws))(xs)
+    assert every.shape == (N, 6, J)
+    assert products(calls) == [("matmul", (N, C), (6, C, J))]
+
+
+def test_the_weight_gradient_of_a_sample_is_one_multiplication():
+    w, xs = Counted(np.ones((C, J))), Counted(np.ones((N, C)))
+    calls.clear()
+    g = ft.vmap(ft.grad(lambda w, x: np.sum(np.tanh(x @ w))), (None, 0))(w, xs)
+    assert g.shape == (N, C, J)
+    assert [c for c in calls if c[0] in ("dot", "matmul")] == [("dot", (N, C), (C, J))]
+    assert ("multiply", (N, C, 1), (N, 1, J)) in calls
+
+
+def test_the_shared_weight_gradient_of_a_batch_is_one_product():
+    w, xs = Counted(np.ones((C, J))), Counted(np.ones((N, M, C)))
+    calls.clear()
+    ft.grad(lambda w: np.sum(ft.vmap(lambda x: x @ w)(xs)))(w)
+    assert products(calls) == [
+        ("dot", (N * M, C), (C, J)),
+        ("dot", (C, N * M), (N * M, J)),
+    ]
+
+
+def test_broadcast_gradients_are_summed_in_the_product():
+    x, w = Counted(np.ones((6, M, C))), Counted(np.ones((C, J)))
+    calls.clear()
+    ft.vjp(lambda w: np.matmul(x, w), w)[1](Counted(np.ones((6, M, J))))
+    assert products(calls)[1:] == [("dot", (C, 6 * M), (6 * M, J))]
+    assert not any(c[0] == "sum" and len(c[1]) == 3 for c in calls)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_contractions_equal_einsum(seed):
+    """Any labels in any order, axes of size 0, 1 and more, broadcast in one operand."""
+    rng = np.random.default_rng(seed)
+    every = list(range(6))
+    sizes = {i: int(rng.choice([1, 2, 3])) for i in every}
+    if seed % 10 == 0:
+        sizes[0] = 0
+
+    def some():
+        return tuple(int(i) for i in rng.permutation(every)[: rng.integers(0, 6)])
+
+    left, right = some(), some()
+    both = [i for i in every if i in left or i in right]
+    out = tuple(int(i) for i in rng.permutation(both)[: rng.integers(0, len(both) + 1)])
+    x, y = (
+        rng.normal(size=[sizes[i] if rng.random() < 0.85 else 1 for i in labels])
+        for labels in (left, right)
+    )
+    expected = np.einsum(x, list(left), y, list(right), list(out))
+    actual = contract(x, y, (left, right, out))
+    assert actual.shape == expected.shape
+    np.testing.assert_allclose(actual, expected, atol=1e-12)
+
+
+def test_a_plan_of_views_copies_nothing():
+    x, w = np.ones((N, M, C)), np.ones((C, J))
+    made = plan(((0, 1, 2), (2, 3), (0, 1, 3)), x.shape, w.shape)
+    assert made.right is None
+    assert np.shares_memory(x.reshape(made.left[2]), x)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: f(np.matmul, (2, 3), (2, 3)),
+        lambda f: f(np.matmul, (2, 1), (3, 2)),
+        lambda f: f(np.matmul, (), (3,)),
+        lambda f: f(np.matmul, (3, 2, 2), (2, 2, 2)),
+        lambda f: f(np.dot, (2, 3), (2, 3)),
+        lambda f: f(np.dot, (1,), (3,)),
+        lambda f: f(np.inner, (2, 3), (2,)),
+        lambda f: f(np.vecdot, (3,), (1,)),
+        lambda f: f(np.vdot, (3,), (2,)),
+        lambda f: f(np.linalg.outer, (3, 2), (2,)),
+        lambda f: f(np.linalg.cross, (2,), (2,)),
+        lambda f: f(lambda a, b: np.tensordot(a, b, 1), (2, 3), (2, 3)),
+        lambda f: f(lambda a, b: np.einsum("ij,jk", a, b), (2, 3), (2, 3)),
+        lambda f: f(lambda a, b: np.einsum("ij,j->k", a, b), (2, 3), (3,)),
+        lambda f: f(np.linalg.solve, (2, 3), (2,)),
+        lambda f: f(np.linalg.solve, (3,), (3,)),
+    ],
+)
+def test_what_numpy_refuses_is_refused_under_vmap(call):
+    """A batch of the size of an axis must not make the operands fit."""
+
+    def check(func, x, y):
+        with pytest.raises(ValueError):
+            func(np.ones(x), np.ones(y))
+        for n in (1, 2, 3):
+            with pytest.raises(ValueError):
+                ft.vmap(func)(np.ones((n, *x)), np.ones((n, *y)))
+
+    call(check)
+
+
+def test_a_shared_matrix_is_factorized_once():
+    a = Counted(np.eye(3) * 2)
+    calls.clear()
+    x = ft.vmap(lambda b: np.linalg.solve(a, b))(Counted(np.ones((N, 3))))
+    np.testing.assert_allclose(x.elem(), np.full((N, 3), 0.5))
+    assert [c for c in calls if c[0] == "solve"] == [("solve", (3, 3), (3, N))]
+
+
+@pytest.mark.parametrize("func", [np.linalg.inv, np.linalg.det, np.linalg.eigvalsh, np.linalg.svd])
+def test_a_batch_axis_is_no_axis_of_the_matrix(func):
+    with pytest.raises(np.linalg.LinAlgError):
+        ft.vmap(func)(np.eye(3))
+
+
+@pytest.mark.parametrize("norm", [np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm])
+def test_the_gradient_of_a_norm_at_zero_is_zero(norm):
+    np.testing.assert_array_equal(ft.grad(norm)(np.zeros((2, 2))), np.zeros((2, 2)))
+    x = np.zeros((2, 2, 2))
+    x[1] = np.eye(2)
+    expected = np.stack([np.zeros((2, 2)), np.eye(2) / np.sqrt(2)])
+    np.testing.assert_allclose(ft.vmap(ft.grad(norm))(x), expected)
+    p_norm = ft.grad(lambda x: np.linalg.norm(x, 3))
+    np.testing.assert_array_equal(p_norm(np.zeros(3)), np.zeros(3))
+
+
+def test_determinants_of_singular_matrices():
+    a = np.outer([1.0, 2.0, 3.0], [1.0, -1.0, 2.0])
+    np.testing.assert_allclose(ft.grad(np.linalg.det)(a), np.zeros((3, 3)), atol=1e-12)
+    a[2, 2] = 1.0
+    a[0] = 0
+    cofactors = np.zeros((3, 3))
+    cofactors[0] = np.cross(a[1], a[2])
+    np.testing.assert_allclose(ft.grad(np.linalg.det)(a), cofactors)
+    with pytest.raises(np.linalg.LinAlgError):
+        ft.grad(np.linalg.det)(np.zeros((4, 4)))
+
+
+def test_factors_that_a_matrix_does_not_determine_have_no_derivative():
+    for func in (
+        lambda x: np.linalg.svd(x).U.sum(),
+        lambda x: np.linalg.qr(x, mode="complete").Q.sum(),
+        lambda x: np.linalg.qr(x, mode="r").sum(),
+        lambda x: np.abs(np.linalg.eig(x.T @ x).eigenvectors).sum(),
+    ):
+        with pytest.raises(ft.NoRuleError):
+            ft.grad(func)(np.arange(6.0).reshape(3, 2))
