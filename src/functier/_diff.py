@@ -63,7 +63,10 @@ def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         extra = len(own) - len(shape)
         axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
         if axes:
-            c = np.sum(c, axis=tuple(axes), keepdims=True)
+            if type(c) is ndarray:
+                c = np.add.reduce(c, axis=tuple(axes), keepdims=True)
+            else:
+                c = np.sum(c, axis=tuple(axes), keepdims=True)
         if extra > 0:
             c = np.reshape(c, shape_of(c)[extra:])
         if shape_of(c) != shape:

@@ -25,7 +25,7 @@ from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 __all__ = [
     "MAKERS", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape", "composite", "constant",
     "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "linear",
-    "name_of", "normalize", "one_axis_vmap", "op", "primitive", "quiet", "reduction_vmap", "shift",
+    "name_of", "normalize", "one_axis_vmap", "op", "primitive", "reduce_kernel", "quiet", "reduction_vmap", "shift",
     "shift_all", "spread", "unsupported",
 ]  # fmt: skip
 
@@ -86,9 +86,29 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
 
 def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
     """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
-    if type(g) is np.float64 and math.prod(shape) < 10000:
-        return np.zeros(shape) + g  # a quarter of the time of a view
-    return np.broadcast_to(g if axis is None else expand(g, shape, axis, keepdims), shape)
+    if type(g) is np.float64:
+        if math.prod(shape) < SMALL:
+            return np.zeros(shape) + g
+    elif axis is not None:
+        g = expand(g, shape, axis, keepdims)
+        if type(g) is np.ndarray and math.prod(shape) < SMALL:
+            return np.zeros(shape, g.dtype) + g
+    return np.broadcast_to(g, shape)
+
+
+SMALL = 10_000
+"""Up to so many elements an array is made in a fraction of a view's time (2.3 us)."""
+
+
+def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
+    """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
+
+    def kernel(a: Any, axis: Any = None, keepdims: Any = False, **params: Any) -> Any:
+        if type(a) is np.ndarray and not params:
+            return ufunc.reduce(a, axis, None, None, keepdims)
+        return func(a, axis=axis, keepdims=keepdims, **params)
+
+    return kernel
 
 
 # ---- batching rules that several families share ----

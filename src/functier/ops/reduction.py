@@ -3,6 +3,8 @@
 A product is differentiated without a division, so that zeros are exact at every order.
 """
 
+import math
+
 import numpy as np
 
 from ._families import (
@@ -14,6 +16,7 @@ from ._families import (
     normalize,
     one_axis_vmap,
     op,
+    reduce_kernel,
     reduction_vmap,
     spread,
 )  # fmt: skip
@@ -32,7 +35,8 @@ op(
     np.sum,
     "a axis dtype out keepdims initial where",
     "a where",
-    vmap=reduction_vmap(np.sum),
+    kernel=reduce_kernel(np.sum, np.add),
+    vmap=reduction_vmap(reduce_kernel(np.sum, np.add)),
     jvp={
         "a": lambda t, axis=None, dtype=None, keepdims=False, where=True: np.sum(
             t, axis=axis, dtype=dtype, keepdims=keepdims, where=where
@@ -45,20 +49,28 @@ op(
 def number(shape, axis=None, keepdims=False, where=True):
     """How many elements a reduction takes in: an int, or an array under a mask."""
     if where is True:
-        return int(np.prod([shape[i] for i in normalize(axis, len(shape))], dtype=int))
+        return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
     n = number(a_shape, axis, keepdims, where)
-    return _sum_vjp(g / np.maximum(n, 1), a_shape, axis, keepdims, where)
+    n = max(n, 1) if where is True else np.maximum(n, 1)
+    return _sum_vjp(g / n, a_shape, axis, keepdims, where)
+
+
+def _mean_kernel(a, axis=None, keepdims=False, **params):
+    if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
+        return np.add.reduce(a, axis, None, None, keepdims) / number(a.shape, axis)
+    return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
 
 linear(
     np.mean,
     "a axis dtype out keepdims where",
     "a where",
-    vmap=reduction_vmap(np.mean),
+    kernel=_mean_kernel,
+    vmap=reduction_vmap(_mean_kernel),
     vjp={"a": _mean_vjp},
 )
 
@@ -69,7 +81,7 @@ def _shares(a, ans, axis, keepdims, where):
     equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
     if where is not True:
         equal = np.logical_and(equal, where)
-    count = np.sum(equal, axis=axis, dtype=ans.dtype, keepdims=True)
+    count = np.add.reduce(equal, axis=axis, dtype=ans.dtype, keepdims=True)
     return equal / np.maximum(count, 1)
 
 
@@ -81,12 +93,17 @@ def _extremum_vjp(g, a, ans, axis=None, keepdims=False, where=True):
     return expand(g, np.shape(a), axis, keepdims) * _shares(a, ans, axis, keepdims, where)
 
 
-for func in (np.max, np.amax, np.min, np.amin, np.nanmax, np.nanmin):
+for func, ufunc in (
+    (np.max, np.maximum), (np.amax, np.maximum), (np.nanmax, None),
+    (np.min, np.minimum), (np.amin, np.minimum), (np.nanmin, None),
+):  # fmt: skip
+    kernel = reduce_kernel(func, ufunc) if ufunc else func
     op(
         func,
         "a axis out keepdims initial where",
         "a where",
-        vmap=reduction_vmap(func),
+        kernel=kernel,
+        vmap=reduction_vmap(kernel),
         jvp={"a": _extremum_jvp},
         vjp={"a": _extremum_vjp},
     )
