@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning
-from ._level import Level
+from ._level import INSTEAD, Level
 from ._numpy import PLAIN, SCALARS, name_of
 from ._op import Call, Op
 from ._pytree import flatten, is_value, paths, unflatten
@@ -298,7 +298,12 @@ class BatchLevel(Level):
                     f"pytrees of arrays"
                 )
             x = np.asarray(x) if type(x) in SCALARS else x
-            x = np.broadcast_to(x, (self.size or 0, *x.shape)).copy()
+            if self.size is None:
+                raise ValueError(
+                    f"{self}: the level has no batch size yet; make a tensor of it first, "
+                    f"B(xs), or write out_dim=None"
+                )
+            x = np.copy(np.broadcast_to(x, (self.size, *x.shape)))
         if value is not None:
             if out_dim is None:
                 raise ValueError(
@@ -306,8 +311,11 @@ class BatchLevel(Level):
                     f"write the axis that the batch should have in the result"
                 )
             if shape[k - 1] != self.size:
-                value = np.broadcast_to(value, shape[: k - 1] + (self.size or 0,) + shape[k:])
+                whole = shape[: k - 1] + (self.size,) + shape[k:]
+                value = np.copy(np.broadcast_to(value, whole))  # type: ignore[arg-type]
             x = value if self.parent is None else self._outer(value)
+        if type(out_dim) is not int and not isinstance(out_dim, np.integer):
+            raise TypeError(f"{self}: out_dim {out_dim!r} of {where} is no int; write an axis")
         if not out_dim:
             return x
         if not -x.ndim <= out_dim < x.ndim:
@@ -326,9 +334,8 @@ class BatchLevel(Level):
                 f"with numpy.take_along_axis"
             )
         raise ConversionError(
-            f"{self}: {name}(x) would turn a batch of examples into one plain value; use "
-            f"NumPy functions (numpy.sin, numpy.stack, x.astype(float)), or x.elem() for "
-            f"the value with its batch axis"
+            f"{self}: {name}(x) would turn a batch of examples into one plain value; "
+            f"{INSTEAD}, or x.elem() for the value with its batch axis"
         )
 
     def repr(self, x: Any) -> str:

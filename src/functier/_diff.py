@@ -113,7 +113,10 @@ def choose(
             )
         chosen.append(int(n) % len(args))
     if len(set(chosen)) != len(chosen) or not chosen:
-        raise ValueError(f"{level}: argnums={argnums!r} must be unique and not empty")
+        raise ValueError(
+            f"{level}: argnums={argnums!r} names the arguments {chosen}; name at least one, "
+            f"and each once"
+        )
     if isinstance(argnums, tuple):
         picked: Any = tuple(args[n] for n in chosen)
     else:
@@ -165,5 +168,11 @@ def match(level: Level, primals: list, structure: Any, tangents: Any, noun: str,
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
                 f"shape {np.shape(tangent)}, but the value has shape {np.shape(primal)}; "
                 f"pass an array of that shape"
+            )
+        if dtype_of(tangent).kind == "c" and dtype_of(primal).kind != "c":
+            raise ValueError(
+                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
+                f"dtype {dtype_of(tangent)}, but the value has dtype {dtype_of(primal)}; pass "
+                f"its real part"
             )
     return [cast(t, dtype_of(p)) for p, t in zip(primals, leaves)]

@@ -11,7 +11,7 @@ from ._diff import check_inputs, choose, match, zeros
 from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import dtype_of
-from ._pytree import describe, flatten, is_value, name_of_function, paths, unflatten
+from ._pytree import check_callable, describe, flatten, is_value, name_of_function, paths, unflatten
 from ._tape import GradLevel, backward, one, owned
 from ._tensor import Tensor
 
@@ -31,8 +31,7 @@ def _transform(
             lambda: GradLevel(f"{transform}()", escape),
             lambda f: _transform(transform, f, argnums, has_aux, escape, pack),
         )
-    if not callable(func):
-        raise TypeError(f"{transform}: func is {func!r}; pass a function as the first argument")
+    check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
 
     @functools.wraps(func)
@@ -229,6 +228,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     (array([2., 4.]),)
     """
     check_escape("vjp", escape)
+    check_callable("vjp", func)
     level = GradLevel(f"vjp({name_of_function(func)})", escape)
     if not primals:
         raise ValueError(f"{level}: no primals were given; call vjp(func, x, ...)")

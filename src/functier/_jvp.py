@@ -16,7 +16,7 @@ from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
-from ._pytree import flatten, is_value, name_of_function, paths, unflatten
+from ._pytree import check_callable, describe, flatten, is_value, name_of_function, paths, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 
@@ -127,7 +127,9 @@ class JvpLevel(Level):
 
     # ---- the imperative style ----
 
-    def make(self, cls: type, data: Any, tangent: Any) -> Any:
+    def make(self, cls: type, data: Any, tangent: Any = None) -> Any:
+        if tangent is None:
+            raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
         data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
         data = self.lower(data)
@@ -201,6 +203,7 @@ def jvp(
     check_escape("jvp", escape)
     if func is None:
         return LevelContext(lambda: JvpLevel("jvp()", escape), _no_decorator)
+    check_callable("jvp", func)
     level = JvpLevel(f"jvp({name_of_function(func)})", escape)
     for noun, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
@@ -221,7 +224,8 @@ def jvp(
         if has_aux:
             if not isinstance(out, tuple) or len(out) != 2:
                 raise TypeError(
-                    f"{level}: has_aux=True needs a function that returns (output, aux)"
+                    f"{level}: has_aux=True needs a function that returns (output, aux); it "
+                    f"returned {describe(out)}"
                 )
             out, aux = out
             aux = tree_map(lambda x: level.lower(x) if isinstance(x, Tensor) else x, aux)

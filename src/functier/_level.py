@@ -36,6 +36,13 @@ AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
 ENDED: dict[str, type["Level"]] = {}
 """What a level object becomes when the level ends, by escape mode; `_ended` fills it."""
 
+INSTEAD = (
+    "write numpy.sin(x) for math.sin(x), x.astype(float) for float(x), numpy.stack for "
+    "numpy.array([x, y]), numpy.zeros(shape) + x for numpy.full(shape, x), "
+    "numpy.take(a, x, axis=0) for a[x]"
+)
+"""What a message proposes for the calls that leave a level."""
+
 
 class Level:
     """What a transform does to the operations on the tensors of one class.
@@ -103,6 +110,10 @@ class Level:
         a, b = [np.asarray(v) if type(v) is list else v for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
+    def product(self, func: Any, a: Any, b: Any) -> Any:
+        """The operator ``@``, which is no elementwise one."""
+        return Level.binary(self, func, a, b)
+
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))
 
@@ -136,7 +147,8 @@ class Level:
     def no_out(self, func: Callable) -> MutationError:
         return MutationError(
             f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
-            f"tensor of this level; write y = {func.__name__}(...) without out="
+            f"tensor of this level; write y = {func.__name__}(...) without out=, and a = a + x "
+            f"for a += x"
         )
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -207,8 +219,8 @@ class Level:
         how = how if isinstance(how, str) else how.__name__
         raise ConversionError(
             f"{self}: {how}(x) would turn a tensor of this level into a plain value and "
-            f"lose what the transform knows of it; use NumPy functions (numpy.sin, "
-            f"numpy.stack, x.astype(float)), or x.elem() for the value one level out"
+            f"lose what the transform knows of it; {INSTEAD}, or x.elem() for the value one "
+            f"level out"
         )
 
     def repr(self, x: Any) -> str:

@@ -11,7 +11,7 @@ from ._tensor import CANONICAL, Tensor, canonical
 
 BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
-    "and", "or", "xor",
+    "and", "or", "xor", "matmul",
 )  # fmt: skip
 COMPARISON = "lt", "le", "eq", "ne", "gt", "ge"
 UNARY = "neg", "pos", "abs", "invert"
@@ -35,8 +35,6 @@ METHODS: dict[str, Any] = {
     "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
     "__divmod__": np.divmod,
     "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
-    "__matmul__": np.matmul,
-    "__rmatmul__": lambda x, other: (np.matmul, (other, x), {}),
     "__getitem__": operator.getitem,
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
@@ -89,6 +87,19 @@ def _define_all() -> None:
 
         return call
 
+    def product(func: Callable) -> Callable:
+        def call(self: Tensor, other: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return func(self, other)
+            return level.product(func, self, other)
+
+        return call
+
+    def reflected_product(func: Callable) -> Callable:
+        return lambda self, other: self.level.product(func, other, self)
+
     def unary(func: Callable) -> Callable:
         def call(self: Tensor) -> Any:
             try:
@@ -121,10 +132,10 @@ def _define_all() -> None:
 
     for name in (*BINARY, *COMPARISON, *UNARY):
         func = getattr(operator, f"__{name}__")
-        make = unary if name in UNARY else binary
-        _define(f"__{name}__", make(func), UFUNC_OF[func])
+        make, swap = (product, reflected_product) if name == "matmul" else (binary, reflected)
+        _define(f"__{name}__", (unary if name in UNARY else make)(func), UFUNC_OF[func])
         if name in BINARY:
-            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
+            _define(f"__r{name}__", swap(func), _swapped(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     for name, meaning in METHODS.items():
         _define(name, method(name), meaning)

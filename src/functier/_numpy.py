@@ -29,6 +29,7 @@ SPELLED: dict[Callable, Callable] = {
     np.equal: operator.eq, np.not_equal: operator.ne, np.greater: operator.gt,
     np.greater_equal: operator.ge, np.negative: operator.neg,
     np.positive: operator.pos, np.absolute: operator.abs, np.invert: operator.invert,
+    np.matmul: operator.matmul,
 }  # fmt: skip
 """The operator of a ufunc. A tensor's operator hands it on: on a NumPy scalar it costs
 a tenth of the ufunc's call, on an outer level's tensor it spares NumPy's dispatch."""

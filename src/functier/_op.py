@@ -263,7 +263,8 @@ OPS: dict[Callable, Op] = {}
 PARTIALS: dict[Callable, tuple] = {}
 """The ufuncs (and their operators) with a whole set of elementwise rules, for the hot
 paths: in a row for each operand the rule, what picks its needs from ``(ans, *operands)``
-(None: it needs nothing), and whether to conjugate."""
+(None: it needs nothing), and whether to conjugate. ``operator.matmul`` has the vjp rules
+of `numpy.matmul`; forward mode does not look there for it."""
 
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 """What makes the record of a ufunc (or a method of one) that nobody declared."""

@@ -40,11 +40,11 @@ def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: boo
     """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
     try:
         return optree.broadcast_prefix(prefix, tree, is_leaf=_is_none, none_is_leaf=False)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError):
         raise ValueError(
             f"{where}: {option}={prefix!r} does not fit the structure of the "
             f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; write one int, or "
-            f"a tree that is a prefix of it ({error})"
+            f"a tree that is a prefix of it"
         ) from None
 
 
@@ -63,7 +63,25 @@ def describe(tree: Any) -> str:
     """The structure of `tree` with a shape in each leaf's place."""
     if is_value(tree):
         return f"an array of shape {np.shape(tree)}"
-    return str(optree.tree_map(lambda x: getattr(x, "shape", type(x).__name__), tree))
+    return str(optree.tree_map(_Form, tree))
+
+
+class _Form:
+    """A leaf in a message: ``float64[3, 2]``, or the name of its type."""
+
+    def __init__(self, x: Any):
+        self.text = f"{x.dtype}{list(x.shape)}" if hasattr(x, "shape") else type(x).__name__
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def check_callable(transform: str, func: Any) -> None:
+    if not callable(func):
+        raise TypeError(
+            f"{transform}: func is a {type(func).__name__}, not a function; pass a function as "
+            f"the first argument"
+        )
 
 
 def name_of_function(func: Callable) -> str:

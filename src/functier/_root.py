@@ -155,6 +155,8 @@ class RootLevel:
             return NotImplemented
         return dispatch(OPERATORS[func][0 if mine else 1], (x, other), {})
 
+    product = binary
+
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)
 

@@ -102,6 +102,9 @@ class GradLevel(Level):
         z._value, z._extra = ans, (next(number), edges)
         return z
 
+    def product(self, func: Any, a: Any, b: Any) -> Any:
+        return self.binary(func, a, b)
+
     def apply(self, op: Op, call: Call) -> Any:
         values = [self.lower(x) for x in call.operands]
         ans = call.run(values)

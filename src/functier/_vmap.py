@@ -7,10 +7,18 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._batch import BatchLevel, short
+from ._batch import BatchLevel
 from ._ended import check_escape
 from ._level import Escape, LevelContext
-from ._pytree import LEAF, flatten, name_of_function, paths, prefix_leaves, unflatten
+from ._pytree import (
+    LEAF,
+    check_callable,
+    flatten,
+    name_of_function,
+    paths,
+    prefix_leaves,
+    unflatten,
+)
 from ._tensor import Tensor
 
 P = ParamSpec("P")
@@ -79,8 +87,7 @@ def vmap(
             lambda: BatchLevel("vmap()", escape),
             lambda f: vmap(f, in_dims, out_dims, escape=escape),
         )
-    if not callable(func):
-        raise TypeError(f"vmap: func is {short(func)}; pass a function as the first argument")
+    check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
@@ -139,8 +146,6 @@ def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
     results, structure = flatten(out)
     if type(out_dims) is int:
         dims = [out_dims] * len(results)
-    elif structure is LEAF:
-        dims = [out_dims]
     else:
         dims = prefix_leaves(out_dims, out, str(level), "out_dims")
     where = paths(out, "the result")

@@ -113,7 +113,7 @@ def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan:
                    tuple(sizes[j] if j in kept[i] else 1 for j in out))
             for i in (0, 1)
         ]  # fmt: skip
-        return Plan(False, *steps, np.multiply, None, None)
+        return Plan(False, steps[0], steps[1], np.multiply, None, None)
     plans = [
         _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
         for swap in (False, True)
@@ -154,19 +154,20 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
             shape = [size[n] for n in names if groups[n]]
         steps.append(_steps(spec[i], shapes[i], kept[i], order, tuple(shape)))
     natural = stack + rows + cols
+    final = None
     if natural == wanted:
-        shape, order = [sizes[i] for i in out], None
+        shape = [sizes[i] for i in out]
     else:
         ones = [i for i in out if sizes[i] == 1]
         shape = [sizes[i] for i in natural] + [1] * len(ones)
-        order = [(natural + ones).index(i) for i in out]
+        final = [(natural + ones).index(i) for i in out]
     raw = [sizes[i] for i in stack]
     if stack:
         raw += [size["rows"], size["cols"]]
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
     product = np.matmul if stack else np.dot
-    return Plan(swap, *steps, product, None if shape == raw else tuple(shape), order)
+    return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
 def _merged(labels: list, free: list, summed: list) -> list:

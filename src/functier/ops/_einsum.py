@@ -15,6 +15,7 @@ Path = tuple[tuple[int, ...], ...]
 
 def _labels(term: Any, ndim: int) -> Labels:
     """The labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
+    marks: list[Any]
     if isinstance(term, str):
         marks = [... if c == "." else ord(c) for c in term.replace(" ", "").replace("...", ".")]
     else:

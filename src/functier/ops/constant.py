@@ -13,9 +13,10 @@ for func in (
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.bitwise_count,
     np.left_shift, np.right_shift, np.gcd, np.lcm,
     np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.spacing,
-    np.isposinf, np.isneginf, np.fix,
 ):  # fmt: skip
     elementwise(func, constant=True)
+for func in (np.isposinf, np.isneginf, np.fix):
+    elementwise(func, constant=True, params="x out")
 for func in (np.round, np.around):
     elementwise(func, constant=True, params="a decimals out")
 
@@ -42,7 +43,11 @@ def _filled(make):
 
 composite(np.zeros_like, _filled(np.zeros))
 composite(np.ones_like, _filled(np.ones))
-composite(np.empty_like, _filled(np.zeros))
+
+
+@lambda body: composite(np.empty_like, body)
+def _empty_like(prototype, /, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    return np.zeros_like(prototype, dtype, shape=shape)
 
 
 def _form(value):

@@ -4,11 +4,14 @@
 come from one call of NumPy; the others name the labels of their axes.
 """
 
+import operator
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from .._numpy import shape_of
+from .._op import PARTIALS
 from ._contract import (
     ALONE,
     Shape,
@@ -126,6 +129,10 @@ linear(
     vmap=_matmul_vmap,
     vjp={"x1": _matmul_x1, "x2": _matmul_x2},
 )
+PARTIALS[operator.matmul] = (
+    (_matmul_x1, lambda values: (values[2], shape_of(values[1])), False)
+    + (_matmul_x2, lambda values: (values[1], shape_of(values[2])), False)
+)  # fmt: skip
 composite(np.linalg.matmul, lambda x1, x2, /: np.matmul(x1, x2))
 
 # ---- dot, inner ----
@@ -206,7 +213,8 @@ _product_gufunc(np.vecdot, ((SUMMED,), (SUMMED,), ()), conjugates=True)
 if hasattr(np, "matvec"):  # since NumPy 2.2
     _product_gufunc(np.matvec, ((ROW, SUMMED), (SUMMED,), (ROW,)))
     _product_gufunc(np.vecmat, ((SUMMED,), (SUMMED, COLUMN), (COLUMN,)), conjugates=True)
-composite(np.linalg.vecdot, lambda x1, x2, /, *, axis=-1: np.vecdot(x1, x2, axis=axis))
+_vecdot: Any = np.vecdot
+composite(np.linalg.vecdot, lambda x1, x2, /, *, axis=-1: _vecdot(x1, x2, axis=axis))
 
 # ---- vdot, outer, kron ----
 

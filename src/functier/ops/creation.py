@@ -16,7 +16,7 @@ for func in (
 
 
 @lambda body: composite(np.full, body)
-def _full(shape, fill_value, dtype=None, order="C", *, device=None):
+def _full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     filled = np.multiply(np.ones(shape, np.result_type(fill_value)), fill_value)
     return filled if dtype is None else filled.astype(dtype)
 

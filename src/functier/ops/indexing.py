@@ -32,6 +32,7 @@ from ._families import (
 
 HOLE = object()
 FULL = slice(None)
+BOOLEANS = (bool, np.bool_)
 
 # ---- the two directions ----
 
@@ -105,7 +106,10 @@ def _positions(shape, index, count):
 def read(x, indices, skeleton):
     """``x[index]``, where any of the operands may be a tensor."""
     if type(x) is np.ndarray:
-        return getitem(x, skeleton, *indices)
+        for i in indices:
+            if type(i) is not np.ndarray:
+                return getitem(x, skeleton, *indices)
+        return x[filled(skeleton, indices) if indices else skeleton]
     return as_array(x)[filled(skeleton, indices)]
 
 
@@ -134,7 +138,7 @@ def _layout(k, ndim, indices, skeleton):
         if part is None or part is Ellipsis or isinstance(part, slice):
             consumed += isinstance(part, slice)
             continue
-        n, mask = 0, isinstance(part, (bool, np.bool_))
+        n, mask = 0, type(part) in BOOLEANS
         if part is HOLE:
             i = next(arrays)
             n, mask = i.ndim - k, i.dtype == bool
@@ -194,6 +198,8 @@ def _moved(x, width, source, destination):
 
 def _getitem_vmap(k, x, indices, skeleton):
     try:
+        if not indices and not any([type(part) in BOOLEANS for part in skeleton]):
+            return read(x, (), (FULL,) * k + skeleton)
         shape, arrays, index, (width, here, there) = _plan(k, x.shape, indices, skeleton)
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
         return _moved(y, width, here, there)

@@ -83,7 +83,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         return norm2(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
-        take = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        take: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
         kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
         return np.reshape(result, kept) if keepdims else result

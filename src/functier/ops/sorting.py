@@ -238,11 +238,11 @@ op(
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
 )
-for func in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
+for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
     op(
-        func,
+        unique,
         "x",
-        vmap=data_dependent(func, REMEDY),
+        vmap=data_dependent(unique, REMEDY),
         jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
         vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
     )
@@ -263,10 +263,10 @@ def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     if not return_indices:
         return values
     n = np.size(ar1) if assume_unique else np.size(np.unique(ar1))
-    places = np.take(order, twice), np.take(order, twice + 1) - n
+    places = [np.take(order, twice), np.take(order, twice + 1) - n]
     if not assume_unique:
         firsts = [np.unique(a, return_index=True)[1] for a in (ar1, ar2)]
-        places = tuple([np.take(f, p) for f, p in zip(firsts, places)])
+        places = [np.take(f, p) for f, p in zip(firsts, places)]
     return values, *places
 
 

@@ -1,7 +1,7 @@
 """Functions that are not supported, each with the reason a user reads."""
 
 import numpy as np
-from numpy.lib import recfunctions, scimath
+from numpy.lib import scimath
 
 from ._families import unsupported
 
@@ -24,16 +24,3 @@ for func in (np.polymul, np.polydiv, np.roots, np.poly):
         func, "the shape or dtype of its result depends on the data; for a product of "
         "polynomials use numpy.convolve",
     )  # fmt: skip
-
-for name in recfunctions.__all__:
-    unsupported(
-        getattr(recfunctions, name),
-        "records hold fields of several dtypes; pass the fields as a dict of arrays",
-    )
-for func in (recfunctions.recursive_fill_fields, recfunctions.assign_fields_by_name):
-    unsupported(func, "it writes to its argument; build the fields as a dict of arrays")
-
-for name in sorted(set(np.strings.__all__)):
-    func = getattr(np.strings, name)
-    if isinstance(func, np.ufunc) and getattr(np, name, None) is not func:
-        unsupported(func, "text is neither batched nor differentiated; use it outside")
