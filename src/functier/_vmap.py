@@ -11,7 +11,6 @@ from ._batch import BatchLevel
 from ._ended import check_escape
 from ._level import Escape, LevelContext
 from ._pytree import (
-    LEAF,
     check_callable,
     flatten,
     name_of_function,
