@@ -136,6 +136,10 @@ ROWS = [
         normal(2, 3, dtype=C), normal(3, dtype=C), _name="einsum complex",
     ),
     row(lambda x: np.einsum("i,i,i", x, x, x), normal(3), _name="einsum of one, thrice"),
+    row(
+        lambda x: x * len(np.einsum_path("ij,jk", x, np.ones((3, 2)))[0]),
+        normal(2, 3), _name="einsum_path",
+    ),
     listed(normal(2, 3), [0, 1], normal(3, 2), [1, 2]),
     listed(normal(2, 3), [0, 1], normal(3, 2), [1, 2], [2, 0]),
     listed(normal(2, 2, 3), [..., 1], normal(3), [1], [...]),

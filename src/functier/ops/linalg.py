@@ -7,7 +7,6 @@ A singular matrix raises `LinAlgError` in the backward pass of
 `slogdet`, and in that of `det` for matrices larger than 3 by 3.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
