@@ -206,12 +206,12 @@ def check_vmap_strided(row: Row) -> None:
         vmap_against_loop(row, unlike(row), placed(row, choice), strided)
 
 
-def vmap_against_loop(
-    row: Row, n: int, dims: list, form: Callable = lambda x: x
-) -> None:
+def vmap_against_loop(row: Row, n: int, dims: list, form: Callable = lambda x: x) -> None:
     """vmap over axis `dims[i]` of operand i (None: not mapped) equals a loop."""
     f = leaves_of(row)
-    many = [x if d is None else examples(row, i, n) for i, (x, d) in enumerate(zip(row.leaves, dims))]
+    many = [
+        x if d is None else examples(row, i, n) for i, (x, d) in enumerate(zip(row.leaves, dims))
+    ]
     inputs = [form(x if d is None else np.moveaxis(x, 0, d)) for x, d in zip(many, dims)]
     with quiet(row):
         actual = ft.vmap(f, tuple(dims))(*inputs)
@@ -268,9 +268,7 @@ def nested_against_loops(row: Row, sizes: tuple[int, int], choice: list) -> None
     if 0 in sizes:
         empty = [np.empty((n, m, *np.shape(y)), np.result_type(y)) for y in f(*row.leaves)]
         return same(actual, empty)
-    loop = [
-        stacked([f(*[pick(a, j, k) for a, pick in picks]) for k in range(m)]) for j in range(n)
-    ]
+    loop = [stacked([f(*[pick(a, j, k) for a, pick in picks]) for k in range(m)]) for j in range(n)]
     same(actual, stacked(loop), precision(row, 1e-9, 1e-4))
 
 
@@ -399,7 +397,7 @@ def check_vmap_of_derivatives(row: Row) -> None:
     f, points = function_of(row)
     varying = [i not in row.shared for i in row.differentiated()]
     weights = list(directions(f(*points), 200))
-    p, w = len(points), len(weights)
+    p = len(points)
 
     def forward(*both: Any) -> list:
         return ft.jvp(f, both[:p], both[p:])[1]
@@ -408,15 +406,21 @@ def check_vmap_of_derivatives(row: Row) -> None:
         return list(ft.vjp(f, *both[:p])[1](list(both[p:])))
 
     alone = [[j == i and varying[i] for j in range(p)] for i in range(p)] if p > 1 else []
-    plans = [(g, a, b) for g in (forward, reverse) for a in (varying, [False] * p) for b in (True, False)]
+    plans = [
+        (g, a, b) for g in (forward, reverse) for a in (varying, [False] * p) for b in (True, False)
+    ]
     plans += [(g, a, False) for g in (forward, reverse) for a in alone]
     for n in sorted({1, unlike(row), *data_axes(row)[:1]}):
-        many = [examples(row, i, n) if v else x
-                for i, x, v in zip(row.differentiated(), points, varying)]
+        many = [
+            examples(row, i, n) if v else x
+            for i, x, v in zip(row.differentiated(), points, varying)
+        ]
         for g, mask, moves in plans:
             base = points if g is forward else weights
-            lead = [direction(np.stack([x] * n), 10 + i) if moves else direction(x, 10 + i)
-                    for i, x in enumerate(base)]
+            lead = [
+                direction(np.stack([x] * n), 10 + i) if moves else direction(x, 10 + i)
+                for i, x in enumerate(base)
+            ]
             inputs = [m if on else x for m, x, on in zip(many, points, mask)] + lead
             dims = [0 if on else None for on in mask] + [0 if moves else None] * len(lead)
             if all(d is None for d in dims):
@@ -432,8 +436,14 @@ def check_derivatives_of_vmap(row: Row) -> None:
     f, points = function_of(row)
     where = row.differentiated()
     varying = [i not in row.shared for i in where]
-    masks = [varying, *([j == i and varying[i] for j in range(len(points))]
-                        for i in range(len(points)) if len(points) > 1)]
+    masks = [
+        varying,
+        *(
+            [j == i and varying[i] for j in range(len(points))]
+            for i in range(len(points))
+            if len(points) > 1
+        ),
+    ]
     for mask in masks:
         if not any(mask):
             continue

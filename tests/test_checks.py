@@ -12,7 +12,15 @@ import functier as ft
 import samples
 from functier import _batch, _diff
 from functier._op import OPS, PARTIALS
-from functier.ops._families import align, composite, elementwise, op, primitive, reduction_vmap, spread
+from functier.ops._families import (
+    align,
+    composite,
+    elementwise,
+    op,
+    primitive,
+    reduction_vmap,
+    spread,
+)
 from samples._row import normal, row
 
 
@@ -149,49 +157,82 @@ FOUND = (AssertionError, ValueError, IndexError, ft.FallbackWarning, ft.NoRuleEr
 
 PLANTED = {
     "value: another kernel under a transform": (
-        "value", lambda: row(sine(kernel=lambda x: np.sin(x) + 1e-6), MATRIX)),
+        "value",
+        lambda: row(sine(kernel=lambda x: np.sin(x) + 1e-6), MATRIX),
+    ),
     "value: dtype of the kernel": (
-        "value", lambda: row(sine(kernel=lambda x: np.sin(x).astype(float)), SINGLE)),
+        "value",
+        lambda: row(sine(kernel=lambda x: np.sin(x).astype(float)), SINGLE),
+    ),
     "value: a constant that is none": ("value", lambda: row(sine(), MATRIX, _diff=())),
     "value: no rule": ("value", lambda: row(sine(vjp={}), MATRIX)),
-    "vmap: wrong by 0.1 %": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * 1.001), MATRIX)),
+    "vmap: wrong by 0.1 %": (
+        "vmap",
+        lambda: row(sine(vmap=lambda k, x: np.sin(x) * 1.001), MATRIX),
+    ),
     "vmap: ignores differing ranks": (
-        "vmap", lambda: row(product(vmap=_unaligned), MATRIX, VECTOR)),
+        "vmap",
+        lambda: row(product(vmap=_unaligned), MATRIX, VECTOR),
+    ),
     "vmap: right unless the batch is as long as a data axis": (
-        "vmap", lambda: row(total(vmap=_guessing), MATRIX)),
+        "vmap",
+        lambda: row(total(vmap=_guessing), MATRIX),
+    ),
     "vmap: dtype": ("vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * np.float64(1)), SINGLE)),
     "vmap: an operand that does not vary": (
-        "vmap", lambda: row(product(vmap=lambda k, x, y: x * y[: len(x)]), MATRIX, MATRIX)),
+        "vmap",
+        lambda: row(product(vmap=lambda k, x, y: x * y[: len(x)]), MATRIX, MATRIX),
+    ),
     "vmap: size 0": (
-        "vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) if np.size(x) else 0 * x[:, 0]), MATRIX)),
+        "vmap",
+        lambda: row(sine(vmap=lambda k, x: np.sin(x) if np.size(x) else 0 * x[:, 0]), MATRIX),
+    ),
     "vmap: size 1": (
-        "vmap", lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (len(x) == 1))), MATRIX)),
+        "vmap",
+        lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (len(x) == 1))), MATRIX),
+    ),
     "vmap: one result in place of two": (
-        "vmap", lambda: row(sine(function=lambda x: (np.sin(x), x)), MATRIX)),
+        "vmap",
+        lambda: row(sine(function=lambda x: (np.sin(x), x)), MATRIX),
+    ),
     "vmap_strided: reads memory": (
         "vmap_strided",
-        lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (min(x.strides) < 0))), MATRIX)),
+        lambda: row(sine(vmap=lambda k, x: np.sin(x) * (1 + (min(x.strides) < 0))), MATRIX),
+    ),
     "vmap_nested: one batch axis only": (
-        "vmap_nested", lambda: row(total(vmap=lambda k, x: np.sum(x, axis=2)), MATRIX)),
+        "vmap_nested",
+        lambda: row(total(vmap=lambda k, x: np.sum(x, axis=2)), MATRIX),
+    ),
     "refusal: returns": ("refusal", lambda: row(sine(), MATRIX, _vmap=False)),
     "warning: has a rule": ("warning", lambda: row(sine(), MATRIX, _loop=True)),
     "vmap: a loop that is not declared": ("vmap", lambda: row(sine(vmap=None), MATRIX)),
     "jvp: wrong by 0.1 %": (
-        "jvp", lambda: row(sine(jvp={"x": lambda t, x: 1.001 * t * np.cos(x)}), MATRIX)),
+        "jvp",
+        lambda: row(sine(jvp={"x": lambda t, x: 1.001 * t * np.cos(x)}), MATRIX),
+    ),
     "jvp: said to be linear": ("jvp", lambda: row(sine(jvp="linear"), MATRIX)),
-    "jvp: said to be linear in both": (
-        "jvp", lambda: row(product(jvp="linear"), MATRIX, VECTOR)),
+    "jvp: said to be linear in both": ("jvp", lambda: row(product(jvp="linear"), MATRIX, VECTOR)),
     "jvp: a kink inside": ("jvp", lambda: row(sine(function=lambda x: np.sign(x) / 0), MATRIX)),
     "vjp: wrong by 0.1 %": (
-        "vjp", lambda: row(sine(vjp={"x": lambda g, x: 1.001 * g * np.cos(x)}), MATRIX)),
+        "vjp",
+        lambda: row(sine(vjp={"x": lambda g, x: 1.001 * g * np.cos(x)}), MATRIX),
+    ),
     "vjp: one operand of two": (
-        "vjp", lambda: row(product(vjp={"x": lambda g, y: g * y, "y": lambda g: g}), MATRIX, VECTOR)),
+        "vjp",
+        lambda: row(product(vjp={"x": lambda g, y: g * y, "y": lambda g: g}), MATRIX, VECTOR),
+    ),
     "vjp: without the conjugate": (
-        "vjp", lambda: row(turn(vjp={"x": lambda g: g * (1 + 2j)}), COMPLEX)),
+        "vjp",
+        lambda: row(turn(vjp={"x": lambda g: g * (1 + 2j)}), COMPLEX),
+    ),
     "vjp: a derivative that is not holomorphic": (
-        "vjp", lambda: row(product(holomorphic=False), COMPLEX, COMPLEX[0])),
+        "vjp",
+        lambda: row(product(holomorphic=False), COMPLEX, COMPLEX[0]),
+    ),
     "vjp: spread along another axis": (
-        "vjp", lambda: row(total(vjp={"x": lambda g, x_shape: spread(g, x_shape, 0)}), normal(3, 3))),
+        "vjp",
+        lambda: row(total(vjp={"x": lambda g, x_shape: spread(g, x_shape, 0)}), normal(3, 3)),
+    ),
     "second: lost by both modes": (
         "second",
         lambda: row(
@@ -200,29 +241,50 @@ PLANTED = {
                 vjp={"x": lambda g, x: g * np.cos(bare(x))},
             ),
             MATRIX,
-        )),
+        ),
+    ),
     "second: lost by jvp": (
-        "second", lambda: row(sine(jvp={"x": lambda t, x: t * np.cos(bare(x))}), MATRIX)),
+        "second",
+        lambda: row(sine(jvp={"x": lambda t, x: t * np.cos(bare(x))}), MATRIX),
+    ),
     "second: lost by vjp": (
-        "second", lambda: row(sine(vjp={"x": lambda g, x: g * np.cos(bare(x))}), MATRIX)),
+        "second",
+        lambda: row(sine(vjp={"x": lambda g, x: g * np.cos(bare(x))}), MATRIX),
+    ),
     "mutation: kernel": ("mutation", lambda: row(sine(kernel=_mutating), MATRIX)),
     "mutation: batching rule": (
-        "mutation", lambda: row(sine(vmap=lambda k, x: _mutating(x)), MATRIX)),
+        "mutation",
+        lambda: row(sine(vmap=lambda k, x: _mutating(x)), MATRIX),
+    ),
     "mutation: what a pullback saved": (
-        "mutation", lambda: row(sine(vjp={"x": _mutating_saved}), MATRIX)),
+        "mutation",
+        lambda: row(sine(vjp={"x": _mutating_saved}), MATRIX),
+    ),
     "mutation: the cotangent": (
-        "mutation", lambda: row(sine(vjp={"x": _mutating_cotangent}), MATRIX)),
+        "mutation",
+        lambda: row(sine(vjp={"x": _mutating_cotangent}), MATRIX),
+    ),
     "vmap_of_derivatives: a function inside a rule": (
-        "vmap_of_derivatives", lambda: row(sine(vjp={"x": _wrong_inside}), MATRIX)),
+        "vmap_of_derivatives",
+        lambda: row(sine(vjp={"x": _wrong_inside}), MATRIX),
+    ),
     "vmap_of_derivatives: a function inside a jvp rule": (
-        "vmap_of_derivatives", lambda: row(sine(jvp={"x": _wrong_inside}), MATRIX)),
+        "vmap_of_derivatives",
+        lambda: row(sine(jvp={"x": _wrong_inside}), MATRIX),
+    ),
     "derivatives_of_vmap: lost by the batching rule": (
-        "derivatives_of_vmap", lambda: row(sine(vmap=lambda k, x: np.sin(bare(x))), MATRIX)),
+        "derivatives_of_vmap",
+        lambda: row(sine(vmap=lambda k, x: np.sin(bare(x))), MATRIX),
+    ),
     "derivatives_of_vmap: wrong by 0.1 %": (
-        "derivatives_of_vmap", lambda: row(product(vmap=lambda k, x, y: 1.001 * x * y), MATRIX, MATRIX)),
+        "derivatives_of_vmap",
+        lambda: row(product(vmap=lambda k, x, y: 1.001 * x * y), MATRIX, MATRIX),
+    ),
     "alone: the formula depends on what else is differentiated": (
-        "alone", lambda: row(_confused(), VECTOR, VECTOR + 1)),
-}  # fmt: skip
+        "alone",
+        lambda: row(_confused(), VECTOR, VECTOR + 1),
+    ),
+}
 
 
 def _confused():

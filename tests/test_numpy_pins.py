@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 class Outer:
     """Records who is asked; the protocols alone, nothing of functier."""
 
-    asked: list = []
+    asked: ClassVar[list] = []
 
     def __init__(self, answer=True):
         self.answer = answer
@@ -55,7 +56,12 @@ def forget():
 
 @pytest.mark.parametrize(
     "classes",
-    [(Outer, Middle, Inner), (Inner, Middle, Outer), (Middle, Outer, Inner), (Outer, Inner, Middle)],
+    [
+        (Outer, Middle, Inner),
+        (Inner, Middle, Outer),
+        (Middle, Outer, Inner),
+        (Outer, Inner, Middle),
+    ],
 )
 def test_functions_ask_subclasses_first(classes):
     with pytest.raises(TypeError, match="no implementation found"):
@@ -64,7 +70,9 @@ def test_functions_ask_subclasses_first(classes):
     assert Outer.asked == [Inner, Middle, Outer]
 
 
-@pytest.mark.parametrize("classes", [(Outer, Inner), (Inner, Outer), (Middle, Inner), (Outer, Middle)])
+@pytest.mark.parametrize(
+    "classes", [(Outer, Inner), (Inner, Outer), (Middle, Inner), (Outer, Middle)]
+)
 def test_ufuncs_ask_subclasses_first(classes):
     with pytest.raises(TypeError, match="all returned NotImplemented"):
         np.add(*[cls(answer=False) for cls in classes])
