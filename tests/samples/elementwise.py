@@ -5,6 +5,7 @@ import numpy as np
 from ._row import booleans, integers, normal, positive, row, unit
 
 F32, C = np.float32, complex
+MASK = np.array([False, True, True])
 
 
 def under_mask(func, outside=0.0):
@@ -78,10 +79,8 @@ ROWS = [
     row(np.ldexp, normal(3), integers(-2, 3, 2, 3)),
     row(np.nextafter, normal(3), normal(3), _order=0),
     # masks
-    row(
-        under_mask(np.log), np.array([-1.0, 0.5, 2.0]), np.array([False, True, True]), _like=as_it_is
-    ),
-    row(under_mask(np.divide), normal(2, 3), np.array([0.0, 2.0, 3.0]), np.array([False, True, True]), _like=as_it_is),
+    row(under_mask(np.log), np.array([-1.0, 0.5, 2.0]), MASK, _like=as_it_is),
+    row(under_mask(np.divide), normal(2, 3), np.array([0.0, 2.0, 3.0]), MASK, _like=as_it_is),
     row(under_mask(np.add), normal(), normal(3), booleans(2, 3)),
     # selection
     row(np.where, booleans(3), normal(2, 3), normal()),

@@ -23,10 +23,10 @@ from .._numpy import SPELLED, dtype_of, name_of
 from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
-    "MAKERS", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape", "composite", "constant",
-    "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "linear",
-    "name_of", "normalize", "one_axis_vmap", "op", "primitive", "reduce_kernel", "quiet", "reduction_vmap", "shift",
-    "shift_all", "spread", "unsupported",
+    "MAKERS", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape",
+    "composite", "constant", "data_dependent", "dtype_of", "elementwise", "elementwise_vmap",
+    "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap", "op", "primitive",
+    "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
 ]  # fmt: skip
 
 # ---- axes ----
@@ -239,7 +239,7 @@ def elementwise(
     return record
 
 
-def quiet(func: np.ufunc) -> Callable:
+def quiet(func: Callable) -> Callable:
     """`func`, whose callers may leave ``out=`` out where they give ``where=``.
 
     They had written ``out=None``, which NumPy takes out of a call that it dispatches.

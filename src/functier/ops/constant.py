@@ -1,11 +1,14 @@
 """Operations whose derivative is zero, and questions about the form of a tensor."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ._families import composite, constant, elementwise, one_axis_vmap
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 
+func: Callable
 for func in (
     np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
     np.logical_and, np.logical_or, np.logical_xor, np.logical_not,

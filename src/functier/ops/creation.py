@@ -4,10 +4,13 @@ What they make of static arguments is a plain array, a constant for every level.
 ``like=x`` a value made of tensors may be given too: ``np.array([t, u], like=t)``.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ._families import composite
 
+func: Callable
 for func in (
     np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.arange, np.fromfunction,
     np.fromiter, np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,

@@ -153,7 +153,7 @@ elementwise(
     params="condition x y",
     vmap=_where_vmap,
 )
-clip = np._core.umath.clip
+clip = np._core.umath.clip  # type: ignore[attr-defined]
 """The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""
 
 elementwise(

@@ -55,9 +55,10 @@ def _quantile(scale, leave_out):
                 else "Percentiles must be in the range [0, 100]"
             )
         x, kept = _sorted_last(a, axis)
-        missing = np.isnan(x[..., -1:]) if dtype.kind == "f" else False
         n = np.shape(x)[-1]
-        if leave_out and dtype.kind == "f":
+        if dtype.kind == "f" and not leave_out:
+            missing = np.isnan(x[..., -1])
+        elif dtype.kind == "f":
             n = np.sum(np.logical_not(np.isnan(x)), axis=-1)
             missing, n = np.equal(n, 0), np.maximum(n, 1)
         points = np.reshape(np.divide(q, scale), np.shape(q) + (1,) * len(kept))
@@ -68,8 +69,8 @@ def _quantile(scale, leave_out):
         weight = weight.astype(dtype) if weak else weight
         step = high - low
         y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
-        if missing is not False:
-            y = np.where(missing if leave_out else missing[..., 0], np.nan, y)
+        if dtype.kind == "f":
+            y = np.where(missing, np.nan, y)
         return _kept(y, np.shape(a), axis, keepdims, np.ndim(q))
 
     return body

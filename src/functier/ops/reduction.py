@@ -4,6 +4,7 @@ A product is differentiated without a division, so that zeros are exact at every
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -93,6 +94,7 @@ def _extremum_vjp(g, a, ans, axis=None, keepdims=False, where=True):
     return expand(g, np.shape(a), axis, keepdims) * _shares(a, ans, axis, keepdims, where)
 
 
+func: Callable
 for func, ufunc in (
     (np.max, np.maximum), (np.amax, np.maximum), (np.nanmax, None),
     (np.min, np.minimum), (np.amin, np.minimum), (np.nanmin, None),

@@ -197,8 +197,8 @@ def _record(func, owner):
         vmap = elementwise_vmap(quiet(func))
         return Op(func, f"{operands} out where", f"{operands} where", kernel=quiet(func), vmap=vmap)
     # An optional core axis (``n?``) is told by the rank, which a batch changes.
-    vmap = None if "?" in func.signature else _gufunc_vmap(func)
-    return Op(func, operands, operands, vmap=vmap)
+    batchable = "?" not in func.signature
+    return Op(func, operands, operands, vmap=_gufunc_vmap(func) if batchable else None)
 
 
 MAKERS[np.ufunc] = _record

@@ -1,10 +1,13 @@
 """Functions that are not supported, each with the reason a user reads."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.lib import scimath
 
 from ._families import unsupported
 
+func: Callable
 for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
     unsupported(func, "a file holds plain arrays; return the value from the transform and save it")
 
