@@ -4,7 +4,6 @@ Each is a function of a row that raises `AssertionError`; `test_checks.py` plant
 wrong rule for each and requires that it fails. `checks_of` says which apply to a row.
 """
 
-import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,16 @@ import optree
 import functier as ft
 from functier import _batch
 from functier._op import OPS
+from samples._batch import (
+    choices,
+    data_axes,
+    examples,
+    free,
+    placed,
+    stacked,
+    strided,
+    unlike,
+)
 from samples._row import Row
 
 # ---- values, and how near they have to be ----
@@ -95,77 +104,6 @@ def direction(x: np.ndarray, seed: int) -> np.ndarray:
 
 def directions(xs: list, seed: int) -> tuple:
     return tuple(direction(x, seed + i) for i, x in enumerate(xs))
-
-
-# ---- batches ----
-
-
-def examples(row: Row, i: int, n: int) -> np.ndarray:
-    """`n` examples like operand `i`: the same elements in another order, or `row.like`."""
-    x = row.leaves[i]
-    rng = np.random.default_rng(x.size + 7 * n)
-
-    def another(j: int) -> Any:
-        if j == 0:
-            return x
-        if row.like is not None:
-            return row.like(i, x, rng)
-        if x.size == 1 and x.dtype.kind in "fc":
-            return (x * (1 - 0.03 * j)).astype(x.dtype)
-        return rng.permutation(x.ravel()).reshape(x.shape)
-
-    return np.stack([another(j) for j in range(n)]) if n else np.empty((0, *x.shape), x.dtype)
-
-
-def strided(x: np.ndarray) -> np.ndarray:
-    """The values of `x` in memory that is neither contiguous nor in order."""
-    view = np.empty([2 * n for n in x.shape], x.dtype)[(..., *[slice(None, None, -2)] * x.ndim)]
-    view[...] = x
-    return view
-
-
-def data_axes(row: Row) -> list[int]:
-    """The lengths of the row's axes: batch sizes that hide a misplaced axis."""
-    return sorted({n for x in row.leaves for n in x.shape if n > 1})
-
-
-def unlike(row: Row) -> int:
-    """A batch size that no axis of the row has."""
-    return next(n for n in (3, 4, 5, 6, 7, 8, 9) if n not in data_axes(row))
-
-
-def free(row: Row) -> list[int]:
-    return [i for i in range(len(row.leaves)) if i not in row.shared]
-
-
-def choices(n: int, options: tuple) -> list[tuple]:
-    """One of `options` or None for each of `n` operands, not None for all.
-
-    Every combination for up to 3 operands; else each alone, all but each, and all.
-    """
-    if n <= 3:
-        every = itertools.product((*options, None), repeat=n)
-        return [c for c in every if any(o is not None for o in c)]
-    chosen = []
-    for j, option in enumerate(options):
-        whole = [options[(i + j) % len(options)] for i in range(n)]
-        chosen.append(tuple(whole))
-        for i in range(n):
-            chosen.append(tuple(None if k == i else o for k, o in enumerate(whole)))
-            chosen.append(tuple(option if k == i else None for k in range(n)))
-    return list(dict.fromkeys(chosen))
-
-
-def placed(row: Row, choice: tuple) -> list:
-    """A choice for the operands that may vary, as one entry for every operand."""
-    whole: list = [None] * len(row.leaves)
-    for i, option in zip(free(row), choice):
-        whole[i] = option
-    return whole
-
-
-def stacked(loop: list) -> list:
-    return [np.stack(column) for column in zip(*loop)]
 
 
 # ---- the checks: values ----
@@ -465,7 +403,12 @@ def check_derivatives_of_vmap(row: Row) -> None:
                 xs = [x[j] if on else x for x, on in zip(inputs, mask)]
                 ts = tuple(t[j] if on else t for t, on in zip(tangents, mask))
                 steps.append(ft.jvp(f, tuple(xs), ts)[1])
-                backs.append(ft.vjp(f, *xs)[1]([w[j] for w in weights]))
+                value, pullback = ft.vjp(f, *xs)
+                lead = [
+                    np.real(w[j]) if form_of(v)[1].kind == "f" else w[j]
+                    for v, w in zip(value, weights)
+                ]
+                backs.append(pullback(lead))
             rtol = precision(row, 1e-8, 1e-3)
             near(moved, stacked(steps), rtol)
             near(pulled, [c if on else c.sum(0) for c, on in zip(stacked(backs), mask)], rtol)
