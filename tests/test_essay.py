@@ -93,7 +93,7 @@ def test_dispatch_order_agrees_with_a_reference_on_class_forests():
             base = classes[rng.integers(i)] if i and rng.random() < 0.6 else ft.Tensor
             classes.append(hooked(f"C{i}", (base,), log, NotImplemented))
         chosen = [classes[i] for i in rng.integers(5, size=4)]
-        with pytest.raises(TypeError, match="no implementation found for 'numpy.concatenate'"):
+        with pytest.raises(TypeError, match=r"no implementation found for 'numpy\.concatenate'"):
             np.concatenate([cls([1.0]) for cls in chosen])
         expected: list = []
         for cls in chosen:
@@ -341,7 +341,7 @@ def test_a_tensor_that_escaped_raises_in_every_transform(reader):
         "jvp": lambda: ft.jvp(f, (y,), (y,)),
         "vjp": lambda: ft.vjp(f, y),
     }
-    with pytest.raises(ft.EscapedTensorError, match="test_essay.py"):
+    with pytest.raises(ft.EscapedTensorError, match=r"test_essay\.py"):
         run[reader]()
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from support import close, equal
 
 import functier as ft
+from support import close, equal
 
 X = np.array([0.5, -1.0, 2.0])
 W = np.array([[1.0, 2.0, -1.0], [0.5, 0.0, 3.0]])
@@ -229,7 +229,7 @@ def test_vjp_with_aux():
 
 
 def test_vjp_of_integer_and_constant_outputs():
-    (a, b, c), pullback = ft.vjp(lambda x: (x > 0, np.ones(2), x * 3), X)
+    (a, b, _), pullback = ft.vjp(lambda x: (x > 0, np.ones(2), x * 3), X)
     equal(a, X > 0)
     equal(b, np.ones(2))
     (g,) = pullback((np.zeros(3, bool), np.ones(2), np.ones(3)))
@@ -264,7 +264,8 @@ def test_the_gradient_has_the_dtype_of_the_input(dtype):
     x = np.array([0.5, 2.0], dtype)
     programs = [
         lambda x: np.sum(x * x), lambda x: np.mean(np.exp(x)), lambda x: np.sum(2.0 * x / 3),
-        lambda x: np.sum(np.where(x > 1, x, 2 * x) ** 2), lambda x: np.sum(np.sqrt(x) @ np.ones(2, dtype)),
+        lambda x: np.sum(np.where(x > 1, x, 2 * x) ** 2),
+        lambda x: np.sum(np.sqrt(x) @ np.ones(2, dtype)),
     ]  # fmt: skip
     for f in programs:
         value, gradient = ft.value_and_grad(f)(x)
@@ -306,7 +307,7 @@ def test_derivatives_stop_at_integers_and_comparisons():
 
 def test_the_input_returned_as_it_is():
     equal(ft.grad(lambda x: x)(3.0), np.float64(1.0))
-    y, pullback = ft.vjp(lambda x: (x, x), X)
+    _, pullback = ft.vjp(lambda x: (x, x), X)
     equal(pullback((np.ones(3), np.full(3, 2.0)))[0], np.full(3, 3.0))
 
 

@@ -212,9 +212,16 @@ def test_exceptions_of_a_hook_pass_through_unchanged():
     error = KeyError("mine")
     x = Broken(A)
     uses = (
-        lambda: np.sum(x), lambda: np.sin(x), lambda: x + 1, lambda: 1 + x, lambda: x.sum(),
-        lambda: x[0], lambda: x.T, lambda: np.add(A, x), lambda: ft.tensor(A) + x,
-    )  # fmt: skip
+        lambda: np.sum(x),
+        lambda: np.sin(x),
+        lambda: x + 1,
+        lambda: 1 + x,
+        lambda: x.sum(),
+        lambda: x[0],
+        lambda: x.T,
+        lambda: np.add(A, x),
+        lambda: ft.tensor(A) + x,
+    )
     for use in uses:
         with pytest.raises(KeyError) as caught:
             use()

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from support import close, equal
 
 import functier as ft
+from support import close, equal
 
 X = np.array([0.5, -1.0, 2.0])
 T = np.array([1.0, 0.5, -2.0])
@@ -112,7 +112,7 @@ def test_jvp_agrees_with_vjp():
         h = np.tanh(W @ x)
         return h * np.sum(x), np.max(x)
 
-    y, t = ft.jvp(f, (X,), (T,))
+    _, t = ft.jvp(f, (X,), (T,))
     _, pullback = ft.vjp(f, X)
     c = (np.array([0.3, -2.0]), 1.5)
     (g,) = pullback(c)

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from support import close, equal
 
 import functier as ft
+from support import close, equal
 
 # A function of one number with derivatives that are known: f^(n) for f = sin(a x).
 RATE = 1.3
@@ -182,8 +182,10 @@ def test_vmap_of_jvp_of_grad():
     out = ft.vmap(lambda x, v: ft.jvp(ft.grad(lambda z: energy(z, YS[0])), (x,), (v,))[1])(
         XS, XS[::-1]
     )
-    rows = [ft.jvp(ft.grad(lambda z: energy(z, YS[0])), (x,), (v,))[1]
-            for x, v in zip(XS, XS[::-1], strict=True)]  # fmt: skip
+    rows = [
+        ft.jvp(ft.grad(lambda z: energy(z, YS[0])), (x,), (v,))[1]
+        for x, v in zip(XS, XS[::-1], strict=True)
+    ]
     close(out, np.stack(rows))
 
 

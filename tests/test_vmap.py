@@ -39,15 +39,20 @@ def test_every_out_dim(dim):
     equal(out, np.moveaxis(CUBE + 1, 0, dim))
 
 
-@pytest.mark.parametrize("dims", [(0, 1), (1, 0), (-1, None), (None, 0), (np.int64(1), np.int64(0))])
+@pytest.mark.parametrize(
+    "dims", [(0, 1), (1, 0), (-1, None), (None, 0), (np.int64(1), np.int64(0))]
+)
 def test_in_dims_for_each_argument(dims):
     a = A if dims[0] in (0, None) else A.T
     b = B if dims[1] in (0, None) else B.T
     a, b = (a if dims[0] is not None else A[0]), (b if dims[1] is not None else B[0])
     out = ft.vmap(np.subtract, in_dims=dims)(a, b)
     full = np.broadcast_to
-    equal(out, full(A if dims[0] is not None else A[0], (3, 2))
-          - full(B if dims[1] is not None else B[0], (3, 2)))  # fmt: skip
+    equal(
+        out,
+        full(A if dims[0] is not None else A[0], (3, 2))
+        - full(B if dims[1] is not None else B[0], (3, 2)),
+    )
 
 
 def test_in_dims_as_a_list():
@@ -85,8 +90,9 @@ def test_a_dict_with_in_dims_for_each_key():
 
 def test_a_prefix_stands_for_the_tree_below_it():
     tree = {"a": [A, (B, A)], "b": A[0]}
-    out = ft.vmap(lambda t: t["a"][0] + t["a"][1][0] + t["a"][1][1] + t["b"],
-                  in_dims=({"a": 0, "b": None},))(tree)  # fmt: skip
+    out = ft.vmap(
+        lambda t: t["a"][0] + t["a"][1][0] + t["a"][1][1] + t["b"], in_dims=({"a": 0, "b": None},)
+    )(tree)
     equal(out, 2 * A + B + A[0])
 
 
@@ -242,10 +248,14 @@ def test_scalars_in_the_batch():
 def test_ranks_that_differ_align_from_the_right():
     x, y = np.arange(3.0), np.arange(12.0).reshape(3, 2, 2)
     equal(ft.vmap(np.add)(x, y), x[:, None, None] + y)
-    equal(ft.vmap(np.add)(np.arange(9.0).reshape(3, 3), np.zeros((3, 3, 3))),
-          np.broadcast_to(np.arange(9.0).reshape(3, 1, 3), (3, 3, 3)))  # fmt: skip
-    equal(ft.vmap(lambda v: v + np.zeros((4, 3)))(np.eye(3)),
-          np.broadcast_to(np.eye(3)[:, None], (3, 4, 3)))  # fmt: skip
+    equal(
+        ft.vmap(np.add)(np.arange(9.0).reshape(3, 3), np.zeros((3, 3, 3))),
+        np.broadcast_to(np.arange(9.0).reshape(3, 1, 3), (3, 3, 3)),
+    )
+    equal(
+        ft.vmap(lambda v: v + np.zeros((4, 3)))(np.eye(3)),
+        np.broadcast_to(np.eye(3)[:, None], (3, 4, 3)),
+    )
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float16, np.float32, complex])
@@ -401,8 +411,13 @@ def test_hook_calls_of_levels_do_not_grow_with_the_depth():
                 level = c.level
                 for name in ("unary", "binary", "apply"):
                     run = getattr(level, name)
-                    setattr(level, name, functools.partial(
-                        lambda run, name, *a: calls.append(name) or run(*a), run, name))  # fmt: skip
+                    setattr(
+                        level,
+                        name,
+                        functools.partial(
+                            lambda run, name, *a: calls.append(name) or run(*a), run, name
+                        ),
+                    )
             return np.sin(x) * x
 
         at_depth(f, depth)(np.ones((1,) * depth + (2,)))

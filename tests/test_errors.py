@@ -1,0 +1,610 @@
+"""Errors: each names the transform, the function, the path, what came, and the remedy."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier import _level
+from functier.ops._families import primitive
+from support import equal, has_all, message
+
+X = np.arange(6.0).reshape(3, 2)
+I = np.arange(3)  # noqa: E741
+
+
+def model(x, *rest):
+    return x
+
+
+def loss(x, *rest):
+    return np.sum(x)
+
+
+def raises(kind, call, *parts):
+    """`call` raises `kind` with all `parts` in its text, and restores the ambient level."""
+    with pytest.raises(kind) as error:
+        call()
+    assert type(error.value) is kind
+    has_all(message(error), *parts)
+    assert _level.AMBIENT.get() is ft.Tensor
+    assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
+
+
+# ---- inputs of derivatives ----
+
+
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "grad_and_value"])
+def test_integer_inputs(name):
+    raises(
+        TypeError,
+        lambda: getattr(ft, name)(loss)(I),
+        f"{name}(loss)",
+        "args[0]",
+        "int64",
+        "x.astype(float)",
+        "argnums",
+    )
+
+
+@pytest.mark.parametrize(
+    "value,kind", [(I, "int64"), (3, "int64"), (True, "bool"), (I > 1, "bool")]
+)
+def test_inputs_of_a_dtype_without_derivative(value, kind):
+    raises(TypeError, lambda: ft.grad(loss, 1)(X, value), "grad(loss)", "args[1]", kind)
+
+
+def test_the_path_of_an_integer_in_a_tree():
+    raises(
+        TypeError,
+        lambda: ft.grad(loss)({"layers": [1.0, {"w": I}]}),
+        "grad(loss)",
+        "args[0]['layers'][1]['w']",
+        "int64",
+    )
+
+
+def test_inputs_that_are_no_arrays():
+    raises(
+        TypeError,
+        lambda: ft.grad(loss)({"a": [X, "text"]}),
+        "grad(loss)",
+        "args[0]['a'][1]",
+        "str",
+        "leave other arguments out of argnums",
+    )
+
+
+def test_integer_primals():
+    raises(TypeError, lambda: ft.vjp(model, X, I), "vjp(model)", "primals[1]", "int64")
+    raises(
+        TypeError,
+        lambda: ft.jvp(model, ({"w": I},), ({"w": I},)),
+        "jvp(model)",
+        "primals[0]['w']",
+        "int64",
+    )
+
+
+def test_inputs_of_the_imperative_style():
+    with ft.grad() as G, pytest.raises(TypeError) as error:
+        G(I)
+    has_all(message(error), "grad()", "int64", "x.astype(float)")
+    with ft.jvp() as J:
+        with pytest.raises(
+            TypeError, match=r"jvp\(\): no tangent was given; write J\(x, tangent\)"
+        ):
+            J(X)
+        with pytest.raises(ValueError) as error:
+            J(X, X.T)
+        has_all(message(error), "jvp()", "(2, 3)", "(3, 2)")
+
+
+# ---- argnums ----
+
+
+@pytest.mark.parametrize("argnums", [2, -3, (0, 2)])
+def test_argnums_out_of_range(argnums):
+    raises(
+        ValueError,
+        lambda: ft.grad(loss, argnums)(X, X),
+        "grad(loss)",
+        f"argnums={argnums!r}",
+        "out of range for 2 positional arguments",
+    )
+
+
+@pytest.mark.parametrize("argnums", [(0, 0), (1, -1), ()])
+def test_argnums_twice_or_empty(argnums):
+    raises(
+        ValueError,
+        lambda: ft.grad(loss, argnums)(X, X),
+        "grad(loss)",
+        f"argnums={argnums!r}",
+        "at least one, and each once",
+    )
+
+
+@pytest.mark.parametrize("argnums", ["x", [0], True, 1.0, None, (0, "x")])
+def test_argnums_of_another_type(argnums):
+    raises(
+        TypeError,
+        lambda: ft.grad(loss, argnums)(X, X),
+        "grad(loss)",
+        f"argnums={argnums!r}",
+        "an int or a tuple of ints",
+    )
+
+
+def test_differentiated_arguments_by_keyword():
+    raises(ValueError, lambda: ft.grad(loss)(x=X), "0 positional arguments", "by position")
+
+
+# ---- outputs of derivatives ----
+
+
+@pytest.mark.parametrize("name", ["grad", "value_and_grad", "grad_and_value"])
+def test_outputs_that_are_no_scalar(name):
+    raises(
+        ValueError,
+        lambda: getattr(ft, name)(model)(X),
+        f"{name}(model)",
+        "shape (3, 2)",
+        "numpy.sum(y)",
+        "numpy.mean(y)",
+        "vjp",
+    )
+
+
+def test_one_element_is_no_scalar():
+    raises(ValueError, lambda: ft.grad(lambda x: np.sum(x, keepdims=True))(X), "shape (1, 1)")
+
+
+@pytest.mark.parametrize("f,kind", [
+    (lambda x: np.sum(x) * 1j, "complex128"), (lambda x: np.argmax(x), "int64"),
+    (lambda x: True, "bool"), (lambda x: 3, "int64"),
+])  # fmt: skip
+def test_outputs_that_are_not_real(f, kind):
+    raises(
+        TypeError, lambda: ft.grad(f)(X), "grad(<lambda>)", kind, "numpy.real(y)", "numpy.abs(y)"
+    )
+
+
+@pytest.mark.parametrize("out,form", [
+    (None, "None"), ("text", "str"), ((1.0, 2.0), "(float, float)"), ({"a": X}, "float64[3, 2]"),
+])  # fmt: skip
+def test_outputs_that_are_no_arrays(out, form):
+    raises(
+        TypeError,
+        lambda: ft.grad(lambda x: out)(X),
+        "grad(<lambda>)",
+        form,
+        "return one scalar",
+        "has_aux=True",
+    )
+    if form in ("str",):
+        raises(
+            TypeError,
+            lambda: ft.vjp(lambda x: {"k": out}, X),
+            "vjp(<lambda>)",
+            "result['k']",
+            "str",
+        )
+        raises(
+            TypeError,
+            lambda: ft.jvp(lambda x: {"k": out}, (X,), (X,)),
+            "jvp(<lambda>)",
+            "result['k']",
+            "str",
+        )
+
+
+@pytest.mark.parametrize("run", [
+    lambda f: ft.grad(f, has_aux=True)(X),
+    lambda f: ft.value_and_grad(f, has_aux=True)(X),
+    lambda f: ft.vjp(f, X, has_aux=True),
+    lambda f: ft.jvp(f, (X,), (X,), has_aux=True),
+], ids=["grad", "value_and_grad", "vjp", "jvp"])  # fmt: skip
+@pytest.mark.parametrize("f,came", [
+    (lambda x: np.sum(x), "an array of shape ()"),
+    (lambda x: (np.sum(x), 1, 2), "(float64[], int, int)"),
+    (lambda x: [np.sum(x), 1], "[float64[], int]"),
+])  # fmt: skip
+def test_has_aux_without_a_pair(run, f, came):
+    raises(TypeError, lambda: run(f), "(<lambda>)", "has_aux=True", "(output, aux)", came)
+
+
+def test_the_gradient_of_the_imperative_style():
+    with ft.grad() as G:
+        x = G(X)
+        with pytest.raises(ValueError) as error:
+            G.gradient(x * 2, x)
+        has_all(message(error), "grad()", "shape (3, 2)", "numpy.sum(y)")
+        with pytest.raises(ValueError) as error:
+            G.gradient(np.sum(x), X)
+        has_all(message(error), "gradient(y, x)", "ndarray")
+    with ft.vmap() as B, pytest.raises(ft.LevelError, match="not a level of grad"):
+        B.gradient(B(X), B(X))
+
+
+# ---- tangents and cotangents ----
+
+
+def test_tangents_of_another_shape():
+    raises(
+        ValueError,
+        lambda: ft.jvp(model, ({"w": [X]},), ({"w": [X.T]},)),
+        "jvp(model)",
+        "tangent of primals[0]['w'][0]",
+        "(2, 3)",
+        "(3, 2)",
+    )
+
+
+def test_tangents_of_another_structure():
+    raises(
+        ValueError,
+        lambda: ft.jvp(model, ({"w": X},), (X,)),
+        "jvp(model)",
+        "(float64[3, 2],)",
+        "({'w': float64[3, 2]},)",
+        "was expected",
+    )
+    raises(
+        ValueError, lambda: ft.jvp(model, (X, X), (X,)), "jvp(model)", "one tangent for each value"
+    )
+
+
+def test_complex_tangents_of_real_primals():
+    raises(
+        ValueError,
+        lambda: ft.jvp(model, (X,), (1j * X,)),
+        "jvp(model)",
+        "primals[0]",
+        "complex128",
+        "float64",
+        "real part",
+    )
+
+
+def test_primals_that_are_no_tuple():
+    raises(TypeError, lambda: ft.jvp(model, X, X), "jvp(model)", "ndarray", "jvp(f, (x,), (t,))")
+    raises(TypeError, lambda: ft.jvp(model, (X,), X), "jvp(model)", "tangents is a ndarray")
+
+
+def test_vjp_without_primals():
+    raises(ValueError, lambda: ft.vjp(model), "vjp(model)", "vjp(func, x, ...)")
+
+
+def test_cotangents_that_do_not_fit():
+    _, pullback = ft.vjp(lambda x: {"a": [x]}, X)
+    raises(
+        ValueError,
+        lambda: pullback({"a": [X.T]}),
+        "vjp(<lambda>)",
+        "cotangent of output['a'][0]",
+        "(2, 3)",
+        "(3, 2)",
+    )
+    raises(ValueError, lambda: pullback(X), "vjp(<lambda>)", "cotangents", "{'a': [float64[3, 2]]}")
+    raises(ValueError, lambda: pullback({"a": [1j * X]}), "complex128", "real part")
+
+
+@pytest.mark.parametrize("call,name", [
+    (lambda: ft.vmap(X), "vmap"), (lambda: ft.grad(X), "grad"), (lambda: ft.vjp(X, X), "vjp"),
+    (lambda: ft.jvp(X, (X,), (X,)), "jvp"), (lambda: ft.value_and_grad(X), "value_and_grad"),
+])  # fmt: skip
+def test_what_is_not_a_function(call, name):
+    raises(TypeError, call, f"{name}: func is a ndarray", "pass a function as the first argument")
+
+
+# ---- vmap: arguments ----
+
+
+def test_batch_sizes_that_differ():
+    raises(
+        ValueError,
+        lambda: ft.vmap(model)(X, X.T),
+        "vmap(model)",
+        "args[1]",
+        "size 2",
+        "batch size 3",
+        "in_dims=None",
+    )
+    raises(ValueError, lambda: ft.vmap(model)({"a": X, "b": [X, X.T]}), "args[0]['b'][1]", "size 2")
+    with ft.vmap() as B:
+        B(X)
+        with pytest.raises(ValueError, match="size 2 along its batch axis"):
+            B(X.T)
+
+
+@pytest.mark.parametrize("call,parts", [
+    (lambda: ft.vmap(model, in_dims=None)(X), ["in_dims=None", "1 positional"]),
+    (lambda: ft.vmap(model, in_dims=(None, None))(X, X), ["in_dims=(None, None)"]),
+    (lambda: ft.vmap(model)(), ["0 positional"]),
+    (lambda: ft.vmap(model)(x=X), ["0 positional"]),
+    (lambda: ft.vmap(model)({}), ["in_dims=0"]),
+])  # fmt: skip
+def test_nothing_is_mapped(call, parts):
+    raises(ValueError, call, "vmap(model)", "no argument is mapped", "at least one array", *parts)
+
+
+@pytest.mark.parametrize(
+    "dims,args", [((0, 0), (X,)), ((0,), (X, X)), ([0, 0, 0], (X,)), ((), (X,))]
+)
+def test_in_dims_of_the_wrong_length(dims, args):
+    raises(
+        ValueError,
+        lambda: ft.vmap(model, in_dims=dims)(*args),
+        "vmap(model)",
+        f"in_dims={dims!r}",
+        f"{len(dims)} entries",
+        f"{len(args)} positional",
+        "None for an argument that is not mapped",
+    )
+
+
+@pytest.mark.parametrize("dims,args,form", [
+    (({"a": 0},), ({"b": X},), "({'b': float64[3, 2]},)"),
+    (((0, 0), 0), (X, X), "(float64[3, 2], float64[3, 2])"),
+    ({"x": 0}, (X,), "(float64[3, 2],)"),
+])  # fmt: skip
+def test_in_dims_of_another_structure(dims, args, form):
+    raises(
+        ValueError,
+        lambda: ft.vmap(model, in_dims=dims)(*args),
+        "vmap(model)",
+        f"in_dims={dims!r}",
+        form,
+        "prefix",
+    )
+
+
+@pytest.mark.parametrize("dim", [2, -3, 7])
+def test_in_dims_out_of_range(dim):
+    raises(
+        ValueError,
+        lambda: ft.vmap(model, in_dims=dim)(X),
+        "vmap(model)",
+        f"in_dim {dim}",
+        "args[0] of shape (3, 2)",
+        "from -2 to 1, or None",
+    )
+
+
+def test_the_path_of_an_axis_out_of_range():
+    raises(
+        ValueError,
+        lambda: ft.vmap(model, in_dims=(0, {"w": [1]}))(X, {"w": [np.ones(3)]}),
+        "in_dim 1",
+        "args[1]['w'][0] of shape (3,)",
+    )
+
+
+def test_what_has_no_axis_to_map_over():
+    raises(ValueError, lambda: ft.vmap(model)(np.float64(1.0)), "args[0] of shape ()", "write None")
+    raises(ValueError, lambda: ft.vmap(model)(X, 3.0), "args[1] is float 3.0", "in_dims=None")
+    raises(ValueError, lambda: ft.vmap(model)(X, {"k": "text"}), "args[1]['k'] is str 'text'")
+
+
+@pytest.mark.parametrize("dim", [1.0, "a", True])
+def test_in_dims_of_another_type(dim):
+    raises(
+        TypeError,
+        lambda: ft.vmap(model, in_dims=dim)(X),
+        "vmap(model)",
+        f"in_dim {dim!r}",
+        "args[0]",
+        "no int",
+    )
+
+
+# ---- vmap: results ----
+
+
+def test_out_dims_none_for_a_result_that_varies():
+    raises(
+        ValueError,
+        lambda: ft.vmap(lambda x: {"y": [x]}, out_dims=None)(X),
+        "vmap(<lambda>)",
+        "out_dims is None",
+        "result['y'][0]",
+        "varies",
+    )
+    raises(ValueError, lambda: ft.vmap(model, out_dims=None)(X), "vmap(model)", "the result,")
+
+
+@pytest.mark.parametrize("dim", [2, -3])
+def test_out_dims_out_of_range(dim):
+    raises(
+        ValueError,
+        lambda: ft.vmap(model, out_dims=dim)(X),
+        "vmap(model)",
+        f"out_dim {dim}",
+        "shape (2,) for each example",
+        "from -2 to 1",
+    )
+    raises(
+        ValueError,
+        lambda: ft.vmap(lambda x: (x, 1.0), out_dims=(0, dim))(X),
+        "result[1]",
+        "shape ()",
+    )
+
+
+@pytest.mark.parametrize("dims,f,form", [
+    ((0,), lambda x: (x, x), "(float64[2], float64[2])"),
+    ((0, 0), lambda x: x, "an array of shape (2,)"),
+    ({"b": 0}, lambda x: {"a": x}, "{'a': float64[2]}"),
+])  # fmt: skip
+def test_out_dims_of_another_structure(dims, f, form):
+    raises(
+        ValueError,
+        lambda: ft.vmap(f, out_dims=dims)(X),
+        "vmap(<lambda>)",
+        f"out_dims={dims!r}",
+        form,
+        "prefix",
+    )
+
+
+def test_out_dims_of_another_type():
+    raises(TypeError, lambda: ft.vmap(model, out_dims=1.5)(X), "vmap(model)", "1.5", "no int")
+    raises(TypeError, lambda: ft.vmap(model, out_dims="a")(X), "vmap(model)", "'a'", "no int")
+
+
+def test_results_that_are_no_arrays():
+    raises(
+        TypeError,
+        lambda: ft.vmap(lambda x: {"y": "text"})(X),
+        "vmap(<lambda>)",
+        "result['y'] is str 'text'",
+        "pytrees of arrays",
+    )
+
+
+def test_unwrap_of_the_imperative_style():
+    with ft.vmap() as B:
+        with pytest.raises(ValueError, match=r"no batch size yet; .* B\(xs\)"):
+            B.unwrap(X)
+        with pytest.raises(ValueError, match="out_dim 5 is out of range"):
+            B.unwrap(B(X), 5)
+        with pytest.raises(ValueError, match="out_dims is None"):
+            B.unwrap(B(X), None)
+        with pytest.raises(ValueError, match=r"in_dim 5 is out of range .* \(3, 2\)"):
+            B(X, in_dim=5)
+
+
+# ---- leaving a level ----
+
+
+def test_a_branch_under_vmap():
+    raises(
+        ft.DataDependentError,
+        lambda: ft.vmap(lambda x: x if x.sum() > 0 else -x)(X),
+        "vmap(<lambda>)",
+        "bool(x)",
+        "numpy.where(condition, a, b)",
+    )
+
+
+def test_an_index_under_vmap():
+    raises(
+        ft.DataDependentError,
+        lambda: ft.vmap(lambda i: [1, 2, 3][i])(I),
+        "vmap(<lambda>)",
+        "__index__(x)",
+        "numpy.take_along_axis",
+    )
+    raises(ft.DataDependentError, lambda: ft.vmap(lambda i: range(i))(I), "vmap(<lambda>)")
+    raises(
+        ft.ConversionError,
+        lambda: ft.vmap(lambda i: X[i])(I),
+        "vmap(<lambda>)",
+        "numpy.take(a, x, axis=0) for a[x]",
+    )
+
+
+LEAVING = {
+    "asarray": (np.asarray, "numpy.asarray(x)", "numpy.stack"),
+    "array": (lambda x: np.array([x, x]), "numpy.asarray(x)", "numpy.stack for numpy.array"),
+    "full": (lambda x: np.full((2, *x.shape), x), "numpy.zeros(shape) + x for numpy.full"),
+    "math": (lambda x: math.sin(x[0]), "float(x)", "numpy.sin(x) for math.sin(x)"),
+    "float": (lambda x: float(x[0]), "float(x)", "x.astype(float) for float(x)"),
+    "item": (lambda x: x[0].item(), "item(x)", "x.elem()"),
+    "tolist": (lambda x: x.tolist(), "tolist(x)", "x.elem()"),
+    "assign": (lambda x: np.zeros(2).__setitem__(slice(None), x), "numpy.asarray(x)"),
+}
+
+
+@pytest.mark.parametrize("case", LEAVING)
+@pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
+def test_what_would_lose_the_level(transform, case):
+    f, *parts = LEAVING[case]
+    run = {
+        "vmap": lambda: ft.vmap(f)(X),
+        "grad": lambda: ft.grad(lambda x: np.sum(f(x)))(X[0]),
+        "jvp": lambda: ft.jvp(f, (X[0],), (X[0],)),
+    }
+    raises(ft.ConversionError, run[transform], f"{transform}(", *parts)
+
+
+IN_PLACE = {
+    "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=)", "a = a + x"),
+    "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=)", "without out="),
+    "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=)", "y = sin(...)"),
+    "setitem": (lambda x: x.__setitem__(0, 1.0), "x[...] = v", "numpy.where(mask, v, x)"),
+    "fill": (lambda x: x.fill(1.0), "x.fill(...)", "in place"),
+    "sort": (lambda x: x.sort(), "x.sort(...)", "in place"),
+    "full_like": (lambda x: np.full_like(np.zeros(2), x), "numpy.zeros_like(a) + t"),
+    "copyto": (lambda x: np.copyto(np.zeros(2), x), "numpy.where"),
+}
+
+
+@pytest.mark.parametrize("case", IN_PLACE)
+@pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
+def test_what_would_write_in_place(transform, case):
+    f, *parts = IN_PLACE[case]
+    run = {
+        "vmap": lambda: ft.vmap(f)(X),
+        "grad": lambda: ft.grad(lambda x: np.sum(f(x)))(X[0]),
+        "jvp": lambda: ft.jvp(f, (X[0],), (X[0],)),
+    }
+    raises(ft.MutationError, run[transform], *parts)
+
+
+def test_an_array_that_was_nearly_written_to_is_unchanged():
+    a = np.ones(2)
+    for use in (lambda x: a.__iadd__(x), lambda x: np.copyto(a, x), lambda x: np.add(x, 1, out=a)):
+        with pytest.raises(ft.MutationError):
+            ft.grad(lambda x, use=use: np.sum(use(x)))(X[0])
+    equal(a, np.ones(2))
+
+
+# ---- the classes of errors ----
+
+
+def test_the_classes():
+    for cls in (ft.EscapedTensorError, ft.ConversionError, ft.DataDependentError, ft.MutationError):
+        assert issubclass(cls, ft.LevelError) and issubclass(cls, TypeError)
+    assert issubclass(ft.UnsupportedError, TypeError)
+    assert issubclass(ft.NoRuleError, NotImplementedError)
+    assert issubclass(ft.FallbackWarning, UserWarning)
+
+
+def test_an_operation_without_a_derivative_rule():
+    @np.vectorize
+    def strange(x):
+        return x
+
+    with pytest.raises((ft.NoRuleError, ft.ConversionError)):
+        ft.grad(lambda x: np.sum(strange(x)))(X)
+
+    @primitive
+    def unruled(x):
+        return x * 1.0
+
+    raises(
+        ft.NoRuleError,
+        lambda: ft.grad(lambda x: np.sum(unruled(x)))(X),
+        "grad(<lambda>)",
+        "unruled",
+        "no derivative rule",
+        "other NumPy functions",
+    )
+    raises(ft.NoRuleError, lambda: ft.jvp(unruled, (X,), (X,)), "jvp(unruled)", "unruled")
+
+
+def test_unknown_options():
+    for make in (
+        lambda: ft.vmap(model, escape="ghost"),
+        lambda: ft.grad(loss, escape="ghost"),
+        lambda: ft.vjp(model, X, escape="ghost"),
+        lambda: ft.jvp(model, (X,), (X,), escape="ghost"),
+        lambda: ft.vmap(escape="ghost"),
+        lambda: ft.grad(escape="ghost"),
+        lambda: ft.jvp(escape="ghost"),
+    ):
+        raises(ValueError, make, "escape='ghost'", "'dead'", "'passthrough'")
