@@ -33,9 +33,14 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
         a, v = a._value, v._value  # one level's tensors have equal forms if these do
     if kind is float64 and type(v) is float:
         return None
-    if kind is ndarray and type(v) is ndarray:
-        dtype = v.dtype
-        if a.shape == v.shape and a.dtype is dtype and dtype.kind != "c":
+    if type(value) is ndarray and (kind is ndarray or kind is float64):
+        shape, dtype, own = v.shape, v.dtype, a.dtype
+        complex_ = dtype.kind == "c" or own.kind == "c"
+        if own is dtype and not complex_ and a.shape == shape:
+            return None
+        return shape, dtype, complex_ and holomorphic
+    if kind is ndarray and type(v) is ndarray:  # both in tensors of one level
+        if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
             return None
     shape, dtype = shape_of(value), dtype_of(value)
     if isinstance(ans, (tuple, list)):
@@ -61,6 +66,8 @@ def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     own = shape_of(c)
     if own != shape:
         extra = len(own) - len(shape)
+        if type(c) is ndarray and extra > 0 and own[extra:] == shape:
+            return cast(np.add.reduce(c, axis=0 if extra == 1 else tuple(range(extra))), dtype)
         axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
         if axes:
             if type(c) is ndarray:
@@ -88,6 +95,18 @@ def cast(c: Any, dtype: np.dtype) -> Any:
 def zeros(value: Any) -> Any:
     """The zero (co)tangent of a value."""
     return np.zeros(shape_of(value), dtype_of(value))[()]
+
+
+def owned(grads: list, given: Any = ()) -> list:
+    """(Co)tangents as arrays that the caller may write to: each has its own memory."""
+    owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
+    for i, g in enumerate(grads):
+        if type(g) is ndarray:
+            owner = id(g if g.base is None else g.base)
+            if owner in owners or not g.flags.writeable:
+                grads[i] = g.copy()
+            owners.add(owner)
+    return grads
 
 
 def is_inexact(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _diff
-from ._diff import check_inputs, fit, fix_for, is_inexact, match
+from ._diff import check_inputs, fit, fix_for, is_inexact, match, owned
 from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import SCALARS, dtype_of, shape_of
@@ -238,7 +238,7 @@ def jvp(
     finally:
         level.exit()
     value = unflatten(out_structure, [p for p, _ in pairs])
-    tangent = unflatten(out_structure, [t for _, t in pairs])
+    tangent = unflatten(out_structure, owned([t for _, t in pairs], directions))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import check_inputs, fix_for, is_inexact, pull, zeros
+from ._diff import check_inputs, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
@@ -191,18 +191,6 @@ class GradLevel(Level):
                     f"of a real floating-point scalar: return numpy.real(y) or numpy.abs(y)"
                 )
         return value, output._extra if mine else (next(number), ())
-
-
-def owned(grads: list, given: Any = ()) -> list:
-    """The gradients as arrays that the caller may write to: each has its own memory."""
-    owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
-    for i, g in enumerate(grads):
-        if type(g) is ndarray:
-            owner = id(g if g.base is None else g.base)
-            if owner in owners or not g.flags.writeable:
-                grads[i] = g.copy()
-            owners.add(owner)
-    return grads
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
