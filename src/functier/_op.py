@@ -27,6 +27,12 @@ from ._numpy import dtype_of, name_of, shape_of
 NO_VALUE = np._NoValue  # what NumPy passes for a parameter that was left out
 
 
+FORMS: dict[str, Any] = {
+    "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,
+}  # fmt: skip
+"""What a rule keeps of a source: None, a parameter; True, the value; else what is made of it."""
+
+
 class Rule:
     """A derivative rule together with the names of what it needs.
 
@@ -34,7 +40,7 @@ class Rule:
     then conjugates around it where complex numbers are involved.
     """
 
-    __slots__ = ("_plan", "defaults", "fn", "holomorphic", "needs", "pick")
+    __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")
 
     def __init__(self, fn: Callable, operands: Sequence[str], holomorphic: bool = False):
         code = fn.__code__
@@ -46,12 +52,34 @@ class Rule:
         where = {"ans": 0, **{name: i + 1 for i, name in enumerate(operands)}}
         self.pick = _picker([where.get(name) for name in self.needs])
         self._plan: list | None = None
+        self._direct: list | None = None
 
     def save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
         """Collect what the rule needs for the operand at `position`."""
+        plan = self._direct
+        if plan is None or not call.direct:
+            return self._save(ans, call, values, position)
+        saved: list[Any] = []
+        for form, where, default in plan:
+            if form is None:
+                saved.append(call.given.get(where, default))
+            elif where is None:
+                saved.append(ans)
+            else:
+                saved.append(values[where] if form is True else form(values[where]))
+        return tuple(saved)
+
+    def _save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
+        """`save` for any call; it also works the plans out, which depend on names only."""
         plan = self._plan
         if plan is None:
             plan = self._plan = [self._source(name, call.op) for name in self.needs]
+            lead = call.op.lead
+            if all(s in FORMS and (s in ("static", "ans") or n in lead) for s, n, _ in plan):
+                self._direct = [
+                    (FORMS[s], n if s == "static" else lead.index(n) if n in lead else None, d)
+                    for s, n, d in plan
+                ]
         saved: list[Any] = []
         for source, name, default in plan:
             if source == "static":
@@ -71,8 +99,8 @@ class Rule:
                 saved.append(default)
             else:
                 value = values[call.names.index(name)]
-                form = {"shape": shape_of, "dtype": dtype_of}.get(source)
-                saved.append(form(value) if form else value)
+                form = FORMS[source]
+                saved.append(value if form is True else form(value))
         return tuple(saved)
 
     def _source(self, name: str, op: "Op") -> tuple[str, str, Any]:

@@ -23,7 +23,7 @@ from .._numpy import SPELLED, dtype_of, name_of
 from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
-    "MAKERS", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape",
+    "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align", "batch_shape",
     "composite", "constant", "data_dependent", "dtype_of", "elementwise", "elementwise_vmap",
     "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap", "op", "primitive",
     "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
@@ -100,7 +100,7 @@ SMALL = 10_000
 """Up to so many elements an array is made in a fraction of a view's time (2.3 us)."""
 
 
-def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
+def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
     """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
 
     def kernel(a: Any, axis: Any = None, keepdims: Any = False, **params: Any) -> Any:

@@ -293,3 +293,34 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     y = y0 + slope * (x - x0)
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
+
+
+# ---- parts whose place is told by the data or by a window ----
+
+
+@lambda body: composite(np.trim_zeros, body)
+def _trim_zeros(filt, trim="fb", axis=None):
+    places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
+    index = [slice(None)] * np.ndim(filt)
+    for i in normalize(axis, np.ndim(filt)):
+        n = np.shape(filt)[i]
+        start, stop = (int(np.min(places[i])), int(np.max(places[i])) + 1) if np.size(
+            places[i]
+        ) else (n, n)
+        front, back = "f" in trim.lower(), "b" in trim.lower()
+        index[i] = slice(start if front else 0, stop if back else n)
+    return filt[tuple(index)]
+
+
+@lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
+def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    window_shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = normalize(axis, np.ndim(x))
+    if len(window_shape) != len(axes):
+        raise ValueError("window_shape and axis must have the same number of elements")
+    for size, i in zip(window_shape, axes):
+        n = np.shape(x)[i] - size + 1
+        if size < 0 or n < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
+    return x

@@ -62,7 +62,8 @@ def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
 
 def _mean_kernel(a, axis=None, keepdims=False, **params):
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
-        return np.add.reduce(a, axis, None, None, keepdims) / number(a.shape, axis)
+        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        return total / number(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
 

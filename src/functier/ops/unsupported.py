@@ -27,3 +27,6 @@ for func in (np.polymul, np.polydiv, np.roots, np.poly):
         func, "the shape or dtype of its result depends on the data; for a product of "
         "polynomials use numpy.convolve",
     )  # fmt: skip
+
+for func in (np.histogram2d, np.histogramdd):
+    unsupported(func, "find the bins with numpy.digitize, and count them with numpy.equal")
