@@ -90,7 +90,7 @@ ROWS = [
     of("eigvalsh", symmetric(np.linalg.eigvalsh), spread_out(3, 3)),
     of("eigvalsh complex", symmetric(np.linalg.eigvalsh), spread_out(2, 2, 2, dtype=C)),
     of("eigvalsh upper", symmetric(lambda x: np.linalg.eigvalsh(x, "U")), spread_out(3, 3)),
-    row(np.linalg.eigvals, spread_out(3, 3), _order=1),
+    of("eigvals", lambda x: np.linalg.eigvals(x + 0j), spread_out(3, 3), _order=1),
     row(np.linalg.eigvals, spread_out(3, 3, dtype=C), _order=1),
     of("eig", lambda x: np.abs(np.linalg.eig(x).eigenvectors), spread_out(3, 3), _diff=()),
     of("qr", lambda x: tuple(np.linalg.qr(x)), spread_out(3, 2)),
