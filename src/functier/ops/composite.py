@@ -304,9 +304,9 @@ def _trim_zeros(filt, trim="fb", axis=None):
     index = [slice(None)] * np.ndim(filt)
     for i in normalize(axis, np.ndim(filt)):
         n = np.shape(filt)[i]
-        start, stop = (int(np.min(places[i])), int(np.max(places[i])) + 1) if np.size(
-            places[i]
-        ) else (n, n)
+        start, stop = (
+            (int(np.min(places[i])), int(np.max(places[i])) + 1) if np.size(places[i]) else (n, n)
+        )
         front, back = "f" in trim.lower(), "b" in trim.lower()
         index[i] = slice(start if front else 0, stop if back else n)
     return filt[tuple(index)]
