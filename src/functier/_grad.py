@@ -15,6 +15,8 @@ from ._pytree import check_callable, describe, flatten, is_value, name_of_functi
 from ._tape import GradLevel, backward, one
 from ._tensor import Tensor
 
+ndarray = np.ndarray
+
 
 def _transform(
     transform: str,
@@ -39,7 +41,7 @@ def _transform(
         level = GradLevel(label, escape)
         leaves, structure, where, chosen = choose(level, args, argnums)
         check_inputs(level, leaves, where)
-        level.enter(sys._getframe(1), _outer_tensors(args))
+        level.enter(sys._getframe(1), outer_tensors(leaves, args, chosen))
         try:
             tracked = [level.track(level.lower(leaf)) for leaf in leaves]
             nodes = [x._extra for x in tracked]
@@ -74,14 +76,18 @@ def _transform(
     return transformed
 
 
-def _outer_tensors(args: tuple) -> list:
-    """The tensors among the arguments: a level nests in the levels of all of them."""
-    found = []
-    for arg in args:
-        if isinstance(arg, Tensor):
-            found.append(arg)
-        elif type(arg) in (list, tuple, dict):
-            found += [x for x in flatten(arg)[0] if isinstance(x, Tensor)]
+def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
+    """The tensors among the arguments: a level nests in the levels of all of them.
+
+    `leaves` are those of the arguments at the positions `chosen`.
+    """
+    found = [x for x in leaves if type(x) is not ndarray and isinstance(x, Tensor)]
+    for n, arg in enumerate(args):
+        if type(arg) is not ndarray and n not in chosen:
+            if isinstance(arg, Tensor):
+                found.append(arg)
+            elif type(arg) in CONTAINERS:
+                found += outer_tensors(flatten(arg)[0])
     return found
 
 
@@ -234,7 +240,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         raise ValueError(f"{level}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals)
     check_inputs(level, leaves, lambda: paths(primals, "primals"))
-    level.enter(sys._getframe(1), _outer_tensors(primals))
+    level.enter(sys._getframe(1), outer_tensors(leaves))
     try:
         tracked = [level.track(level.lower(leaf)) for leaf in leaves]
         out = func(*unflatten(structure, tracked))

@@ -24,7 +24,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import Call, Op, find
+from ._op import NO_VALUE, Call, Op, find
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
@@ -134,6 +134,12 @@ class Level:
             return inner.level.missing(func, args, kwargs)
         if op.body is not None:
             return op.body(*args, **kwargs)
+        if op.single and len(args) == 1 and type(args[0]) is self.cls:
+            for name, value in kwargs.items():
+                if name in op.special or value is NO_VALUE:
+                    break
+            else:
+                return self.apply_single(op, args[0], kwargs)
         call = op.bind(args, kwargs)
         if "out" in call.given:  # by position
             raise self.no_out(func)
@@ -153,6 +159,10 @@ class Level:
 
     def apply(self, op: Op, call: Call) -> Any:
         raise NotImplementedError
+
+    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+        """`apply` for the commonest call: one operand, a tensor of this level."""
+        return self.apply(op, Call(op, given, op.lead, [x], True))
 
     def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         raise NotImplementedError

@@ -56,13 +56,16 @@ class Rule:
 
     def save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
         """Collect what the rule needs for the operand at `position`."""
-        plan = self._direct
-        if plan is None or not call.direct:
-            return self._save(ans, call, values, position)
+        if call.direct and self._direct is not None:
+            return self.save_direct(ans, call.given, values)
+        return self._save(ans, call, values, position)
+
+    def save_direct(self, ans: Any, given: dict, values: Sequence) -> tuple:
+        """`save` for a direct call, once `save` has worked its plan out."""
         saved: list[Any] = []
-        for form, where, default in plan:
+        for form, where, default in self._direct:  # type: ignore[union-attr]
             if form is None:
-                saved.append(call.given.get(where, default))
+                saved.append(given.get(where, default))
             elif where is None:
                 saved.append(ans)
             else:
@@ -159,11 +162,14 @@ class Op:
         A composite: plain NumPy code that means the same.
     family : str
         The constructor that declared it.
+    single, special : bool, frozenset of str
+        Whether a call with one positional argument has one operand, and the keywords
+        for which that is not so.
     """
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
-        "kernel", "lead", "name", "params", "variadic", "vjp", "vmap",
+        "kernel", "lead", "name", "params", "single", "special", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -199,6 +205,8 @@ class Op:
         # How many positional arguments may be looked at without meeting another operand.
         later = [i for i, name in enumerate(self.params) if i >= lead and name in self.arrays]
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
+        self.single = len(self.lead) == 1 and self._direct > 0
+        self.special = frozenset((*self.arrays, "out"))
 
     def __repr__(self) -> str:
         return f"<{self.family} {self.name}>"

@@ -9,6 +9,7 @@ import optree
 from ._numpy import SCALARS
 from ._tensor import Tensor
 
+CONTAINERS = frozenset({tuple, list, dict})
 LEAF = object()
 """The structure of a bare array."""
 
@@ -26,7 +27,8 @@ def is_value(x: Any) -> bool:
 
 def flatten(tree: Any) -> tuple[list, Any]:
     """Leaves and structure; ``None`` is a node without leaves."""
-    if type(tree) is np.ndarray or is_value(tree):
+    kind = type(tree)
+    if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
         return [tree], LEAF
     leaves, structure = optree.tree_flatten(tree)
     return leaves, structure

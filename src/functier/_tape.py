@@ -130,6 +130,21 @@ class GradLevel(Level):
         y._value, y._extra = ans, (next(number), tuple(edges))
         return y
 
+    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+        rule = op.vjp.get(op.lead[0])
+        value = x._value
+        if rule is None or rule._direct is None or not is_inexact(value):
+            return Level.apply_single(self, op, x, given)
+        ans = op.kernel(value, **given)
+        if isinstance(ans, (tuple, list)) or not is_inexact(ans):
+            return Level.apply_single(self, op, x, given)
+        y = new(self.cls)
+        y._value = ans
+        saved = rule.save_direct(ans, given, (value,))
+        fix = fix_for(ans, value, rule.holomorphic)
+        y._extra = next(number), ((x._extra, rule.fn, saved, fix),)
+        return y
+
     def several(self, ans: Any, edges: list) -> Any:
         """Tensors for the results of an operation that has more than one."""
         edges = [(p, _with_zeros(rule, ans), saved, fix) for p, rule, saved, fix in edges]
