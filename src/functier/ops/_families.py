@@ -24,9 +24,10 @@ from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise", "elementwise_vmap",
-    "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap", "op", "primitive",
-    "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unsupported",
+    "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise",
+    "elementwise_vmap", "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap",
+    "op", "primitive", "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all",
+    "spread", "unsupported",
 ]  # fmt: skip
 
 # ---- axes ----
