@@ -1,6 +1,7 @@
 """Rows for functions that are made of others."""
 
 import numpy as np
+from numpy.polynomial import polynomial
 
 from ._row import integers, normal, positive, row
 
@@ -113,6 +114,8 @@ ROWS = [
     row(np.polyint, normal(3), 2, k=[1.0, 2.0]),
     row(np.polyfit, np.array([0.0, 1.0, 2.0, 4.0]), normal(4), 2, _like=distinct),
     row(np.polyfit, np.array([0.0, 1.0, 2.0]), normal(3, 2), 1, w=positive(3), _like=distinct),
+    row(polynomial.polyval2d, normal(3), normal(3), normal(2, 3)),
+    row(polynomial.polygrid2d, normal(2), normal(3), normal(3, 2)),
     # covariance
     row(np.cov, normal(2, 4)),
     row(np.cov, normal(4), normal(4), bias=True),

@@ -103,3 +103,31 @@ def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     solution = np.matmul(np.linalg.pinv(powers / scale, rcond), y)
     return solution / np.reshape(scale, (-1,) + (1,) * (np.ndim(y) - 1))
+
+
+# ---- polynomials of two variables, the lowest coefficient first ----
+
+
+def _horner(c, x):
+    """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
+    y = c[-1] + np.multiply(x, 0)
+    for i in range(np.shape(c)[0] - 2, -1, -1):
+        y = c[i] + y * x
+    return y
+
+
+def _followed(c, x):
+    """`c` with an axis of size 1 for each axis of `x`."""
+    return np.reshape(c, np.shape(c) + (1,) * np.ndim(x))
+
+
+@lambda body: composite(np.polynomial.polynomial.polyval2d, body)
+def _polyval2d(x, y, c):
+    if np.shape(x) != np.shape(y):
+        raise ValueError("x, y are incompatible")
+    return _horner(_horner(_followed(c, x), x), y)
+
+
+@lambda body: composite(np.polynomial.polynomial.polygrid2d, body)
+def _polygrid2d(x, y, c):
+    return _horner(_followed(_horner(_followed(c, x), x), y), y)
