@@ -52,13 +52,9 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
 
 
 def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
-    """Apply a vjp rule and fit the result to the operand: conjugate, sum, cast."""
-    shape, dtype, conjugate = fix
-    if conjugate:
-        c = np.conjugate(rule(np.conjugate(g), *saved))
-    else:
-        c = rule(g, *saved)
-    return c if c is None else fit(c, shape, dtype)
+    """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
+    c = rule(np.conjugate(g), *saved)
+    return c if c is None else fit(np.conjugate(c), fix[0], fix[1])
 
 
 def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:

@@ -78,11 +78,16 @@ class Rule:
         if plan is None:
             plan = self._plan = [self._source(name, call.op) for name in self.needs]
             lead = call.op.lead
-            if all(s in FORMS and (s in ("static", "ans") or n in lead) for s, n, _ in plan):
-                self._direct = [
-                    (FORMS[s], n if s == "static" else lead.index(n) if n in lead else None, d)
-                    for s, n, d in plan
-                ]
+            self._direct = [
+                # An operand that does not lead is absent from a direct call: its default.
+                (None, n, d)
+                if s == "static" or (s == "operand" and n not in lead)
+                else (FORMS[s], None if s == "ans" else lead.index(n), d)
+                for s, n, d in plan
+                if s in FORMS and (s in ("ans", "static", "operand") or n in lead)
+            ]
+            if len(self._direct) != len(plan):
+                self._direct = None
         saved: list[Any] = []
         for source, name, default in plan:
             if source == "static":

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import check_inputs, fix_for, is_inexact, owned, pull, zeros
+from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
@@ -230,7 +230,14 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
         key = -heappop(queue)
         g = grads.pop(key)
         for parent, rule, saved, fix in waiting.pop(key):
-            c = rule(g, *saved) if fix is None else pull(rule, g, saved, fix)
+            if fix is None:
+                c = rule(g, *saved)
+            elif fix[2]:
+                c = pull(rule, g, saved, fix)
+            else:
+                c = rule(g, *saved)
+                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
+                    c = None if c is None else fit(c, fix[0], fix[1])
             if c is None:
                 continue
             key, edges = parent

@@ -118,15 +118,15 @@ def _range(between):
     return body
 
 
-_linear = _range(lambda start, stop, t: start + t * np.subtract(stop, np.multiply(start, 1.0)))
-_geometric = _range(lambda start, stop, t: start * np.power(np.divide(stop, start), t))
+linear_range = _range(lambda start, stop, t: start + t * np.subtract(stop, np.multiply(start, 1.0)))
+geometric_range = _range(lambda start, stop, t: start * np.power(np.divide(stop, start), t))
 
 
 @lambda body: composite(np.linspace, body)
 def _linspace(
     start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
 ):
-    y = _linear(start, stop, num, endpoint, dtype, axis)
+    y = linear_range(start, stop, num, endpoint, dtype, axis)
     if not retstep:
         return y
     div = num - 1 if endpoint else num
@@ -135,7 +135,7 @@ def _linspace(
 
 @lambda body: composite(np.geomspace, body)
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    return _geometric(start, stop, num, endpoint, dtype, axis)
+    return geometric_range(start, stop, num, endpoint, dtype, axis)
 
 
 @lambda body: composite(np.logspace, body)
@@ -146,7 +146,7 @@ def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
             np.reshape(v, (1,) * (ndim - np.ndim(v)) + np.shape(v)) for v in (start, stop, base)
         )
         base = np.expand_dims(base, axis)
-    y = np.power(base, _linear(start, stop, num, endpoint, None, axis))
+    y = np.power(base, linear_range(start, stop, num, endpoint, None, axis))
     return y if dtype is None else y.astype(dtype)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ._families import DataDependentError, UnsupportedError, composite, op
+from .composite import linear_range
 
 # ---- bincount is linear in the weights ----
 
@@ -57,7 +58,7 @@ def _edges(a, bins, range):
     flat = np.equal(first, last) * 0.5
     dtype = np.result_type(first, last, a)
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
-    return np.linspace(first - flat, last + flat, int(bins) + 1, dtype=dtype)
+    return linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
 
 
 @lambda body: composite(np.histogram_bin_edges, body)

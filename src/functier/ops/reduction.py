@@ -80,22 +80,24 @@ linear(
 
 
 def _shares(a, ans, axis, keepdims, where):
+    """Which elements are the extremum, and how many there are along the axes."""
     equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
     if where is not True:
         equal = np.logical_and(equal, where)
-    count = np.add.reduce(equal, axis=axis, dtype=ans.dtype, keepdims=True)
-    return equal / np.maximum(count, 1)
+    count = np.sum(equal, axis=axis, dtype=ans.dtype, keepdims=True)
+    return equal, np.maximum(count, 1)
 
 
 def _extremum_jvp(t, a, ans, axis=None, keepdims=False, where=True):
-    return np.sum(t * _shares(a, ans, axis, keepdims, where), axis=axis, keepdims=keepdims)
+    equal, count = _shares(a, ans, axis, keepdims, where)
+    return np.sum(equal * t / count, axis=axis, keepdims=keepdims)
 
 
 def _extremum_vjp(g, a, ans, axis=None, keepdims=False, where=True):
-    return expand(g, np.shape(a), axis, keepdims) * _shares(a, ans, axis, keepdims, where)
+    equal, count = _shares(a, ans, axis, keepdims, where)
+    return equal * (expand(g, np.shape(a), axis, keepdims) / count)
 
 
-func: Callable
 for func, ufunc in (
     (np.max, np.maximum), (np.amax, np.maximum), (np.nanmax, None),
     (np.min, np.minimum), (np.amin, np.minimum), (np.nanmin, None),
