@@ -11,7 +11,16 @@ from ._diff import check_inputs, choose, match, owned, zeros
 from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import dtype_of
-from ._pytree import check_callable, describe, flatten, is_value, name_of_function, paths, unflatten
+from ._pytree import (
+    CONTAINERS,
+    check_callable,
+    describe,
+    flatten,
+    is_value,
+    name_of_function,
+    paths,
+    unflatten,
+)
 from ._tape import GradLevel, backward, one
 from ._tensor import Tensor
 
