@@ -311,7 +311,7 @@ class BatchLevel(Level):
                     f"write the axis that the batch should have in the result"
                 )
             if shape[k - 1] != self.size:
-                whole = shape[: k - 1] + (self.size,) + shape[k:]
+                whole = (*shape[: k - 1], self.size, *shape[k:])
                 value = np.copy(np.broadcast_to(value, whole))  # type: ignore[arg-type]
             x = value if self.parent is None else self._outer(value)
         if type(out_dim) is not int and not isinstance(out_dim, np.integer):
