@@ -79,25 +79,26 @@ linear(
 # ---- extrema: equal ones share the gradient equally ----
 
 
-def _shares(a, ans, axis, keepdims, where):
+def _shares(a, shape, ans, axis, keepdims, where):
     """Which elements are the extremum, and how many there are along the axes."""
-    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
+    equal = np.equal(a, expand(ans, shape, axis, keepdims))
     if where is not True:
         equal = np.logical_and(equal, where)
-    count = np.sum(equal, axis=axis, dtype=ans.dtype, keepdims=True)
+    count = np.add.reduce(equal, axis=axis, dtype=ans.dtype, keepdims=True)
     return equal, np.maximum(count, 1)
 
 
-def _extremum_jvp(t, a, ans, axis=None, keepdims=False, where=True):
-    equal, count = _shares(a, ans, axis, keepdims, where)
+def _extremum_jvp(t, a, a_shape, ans, axis=None, keepdims=False, where=True):
+    equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
     return np.sum(equal * t / count, axis=axis, keepdims=keepdims)
 
 
-def _extremum_vjp(g, a, ans, axis=None, keepdims=False, where=True):
-    equal, count = _shares(a, ans, axis, keepdims, where)
-    return equal * (expand(g, np.shape(a), axis, keepdims) / count)
+def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, where=True):
+    equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
+    return equal * (expand(g, a_shape, axis, keepdims) / count)
 
 
+func: Callable
 for func, ufunc in (
     (np.max, np.maximum), (np.amax, np.maximum), (np.nanmax, None),
     (np.min, np.minimum), (np.amin, np.minimum), (np.nanmin, None),
