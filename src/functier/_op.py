@@ -161,6 +161,9 @@ class Op:
     jvp, vjp : dict of str to Rule
         One rule an operand that has a derivative. ``jvp="linear"`` stands for the
         operation applied to all tangents at once, ``"multilinear"`` for one call each.
+    joint : Rule or None
+        A vjp rule that gives the cotangents of all operands in a tuple, for where several
+        are differentiated and share their work.
     constant : bool
         The derivative is zero; the result leaves a differentiating level.
     body : callable or None
@@ -173,8 +176,8 @@ class Op:
     """
 
     __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "jvp",
-        "kernel", "lead", "name", "params", "single", "special", "variadic", "vjp", "vmap",
+        "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "joint",
+        "jvp", "kernel", "lead", "name", "params", "single", "special", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -190,6 +193,7 @@ class Op:
         vmap: Callable | None = None,
         jvp: Any = None,
         vjp: dict | None = None,
+        joint: Callable | None = None,
         constant: bool = False,
         body: Callable | None = None,
     ):
@@ -201,6 +205,7 @@ class Op:
         self.vmap, self.constant, self.body, self.family = vmap, constant, body, family
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
+        self.joint = Rule(joint, self.arrays) if joint else None
         lead = 0
         for name in self.params:
             if name not in self.arrays:

@@ -10,6 +10,7 @@ NOTE [a node is a tuple]
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,11 @@ class GradLevel(Level):
             edges.append((operand._extra, rule.fn, saved, fix))
         if not edges:
             return ans
+        if op.joint is not None and len(edges) > 1:
+            saved = op.joint.save(ans, call, values, 0)
+            mine = [i for i, x in enumerate(call.operands) if type(x) is cls]
+            parts = [(p, itemgetter(i), (), fix) for i, (p, _, _, fix) in zip(mine, edges)]
+            edges = [((next(number), tuple(parts)), op.joint.fn, saved, None)]
         if isinstance(ans, (tuple, list)):
             return self.several(ans, edges)
         if not is_inexact(ans):

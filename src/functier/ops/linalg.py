@@ -61,10 +61,11 @@ def _apply(a: Any, x: Any) -> Any:
     return np.reshape(y, y.shape[:-1])
 
 
-def _solve_a(g: Any, ans: Any, a: Any, b_shape: Any) -> Any:
+def _solve_both(g: Any, ans: Any, a: Any, b_shape: Any) -> tuple:
+    """The cotangents of the matrix and of the right-hand side, from one solve."""
     vector = len(b_shape) == 1
     c = _solve(adjoint(a), g, vector)
-    return -column(c) * row(conj(ans)) if vector else -np.matmul(c, adjoint(ans))
+    return -column(c) * row(conj(ans)) if vector else -np.matmul(c, adjoint(ans)), c
 
 
 op(
@@ -77,9 +78,10 @@ op(
         "b": lambda t, ans, a, b_shape: _solve(a, t, len(b_shape) == 1),
     },
     vjp={
-        "a": _solve_a,
+        "a": lambda g, ans, a, b_shape: _solve_both(g, ans, a, b_shape)[0],
         "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
     },
+    joint=_solve_both,
 )
 op(
     np.linalg.inv,
