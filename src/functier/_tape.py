@@ -17,7 +17,7 @@ import numpy as np
 
 from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
-from ._numpy import SCALARS, dtype_of, shape_of
+from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, unflatten
 
@@ -47,8 +47,10 @@ class GradLevel(Level):
         value = x._value
         ans = func(value)
         rule, pick, holomorphic = record
-        fix = None
-        if not (type(ans) is float64 is type(value)):
+        kind = type(ans)
+        if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
+            fix = None
+        else:
             fix = fix_for(ans, value, holomorphic)
         y = new(self.cls)
         y._value = ans
@@ -234,26 +236,39 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     roots.clear()
     while queue:
         key = -heappop(queue)
-        g = grads.pop(key)
-        for parent, rule, saved, fix in waiting.pop(key):
-            if fix is None:
-                c = rule(g, *saved)
-            elif fix[2]:
-                c = pull(rule, g, saved, fix)
-            else:
-                c = rule(g, *saved)
-                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
-                    c = None if c is None else fit(c, fix[0], fix[1])
-            if c is None:
-                continue
-            key, edges = parent
-            if key in grads:
-                grads[key] = _add(grads[key], c)
-            else:
-                grads[key] = c
-                if edges:
-                    waiting[key] = edges
-                    heappush(queue, -key)
+        edges = waiting.pop(key)
+        while edges:  # on along a chain, which needs no queue
+            g = grads.pop(key)
+            following = None
+            for parent, rule, saved, fix in edges:
+                if fix is None:
+                    c = rule(g, *saved)
+                elif fix[2]:
+                    c = pull(rule, g, saved, fix)
+                else:
+                    c = rule(g, *saved)
+                    if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
+                        c = None if c is None else fit(c, fix[0], fix[1])
+                if c is None:
+                    continue
+                key, above = parent
+                if key in grads:
+                    grads[key] = _add(grads[key], c)
+                else:
+                    grads[key] = c
+                    if above:
+                        if following is None:
+                            following = parent
+                        else:
+                            waiting[key] = above
+                            heappush(queue, -key)
+            if following is None:
+                break
+            key, edges = following
+            if queue and -queue[0] > key:
+                waiting[key] = edges
+                heappush(queue, -key)
+                break
     return [grads.get(node[0]) for node in inputs]
 
 

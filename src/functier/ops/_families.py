@@ -81,6 +81,9 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
     """The result of a reduction with the axes that it went over, of size 1."""
     if keepdims or not shape:
         return g
+    if type(axis) is int:
+        axis = normalize_axis_index(axis, len(shape))
+        return np.reshape(g, shape[:axis] + (1,) + shape[axis + 1 :])
     axes = normalize(axis, len(shape))
     return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 
