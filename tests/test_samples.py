@@ -8,7 +8,6 @@ import pytest
 import checks
 import samples
 
-
 HEAVY = ("vmap_nested", "vmap_of_derivatives")
 """Half of the time of all checks (10 to 20 ms a row, the others 1 to 9): these run for the
 first row of each function, and for the others where slow tests run."""
