@@ -9,7 +9,7 @@ import numpy as np
 
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._pytree import describe, flatten, is_value, paths, unflatten
+from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
 
 float64 = np.float64
@@ -98,7 +98,8 @@ def owned(grads: list, given: Any = ()) -> list:
     owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
     for i, g in enumerate(grads):
         if type(g) is ndarray:
-            owner = id(g if g.base is None else g.base)
+            base = g.base
+            owner = id(g) if base is None else id(base)
             if owner in owners or not g.flags.writeable:
                 grads[i] = g.copy()
             owners.add(owner)
@@ -171,7 +172,9 @@ def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> 
 def match(level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str) -> list:
     """The leaves of `tangents`, checked against the primals they belong to."""
     leaves, own = flatten(tangents)
-    if own != structure or len(leaves) != len(primals):
+    if (own != structure or len(leaves) != len(primals)) and not same_structure(
+        unflatten(structure, primals), tangents
+    ):
         raise ValueError(
             f"{level}: the {noun}s have the structure {describe(tangents)}, but "
             f"{describe(unflatten(structure, primals))} was expected; pass one {noun} for "

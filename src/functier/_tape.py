@@ -38,6 +38,9 @@ class GradLevel(Level):
         x._value, x._extra = value, (next(number), ())
         return x
 
+    def track_all(self, leaves: list) -> list:
+        return [self.track(x if type(x) is ndarray else self.lower(x)) for x in leaves]
+
     # ---- operations ----
 
     def unary(self, func: Any, x: Any) -> Any:
