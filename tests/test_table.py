@@ -41,7 +41,13 @@ OUTSIDE = (
 )  # fmt: skip
 """Modules that functier does not cover: structured arrays, text, branches chosen by value."""
 
-UNDECLARED: set[str] = set()
+UNDECLARED = {
+    f"numpy.fft.{name}"
+    for name in (
+        "fft", "fft2", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",
+        "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftn",
+    )
+}  # fmt: skip
 """What NumPy has and nobody has declared: a new function of NumPy is missing here."""
 
 
