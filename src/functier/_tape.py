@@ -144,15 +144,20 @@ class GradLevel(Level):
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
         rule = op.vjp.get(op.lead[0])
         value = x._value
-        if rule is None or rule._direct is None or not is_inexact(value):
+        if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
-        if isinstance(ans, (tuple, list)) or not is_inexact(ans):
+        kind = type(ans)
+        if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
+            plain = type(value) is ndarray and value.dtype is FLOAT
+        elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
             return Level.apply_single(self, op, x, given)
+        else:
+            plain = False
         y = new(self.cls)
         y._value = ans
+        fix = (value.shape, FLOAT, False) if plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        fix = fix_for(ans, value, rule.holomorphic)
         y._extra = next(number), ((x._extra, rule.fn, saved, fix),)
         return y
 

@@ -109,14 +109,14 @@ def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind
 
 def _matmul_x1(g, x2, x1_shape, axes=None):
     if type(g) is ndarray is type(x2) and len(x1_shape) == 2 == x2.ndim and axes is None:
-        return np.dot(g, conj(x2).T)
+        return np.dot(g, x2.T if x2.dtype.kind != "c" else np.conjugate(x2).T)
     x2 = array(x2)
     return pull_left(g, x2, x1_shape, _matmul_spec(x1_shape, x2.shape, _frozen(axes)))
 
 
 def _matmul_x2(g, x1, x2_shape, axes=None):
     if type(g) is ndarray is type(x1) and len(x2_shape) == 2 == x1.ndim and axes is None:
-        return np.dot(conj(x1).T, g)
+        return np.dot(x1.T if x1.dtype.kind != "c" else np.conjugate(x1).T, g)
     x1 = array(x1)
     return pull_right(g, x1, x2_shape, _matmul_spec(x1.shape, x2_shape, _frozen(axes)))
 

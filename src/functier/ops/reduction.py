@@ -80,22 +80,27 @@ linear(
 
 
 def _shares(a, shape, ans, axis, keepdims, where):
-    """Which elements are the extremum, and how many there are along the axes."""
+    """Which elements are the extremum, and how many there are (None: one) along the axes."""
     equal = np.equal(a, expand(ans, shape, axis, keepdims))
     if where is not True:
         equal = np.logical_and(equal, where)
+    if type(equal) is np.ndarray and np.count_nonzero(equal) == ans.size:
+        if np.count_nonzero(ans == ans) == ans.size:
+            return equal, None  # no NaN, and as many extrema as results: there are no ties
     count = np.add.reduce(equal, axis=axis, dtype=ans.dtype, keepdims=True)
     return equal, np.maximum(count, 1)
 
 
 def _extremum_jvp(t, a, a_shape, ans, axis=None, keepdims=False, where=True):
     equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
-    return np.sum(equal * t / count, axis=axis, keepdims=keepdims)
+    share = equal * t if count is None else equal * t / count
+    return np.sum(share, axis=axis, keepdims=keepdims)
 
 
 def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, where=True):
     equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
-    return equal * (expand(g, a_shape, axis, keepdims) / count)
+    g = expand(g, a_shape, axis, keepdims)
+    return equal * (g if count is None else g / count)
 
 
 func: Callable
