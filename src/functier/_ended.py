@@ -42,7 +42,8 @@ class EndedLevel(Level):
 class DeadLevel(EndedLevel):
     """Every use raises; `elem` and `repr` still work."""
 
-    unary = binary = product = function = method = property = EndedLevel.refuse
+    unary = binary = product = getitem = EndedLevel.refuse
+    function = method = property = EndedLevel.refuse
     unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
     convert = as_subclass = release = EndedLevel.refuse
 
@@ -93,7 +94,7 @@ class MutedLevel(PassthroughLevel):
         return getattr(get(self, "level"), name)
 
 
-MUTED = {"level", "users", "live", "fast", "unary", "binary", "product", "method", "property"} | {
+MUTED = {"level", "users", "live", "fast", "unary", "binary", "product", "getitem", "method", "property"} | {
     *vars(PassthroughLevel)
 }
 """What a muted level answers itself; for the rest it is the level."""

@@ -15,6 +15,7 @@ NOTE [nothing large on a class]
 import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
+from operator import getitem
 from types import FrameType
 from typing import Any, Literal
 
@@ -113,6 +114,9 @@ class Level:
     def product(self, func: Any, a: Any, b: Any) -> Any:
         """The operator ``@``, which is no elementwise one."""
         return Level.binary(self, func, a, b)
+
+    def getitem(self, x: Any, index: Any) -> Any:
+        return self.function(getitem, (x, index), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))

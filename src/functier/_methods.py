@@ -35,7 +35,6 @@ METHODS: dict[str, Any] = {
     "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
     "__divmod__": np.divmod,
     "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
-    "__getitem__": operator.getitem,
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
 PROPERTIES: dict[str, Callable] = {
@@ -110,6 +109,16 @@ def _define_all() -> None:
 
         return call
 
+    def reading() -> Callable:
+        def call(self: Tensor, index: Any) -> Any:
+            try:
+                level = self.level
+            except AttributeError:
+                return self[index]
+            return level.getitem(self, index)
+
+        return call
+
     def method(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
@@ -137,6 +146,7 @@ def _define_all() -> None:
         if name in BINARY:
             _define(f"__r{name}__", swap(func), _swapped(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
+    _define("__getitem__", reading(), operator.getitem)
     for name, meaning in METHODS.items():
         _define(name, method(name), meaning)
     for name in WRITING:
@@ -150,5 +160,5 @@ def _swapped(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*SPELLED} | {f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"}
+_NUMPY = {*SPELLED, operator.getitem} | {f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"}
 _define_all()

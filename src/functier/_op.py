@@ -310,13 +310,19 @@ PARTIALS: dict[Callable, tuple] = {}
 """The ufuncs (and their operators) with a whole set of elementwise rules, for the hot
 paths: in a row for each operand the rule, what picks its needs from ``(ans, *operands)``
 (None: it needs nothing), and whether to conjugate. ``operator.matmul`` has the vjp rules
-of `numpy.matmul`; forward mode does not look there for it."""
+of `numpy.matmul`, ``operator.getitem`` one of the operand's shape and the index; forward
+mode does not look there for these."""
 
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 """What makes the record of a ufunc (or a method of one) that nobody declared."""
 
 UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
+
+
+def negated(g: Any) -> Any:
+    """The rule of a minus sign; the engine sums over broadcast axes before it."""
+    return -g
 
 
 def find(func: Callable) -> Op | None:

@@ -157,6 +157,9 @@ class RootLevel:
 
     product = binary
 
+    def getitem(self, x: Any, index: Any) -> Any:
+        return dispatch(Tensor.__getitem__, (x, index), {})  # type: ignore[attr-defined]
+
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)
 

@@ -10,7 +10,7 @@ NOTE [a node is a tuple]
 from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
-from operator import itemgetter
+from operator import getitem, itemgetter
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,15 @@ import numpy as np
 from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._op import PARTIALS, Call, Op, no_rule
+from ._op import PARTIALS, Call, Op, negated, no_rule
 from ._pytree import describe, flatten, is_value, unflatten
 
 new = object.__new__
 ndarray = np.ndarray
 float64 = np.float64
 ONE = float64(1.0)
+INDICES = frozenset({int, slice, type(None), type(Ellipsis), ndarray})
+"""The types of the parts of an index that holds no tensor."""
 number = count()
 Node = tuple[int, tuple]
 
@@ -110,6 +112,20 @@ class GradLevel(Level):
 
     def product(self, func: Any, a: Any, b: Any) -> Any:
         return self.binary(func, a, b)
+
+    def getitem(self, x: Any, index: Any) -> Any:
+        for part in index if type(index) is tuple else (index,):
+            if type(part) not in INDICES:
+                return Level.getitem(self, x, index)
+        value = x._value
+        if type(value) is float or type(value) is complex:
+            return Level.getitem(self, x, index)
+        ans = value[index]
+        rule = PARTIALS[getitem][0]
+        y = new(self.cls)
+        y._value = ans
+        y._extra = next(number), ((x._extra, rule, (shape_of(value), index), None),)
+        return y
 
     def apply(self, op: Op, call: Call) -> Any:
         values = [self.lower(x) for x in call.operands]
@@ -253,6 +269,8 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                     c = rule(g, *saved)
                 elif fix[2]:
                     c = pull(rule, g, saved, fix)
+                elif rule is negated:
+                    c = -fit(g, fix[0], fix[1])
                 else:
                     c = rule(g, *saved)
                     if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:

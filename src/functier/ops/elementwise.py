@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from .._op import negated
 from ._families import align, composite, data_dependent, dtype_of, elementwise
 
 _NoValue = np._NoValue
@@ -17,10 +18,10 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 # ---- arithmetic ----
 
 elementwise(np.add, lambda g: g, lambda g: g)
-elementwise(np.subtract, lambda g: g, lambda g: -g)
+elementwise(np.subtract, lambda g: g, negated)
 elementwise(np.multiply, lambda g, y: g * y, lambda g, x: g * x)
 elementwise(np.divide, lambda g, y: g / y, lambda g, ans, y: -g * ans / y)
-elementwise(np.negative, lambda g: -g)
+elementwise(np.negative, negated)
 elementwise(np.positive, lambda g: g)
 elementwise(np.reciprocal, lambda g, ans: -g * ans * ans)
 elementwise(np.square, lambda g, x: g * (2 * x))

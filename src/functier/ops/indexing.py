@@ -13,6 +13,7 @@ import operator
 
 import numpy as np
 
+from .._op import PARTIALS
 from ._families import (
     DataDependentError,
     MutationError,
@@ -33,6 +34,7 @@ from ._families import (
 HOLE = object()
 FULL = slice(None)
 BOOLEANS = (bool, np.bool_)
+PLAIN_PARTS = frozenset({int, slice, type(None), type(Ellipsis), np.ndarray})
 
 # ---- the two directions ----
 
@@ -76,7 +78,11 @@ def getitem(x, skeleton, *indices):
 @primitive
 def add_at(values, shape, skeleton, *indices):
     """Zeros of `shape` with `values` added at an index; repeated positions add up."""
-    index = filled(skeleton, indices)
+    return _scatter(values, shape, filled(skeleton, indices), indices)
+
+
+def _scatter(values, shape, index, indices):
+    """`add_at` on plain arrays; `indices` are those in the index."""
     out = np.zeros(shape, dtype_of(values))
     repeatable = [i for i in indices if i.dtype != bool and i.size > 1]
     if not repeatable:
@@ -121,8 +127,14 @@ def at(x, index):
 
 def scattered(g, shape, index):
     """The transpose of reading at `index` from an array of `shape`."""
+    parts = index if type(index) is tuple else (index,)
+    if type(g) is np.ndarray and all([type(p) in PLAIN_PARTS for p in parts]):
+        return _scatter(g, shape, index, [p for p in parts if type(p) is np.ndarray])
     skeleton, indices = split(index)
     return add_at(g, shape, skeleton, *indices)
+
+
+PARTIALS[operator.getitem] = (scattered, None, False)
 
 
 # ---- a batch: one NumPy call serves ----
