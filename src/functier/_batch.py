@@ -188,38 +188,46 @@ class BatchLevel(Level):
     def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
         if not is_value(data):
             data = np.asarray(data)
-        return self.insert(data, in_dim, f"the argument of {cls.__name__}")
+        return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
-    def insert(self, leaf: Any, dim: int, args: Any) -> Any:
-        """A tensor of this level that is batched along the axis `dim` of `leaf`.
+    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
+        """Tensors of this level, batched along the axis in `dims` of each leaf.
 
-        `args`, where `leaf` comes from, serves the messages.
+        None in `dims` leaves a leaf as it is. `args`, where the leaves come from, serves
+        the messages.
         """
-        kind, parent, value = type(leaf), self.parent, None
-        if kind is ndarray:
-            if dim == 0 and leaf.ndim:
-                size = leaf.shape[0]
-                value = leaf if parent is None else leaf.reshape((1,) * parent.k + leaf.shape)
-        elif parent is not None and kind is parent.cls and dim == 0:
-            value = leaf._value
-            if value.ndim > parent.k:
-                size = value.shape[parent.k]
-            else:
-                value = None
-        if value is None:
-            moved = self._mapped(leaf, dim, args)
-            size = moved.shape[0]
-            value = self._below(moved)
-        if size != self.size:
-            if self.size is not None:
-                raise ValueError(
-                    f"{self}: {_path(leaf, args)} has size {size} along its batch axis, but the level has "
-                    f"batch size {self.size}; map over axes of one size, or write in_dims=None"
-                )
-            self.size = size
-        x = new(self.cls)
-        x._value = value
-        return x
+        cls, parent = self.cls, self.parent
+        outer, k = (None, 0) if parent is None else (parent.cls, parent.k)
+        inner = []
+        for leaf, dim in zip(leaves, dims):
+            if dim is None:
+                inner.append(leaf)
+                continue
+            value, size, kind = None, -1, type(leaf)
+            if dim == 0:
+                if kind is ndarray:
+                    if leaf.ndim:
+                        size = leaf.shape[0]
+                        value = leaf if not k else leaf.reshape((1,) * k + leaf.shape)
+                elif kind is outer and leaf._value.ndim > k:
+                    value = leaf._value
+                    size = value.shape[k]
+            if value is None:
+                moved = self._mapped(leaf, dim, args)
+                size = moved.shape[0]
+                value = self._below(moved)
+            if size != self.size:
+                if self.size is not None:
+                    raise ValueError(
+                        f"{self}: {_path(leaf, args)} has size {size} along its batch axis, but "
+                        f"the level has batch size {self.size}; map over axes of one size, or "
+                        f"write in_dims=None"
+                    )
+                self.size = size
+            x = new(cls)
+            x._value = value
+            inner.append(x)
+        return inner
 
     def _mapped(self, leaf: Any, dim: Any, args: Any) -> Any:
         """`leaf` with its axis `dim`, which is checked, in front."""

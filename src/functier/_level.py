@@ -29,6 +29,7 @@ from ._op import NO_VALUE, Call, Op, find
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
+ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
 
 AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
@@ -68,7 +69,9 @@ class Level:
             enclosing = enclosing_level(outer, frame)
         for leaf in leaves:
             kind = type(leaf)
-            if kind is enclosing or kind in PLAIN or not issubclass(kind, Tensor):
+            if kind is ndarray or kind is enclosing:
+                continue
+            if kind in PLAIN or not issubclass(kind, Tensor):
                 continue
             while not kind.level.live:
                 leaf = kind.level.release(leaf, self)
@@ -79,7 +82,8 @@ class Level:
         self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
             self.generator = generator_of(frame)
-        if self.generator is not None or outer.level.held:
+            self.held = self.generator is not None or level.held
+        elif level.held:
             self.held = True
         cls: Any = type(self.label, (enclosing,), {"__slots__": (), "level": self})
         self.cls = cls

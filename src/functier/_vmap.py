@@ -110,10 +110,7 @@ def vmap(
                     flat[len(args)] = dims
         level.enter(sys._getframe(1), leaves)
         try:
-            inner = [
-                leaf if dim is None else level.insert(leaf, dim, args)
-                for leaf, dim in zip(leaves, dims)
-            ]
+            inner = level.insert(leaves, dims, args)
             if structure is not None:
                 inner = unflatten(structure, inner)
             out = func(*inner, **kwargs)
