@@ -1,11 +1,15 @@
 """What several test files share: strict equality, and tensors that record what they see."""
 
 import copy
+import re
+import threading
 from typing import Any
 
 import numpy as np
+import pytest
 
 import functier as ft
+from functier import _level
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 
@@ -59,6 +63,64 @@ def has_all(text: str, *parts: str) -> None:
     """Every part stands in the text."""
     missing = [p for p in parts if p not in text]
     assert not missing, f"{missing} not in {text!r}"
+
+
+def raises(kind: type, call: Any, *parts: str) -> None:
+    """`call` raises `kind` with all `parts` in its text, and restores the ambient level."""
+    with pytest.raises(kind) as error:
+        call()
+    assert type(error.value) is kind
+    has_all(message(error), *parts)
+    assert _level.AMBIENT.get() is ft.Tensor
+    assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
+
+
+def plain(x: Any) -> Any:
+    """A plain array from a tensor, a tuple or list of them, or a value."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(plain(y) for y in x)
+    return x.elem() if isinstance(x, ft.Tensor) else x
+
+
+def same(actual: Any, expected: Any) -> None:
+    """Like `equal`, for tensors and tuples of them."""
+    if isinstance(expected, tuple):
+        assert isinstance(actual, tuple) and len(actual) == len(expected)
+        for a, e in zip(actual, expected):
+            same(a, e)
+    else:
+        equal(plain(actual), expected)
+
+
+def everywhere(use: Any) -> None:
+    """Run `use` on a plain tensor, a user's, and one of each transform's level."""
+    a = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
+    use(ft.tensor(a))
+    use(type("Sub", (ft.Tensor,), {})(a))
+    with ft.vmap() as V:
+        use(V(a))
+    with ft.grad() as G:
+        use(G(a))
+    with ft.jvp() as F:
+        use(F(a, a))
+
+
+def in_thread(f: Any) -> Any:
+    """The result of ``f()`` in another thread, or its exception."""
+    results: list = []
+
+    def run():
+        try:
+            results.append(f())
+        except Exception as error:
+            results.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(10)
+    if isinstance(results[0], Exception):
+        raise results[0]
+    return results[0]
 
 
 def deep(x: Any) -> Any:

@@ -12,6 +12,7 @@ import pytest
 
 import functier as ft
 from functier import _level
+from functier.ops._families import primitive
 from support import equal, has_all, message
 
 XS = np.arange(6.0).reshape(3, 2)
@@ -85,7 +86,6 @@ USES = {
     "as_subclass": lambda x: x.as_subclass(ft.Tensor),
     "unwrap": lambda x: type(x).unwrap(x),
     "gradient": lambda x: type(x).gradient(x, x),
-    "make": lambda x: type(x)(XS),
     "outer_vmap": lambda x: ft.vmap(lambda y: y + 1)(x),
     "outer_grad": lambda x: ft.grad(lambda y: np.sum(y * y))(x),
     "outer_jvp": lambda x: ft.jvp(lambda y: y * y, (x,), (x,)),
@@ -225,6 +225,67 @@ def test_passthrough_of_an_inner_level_still_has_the_outer_one():
         return z
 
     equal(ft.vmap(outer)(XS), XS * XS)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("escape", ["dead", "passthrough"])
+def test_no_tensor_is_made_of_a_level_that_has_ended(transform, escape):
+    cls = type(ended(transform, escape))
+    with pytest.raises(ft.EscapedTensorError) as error:
+        cls(XS)
+    has_all(message(error), transform, f"Tensor <- {transform}(", "test_levels.py:", "a new level")
+
+
+MEETINGS = {
+    "add": lambda x, y: x + y,
+    "radd": lambda x, y: y + x,
+    "divmod": lambda x, y: divmod(x, y + 1)[1],
+    "matmul": lambda x, y: x @ y.T,
+    "ufunc": lambda x, y: np.add(x, y),
+    "outer": lambda x, y: np.add.outer(x, y),
+    "method": lambda x, y: x.dot(y.T),
+    "where": lambda x, y: np.sum(x, where=y[0] > 1),
+    "sequence": lambda x, y: np.concatenate([x, y[0]]),
+}
+
+
+def meeting(use, inner, escape):
+    """`use` of a tensor of a live level and one of a level inside it that has ended."""
+
+    def outer(x):
+        box = []
+        if inner == "vmap":
+            ft.vmap(lambda y: box.append(y) or y, escape=escape)(XS)
+        else:
+            ft.grad(lambda y: box.append(y) or np.sum(y), escape=escape)(XS)
+        return use(x, box[0])
+
+    return outer
+
+
+@pytest.mark.parametrize("use", MEETINGS)
+@pytest.mark.parametrize("inner", ["vmap", "grad"])
+def test_an_ended_inner_level_meets_a_live_outer_one(inner, use):
+    use = MEETINGS[use]
+    with pytest.raises(ft.EscapedTensorError):
+        ft.vmap(meeting(use, inner, "dead"))(XS)
+    with pytest.raises(ft.EscapedTensorError):
+        ft.grad(lambda x: np.sum(meeting(use, inner, "dead")(x)))(XS[0])
+    equal(ft.vmap(meeting(use, inner, "passthrough"))(XS), np.stack([use(x, XS) for x in XS]))
+    through = ft.vjp(meeting(use, inner, "passthrough"), XS[0])[0]
+    equal(through, use(XS[0], XS))
+
+
+def test_a_function_without_a_record_meets_an_ended_inner_level():
+    @primitive
+    def unknown(x, y):
+        return x + y
+
+    with pytest.raises(ft.EscapedTensorError):
+        ft.vmap(meeting(unknown, "vmap", "dead"))(XS)
+    with pytest.warns(ft.FallbackWarning, match="unknown"):
+        out = ft.vmap(meeting(unknown, "vmap", "passthrough"))(XS)
+    equal(out, XS[:, None] + XS)
 
 
 def test_the_escape_option_is_checked_where_it_is_written():

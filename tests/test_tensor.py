@@ -1,7 +1,6 @@
 """Tensor: operators, methods, properties, conversions, refusals; plain and in levels."""
 
 import copy
-import math
 import operator
 import pickle
 
@@ -10,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier import _methods
-from support import equal, has_all, message
+from support import equal, everywhere, has_all, message, plain, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
 B = np.array([[2.0, 0.5, -1.0], [3.0, 1.5, 2.5]])
@@ -24,22 +23,6 @@ class Sub(ft.Tensor):
 
 class Picklable(ft.Tensor):
     pass
-
-
-def plain(x):
-    """A plain array from a tensor, a tuple or list of them, or a value."""
-    if isinstance(x, (tuple, list)):
-        return type(x)(plain(y) for y in x)
-    return x.elem() if isinstance(x, ft.Tensor) else x
-
-
-def same(actual, expected):
-    if isinstance(expected, tuple):
-        assert isinstance(actual, tuple) and len(actual) == len(expected)
-        for a, e in zip(actual, expected):
-            same(a, e)
-    else:
-        equal(plain(actual), expected)
 
 
 NUMERIC = [
@@ -151,18 +134,6 @@ class Unknown:
 
     def __add__(self, other):
         return "add"
-
-
-def everywhere(use):
-    """Run `use` on a plain tensor, a user's, and one of each transform's level."""
-    use(ft.tensor(A))
-    use(Sub(A))
-    with ft.vmap() as V:
-        use(V(A))
-    with ft.grad() as G:
-        use(G(A))
-    with ft.jvp() as F:
-        use(F(A, A))
 
 
 @pytest.mark.parametrize("foreign", [OptsOut, Unknown])
@@ -401,168 +372,6 @@ def test_a_tensor_of_a_level_is_not_pickled():
 def test_copies_in_levels():
     equal(ft.vmap(lambda x: copy.deepcopy(x) + copy.copy(x))(A), 2 * A)
     equal(ft.grad(lambda x: np.sum(copy.deepcopy(x) * x))(A), 2 * A)
-
-
-# ---- item assignment and writing ----
-
-
-def test_item_assignment_writes_to_a_plain_tensor():
-    for cls in (ft.Tensor, Sub):
-        a = A.copy()
-        x = cls(a)
-        x[0, 1] = 9.0
-        x[1] = Sub([1.0, 2.0, 3.0])
-        x[x == 3.0] = -1.0
-        equal(a, np.array([[1.0, 9.0, -1.0], [1.0, 2.0, -1.0]]))
-
-
-def test_item_assignment_in_levels_raises_with_the_remedy():
-    def use(x):
-        with pytest.raises(ft.MutationError) as error:
-            x[0] = 1.0
-        has_all(message(error), "in place", "numpy.where", "numpy.stack")
-
-    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
-        for x in (V(A), G(A), F(A, A)):
-            use(x)
-
-
-@pytest.mark.parametrize("name", _methods.WRITING)
-def test_methods_that_write_raise(name):
-    def use(x):
-        with pytest.raises(ft.MutationError, match=rf"\b{name}"):
-            getattr(x, name)(0)
-
-    everywhere(use)
-
-
-def test_a_level_tensor_cannot_be_written_into_a_plain_tensor():
-    x = ft.tensor(A.copy())
-    with ft.grad() as G, pytest.raises(ft.LevelError):
-        x[0, 0] = G(1.0)
-    same(x, A)
-
-
-@pytest.mark.parametrize("call", [
-    lambda x, out: np.sin(x, out=out),
-    lambda x, out: np.add(x, 1.0, out=out),
-    lambda x, out: np.sum(x, out=out),
-    lambda x, out: np.add.reduce(x, out=out),
-    lambda x, out: x.sum(out=out),
-    lambda x, out: np.stack([x, x], out=out),
-])  # fmt: skip
-def test_out_raises_in_levels(call):
-    out = np.zeros((2, 3))
-
-    def use(x):
-        with pytest.raises(ft.MutationError) as error:
-            call(x, out)
-        has_all(message(error), "out=")
-
-    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
-        for x in (V(A), G(A), F(A, A)):
-            use(x)
-    equal(out, np.zeros((2, 3)))
-
-
-def test_out_of_a_plain_tensor():
-    out = np.zeros((2, 3))
-    assert np.add(Sub(A), 1.0, out=out) is out
-    equal(out, A + 1.0)
-    target = Sub(np.zeros((2, 3)))
-    assert np.add(A, Sub(B), out=target) is target
-    same(target, A + B)
-
-
-# ---- conversions ----
-
-
-def test_conversions_of_a_plain_tensor():
-    x = Sub(2.5)
-    assert (float(x), int(x), complex(x), bool(x)) == (2.5, 2, 2.5 + 0j, True)
-    assert operator.index(Sub(3)) == 3 and [10, 20, 30][Sub(1)] == 20
-    assert range(5)[Sub(2)] == 2
-    assert x.item() == 2.5 and Sub(A).item(1) == -2.0 and Sub(A).item((1, 1)) == 4.0
-    assert Sub(A).tolist() == A.tolist()
-    equal(np.asarray(Sub(A)), A)
-    assert np.asarray(Sub(A)) is not None and np.shares_memory(np.asarray(Sub(A)), A)
-    equal(np.array(Sub(A), dtype=np.float32), A.astype(np.float32))
-    assert not np.shares_memory(np.array(Sub(A)), A)
-    assert math.sin(x) == math.sin(2.5)
-    assert f"{x:.1f}" == "2.5" and f"{Sub(3):d}" == "3"
-    assert round(Sub(2.567), 1).elem() == 2.6
-
-
-def test_truth_of_many_elements_is_numpys_error():
-    with pytest.raises(ValueError, match="ambiguous"):
-        bool(Sub(A))
-
-
-def test_repr():
-    assert repr(ft.tensor([1.0, 2.0])) == "Tensor([1., 2.])"
-    assert repr(Sub([[1], [2]])) == "Sub([[1],\n     [2]])"
-
-
-LOSING = {
-    "float": float,
-    "complex": complex,
-    "asarray": np.asarray,
-    "array": lambda x: np.array([x, x]),
-    "item": lambda x: x.item(),
-    "tolist": lambda x: x.tolist(),
-    "sin": math.sin,
-    "format": lambda x: f"{x:.2f}",
-    "assign": lambda x: operator.setitem(np.zeros((3, *x.shape)), slice(None), x),
-}
-
-
-@pytest.mark.parametrize("use", LOSING)
-@pytest.mark.parametrize("transform", ["grad", "jvp", "vmap"])
-def test_conversions_that_lose_the_level_raise(transform, use):
-    with ft.vmap() as V, ft.grad() as G, ft.jvp() as F:
-        x = {"vmap": lambda: V(A[0]), "grad": lambda: G(2.5), "jvp": lambda: F(2.5, 1.0)}
-        with pytest.raises(ft.ConversionError) as error:
-            LOSING[use](x[transform]())
-        has_all(message(error), f"{transform}()", "numpy.sin", "x.elem()")
-
-
-def test_assigning_to_one_element_of_an_array_says_why():
-    with ft.grad() as G, pytest.raises(ValueError, match="setting an array element") as error:
-        np.zeros(2)[0] = G(2.5)
-    assert isinstance(error.value.__cause__, ft.ConversionError)
-
-
-@pytest.mark.parametrize("enter", [ft.grad, ft.jvp])
-def test_truth_int_and_index_read_the_value_under_derivatives(enter):
-    def make(cls, value):
-        return cls(value, 1.0) if enter is ft.jvp else cls(value)
-
-    with enter() as G:
-        x = make(G, 2.5)
-        assert bool(x) is True and int(x) == 2 and bool(x > 3) is False
-        assert not make(G, 0.0)
-        assert range(9)[int(x)] == 2
-        assert (x > 2) and not (x < 2) and (x == 2.5) and (x != 2)
-    f = lambda x: x * x if x > 0 else -x  # noqa: E731
-    assert ft.grad(f)(3.0) == 6.0 and ft.grad(f)(-3.0) == -1.0
-    assert ft.jvp(f, (-3.0,), (2.0,))[1] == -2.0
-
-
-@pytest.mark.parametrize(
-    "how",
-    [bool, int, operator.index, lambda x: 1 if x > 0 else 2],
-    ids=["bool", "int", "index", "if"],
-)
-def test_truth_int_and_index_raise_under_vmap(how):
-    with pytest.raises(ft.DataDependentError) as error:
-        ft.vmap(how)(A[0])
-    has_all(message(error), "vmap(", "numpy.where", "numpy.take_along_axis")
-
-
-def test_grad_of_a_branch_inside_vmap_raises():
-    f = lambda x: x if x > 0 else -x  # noqa: E731
-    with pytest.raises(ft.DataDependentError, match=r"numpy\.where"):
-        ft.vmap(ft.grad(f))(A[0])
 
 
 # ---- arrays, scalars and tensors of levels in all orders ----

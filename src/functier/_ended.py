@@ -8,6 +8,7 @@ from typing import Any
 from ._errors import EscapedTensorError
 from ._level import ENDED, Level, chain
 from ._numpy import dtype_of, shape_of
+from ._op import Call, Op
 from ._root import DISABLED, converted, tree_map
 from ._tensor import Tensor
 
@@ -36,14 +37,19 @@ class EndedLevel(Level):
             f"value, or ask for {transform}(..., escape='passthrough')"
         )
 
-    make = refuse
+    def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
+        raise EscapedTensorError(
+            f"{self}: a tensor was to be made of a level ({chain(self.cls)}, made at "
+            f"{self.where()}) that had ended; make it inside the `with` block or the function "
+            f"that the level belongs to, or enter a new level"
+        )
 
 
 class DeadLevel(EndedLevel):
     """Every use raises; `elem` and `repr` still work."""
 
     unary = binary = product = getitem = EndedLevel.refuse
-    function = method = property = EndedLevel.refuse
+    function = method = property = apply = missing = EndedLevel.refuse
     unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
     convert = as_subclass = release = EndedLevel.refuse
 
@@ -54,6 +60,11 @@ class PassthroughLevel(EndedLevel):
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         args, kwargs = tree_map(self.through, (args, kwargs))
         return func(*args, **kwargs)
+
+    missing = function
+
+    def apply(self, op: Op, call: Call) -> Any:
+        return call.run([self.through(x) for x in call.operands])
 
     def through(self, x: Any) -> Any:
         return self.elem(x) if type(x) is self.cls else x
@@ -94,9 +105,18 @@ class MutedLevel(PassthroughLevel):
         return getattr(get(self, "level"), name)
 
 
-MUTED = {"level", "users", "live", "fast", "unary", "binary", "product", "getitem", "method", "property"} | {
-    *vars(PassthroughLevel)
-}
+MUTED = {
+    "level",
+    "users",
+    "live",
+    "fast",
+    "unary",
+    "binary",
+    "product",
+    "getitem",
+    "method",
+    "property",
+} | {*vars(PassthroughLevel)}
 """What a muted level answers itself; for the rest it is the level."""
 
 ENDED.update(dead=DeadLevel, passthrough=PassthroughLevel)

@@ -1,0 +1,167 @@
+"""Levels in generators, threads and tasks: each has its own."""
+
+import asyncio
+import contextvars
+import threading
+
+import numpy as np
+import pytest
+
+import functier as ft
+from support import equal, has_all, in_thread, message
+
+XS = np.arange(20.0).reshape(10, 2)
+YS = 100 * np.arange(30.0).reshape(15, 2)
+SUMS = XS[:, None] + YS[None]
+
+
+def held(xs):
+    """A generator that holds a level open: sends its tensor out, then one more result."""
+    with ft.vmap() as B:
+        x = B(xs)
+        other = yield x
+        while True:
+            other = yield (x + other if other is not None else B.unwrap(x * 2))
+
+
+def test_interleaved_generators_do_not_mix():
+    """B22"""
+    one, two = held(XS), held(XS)
+    a, b = next(one), next(two)
+    assert type(a).__bases__ == type(b).__bases__ == (ft.Tensor,)
+    for use in (lambda: a + b, lambda: b + a, lambda: np.multiply(a, b)):
+        with pytest.raises(ft.LevelError) as error:
+            use()
+        has_all(message(error), "vmap", "not in one chain", "test_concurrency.py:")
+    one.close()
+    two.close()
+
+
+def test_generators_that_end_out_of_order_leave_each_other_alone():
+    """B22, B25"""
+    one, two = held(XS), held(XS)
+    a, b = next(one), next(two)
+    one.close()  # opened first, ended first
+    with pytest.raises(ft.EscapedTensorError):
+        a + 1
+    equal((b + 1).elem(), XS + 1)
+    with ft.vmap() as C:
+        assert not issubclass(C, type(a)) and not issubclass(C, type(b))
+    two.close()
+    with ft.vmap() as C:
+        assert C.__bases__ == (ft.Tensor,)
+
+
+def test_a_level_inside_a_generator_nests_in_the_generators_level():
+    def nested():
+        with ft.vmap() as A:
+            yield A
+            with ft.vmap() as B:
+                yield B
+
+    gen = nested()
+    A = next(gen)
+    with ft.vmap() as other:
+        B = next(gen)
+        assert issubclass(B, A) and not issubclass(B, other)
+    gen.close()
+
+
+def test_a_suspended_generators_level_does_not_enclose_its_caller():
+    gen = held(XS)
+    a = next(gen)
+    equal(ft.vmap(lambda x: x + 1)(XS), XS + 1)
+    with ft.vmap() as B:
+        assert B.__bases__ == (ft.Tensor,)
+        with pytest.raises(ft.LevelError):
+            B(XS) + a
+    gen.close()
+
+
+def test_two_threads_have_levels_of_their_own():
+    """B22"""
+    barrier = threading.Barrier(2, timeout=10)
+    tensors: dict = {}
+    outcome: dict = {}
+
+    def work(name, other):
+        with ft.vmap() as B:
+            tensors[name] = B(XS)
+            barrier.wait()
+            try:
+                tensors[name] + tensors[other]
+            except ft.LevelError as error:
+                outcome[name] = str(error)
+            equal(B.unwrap(tensors[name] + 1), XS + 1)
+            barrier.wait()
+
+    threads = [threading.Thread(target=work, args=p) for p in (("a", "b"), ("b", "a"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(outcome) == ["a", "b"]
+    assert all("not in one chain" in text for text in outcome.values())
+    assert type(tensors["a"]).__bases__ == type(tensors["b"]).__bases__ == (ft.Tensor,)
+
+
+def test_a_tensor_handed_to_another_thread_nests_under_its_class():
+    def outer(x):
+        seen = []
+
+        def inner(row):
+            seen.append(type(row))
+            return row * 2
+
+        out = in_thread(lambda: ft.vmap(inner)(x))
+        assert seen[0].__bases__ == (type(x),)
+        return out
+
+    xs = np.arange(24.0).reshape(4, 3, 2)
+    equal(ft.vmap(outer)(xs), xs * 2)
+
+
+@pytest.mark.parametrize("transform", ["grad", "jvp", "vjp"])
+def test_derivatives_in_another_thread_nest_under_the_tensors_class(transform):
+    def derivative(x):
+        if transform == "grad":
+            return in_thread(lambda: ft.grad(lambda y: y * y * y)(x))
+        if transform == "vjp":
+            return in_thread(lambda: ft.vjp(lambda y: y * y * y, x)[1](1.0)[0])
+        return in_thread(lambda: ft.jvp(lambda y: y * y * y, (x,), (1.0,))[1])
+
+    xs = np.array([1.0, 2.0])
+    equal(ft.vmap(derivative)(xs), 3 * xs**2)
+    equal(ft.vmap(ft.grad(derivative))(xs), 6 * xs)
+
+
+def test_a_copied_context_inherits_the_level():
+    def outer(x):
+        context = contextvars.copy_context()
+        return context.run(lambda: ft.vmap(lambda y: x + y)(YS))
+
+    equal(ft.vmap(outer)(XS), SUMS)
+
+
+def test_asyncio_tasks_do_not_mix():
+    async def work(barrier, seen):
+        with ft.vmap() as B:
+            x = B(XS)
+            seen.append(x)
+            await barrier.wait()
+            await asyncio.sleep(0)
+            with ft.vmap() as C:
+                assert C.__bases__ == (B,)
+                await asyncio.sleep(0)
+                out = x + C(YS)
+                return out.elem().elem()
+
+    async def main():
+        barrier, seen = asyncio.Barrier(2), []
+        results = await asyncio.gather(work(barrier, seen), work(barrier, seen))
+        return results, seen
+
+    results, (a, b) = asyncio.run(main())
+    for out in results:
+        equal(out, SUMS)
+    assert type(a).__bases__ == type(b).__bases__ == (ft.Tensor,)
