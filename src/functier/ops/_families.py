@@ -24,11 +24,28 @@ from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise",
+    "as_array", "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise",
     "elementwise_vmap", "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap",
     "op", "primitive", "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all",
-    "spread", "unsupported",
+    "spread", "unlisted", "unsupported",
 ]  # fmt: skip
+
+# ---- operands ----
+
+
+def as_array(values: Any) -> Any:
+    """An array of a list or a number, which may hold tensors."""
+    if hasattr(values, "shape"):
+        return values
+    if not isinstance(values, (list, tuple)):
+        return np.reshape(values, ())
+    return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
+
+
+def unlisted(*values: Any) -> list:
+    """Lists as arrays; the rest as it is, since a number is weak."""
+    return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
+
 
 # ---- axes ----
 

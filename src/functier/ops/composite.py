@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, normalize
+from ._families import composite, normalize, unlisted
 
 _NoValue = np._NoValue
 
@@ -38,6 +38,7 @@ composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs
 def _array_equal(a1, a2, equal_nan=False):
     if np.shape(a1) != np.shape(a2):
         return False
+    a1, a2 = unlisted(a1, a2)
     same = np.equal(a1, a2)
     if equal_nan and _inexact(a1) and _inexact(a2):
         same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
@@ -105,6 +106,7 @@ def _range(between):
     """A range whose element at the fraction t is ``between(start, stop, t)``."""
 
     def body(start, stop, num, endpoint, dtype, axis):
+        start, stop = unlisted(start, stop)
         t = _fractions(start, stop, num, endpoint)
         y = between(start, stop, t)
         if endpoint and num > 1:
@@ -192,6 +194,7 @@ def _ediff1d(ary, to_end=None, to_begin=None):
 
 @lambda body: composite(np.trapezoid, body)
 def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    y, x = unlisted(y, x)
     (axis,) = normalize(axis, np.ndim(y))
     if x is not None:
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
@@ -203,6 +206,7 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @lambda body: composite(np.gradient, body)
 def _gradient(f, *varargs, axis=None, edge_order=1):
+    f, *varargs = unlisted(f, *varargs)
     axes = normalize(axis, np.ndim(f))
     if len(varargs) not in (0, 1, len(axes)) or (
         len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0
@@ -273,6 +277,7 @@ def _gather(x, index):
 
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = unlisted(x, xp, fp)
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from .._op import negated
-from ._families import align, composite, data_dependent, dtype_of, elementwise
+from ._families import align, composite, data_dependent, dtype_of, elementwise, unlisted
 
 _NoValue = np._NoValue
 
@@ -176,6 +176,7 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
     low, high = (None if bound is _NoValue else bound for bound in (low, high))
     if low is None and high is None:
         return np.positive(a, **kwargs)
+    (a,) = unlisted(a)
     if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
         low, high = -np.inf if low is None else low, np.inf if high is None else high
     if low is None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import DataDependentError, UnsupportedError, composite, op
+from ._families import DataDependentError, UnsupportedError, as_array, composite, op
 from .composite import linear_range
 
 # ---- bincount is linear in the weights ----
@@ -44,7 +44,7 @@ def _edges(a, bins, range):
             f"the number, or the edges"
         )
     if np.ndim(bins) == 1:
-        return bins
+        return as_array(bins)
     if np.ndim(bins) != 0 or bins < 1:
         raise ValueError("`bins` must be a positive integer, a string, or an array")
     if range is not None:

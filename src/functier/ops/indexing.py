@@ -18,6 +18,7 @@ from ._families import (
     DataDependentError,
     MutationError,
     align,
+    as_array,
     batch_shape,
     composite,
     constant,
@@ -29,6 +30,7 @@ from ._families import (
     primitive,
     reduction_vmap,
     shift,
+    unlisted,
 )
 
 HOLE = object()
@@ -52,15 +54,6 @@ def split(index):
             part = HOLE
         skeleton.append(part)
     return tuple(skeleton), indices
-
-
-def as_array(values):
-    """An array of a list or a number, which may hold tensors."""
-    if hasattr(values, "shape"):
-        return values
-    if not isinstance(values, (list, tuple)):
-        return np.reshape(values, ())
-    return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
 
 
 def filled(skeleton, indices):
@@ -354,6 +347,7 @@ def _select(condlist, choicelist, default=0):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
+    *choicelist, default = unlisted(*choicelist, default)
     dtype = np.result_type(*choicelist, default)
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):

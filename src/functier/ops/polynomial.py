@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import UnsupportedError, composite
+from ._families import UnsupportedError, composite, unlisted
 
 # ---- convolution ----
 
@@ -60,6 +60,7 @@ def _polyval(p, x):
 
 def _aligned(func):
     def body(a1, a2):
+        a1, a2 = unlisted(a1, a2)
         size = max(np.shape(a1)[0], np.shape(a2)[0])
         padded = (
             np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import UnsupportedError, composite, normalize
+from ._families import UnsupportedError, composite, normalize, unlisted
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
 CONTINUOUS = {
@@ -44,6 +44,7 @@ def _quantile(scale, leave_out):
                 f"quantiles by method={method!r}, or with weights, are not supported; use one of "
                 f"{', '.join((*CONTINUOUS, *STEPWISE))}"
             )
+        (a,) = unlisted(a)
         dtype = np.result_type(a)
         weak = isinstance(q, (int, float)) and dtype.kind == "f"
         if not hasattr(q, "level") and not (

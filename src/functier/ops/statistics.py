@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, normalize
+from ._families import composite, normalize, unlisted
 from .reduction import number
 
 _NoValue = np._NoValue
@@ -50,6 +50,7 @@ def _var(
     where=_NoValue, mean=_NoValue, correction=_NoValue,
 ):  # fmt: skip
     keepdims, where = _given(keepdims, False), _given(where, True)
+    (a,) = unlisted(a)
     half = dtype is None and np.result_type(a) == np.float16
     wide = np.float32 if half else dtype
     if mean is _NoValue:
@@ -64,6 +65,7 @@ def _nanvar(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
     where=_NoValue, mean=_NoValue, correction=_NoValue,
 ):  # fmt: skip
+    (a,) = unlisted(a)
     there = np.logical_not(np.isnan(a)) if _inexact(a) else np.ones(np.shape(a), bool)
     if where is not _NoValue:
         there = np.logical_and(there, where)
@@ -83,6 +85,7 @@ composite(np.nanstd, lambda *args, **kwargs: _root(_nanvar(*args, **kwargs)))
 
 @lambda body: composite(np.average, body)
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    a, weights = unlisted(a, weights)
     keepdims = _given(keepdims, False)
     shape = np.shape(a)
     if weights is None:
@@ -110,6 +113,7 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
 
 
 def _without_nan(a, neutral):
+    (a,) = unlisted(a)
     return np.where(np.isnan(a), neutral, a) if _inexact(a) else a
 
 
@@ -146,6 +150,7 @@ def _rows(x, rowvar):
 def _cov(
     m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
 ):
+    m, y = unlisted(m, y)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype

@@ -1,0 +1,63 @@
+"""Lists and tuples beside a tensor: they are arrays, as they are for NumPy.
+
+Every row of the sample table with two operands and more, with one of them a tensor and
+the others lists.
+"""
+
+import warnings
+
+import numpy as np
+import optree
+import pytest
+
+import functier as ft
+import samples
+
+ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
+"""The operand that NumPy does not ask whether it is a tensor, beside plain ones."""
+
+
+def cases() -> list:
+    found = []
+    for name, row in samples.named().items():
+        own = getattr(row.func, "__module__", "") or ""
+        if len(row.leaves) < 2 or row.loop or not row.vmap or own.startswith("functier"):
+            continue
+        for i, x in enumerate(row.leaves):
+            if x.dtype.kind in "fciub":
+                found.append(pytest.param(row, i, id=f"{name}:{i}"))
+    return found
+
+
+def same(actual, expected):
+    a, e = np.asarray(actual), np.asarray(expected)
+    assert (a.shape, a.dtype) == (e.shape, e.dtype)
+    np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("row,i", cases())
+def test_lists_are_arrays(row, i):
+    x = row.leaves[i]
+
+    def f(value):
+        return row.call(*[value if j == i else v.tolist() for j, v in enumerate(row.leaves)])
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            expected = f(x)
+        except (TypeError, ValueError, AttributeError, IndexError):
+            return  # NumPy wants an array here
+        if any(np.asarray(v).dtype == object for v in optree.tree_leaves(expected)):
+            return  # a subscript that was meant as data
+        try:
+            results = [optree.tree_map(lambda v: v[0], ft.vmap(f)(x[None]))]
+        except ft.DataDependentError:
+            return
+        except ft.ConversionError:
+            assert ASIDE[row.func] == i
+            return
+        if i in row.differentiated():
+            results += [ft.vjp(f, x)[0], ft.jvp(f, (x,), (x,))[0]]
+    for result in results:
+        optree.tree_map(same, result, expected)
