@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import ConversionError, DataDependentError, FallbackWarning
+from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
 from ._level import INSTEAD, Level
 from ._numpy import PLAIN, SCALARS, name_of
 from ._op import Call, Op
@@ -93,7 +93,10 @@ class BatchLevel(Level):
         if op.vmap is None:
             return self.loop(op.name, call.run, (call.operands,), {})
         values = [self.lift(x) for x in call.operands]
-        return self.wrap(call.run(values, op.vmap, self.k))
+        try:
+            return self.wrap(call.run(values, op.vmap, self.k))
+        except LevelError as error:
+            raise self.named(error) from None
 
     def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.loop(name_of(func), func, args, kwargs)
@@ -336,14 +339,15 @@ class BatchLevel(Level):
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         name = how if isinstance(how, str) else how.__name__
         if how in (bool, int, "__index__"):
-            raise DataDependentError(
-                f"{self}: {name}(x) differs from example to example, so Python cannot "
-                f"branch or index by it; write numpy.where(condition, a, b), or index "
-                f"with numpy.take_along_axis"
+            raise self.refusal(
+                DataDependentError,
+                f"{name}(x) differs from example to example, so Python cannot branch or index by "
+                f"it; write numpy.where(condition, a, b), or index with numpy.take_along_axis",
             )
-        raise ConversionError(
-            f"{self}: {name}(x) would turn a batch of examples into one plain value; "
-            f"{INSTEAD}, or x.elem() for the value with its batch axis"
+        raise self.refusal(
+            ConversionError,
+            f"{name}(x) would turn a batch of examples into one plain value; {INSTEAD}, or "
+            f"x.elem() for the value with its batch axis",
         )
 
     def repr(self, x: Any) -> str:

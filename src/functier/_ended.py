@@ -34,14 +34,15 @@ class EndedLevel(Level):
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
             f"{self.where()}) had ended; return it from the function, use x.elem() for the "
-            f"value, or ask for {transform}(..., escape='passthrough')"
+            f"value, or ask for {transform}(..., escape='passthrough')",
+            named=True,
         )
 
     def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
-        raise EscapedTensorError(
-            f"{self}: a tensor was to be made of a level ({chain(self.cls)}, made at "
-            f"{self.where()}) that had ended; make it inside the `with` block or the function "
-            f"that the level belongs to, or enter a new level"
+        raise self.refusal(
+            EscapedTensorError,
+            "a tensor was to be made of a level that had ended; make it inside the `with` block "
+            "or the function that the level belongs to, or enter a new level",
         )
 
 

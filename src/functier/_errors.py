@@ -6,8 +6,13 @@ class LevelError(TypeError):
 
     Raised when the levels of the arguments are not in one chain (siblings, another
     thread's level, an unrelated tree), and by everything that would take a tensor out
-    of its level quietly.
+    of its level quietly. The message names the level's classes and the line that made it;
+    `named` says whether it does so yet (a rule, which knows no level, raises without).
     """
+
+    def __init__(self, message: str = "", named: bool = False):
+        super().__init__(message)
+        self.named = named
 
 
 class EscapedTensorError(LevelError):

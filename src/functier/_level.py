@@ -41,7 +41,7 @@ ENDED: dict[str, type["Level"]] = {}
 INSTEAD = (
     "write numpy.sin(x) for math.sin(x), x.astype(float) for float(x), numpy.stack for "
     "numpy.array([x, y]), numpy.zeros(shape) + x for numpy.full(shape, x), "
-    "numpy.take(a, x, axis=0) for a[x]"
+    "functier.tensor(a)[x] or numpy.take_along_axis for a[x]"
 )
 """What a message proposes for the calls that leave a level."""
 
@@ -140,29 +140,40 @@ class Level:
         if op is None:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
-        if op.body is not None:
-            return op.body(*args, **kwargs)
-        if op.single and len(args) == 1 and type(args[0]) is self.cls:
-            for name, value in kwargs.items():
-                if name in op.special or value is NO_VALUE:
-                    break
-            else:
-                return self.apply_single(op, args[0], kwargs)
-        call = op.bind(args, kwargs)
-        if "out" in call.given:  # by position
-            raise self.no_out(func)
-        cls = self.cls
-        for operand in call.operands:
-            kind = type(operand)
-            if kind is not cls and kind not in PLAIN and issubclass(kind, cls):
-                cls = kind
-        return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+        try:
+            if op.body is not None:
+                return op.body(*args, **kwargs)
+            if op.single and len(args) == 1 and type(args[0]) is self.cls:
+                for name, value in kwargs.items():
+                    if name in op.special or value is NO_VALUE:
+                        break
+                else:
+                    return self.apply_single(op, args[0], kwargs)
+            call = op.bind(args, kwargs)
+            if "out" in call.given:  # by position
+                raise self.no_out(func)
+            cls = self.cls
+            for operand in call.operands:
+                kind = type(operand)
+                if kind is not cls and kind not in PLAIN and issubclass(kind, cls):
+                    cls = kind
+            return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+        except LevelError as error:
+            raise self.named(error) from None
 
-    def no_out(self, func: Callable) -> MutationError:
-        return MutationError(
-            f"{self}: {name_of(func)}(..., out=) would write to an array that is no "
-            f"tensor of this level; write y = {func.__name__}(...) without out=, and a = a + x "
-            f"for a += x"
+    def refusal(self, kind: type[LevelError], text: str) -> LevelError:
+        """An error of `kind` that names this level: its classes and where it was made."""
+        return kind(f"{self} ({chain(self.cls)}, made at {self.where()}): {text}", named=True)
+
+    def named(self, error: LevelError) -> LevelError:
+        """An error of a rule, which knows no level, with the name of this one."""
+        return error if error.named else self.refusal(type(error), str(error))
+
+    def no_out(self, func: Callable) -> LevelError:
+        return self.refusal(
+            MutationError,
+            f"{name_of(func)}(..., out=) would write to an array that is no tensor of this "
+            f"level; write y = {func.__name__}(...) without out=, and a = a + x for a += x",
         )
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -193,7 +204,8 @@ class Level:
             f"{other} met a tensor of {self}, whose level is not among its own: "
             f"{chain(other.cls)} and {chain(type(x))} are not in one chain. The tensor's "
             f"level was made at {self.where()}; pass the value in as an argument, or "
-            f"return it from {self} first"
+            f"return it from {self} first",
+            named=True,
         )
 
     # ---- the form of a tensor, and leaving ----
@@ -208,10 +220,15 @@ class Level:
         return x._value if type(x) is self.cls else self.lower(x)
 
     def gradient(self, output: Any, inputs: Any) -> Any:
-        raise LevelError(f"gradient: {self} is not a level of grad()")
+        raise self.refusal(
+            LevelError, "gradient(y, x) belongs to the class of `with grad() as G`; write G.gradient"
+        )
 
     def as_subclass(self, x: Any, cls: type) -> Any:
-        raise LevelError(f"as_subclass: x is a tensor of {self}; wrap x.elem() instead")
+        raise self.refusal(
+            LevelError,
+            f"x.as_subclass({cls.__name__}) would take x out of its level; wrap x.elem() instead",
+        )
 
     def shape(self, x: Any) -> tuple[int, ...]:
         return shape_of(x._value)
@@ -220,14 +237,18 @@ class Level:
         return dtype_of(x._value)
 
     def setitem(self, x: Any, index: Any, value: Any) -> None:
-        raise MutationError(
-            f"{self}: x[...] = v would change a tensor in place; write "
-            f"x = numpy.where(mask, v, x), or build the array from its parts with "
-            f"numpy.concatenate or numpy.stack"
+        raise self.refusal(
+            MutationError,
+            "x[...] = v would change a tensor in place; write x = numpy.where(mask, v, x), or "
+            "build the array from its parts with numpy.concatenate or numpy.stack",
         )
 
     def write(self, x: Any, name: str) -> Any:
-        raise MutationError(f"{self}: x.{name}(...) changes x in place; compute a new array")
+        raise self.refusal(
+            MutationError,
+            f"x.{name}(...) changes x in place; compute a new array, with numpy.{name} where "
+            f"there is one, or numpy.where",
+        )
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         """Truth, ``int`` and indexing read the value; what loses the level raises."""
@@ -235,10 +256,10 @@ class Level:
             value = self.unwrap(x)
             return value.__index__() if how == "__index__" else how(value)
         how = how if isinstance(how, str) else how.__name__
-        raise ConversionError(
-            f"{self}: {how}(x) would turn a tensor of this level into a plain value and "
-            f"lose what the transform knows of it; {INSTEAD}, or x.elem() for the value one "
-            f"level out"
+        raise self.refusal(
+            ConversionError,
+            f"{how}(x) would turn a tensor of this level into a plain value and lose what the "
+            f"transform knows of it; {INSTEAD}, or x.elem() for the value one level out",
         )
 
     def repr(self, x: Any) -> str:

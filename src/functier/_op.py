@@ -42,10 +42,13 @@ class Rule:
 
     __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")
 
-    def __init__(self, fn: Callable, operands: Sequence[str], holomorphic: bool = False):
-        code = fn.__code__
+    def __init__(self, fn: Any, operands: Sequence[str], holomorphic: bool = False):
+        if isinstance(fn, tuple):  # a function that several rules share, and their names
+            fn, *names = fn
+            self.needs = tuple(names)
+        else:
+            self.needs = fn.__code__.co_varnames[1 : fn.__code__.co_argcount]
         self.fn = fn
-        self.needs = code.co_varnames[1 : code.co_argcount]
         given = fn.__defaults__ or ()
         self.defaults = dict(zip(self.needs[len(self.needs) - len(given) :], given))
         self.holomorphic = holomorphic
@@ -313,6 +316,9 @@ paths: in a row for each operand the rule, what picks its needs from ``(ans, *op
 of `numpy.matmul`, ``operator.getitem`` one of the operand's shape and the index; forward
 mode does not look there for these."""
 
+FRESH: set[Callable] = set()
+"""The elementwise rules whose result is an array of its own."""
+
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 """What makes the record of a ufunc (or a method of one) that nobody declared."""
 
@@ -320,9 +326,24 @@ UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
 
 
+# The rules that the backward pass knows: it sums over broadcast axes before a minus sign,
+# and computes in place what it owns.
+
+
+def unchanged(g: Any) -> Any:
+    return g
+
+
 def negated(g: Any) -> Any:
-    """The rule of a minus sign; the engine sums over broadcast axes before it."""
     return -g
+
+
+def times(g: Any, factor: Any) -> Any:
+    return g * factor
+
+
+def over(g: Any, divisor: Any) -> Any:
+    return g / divisor
 
 
 def find(func: Callable) -> Op | None:

@@ -5,6 +5,12 @@ NOTE [a node is a tuple]
     forward pass runs, so falling order is a topological order. The tape is what the
     output reaches through its edges: a dead branch is kept by nobody, and a tuple goes
     as soon as the backward pass drops it.
+
+NOTE [what the backward pass owns]
+    A large cotangent that an elementwise rule has just made, or a sum of cotangents, is
+    held by nobody else. So its sum with another one, and the last rule that reads it, may
+    write into its memory. What a rule passes on unchanged is owned only if nobody else
+    got it.
 """
 
 from collections.abc import Callable
@@ -18,7 +24,7 @@ import numpy as np
 from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._op import PARTIALS, Call, Op, negated, no_rule
+from ._op import FRESH, PARTIALS, Call, Op, negated, no_rule, over, times
 from ._pytree import describe, flatten, is_value, unflatten
 
 new = object.__new__
@@ -129,7 +135,10 @@ class GradLevel(Level):
 
     def apply(self, op: Op, call: Call) -> Any:
         values = [self.lower(x) for x in call.operands]
-        ans = call.run(values)
+        return self.record(op, call, values, call.run(values))
+
+    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
+        """The tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
             return ans
         cls, edges = self.cls, []
@@ -167,7 +176,7 @@ class GradLevel(Level):
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
             plain = type(value) is ndarray and value.dtype is FLOAT
         elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
-            return Level.apply_single(self, op, x, given)
+            return self.record(op, Call(op, given, op.lead, [x], True), [value], ans)
         else:
             plain = False
         y = new(self.cls)
@@ -250,6 +259,7 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     grads: dict[int, Any] = {}
     waiting: dict[int, tuple] = {}  # the edges of the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
+    owned: set[int] = set()  # see NOTE [what the backward pass owns]
     for node, g in roots:
         key, edges = node
         grads[key] = _add(grads[key], g) if key in grads else g
@@ -264,9 +274,20 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
         while edges:  # on along a chain, which needs no queue
             g = grads.pop(key)
             following = None
-            for parent, rule, saved, fix in edges:
+            big = type(g) is ndarray and g.size > BIG
+            mine = big and key in owned
+            for edge in edges:
+                parent, rule, saved, fix = edge
+                fresh = False
                 if fix is None:
-                    c = rule(g, *saved)
+                    if mine and rule in INPLACE and edge is edges[-1]:
+                        c, fresh = _in_place(rule, g, saved), True
+                    else:
+                        c = rule(g, *saved)
+                        if c is g:
+                            fresh, mine = mine and len(edges) == 1, False
+                        elif big:
+                            fresh = rule in FRESH
                 elif fix[2]:
                     c = pull(rule, g, saved, fix)
                 elif rule is negated:
@@ -279,15 +300,19 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                     continue
                 key, above = parent
                 if key in grads:
-                    grads[key] = _add(grads[key], c)
-                else:
-                    grads[key] = c
-                    if above:
-                        if following is None:
-                            following = parent
-                        else:
-                            waiting[key] = above
-                            heappush(queue, -key)
+                    grads[key] = _add(grads[key], c, key in owned, fresh)
+                    if big:
+                        owned.add(key)
+                    continue
+                grads[key] = c
+                if fresh:
+                    owned.add(key)
+                if above:
+                    if following is None:
+                        following = parent
+                    else:
+                        waiting[key] = above
+                        heappush(queue, -key)
             if following is None:
                 break
             key, edges = following
@@ -298,9 +323,30 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     return [grads.get(node[0]) for node in inputs]
 
 
-def _add(a: Any, b: Any) -> Any:
+BIG = 1 << 14
+"""From so many elements on, an array that is made anew costs more than its page faults."""
+
+INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
+
+
+def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
+    """``rule(g, *saved)`` in the memory of `g`, where its form allows that."""
+    ufunc = INPLACE[rule]
+    if not saved:
+        return ufunc(g, out=g)
+    (value,) = saved
+    same = type(value) is ndarray and value.shape == g.shape and value.dtype == g.dtype
+    if same or type(value) is float:
+        return ufunc(g, value, out=g)
+    return rule(g, value)
+
+
+def _add(a: Any, b: Any, own_a: bool = False, own_b: bool = False) -> Any:
     if type(a) is tuple:
         return tuple(y if x is None else x if y is None else np.add(x, y) for x, y in zip(a, b))
+    if (own_a or own_b) and type(a) is ndarray is type(b):
+        if a.shape == b.shape and a.dtype == b.dtype:
+            return np.add(a, b, out=a if own_a else b)
     return np.add(a, b)
 
 

@@ -20,7 +20,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError, MutationError, UnsupportedError
 from .._numpy import SPELLED, dtype_of, name_of
-from .._op import MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule
+from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, unchanged
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
@@ -179,8 +179,8 @@ def data_dependent(func: Callable, remedy: str) -> Callable:
 
     def rule(k: int, *args: Any, **params: Any) -> Any:
         raise DataDependentError(
-            f"vmap: the shape of the result of {name_of(func)} depends on the data, which "
-            f"differs from example to example; {remedy}"
+            f"the shape of the result of {name_of(func)} depends on the data, which differs "
+            f"from example to example; {remedy}"
         )
 
     return rule
@@ -221,7 +221,7 @@ def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 
 def elementwise(
     func: Callable,
-    *partials: Callable | None,
+    *partials: Any,
     params: str = "",
     holomorphic: bool = True,
     vmap: Callable | None = None,
@@ -232,7 +232,8 @@ def elementwise(
     A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
     the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
     ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
-    complex derivative.
+    complex derivative. ``(times, "y")`` is a function that several rules share, with the
+    names of what it needs.
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
@@ -257,6 +258,7 @@ def elementwise(
     if whole and all(r.pick or not r.needs for r in rules.values()):
         row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
         PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
+        FRESH.update(r.fn for r in rules.values() if r.fn is not unchanged)
     return record
 
 

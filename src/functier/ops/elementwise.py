@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .._op import negated
+from .._op import negated, over, times, unchanged
 from ._families import align, composite, data_dependent, dtype_of, elementwise, unlisted
 
 _NoValue = np._NoValue
@@ -17,16 +17,16 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 # ---- arithmetic ----
 
-elementwise(np.add, lambda g: g, lambda g: g)
-elementwise(np.subtract, lambda g: g, negated)
-elementwise(np.multiply, lambda g, y: g * y, lambda g, x: g * x)
-elementwise(np.divide, lambda g, y: g / y, lambda g, ans, y: -g * ans / y)
+elementwise(np.add, unchanged, unchanged)
+elementwise(np.subtract, unchanged, negated)
+elementwise(np.multiply, (times, "y"), (times, "x"))
+elementwise(np.divide, (over, "y"), lambda g, ans, y: -g * ans / y)
 elementwise(np.negative, negated)
-elementwise(np.positive, lambda g: g)
+elementwise(np.positive, unchanged)
 elementwise(np.reciprocal, lambda g, ans: -g * ans * ans)
 elementwise(np.square, lambda g, x: g * (2 * x))
-elementwise(np.remainder, lambda g: g, lambda g, x, y: -g * np.floor_divide(x, y))
-elementwise(np.fmod, lambda g: g, lambda g, x, y: -g * np.trunc(x / y))
+elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
+elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
 def _power_x(g, x, y):
@@ -49,10 +49,10 @@ elementwise(np.float_power, _power_x, _power_y)
 
 # ---- exponentials and logarithms ----
 
-elementwise(np.exp, lambda g, ans: g * ans)
+elementwise(np.exp, (times, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
-elementwise(np.log, lambda g, x: g / x)
+elementwise(np.log, (over, "x"))
 elementwise(np.log2, lambda g, x: g / (x * LN2))
 elementwise(np.log10, lambda g, x: g / (x * LN10))
 elementwise(np.log1p, lambda g, x: g / (x + 1))
@@ -212,7 +212,7 @@ elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
 # ---- the form of a number ----
 
 elementwise(np.ldexp, lambda g, y: np.ldexp(g, y), None)
-elementwise(np.nextafter, lambda g: g, lambda g: g * 0)
+elementwise(np.nextafter, unchanged, lambda g: g * 0)
 elementwise(
     np.frexp,
     jvp={"x": lambda t, ans: (np.ldexp(t, -ans[1]), None)},

@@ -11,7 +11,7 @@ from .composite import linear_range
 def _bincount_vmap(k, x, weights=None, minlength=0):
     if any(n != 1 for n in np.shape(x)[:k]):
         raise DataDependentError(
-            "vmap: the length of numpy.bincount(x) depends on the data, which differs from "
+            "the length of numpy.bincount(x) depends on the data, which differs from "
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])

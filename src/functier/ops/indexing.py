@@ -167,8 +167,8 @@ def _plan(k, shape, indices, skeleton):
     for i in indices:
         if i.dtype == bool and i.shape[:k] != (1,) * k:
             raise DataDependentError(
-                "vmap: a boolean mask that differs from example to example selects another "
-                "number of elements in each; write numpy.where(mask, x, 0) and go on with all"
+                "a boolean mask that differs from example to example selects another number of "
+                "elements in each; write numpy.where(mask, x, 0) and go on with all"
             )
     rank, start = _layout(k, len(shape) - k, indices, skeleton)
     one = (1,) * k

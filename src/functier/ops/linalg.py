@@ -134,7 +134,7 @@ def _slogdet_vjp(g: Any, ans: Any, a: Any) -> Any:
     weight = g[1]
     if array(a).dtype.kind == "c":
         weight = weight - 1j * np.imag(np.conjugate(g[0]) * ans[0])
-    return factor(weight) * adjoint(np.linalg.inv(a))
+    return adjoint(factor(conj(weight)) * np.linalg.inv(a))  # a product before the stride
 
 
 op(
