@@ -318,7 +318,9 @@ def test_every_check_has_a_planted_fault():
 def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
     insert = _batch.BatchLevel.insert
     monkeypatch.setattr(
-        _batch.BatchLevel, "insert", lambda self, leaves, dims, args: insert(self, leaves, [0 for _ in dims], args)
+        _batch.BatchLevel,
+        "insert",
+        lambda self, leaves, dims, args: insert(self, leaves, [0] * len(dims), args),
     )
 
     with pytest.raises((AssertionError, ValueError)):

@@ -40,6 +40,7 @@ def imports(path):
 
 LAYERS = [
     {"_errors", "_numpy"},
+    {"_rule"},
     {"_op"},
     {"_tensor"},
     {"_methods", "_frames", "_pytree"},
@@ -73,7 +74,7 @@ def test_imports_go_one_way(path):
 
 @pytest.mark.parametrize("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_the_families_only(path):
-    allowed = {f"functier.{name}" for name in ("_errors", "_numpy", "_op")}
+    allowed = {f"functier.{name}" for name in ("_errors", "_numpy", "_op", "_rule")}
     allowed |= {f"functier.{name_of(p)}" for p in RULES}
 
     for module in imports(path):

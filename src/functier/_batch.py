@@ -236,8 +236,8 @@ class BatchLevel(Level):
         """`leaf` with its axis `dim`, which is checked, in front."""
         if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
             raise ValueError(
-                f"{self}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; write "
-                f"in_dims=None for it, or pass an array"
+                f"{self}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; "
+                f"write in_dims=None for it, or pass an array"
             )
         if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
             raise TypeError(
@@ -246,7 +246,8 @@ class BatchLevel(Level):
         ndim = leaf.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
-                f"{self}: in_dim {dim} is out of range for {_path(leaf, args)} of shape {leaf.shape}; "
+                f"{self}: in_dim {dim} is out of range for {_path(leaf, args)} of shape "
+                f"{leaf.shape}; "
                 + (
                     f"write an axis from {-ndim} to {ndim - 1}, or None"
                     if ndim

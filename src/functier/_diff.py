@@ -169,6 +169,28 @@ def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> 
             )
 
 
+def split_aux(level: Level, out: Any) -> tuple:
+    """The output and the rest of what a function with `has_aux` returned."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(
+            f"{level}: has_aux=True needs a function that returns (output, aux); it "
+            f"returned {describe(out)}"
+        )
+    leaves, structure = flatten(out[1])
+    aux = [level.lower(x) if isinstance(x, Tensor) else x for x in leaves]
+    return out[0], unflatten(structure, aux)
+
+
+def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
+    """The leaves and the structure of a result, all of whose leaves must be arrays."""
+    leaves, structure = flatten(out)
+    for i, y in enumerate(leaves):
+        if not is_value(y):
+            where = paths(out, "the result")[i]
+            raise TypeError(f"{level}: {where} is a {type(y).__name__}; return arrays")
+    return leaves, structure
+
+
 def match(level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str) -> list:
     """The leaves of `tangents`, checked against the primals they belong to."""
     leaves, own = flatten(tangents)

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import check_inputs, choose, match, owned, zeros
+from ._diff import arrays_of, check_inputs, choose, match, owned, split_aux, zeros
 from ._ended import check_escape
-from ._level import Escape, Level, LevelContext
+from ._level import Escape, LevelContext
 from ._numpy import dtype_of
 from ._pytree import (
     CONTAINERS,
     check_callable,
-    describe,
     flatten,
-    is_value,
     name_of_function,
     paths,
     unflatten,
@@ -66,8 +64,7 @@ def _transform(
             del inner
             aux: Any = None
             if has_aux:
-                out, aux = _split_aux(level, out)
-                aux = _release(level, aux)
+                out, aux = split_aux(level, out)
             value, node = level.scalar(out)
             del out
             roots = [(node, one(value))]
@@ -98,22 +95,6 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
             elif type(arg) in CONTAINERS:
                 found += outer_tensors(flatten(arg)[0])
     return found
-
-
-def _split_aux(level: Level, out: Any) -> tuple:
-    if not isinstance(out, tuple) or len(out) != 2:
-        raise TypeError(
-            f"{level}: has_aux=True needs a function that returns (output, aux); it "
-            f"returned {describe(out)}"
-        )
-    return out
-
-
-def _release(level: GradLevel, tree: Any) -> Any:
-    """Results that are not differentiated, one level out."""
-    leaves, structure = flatten(tree)
-    out = [level.lower(x) if isinstance(x, Tensor) else x for x in leaves]
-    return unflatten(structure, out)
 
 
 def grad(
@@ -255,13 +236,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         out = func(*unflatten(structure, tracked))
         aux: Any = None
         if has_aux:
-            out, aux = _split_aux(level, out)
-            aux = _release(level, aux)
-        outputs, out_structure = flatten(out)
-        for i, y in enumerate(outputs):
-            if not is_value(y):
-                where = paths(out, "the result")[i]
-                raise TypeError(f"{level}: {where} is a {type(y).__name__}; return arrays")
+            out, aux = split_aux(level, out)
+        outputs, out_structure = arrays_of(level, out)
         results = [level.lower(y) for y in outputs]
         roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
         inputs = [x._extra for x in tracked]

@@ -95,7 +95,7 @@ def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
             functools.wraps(func)(lambda x: func(*fill(x), **kwargs)), chosen, has_aux=has_aux
         )
         outputs, out_structure = flatten(value)
-        leaves, structure = flatten(chosen)
+        structure = flatten(chosen)[1]
         rows = vmap(lambda *g: tuple(flatten(pullback(unflatten(out_structure, list(g)))[0])[0]))(
             *_basis(outputs)
         )

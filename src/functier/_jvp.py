@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from . import _diff
-from ._diff import check_inputs, fit, fix_for, is_inexact, match, owned
+from ._diff import arrays_of, check_inputs, fit, fix_for, is_inexact, match, owned, split_aux
 from ._ended import check_escape
 from ._level import Escape, Level, LevelContext
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
-from ._pytree import check_callable, describe, flatten, is_value, name_of_function, paths, unflatten
-from ._root import tree_map
+from ._pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from ._tensor import Tensor
 
 new = object.__new__
@@ -222,18 +221,8 @@ def jvp(
         out = func(*unflatten(structure, inner))
         aux: Any = None
         if has_aux:
-            if not isinstance(out, tuple) or len(out) != 2:
-                raise TypeError(
-                    f"{level}: has_aux=True needs a function that returns (output, aux); it "
-                    f"returned {describe(out)}"
-                )
-            out, aux = out
-            aux = tree_map(lambda x: level.lower(x) if isinstance(x, Tensor) else x, aux)
-        outputs, out_structure = flatten(out)
-        for i, y in enumerate(outputs):
-            if not is_value(y):
-                where = paths(out, "the result")[i]
-                raise TypeError(f"{level}: {where} is a {type(y).__name__}; return arrays")
+            out, aux = split_aux(level, out)
+        outputs, out_structure = arrays_of(level, out)
         pairs = [level.unwrap(y) for y in outputs]
     finally:
         level.exit()

@@ -221,7 +221,8 @@ class Level:
 
     def gradient(self, output: Any, inputs: Any) -> Any:
         raise self.refusal(
-            LevelError, "gradient(y, x) belongs to the class of `with grad() as G`; write G.gradient"
+            LevelError,
+            "gradient(y, x) belongs to the class of `with grad() as G`; write G.gradient",
         )
 
     def as_subclass(self, x: Any, cls: type) -> Any:

@@ -110,7 +110,7 @@ def _define_all() -> None:
         return call
 
     def reading() -> Callable:
-        def call(self: Tensor, index: Any) -> Any:
+        def call(self: Any, index: Any) -> Any:
             try:
                 level = self.level
             except AttributeError:
@@ -160,5 +160,7 @@ def _swapped(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*SPELLED, operator.getitem} | {f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"}
+_NUMPY = {*SPELLED, operator.getitem} | {
+    f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
+}
 _define_all()

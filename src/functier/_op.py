@@ -3,142 +3,18 @@
 An operation *is* the NumPy function object: key, kernel, signature and documentation
 are NumPy's. `ops/` fills the table with declarations, the transforms read it. This
 file knows errors and NumPy only, so nothing here can know a tensor or a level.
-
-NOTE [a rule's parameters name what it saves]
-    A derivative rule is a function whose first parameter is the (co)tangent and whose
-    other parameters are *names*: an operand of the operation (`x`), a parameter of the
-    NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
-    (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
-    all of them (`index`, `shapes`), or the sequence itself (the name of its parameter).
-    A backward pass keeps what the names say, and nothing else. A default value stands
-    for a parameter that the caller left out.
 """
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ._errors import NoRuleError, UnsupportedError
-from ._numpy import dtype_of, name_of, shape_of
-
+from ._numpy import name_of
+from ._rule import Rule
 
 NO_VALUE = np._NoValue  # what NumPy passes for a parameter that was left out
-
-
-FORMS: dict[str, Any] = {
-    "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,
-}  # fmt: skip
-"""What a rule keeps of a source: None, a parameter; True, the value; else what is made of it."""
-
-
-class Rule:
-    """A derivative rule together with the names of what it needs.
-
-    ``holomorphic`` marks a rule that multiplies by a complex-linear factor: the engine
-    then conjugates around it where complex numbers are involved.
-    """
-
-    __slots__ = ("_direct", "_plan", "defaults", "fn", "holomorphic", "needs", "pick")
-
-    def __init__(self, fn: Any, operands: Sequence[str], holomorphic: bool = False):
-        if isinstance(fn, tuple):  # a function that several rules share, and their names
-            fn, *names = fn
-            self.needs = tuple(names)
-        else:
-            self.needs = fn.__code__.co_varnames[1 : fn.__code__.co_argcount]
-        self.fn = fn
-        given = fn.__defaults__ or ()
-        self.defaults = dict(zip(self.needs[len(self.needs) - len(given) :], given))
-        self.holomorphic = holomorphic
-        where = {"ans": 0, **{name: i + 1 for i, name in enumerate(operands)}}
-        self.pick = _picker([where.get(name) for name in self.needs])
-        self._plan: list | None = None
-        self._direct: list | None = None
-
-    def save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
-        """Collect what the rule needs for the operand at `position`."""
-        if call.direct and self._direct is not None:
-            return self.save_direct(ans, call.given, values)
-        return self._save(ans, call, values, position)
-
-    def save_direct(self, ans: Any, given: dict, values: Sequence) -> tuple:
-        """`save` for a direct call, once `save` has worked its plan out."""
-        saved: list[Any] = []
-        for form, where, default in self._direct:  # type: ignore[union-attr]
-            if form is None:
-                saved.append(given.get(where, default))
-            elif where is None:
-                saved.append(ans)
-            else:
-                saved.append(values[where] if form is True else form(values[where]))
-        return tuple(saved)
-
-    def _save(self, ans: Any, call: "Call", values: list, position: int) -> tuple:
-        """`save` for any call; it also works the plans out, which depend on names only."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = [self._source(name, call.op) for name in self.needs]
-            lead = call.op.lead
-            self._direct = [
-                # An operand that does not lead is absent from a direct call: its default.
-                (None, n, d)
-                if s == "static" or (s == "operand" and n not in lead)
-                else (FORMS[s], None if s == "ans" else lead.index(n), d)
-                for s, n, d in plan
-                if s in FORMS and (s in ("ans", "static", "operand") or n in lead)
-            ]
-            if len(self._direct) != len(plan):
-                self._direct = None
-        saved: list[Any] = []
-        for source, name, default in plan:
-            if source == "static":
-                saved.append(call.given.get(name, default))
-            elif source == "ans":
-                saved.append(ans)
-            elif source == "index":
-                saved.append(position - call.names.index(call.names[position]))
-            elif source == "shapes":
-                if call.shapes is None:  # one list for all operands, as there may be many
-                    same = zip(call.names, values)
-                    call.shapes = [shape_of(v) for n, v in same if n == call.op.variadic]
-                saved.append(call.shapes)
-            elif source == "sequence":
-                saved.append([v for n, v in zip(call.names, values) if n == name])
-            elif name not in call.names:
-                saved.append(default)
-            else:
-                value = values[call.names.index(name)]
-                form = FORMS[source]
-                saved.append(value if form is True else form(value))
-        return tuple(saved)
-
-    def _source(self, name: str, op: "Op") -> tuple[str, str, Any]:
-        """Where a need comes from: see NOTE [a rule's parameters name what it saves]."""
-        default = self.defaults.get(name)
-        operand, _, form = name.rpartition("_")
-        if name in ("ans", "index", "shapes") and name not in op.params:
-            return name, name, None
-        if name == op.variadic:
-            return "sequence", name, None
-        if name in op.arrays:
-            return "operand", name, default
-        if operand in op.arrays and form in ("shape", "dtype") and name not in op.params:
-            return form, operand, default
-        if name not in op.params and name not in self.defaults and op.bind_args is None:
-            raise TypeError(f"a rule of {op.name} needs {name!r}, which is no name of its call")
-        return "static", name, default
-
-
-def _picker(where: list) -> Callable[[tuple], tuple] | None:
-    """A fast function from ``(ans, *operands)`` to the tuple of what a rule needs."""
-    if None in where or not where:
-        return None
-    if len(where) == 1:
-        (only,) = where
-        return lambda values: (values[only],)
-    return operator.itemgetter(*where)
 
 
 class Op:
@@ -324,26 +200,6 @@ MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 
 UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
-
-
-# The rules that the backward pass knows: it sums over broadcast axes before a minus sign,
-# and computes in place what it owns.
-
-
-def unchanged(g: Any) -> Any:
-    return g
-
-
-def negated(g: Any) -> Any:
-    return -g
-
-
-def times(g: Any, factor: Any) -> Any:
-    return g * factor
-
-
-def over(g: Any, divisor: Any) -> Any:
-    return g / divisor
 
 
 def find(func: Callable) -> Op | None:

@@ -12,6 +12,7 @@ from ._numpy import PLAIN, name_of
 from ._tensor import Tensor, canonical
 
 new = object.__new__
+GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_methods` gives it
 
 DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())
 """The classes whose hooks `no_dispatch` has switched off."""
@@ -158,7 +159,7 @@ class RootLevel:
     product = binary
 
     def getitem(self, x: Any, index: Any) -> Any:
-        return dispatch(Tensor.__getitem__, (x, index), {})  # type: ignore[attr-defined]
+        return dispatch(GETITEM, (x, index), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)

@@ -24,8 +24,9 @@ import numpy as np
 from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._op import FRESH, PARTIALS, Call, Op, negated, no_rule, over, times
+from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, unflatten
+from ._rule import negated, over, times
 
 new = object.__new__
 ndarray = np.ndarray
@@ -124,13 +125,13 @@ class GradLevel(Level):
             if type(part) not in INDICES:
                 return Level.getitem(self, x, index)
         value = x._value
-        if type(value) is float or type(value) is complex:
+        record = PARTIALS.get(getitem)
+        if record is None or type(value) is float or type(value) is complex:
             return Level.getitem(self, x, index)
         ans = value[index]
-        rule = PARTIALS[getitem][0]
         y = new(self.cls)
         y._value = ans
-        y._extra = next(number), ((x._extra, rule, (shape_of(value), index), None),)
+        y._extra = next(number), ((x._extra, record[0], (shape_of(value), index), None),)
         return y
 
     def apply(self, op: Op, call: Call) -> Any:

@@ -20,7 +20,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError, MutationError, UnsupportedError
 from .._numpy import SPELLED, dtype_of, name_of
-from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op, Rule, unchanged
+from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
+from .._rule import Rule, unchanged
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
@@ -100,7 +101,7 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
         return g
     if type(axis) is int:
         axis = normalize_axis_index(axis, len(shape))
-        return g.reshape(shape[:axis] + (1,) + shape[axis + 1 :])  # a fifth of np.reshape
+        return g.reshape((*shape[:axis], 1, *shape[axis + 1 :]))  # a fifth of np.reshape
     axes = normalize(axis, len(shape))
     return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
 

@@ -206,7 +206,7 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @lambda body: composite(np.gradient, body)
 def _gradient(f, *varargs, axis=None, edge_order=1):
-    f, *varargs = unlisted(f, *varargs)
+    f, *varargs = unlisted(f, *varargs)  # type: ignore[assignment]
     axes = normalize(axis, np.ndim(f))
     if len(varargs) not in (0, 1, len(axes)) or (
         len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from .._op import negated, over, times, unchanged
+from .._rule import negated, over, times, unchanged
 from ._families import align, composite, data_dependent, dtype_of, elementwise, unlisted
 
 _NoValue = np._NoValue
