@@ -67,6 +67,9 @@ class PassthroughLevel(EndedLevel):
     def apply(self, op: Op, call: Call) -> Any:
         return call.run([self.through(x) for x in call.operands])
 
+    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.method(func, (x, *args), kwargs)
+
     def through(self, x: Any) -> Any:
         return self.elem(x) if type(x) is self.cls else x
 

@@ -125,6 +125,14 @@ class Level:
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))
 
+    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """A method that reorders `x` in place: `x` takes over what the result holds."""
+        y = self.method(func, (x, *args), kwargs)
+        x._value = y._value
+        if hasattr(y, "_extra"):
+            x._extra = y._extra
+        return x
+
     def property(self, name: str, x: Any) -> Any:
         return self.function(PROPERTIES[name], (x,), {})
 
@@ -222,7 +230,8 @@ class Level:
     def gradient(self, output: Any, inputs: Any) -> Any:
         raise self.refusal(
             LevelError,
-            "gradient(y, x) belongs to the class of `with grad() as G`; write G.gradient",
+            "gradient(y, x) needs a level of grad(); write G.gradient(y, x) with the class of "
+            "`with grad() as G`",
         )
 
     def as_subclass(self, x: Any, cls: type) -> Any:

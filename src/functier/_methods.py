@@ -41,8 +41,10 @@ PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 WRITING = (
-    "byteswap", "fill", "partition", "put", "resize", "setfield", "setflags", "sort",
+    "byteswap", "fill", "put", "resize", "setfield", "setflags",
 )  # fmt: skip
+ORDERING = {"sort": np.sort, "partition": np.partition}
+"""These reorder the tensor, as they do an array, and return it too."""
 
 OPERATORS: dict[Callable, list] = {}
 """The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
@@ -136,6 +138,12 @@ def _define_all() -> None:
 
         return property(read)
 
+    def ordering() -> Callable:
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.level.reorder(self, call, args, kwargs)
+
+        return call
+
     def writing(name: str) -> Callable:
         return lambda self, *args, **kwargs: self.level.write(self, name)
 
@@ -149,6 +157,8 @@ def _define_all() -> None:
     _define("__getitem__", reading(), operator.getitem)
     for name, meaning in METHODS.items():
         _define(name, method(name), meaning)
+    for name, meaning in ORDERING.items():
+        _define(name, ordering(), meaning)
     for name in WRITING:
         setattr(Tensor, name, writing(name))
     for name, func in PROPERTIES.items():
@@ -160,7 +170,7 @@ def _swapped(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 
-_NUMPY = {*SPELLED, operator.getitem} | {
+_NUMPY = {*SPELLED, *ORDERING.values(), operator.getitem} | {
     f for f in METHODS.values() if getattr(f, "__name__", "") != "<lambda>"
 }
 _define_all()

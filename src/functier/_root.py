@@ -196,6 +196,11 @@ class RootLevel:
             value.level.setitem(value, index, value)
         x._value[index] = value
 
+    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        y = dispatch(func, (x, *args), kwargs)
+        np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
+        return x
+
     def write(self, x: Any, name: str) -> Any:
         raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
 
