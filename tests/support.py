@@ -72,6 +72,8 @@ def raises(kind: type, call: Any, *parts: str) -> None:
     assert type(error.value) is kind
     has_all(message(error), *parts)
     assert _level.AMBIENT.get() is ft.Tensor
+    if issubclass(kind, ft.LevelError):
+        has_all(message(error), "(Tensor <- ", ", made at ")
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
 
 

@@ -119,6 +119,16 @@ def test_in_dims_of_another_type(dim):
     )
 
 
+def test_an_axis_that_is_equal_to_an_int_and_is_none():
+    for dims in (0.0, False, (0.0,), np.float64(0)):
+        raises(TypeError, lambda dims=dims: ft.vmap(model, dims)(X), "vmap(model)", "is no int")
+        raises(TypeError, lambda dims=dims: ft.vmap(model, 0, dims)(X), "vmap(model)", "is no int")
+
+
+def test_one_array_at_two_places_is_named_by_both():
+    raises(ValueError, lambda: ft.vmap(model, (0, 1))(X, X), "args[0] or args[1]", "size 2")
+
+
 # ---- vmap: results ----
 
 
