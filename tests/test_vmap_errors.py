@@ -120,9 +120,12 @@ def test_in_dims_of_another_type(dim):
 
 
 def test_an_axis_that_is_equal_to_an_int_and_is_none():
-    for dims in (0.0, False, (0.0,), np.float64(0)):
-        raises(TypeError, lambda dims=dims: ft.vmap(model, dims)(X), "vmap(model)", "is no int")
-        raises(TypeError, lambda dims=dims: ft.vmap(model, 0, dims)(X), "vmap(model)", "is no int")
+    pair = lambda x: (x, x)  # noqa: E731
+    for dim in (0.0, False, np.float64(0)):
+        for dims in (dim, (dim,)):
+            raises(TypeError, lambda d=dims: ft.vmap(model, d)(X), "vmap(model)", "is no int")
+        for dims in (dim, (dim, 1)):
+            raises(TypeError, lambda d=dims: ft.vmap(pair, 0, d)(X), "result[0] is no int")
 
 
 def test_one_array_at_two_places_is_named_by_both():

@@ -239,10 +239,7 @@ class BatchLevel(Level):
                 f"{self}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; "
                 f"write in_dims=None for it, or pass an array"
             )
-        if isinstance(dim, bool) or not isinstance(dim, (int, np.integer)):
-            raise TypeError(
-                f"{self}: in_dim {dim!r} of {_path(leaf, args)} is no int; write an axis or None"
-            )
+        check_axis(self, "in_dim", dim, leaf, args)
         ndim = leaf.ndim
         if not -ndim <= dim < ndim:
             raise ValueError(
@@ -326,8 +323,7 @@ class BatchLevel(Level):
                 whole = (*shape[: k - 1], self.size, *shape[k:])
                 value = np.copy(np.broadcast_to(value, whole))  # type: ignore[arg-type]
             x = value if self.parent is None else self._outer(value)
-        if type(out_dim) is not int and not isinstance(out_dim, np.integer):
-            raise TypeError(f"{self}: out_dim {out_dim!r} of {where} is no int; write an axis")
+        check_axis(self, "out_dim", out_dim, x, where)
         if not out_dim:
             return x
         if not -x.ndim <= out_dim < x.ndim:
@@ -374,9 +370,22 @@ def short(x: Any) -> str:
     return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
 
 
+def check_axis(level: BatchLevel, option: str, dim: Any, leaf: Any, args: Any) -> None:
+    """Raise where `dim`, an entry of in_dims or out_dims, is neither an int nor None."""
+    if type(dim) is int or dim is None:
+        return
+    if isinstance(dim, bool) or not isinstance(dim, np.integer):
+        raise TypeError(
+            f"{level}: {option} {dim!r} of {_path(leaf, args)} is no int; write an axis or None"
+        )
+
+
 def _path(leaf: Any, args: Any) -> str:
-    """How a message names `leaf`: its path among the arguments, as Python writes it."""
+    """How a message names `leaf`: its path among the arguments, as Python writes it.
+
+    One object can be at several places; the message names them all.
+    """
     if not isinstance(args, tuple):
         return args
-    leaves = flatten(args)[0]
-    return paths(args, "args")[[x is leaf for x in leaves].index(True)]
+    places = zip(flatten(args)[0], paths(args, "args"))
+    return " or ".join(path for x, path in places if x is leaf)

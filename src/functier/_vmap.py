@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._batch import BatchLevel
+from ._batch import BatchLevel, check_axis
 from ._ended import check_escape
 from ._level import Escape, LevelContext
 from ._pytree import (
@@ -91,6 +91,7 @@ def vmap(
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
+    leading = type(out_dims) is int and not out_dims
     flat: dict[int, Any] = {}  # the axes for so many bare arrays
 
     @functools.wraps(func)
@@ -114,7 +115,7 @@ def vmap(
             if structure is not None:
                 inner = unflatten(structure, inner)
             out = func(*inner, **kwargs)
-            if out_dims == 0 and (type(out) is level.cls or type(out) is ndarray):
+            if leading and (type(out) is level.cls or type(out) is ndarray):
                 return level.unwrap(out)
             return _unwrap_tree(level, out, out_dims)
         finally:
@@ -130,6 +131,9 @@ def _mapped_leaves(level: BatchLevel, args: tuple, in_dims: Any) -> tuple[Any, A
     leaves, structure = flatten(args)
     spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     dims = prefix_leaves(spec, args, str(level), "in_dims", True)
+    if type(in_dims) is not int:
+        for leaf, dim in zip(leaves, dims):
+            check_axis(level, "in_dim", dim, leaf, args)
     if not any(dim is not None for dim in dims):
         raise ValueError(
             f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
@@ -145,6 +149,9 @@ def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
     else:
         dims = prefix_leaves(out_dims, out, str(level), "out_dims")
     where = paths(out, "the result")
+    if type(out_dims) is not int:
+        for dim, path in zip(dims, where):
+            check_axis(level, "out_dim", dim, None, path)
     return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
 
 
