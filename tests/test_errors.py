@@ -348,7 +348,7 @@ IN_PLACE = {
     "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=)", "y = sin(...)"),
     "setitem": (lambda x: x.__setitem__(0, 1.0), "x[...] = v", "numpy.where(mask, v, x)"),
     "fill": (lambda x: x.fill(1.0), "x.fill(...)", "in place"),
-    "sort": (lambda x: x.sort(), "x.sort(...)", "in place"),
+    "resize": (lambda x: x.resize(4), "x.resize(...)", "in place"),
     "full_like": (lambda x: np.full_like(np.zeros(2), x), "numpy.zeros_like(a) + t"),
     "copyto": (lambda x: np.copyto(np.zeros(2), x), "numpy.where"),
 }
