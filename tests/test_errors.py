@@ -155,9 +155,8 @@ def test_one_element_is_no_scalar():
     (lambda x: True, "bool"), (lambda x: 3, "int64"),
 ])  # fmt: skip
 def test_outputs_that_are_not_real(f, kind):
-    raises(
-        TypeError, lambda: ft.grad(f)(X), "grad(<lambda>)", kind, "numpy.real(y)", "numpy.abs(y)"
-    )
+    remedy = "numpy.real(y) or numpy.abs(y)" if kind == "complex128" else "y.astype(float)"
+    raises(TypeError, lambda: ft.grad(f)(X), "grad(<lambda>)", kind, remedy)
 
 
 @pytest.mark.parametrize("out,form", [
@@ -262,8 +261,9 @@ def test_primals_that_are_no_tuple():
     raises(TypeError, lambda: ft.jvp(model, (X,), X), "jvp(model)", "tangents is a ndarray")
 
 
-def test_vjp_without_primals():
+def test_no_primals():
     raises(ValueError, lambda: ft.vjp(model), "vjp(model)", "vjp(func, x, ...)")
+    raises(ValueError, lambda: ft.jvp(model), "jvp(model)", "jvp(func, (x,), (t,))")
 
 
 def test_cotangents_that_do_not_fit():

@@ -210,6 +210,8 @@ def jvp(
                 f"{level}: {noun} is a {type(given).__name__}; write a tuple with one entry "
                 f"for each argument, jvp(f, (x,), (t,))"
             )
+    if not primals:
+        raise ValueError(f"{level}: no primals were given; call jvp(func, (x,), (t,))")
     primals, tangents = tuple(primals), tuple(tangents)
     leaves, structure = flatten(primals)
     check_inputs(level, leaves, lambda: paths(primals, "primals"))

@@ -243,9 +243,11 @@ class GradLevel(Level):
                     f"of a scalar: return numpy.sum(y) or numpy.mean(y), or use vjp"
                 )
             if dtype_of(value).kind != "f":
+                complex_ = dtype_of(value).kind == "c"
+                remedy = "numpy.real(y) or numpy.abs(y)" if complex_ else "y.astype(float)"
                 raise TypeError(
                     f"{self}: the function returned dtype {dtype_of(value)}; the gradient is "
-                    f"of a real floating-point scalar: return numpy.real(y) or numpy.abs(y)"
+                    f"of a real floating-point scalar: return {remedy}"
                 )
         return value, output._extra if mine else (next(number), ())
 
