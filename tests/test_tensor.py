@@ -172,7 +172,10 @@ METHODS = {
     "argmin": [((), {}), ((), {"axis": 0})],
     "argpartition": [((1,), {}), ((1,), {"axis": 0})],
     "argsort": [((), {}), ((0,), {})],
-    "astype": [((np.float32,), {}), ((int,), {})],
+    "astype": [
+        ((np.float32,), {}), ((int,), {}), ((), {"dtype": "f4", "copy": False}),
+        ((complex, "C", "safe"), {}), (("f4",), {"order": "F", "casting": "same_kind"}),
+    ],
     "choose": [],
     "clip": [((-1.0, 1.0), {}), ((), {"min": 0.0}), ((None, 2.0), {})],
     "compress": [(([True, False, True],), {"axis": 1}), (([True, False],), {"axis": 0})],
@@ -253,6 +256,14 @@ def test_methods_under_grad_and_jvp_have_the_value_of_the_array(name, args, kwar
 
     ft.vjp(check, A)
     ft.jvp(check, (A,), (B,))
+
+
+def test_astype_refuses_what_its_casting_forbids():
+    def use(x):
+        with pytest.raises(TypeError, match="cannot cast"):
+            x.astype(int, casting="safe")
+
+    everywhere(use)
 
 
 def test_methods_that_take_the_tensor_as_an_index():

@@ -18,7 +18,7 @@ UNARY = "neg", "pos", "abs", "invert"
 
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
-    "argpartition": np.argpartition, "argsort": np.argsort, "astype": np.astype,
+    "argpartition": np.argpartition, "argsort": np.argsort,
     "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
     "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
     "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
@@ -28,6 +28,7 @@ METHODS: dict[str, Any] = {
     "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
     "trace": np.trace, "var": np.var,
     # The spelling of the method differs from the function's: what call it means.
+    "astype": lambda x, *args, **k: _astype(x, *args, **k),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
@@ -48,6 +49,16 @@ ORDERING = {"sort": np.sort, "partition": np.partition}
 
 OPERATORS: dict[Callable, list] = {}
 """The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
+
+
+def _astype(
+    x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+    copy: bool = True,
+) -> tuple[Callable, tuple, dict]:  # fmt: skip
+    """The method's signature, of which the function's is a part; memory has no order here."""
+    if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
+        raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    return np.astype, (x, np.dtype(dtype)), {"copy": copy}
 
 
 def _several(given: tuple) -> Any:

@@ -235,12 +235,7 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 # ---- another dtype, or other memory ----
 
 
-def _astype_call(
-    x, dtype, order="K", casting="unsafe", subok=True, copy=True, device=None
-) -> dict[str, Any]:
-    """The method's signature, of which the function's is a part."""
-    if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
-        raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+def _astype_call(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
     return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
 
 
