@@ -3,8 +3,10 @@
 import asyncio
 import contextvars
 import threading
+from typing import Any, NamedTuple
 
 import numpy as np
+import optree
 import pytest
 
 import functier as ft
@@ -133,6 +135,38 @@ def test_derivatives_in_another_thread_nest_under_the_tensors_class(transform):
     xs = np.array([1.0, 2.0])
     equal(ft.vmap(derivative)(xs), 3 * xs**2)
     equal(ft.vmap(ft.grad(derivative))(xs), 6 * xs)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda f, x: f(XS[0], c=x),
+        lambda f, x: f(XS[0], c={"a": [x]}),
+        lambda f, x: f(XS[0], Pair(x, 0)),
+        lambda f, x: f(XS[0], {"a": x}),
+    ],
+    ids=["keyword", "keyword_tree", "namedtuple", "dict"],
+)
+@pytest.mark.parametrize("transform", ["grad", "vmap"])
+def test_every_argument_in_another_thread_is_an_enclosing_one(transform, run):
+    """Also those that are neither mapped nor differentiated."""
+
+    def inner(y, c):
+        return np.sum(y * (c if isinstance(c, ft.Tensor) else optree.tree_leaves(c)[0]))
+
+    def outer(x):
+        if transform == "grad":
+            return in_thread(lambda: run(ft.grad(inner), x))
+        half = lambda *args: (0, *(None for _ in args[1:]))  # noqa: E731
+        return in_thread(lambda: run(lambda *a, **k: ft.vmap(inner, half(*a))(*a, **k), x))
+
+    out = ft.vmap(outer)(XS)
+    equal(out, XS if transform == "grad" else XS[0] * np.sum(XS, axis=1, keepdims=True))
 
 
 def test_a_copied_context_inherits_the_level():

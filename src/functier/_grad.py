@@ -10,9 +10,8 @@ import numpy as np
 from ._diff import arrays_of, check_inputs, choose, match, owned, split_aux, zeros
 from ._ended import check_escape
 from ._level import Escape, LevelContext
-from ._numpy import dtype_of
+from ._numpy import PLAIN, dtype_of
 from ._pytree import (
-    CONTAINERS,
     check_callable,
     flatten,
     name_of_function,
@@ -48,7 +47,8 @@ def _transform(
         level = GradLevel(label, escape)
         leaves, structure, where, chosen = choose(level, args, argnums)
         check_inputs(level, leaves, where)
-        level.enter(sys._getframe(1), outer_tensors(leaves, args, chosen))
+        given = (*args, kwargs) if kwargs else args
+        level.enter(sys._getframe(1), outer_tensors(leaves, given, chosen))
         try:
             tracked = level.track_all(leaves)
             nodes = [x._extra for x in tracked]
@@ -92,7 +92,7 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
         if type(arg) is not ndarray and n not in chosen:
             if isinstance(arg, Tensor):
                 found.append(arg)
-            elif type(arg) in CONTAINERS:
+            elif type(arg) not in PLAIN:
                 found += outer_tensors(flatten(arg)[0])
     return found
 

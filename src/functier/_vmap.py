@@ -109,7 +109,7 @@ def vmap(
                 if simple:
                     structure = None
                     flat[len(args)] = dims
-        level.enter(sys._getframe(1), leaves)
+        level.enter(sys._getframe(1), (*leaves, *flatten(kwargs)[0]) if kwargs else leaves)
         try:
             inner = level.insert(leaves, dims, args)
             if structure is not None:
