@@ -24,6 +24,15 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     rule (PyTorch's convention for complex numbers: the gradient of a real function is
     the conjugate Wirtinger derivative).
     """
+    kind = type(ans)
+    if type(value) is ndarray and (kind is ndarray or kind is float64):
+        shape, dtype, own = value.shape, value.dtype, ans.dtype
+        if own is dtype is FLOAT:
+            return None if ans.shape == shape else (shape, FLOAT, False)
+        complex_ = dtype.kind == "c" or own.kind == "c"
+        if own == dtype and not complex_ and ans.shape == shape:
+            return None
+        return shape, dtype, complex_ and holomorphic
     a, v = ans, value
     while (kind := type(a)) is type(v) and kind is not ndarray:
         if kind is float64 or kind is float:
@@ -33,12 +42,6 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
         a, v = a._value, v._value  # one level's tensors have equal forms if these do
     if kind is float64 and type(v) is float:
         return None
-    if type(value) is ndarray and (kind is ndarray or kind is float64):
-        shape, dtype, own = v.shape, v.dtype, a.dtype
-        complex_ = dtype.kind == "c" or own.kind == "c"
-        if own is dtype and not complex_ and a.shape == shape:
-            return None
-        return shape, dtype, complex_ and holomorphic
     if kind is ndarray and type(v) is ndarray:  # both in tensors of one level
         if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
             return None
@@ -112,11 +115,11 @@ def is_inexact(value: Any) -> bool:
 
 def choose(
     level: Level, args: tuple, argnums: int | tuple[int, ...]
-) -> tuple[list, Any, Callable[[], list[str]], list[int]]:
-    """The leaves of the differentiated arguments, their tree, paths and positions."""
+) -> tuple[list, Any, list[int]]:
+    """The leaves of the differentiated arguments, their tree, and their positions."""
     if type(argnums) is int and 0 <= argnums < len(args):
         leaves, structure = flatten(args[argnums])
-        return leaves, structure, chosen_paths(args, [argnums]), [argnums]
+        return leaves, structure, [argnums]
     nums = argnums if isinstance(argnums, tuple) else (argnums,)
     chosen = []
     for n in nums:
@@ -138,32 +141,31 @@ def choose(
     else:
         picked = args[chosen[0]]
     leaves, structure = flatten(picked)
-    return leaves, structure, chosen_paths(args, chosen), chosen
+    return leaves, structure, chosen
 
 
-def chosen_paths(args: tuple, chosen: list[int]) -> Callable[[], list[str]]:
-    """The paths of the chosen leaves, worked out when a message needs them."""
-
-    def work_out() -> list[str]:
-        return [p for n in chosen for p in paths(args[n], f"args[{n}]")]
-
-    return work_out
+def chosen_paths(args: tuple, chosen: list[int]) -> list[str]:
+    """The paths of the leaves of the chosen arguments."""
+    return [p for n in chosen for p in paths(args[n], f"args[{n}]")]
 
 
-def check_inputs(level: Level, leaves: list, where: Callable[[], list[str]]) -> None:
-    """Differentiated inputs must be arrays of a floating-point or complex dtype."""
+def check_inputs(level: Level, leaves: list, where: Callable[..., list[str]], *given: Any) -> None:
+    """Differentiated inputs must be arrays of a floating-point or complex dtype.
+
+    ``where(*given)`` is the paths of the leaves, which a message needs.
+    """
     for i, leaf in enumerate(leaves):
         kind = type(leaf)
         if kind is float or kind is float64 or (kind is ndarray and leaf.dtype is FLOAT):
             continue
         if not is_value(leaf):
             raise TypeError(
-                f"{level}: {where()[i]} is a {type(leaf).__name__}, not an array; pass arrays "
-                f"or pytrees of arrays, and leave other arguments out of argnums"
+                f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; pass "
+                f"arrays or pytrees of arrays, and leave other arguments out of argnums"
             )
         if not is_inexact(leaf):
             raise TypeError(
-                f"{level}: {where()[i]} has dtype {dtype_of(leaf)}; derivatives need a "
+                f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
                 f"floating-point or complex input: pass x.astype(float), or leave it out "
                 f"of argnums"
             )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import arrays_of, check_inputs, choose, match, owned, split_aux, zeros
+from ._diff import arrays_of, check_inputs, choose, chosen_paths, match, owned, split_aux, zeros
 from ._ended import check_escape
 from ._level import Escape, LevelContext
 from ._numpy import PLAIN, dtype_of
@@ -45,8 +45,8 @@ def _transform(
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         level = GradLevel(label, escape)
-        leaves, structure, where, chosen = choose(level, args, argnums)
-        check_inputs(level, leaves, where)
+        leaves, structure, chosen = choose(level, args, argnums)
+        check_inputs(level, leaves, chosen_paths, args, chosen)
         given = (*args, kwargs) if kwargs else args
         level.enter(sys._getframe(1), outer_tensors(leaves, given, chosen))
         try:

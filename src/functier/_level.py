@@ -25,7 +25,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import NO_VALUE, Call, Op, find
+from ._op import NO_VALUE, OPS, Call, Op, find
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
@@ -142,21 +142,21 @@ class Level:
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
+        op = OPS.get(func) or find(func)
         if kwargs and kwargs.get("out") is not None:
             raise self.no_out(func)
-        op = find(func)
         if op is None:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
-            if op.body is not None:
-                return op.body(*args, **kwargs)
             if op.single and len(args) == 1 and type(args[0]) is self.cls:
                 for name, value in kwargs.items():
                     if name in op.special or value is NO_VALUE:
                         break
                 else:
                     return self.apply_single(op, args[0], kwargs)
+            if op.body is not None:
+                return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)
             if "out" in call.given:  # by position
                 raise self.no_out(func)

@@ -94,7 +94,7 @@ class Op:
         # How many positional arguments may be looked at without meeting another operand.
         later = [i for i, name in enumerate(self.params) if i >= lead and name in self.arrays]
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
-        self.single = len(self.lead) == 1 and self._direct > 0
+        self.single = body is None and len(self.lead) == 1 and self._direct > 0
         self.special = frozenset((*self.arrays, "out"))
 
     def __repr__(self) -> str:

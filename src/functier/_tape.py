@@ -48,7 +48,13 @@ class GradLevel(Level):
         return x
 
     def track_all(self, leaves: list) -> list:
-        return [self.track(x if type(x) is ndarray else self.lower(x)) for x in leaves]
+        cls, tracked = self.cls, []
+        for leaf in leaves:
+            x = new(cls)
+            x._value = leaf if type(leaf) is ndarray else self.lower(leaf)
+            x._extra = next(number), ()
+            tracked.append(x)
+        return tracked
 
     # ---- operations ----
 
