@@ -11,7 +11,8 @@ NOTE [what becomes a BLAS axis]
     where that is a view, and is a stack axis of `numpy.matmul` where it would be a copy:
     the copy mostly costs more than the larger product gains (measured: 1.1 to 10 times;
     the copy wins for matrices of 8 by 8 and smaller, by up to 3). An axis of both that the
-    result keeps is a stack axis. Axes of size 1 take no part. Without a common summed axis it is a multiplication.
+    result keeps is a stack axis. Axes of size 1 take no part. Without a common summed axis
+    it is a multiplication.
 
 Plans depend on labels and shapes only, and are cached: to plan costs tens of
 microseconds, to look a plan up a fraction of one.
