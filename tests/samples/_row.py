@@ -1,7 +1,9 @@
 """A row of the sample table: one call of one NumPy function."""
 
+import inspect
 import re
 import sys
+import warnings
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -85,6 +87,25 @@ def row(func: Callable, *args: Any, **kwargs: Any) -> Row:
     """A row; the options of `Row` are written with an underscore: ``_order=1``."""
     own = {k[1:]: kwargs.pop(k) for k in list(kwargs) if k.startswith("_")}
     return Row(func, args, kwargs, **own)
+
+
+def has(func: Callable, parameter: str) -> bool:
+    """Whether this NumPy's `func` has a parameter that came with a later NumPy."""
+    return parameter in inspect.signature(func).parameters
+
+
+def deprecated(func: Callable) -> Callable:
+    """A function that warns where NumPy runs it; functier does not run it, and so must not."""
+
+    def call(*args: Any) -> Any:
+        if any(type(x) is not np.ndarray for x in args):
+            return func(*args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return func(*args)
+
+    call.__name__ = func.__name__
+    return call
 
 
 def rng() -> np.random.Generator:

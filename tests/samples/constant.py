@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from ._row import booleans, integers, normal, row
+from ._row import booleans, deprecated, integers, normal, row
 
 SPECIAL = np.array([1.5, -0.0, np.nan, np.inf, -np.inf])
 DATES = np.array(["2024-01-01", "NaT", "2024-02-01"], dtype="M8[D]")
@@ -34,7 +34,8 @@ ROWS = [
         )
     ],
     *[row(f, integers(0, 2, 3), np.array([0, 1, 1])) for f in (np.equal, np.less_equal)],
-    *[row(f, normal(2, 3)) for f in (np.logical_not, np.floor, np.ceil, np.trunc, np.rint, np.fix)],
+    *[row(f, normal(2, 3)) for f in (np.logical_not, np.floor, np.ceil, np.trunc, np.rint)],
+    row(deprecated(np.fix), normal(2, 3)),
     *[row(f, SPECIAL) for f in (np.isfinite, np.isinf, np.isnan, np.signbit, np.isposinf)],
     row(np.isneginf, SPECIAL),
     row(np.isnat, DATES),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._row import integers, normal, row
+from ._row import deprecated, has, integers, normal, row
 
 TIES = np.array([2.0, 1.0, 2.0, 1.0])
 NAN = np.array([np.nan, 1.0, -np.inf, 2.0, np.nan])
@@ -99,3 +99,15 @@ ROWS = [
     row(np.setdiff1d, normal(3), normal(2), _vmap=False),
     row(np.setdiff1d, normal(3), normal(2), assume_unique=True, _vmap=False),
 ]
+
+if has(np.sort, "descending"):  # NumPy 2.5
+    ROWS += [
+        row(np.sort, normal(2, 3), axis=0, descending=True),
+        row(np.sort, normal(4), descending=False),
+        row(np.sort, TIES, descending=True, _order=0),
+        row(np.sort, NAN, descending=True, _order=0),
+        row(np.argsort, TIES, stable=True, descending=True, _diff=()),
+    ]
+if hasattr(np, "in1d"):  # until NumPy 2.3
+    in1d = deprecated(np.in1d)  # noqa: NPY201
+    ROWS.append(row(in1d, integers(0, 5, 2, 3), integers(0, 5, 4)))

@@ -18,10 +18,11 @@ for func in (
     np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.spacing,
 ):  # fmt: skip
     elementwise(func, constant=True)
-for func in (np.isposinf, np.isneginf, np.fix):
+for func in (np.isposinf, np.isneginf):
     elementwise(func, constant=True, params="x out")
 for func in (np.round, np.around):
     elementwise(func, constant=True, params="a decimals out")
+composite(np.fix, lambda x, out=None: np.trunc(x, out=out))  # itself deprecated by NumPy 2.5
 
 # ---- the form of a tensor: a plain answer ----
 

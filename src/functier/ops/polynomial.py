@@ -106,7 +106,7 @@ def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     return solution / np.reshape(scale, (-1,) + (1,) * (np.ndim(y) - 1))
 
 
-# ---- polynomials of two variables, the lowest coefficient first ----
+# ---- polynomials of several variables, the lowest coefficient first ----
 
 
 def _horner(c, x):
@@ -122,11 +122,22 @@ def _followed(c, x):
     return np.reshape(c, np.shape(c) + (1,) * np.ndim(x))
 
 
+def _polyvalnd(pts, c):
+    if len({np.shape(x) for x in pts}) > 1:
+        raise ValueError("x, y are incompatible" if len(pts) == 2 else "ordinates are incompatible")
+    c = _followed(c, pts[0])
+    for x in pts:
+        c = _horner(c, x)
+    return c
+
+
+if hasattr(np.polynomial.polynomial, "polyvalnd"):  # since NumPy 2.5
+    composite(np.polynomial.polynomial.polyvalnd, _polyvalnd)
+
+
 @lambda body: composite(np.polynomial.polynomial.polyval2d, body)
 def _polyval2d(x, y, c):
-    if np.shape(x) != np.shape(y):
-        raise ValueError("x, y are incompatible")
-    return _horner(_horner(_followed(c, x), x), y)
+    return _polyvalnd((x, y), c)
 
 
 @lambda body: composite(np.polynomial.polynomial.polygrid2d, body)

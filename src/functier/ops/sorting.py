@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,12 @@ from ._families import (
 )
 from .indexing import along, scattered
 
+
+def _parameters(func):
+    """The parameters that this NumPy's `func` has."""
+    return " ".join(inspect.signature(func).parameters)
+
+
 # ---- sorting: linear in the elements, once their order is known ----
 
 
@@ -29,9 +36,10 @@ def _on_axis(axis, *arrays):
     return *arrays, shift(axis, 0, np.ndim(arrays[0]))
 
 
-def _stable(a, axis):
+def _stable(a, axis, descending=False):
     """The order that leaves equal elements as they stand."""
-    return np.argsort(a, axis, stable=True)
+    options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
+    return np.argsort(a, axis, stable=True, **options)
 
 
 def _matching(a, ans, axis):
@@ -46,14 +54,14 @@ def _put_back(g, order, axis, shape):
     return np.reshape(scattered(g, form, along(form, order, axis)), shape)
 
 
-def _sort_jvp(t, a, axis=-1):
+def _sort_jvp(t, a, axis=-1, descending=False):
     t, a, axis = _on_axis(axis, t, a)
-    return np.take_along_axis(t, _stable(a, axis), axis)
+    return np.take_along_axis(t, _stable(a, axis, descending), axis)
 
 
-def _sort_vjp(g, a, a_shape, axis=-1):
+def _sort_vjp(g, a, a_shape, axis=-1, descending=False):
     a, axis = _on_axis(axis, a)
-    return _put_back(g, _stable(a, axis), axis, a_shape)
+    return _put_back(g, _stable(a, axis, descending), axis, a_shape)
 
 
 def _partition_jvp(t, a, ans, axis=-1):
@@ -68,7 +76,7 @@ def _partition_vjp(g, a, ans, a_shape, axis=-1):
 
 op(
     np.sort,
-    "a axis kind order stable",
+    _parameters(np.sort),  # `descending` came with NumPy 2.5
     vmap=one_axis_vmap(np.sort),
     jvp={"a": _sort_jvp},
     vjp={"a": _sort_vjp},
@@ -80,7 +88,7 @@ op(
     jvp={"a": _partition_jvp},
     vjp={"a": _partition_vjp},
 )
-constant(np.argsort, "a axis kind order stable", vmap=one_axis_vmap(np.argsort))
+constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort))
 constant(np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition))
 
 
@@ -233,7 +241,7 @@ REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or num
 
 op(
     np.unique,
-    " ".join(inspect.signature(np.unique).parameters),  # `sorted` came with NumPy 2.3
+    _parameters(np.unique),  # `sorted` came with NumPy 2.3
     vmap=data_dependent(np.unique, REMEDY),
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
@@ -287,3 +295,11 @@ composite(np.union1d, lambda ar1, ar2: np.unique(np.concatenate((ar1, ar2), axis
 composite(np.intersect1d, _intersect1d)
 composite(np.setxor1d, _setxor1d)
 composite(np.setdiff1d, _setdiff1d)
+
+
+def _in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
+    return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
+
+
+if hasattr(np, "in1d"):  # before NumPy 2.4
+    composite(np.in1d, _in1d)  # noqa: NPY201
