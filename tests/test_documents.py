@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
 import subprocess
@@ -98,7 +99,9 @@ def run_example(name, tmp_path):
     command = [sys.executable, str(ROOT / "examples" / name)]
     if pictures:
         command += ["--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
+    paths = [str(Path(functier.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     for picture in pictures:
         assert (tmp_path / picture).stat().st_size > 10_000

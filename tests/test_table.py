@@ -7,6 +7,7 @@ import numpy as np
 import numpy.fft
 import pytest
 from numpy.testing.overrides import (
+    allows_array_function_override,
     get_overridable_numpy_array_functions,
     get_overridable_numpy_ufuncs,
 )
@@ -20,6 +21,19 @@ from functier._tensor import canonical
 RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]
 OF_NUMPY = [p for p in RECORDS if p.values[0].name.startswith(("numpy.", "_operator."))]
 """The others are functions of our own, and ufuncs that NumPy keeps to itself."""
+
+
+LATER = {"numpy.trim_zeros": {"axis"}}
+"""Parameters of a body that came with a NumPy after 2.1."""
+
+GONE = {
+    "numpy.corrcoef": {"bias", "ddof"},
+    "numpy.quantile": {"interpolation"},
+    "numpy.percentile": {"interpolation"},
+    "numpy.nanquantile": {"interpolation"},
+    "numpy.nanpercentile": {"interpolation"},
+}
+"""Parameters that NumPy 2.1 has deprecated, and later NumPy has no more."""
 
 
 def signature(func):
@@ -114,7 +128,9 @@ def test_parameters_are_those_of_numpy(record):
         own = signature(record.body)
         if has_stars(parameters) or has_stars(own):
             return
-        assert tuple(own) == tuple(parameters)
+        later, gone = LATER.get(record.name, ()), GONE.get(record.name, ())
+        expected = [n for n in parameters if n not in gone]
+        assert [n for n in own if n in parameters or n not in later] == expected
         return
 
     assert not has_stars(parameters), "a signature with stars needs bind="
@@ -197,6 +213,7 @@ SAMPLED = sampled()
 @pytest.mark.parametrize("record", OF_NUMPY)
 def test_operation_has_a_sample(record):
     refuses = record.family == "writing"  # to be called at all
-    makes = "like" in (signature(record.func) or ())  # asks nobody but the array of like=
+    makes = "like : array_like" in (record.func.__doc__ or "")  # asks nobody but like=
+    silent = "polynomial" in record.name and not allows_array_function_override(record.func)  # 2.1
 
-    assert record.func in SAMPLED or refuses or makes
+    assert record.func in SAMPLED or refuses or makes or silent
