@@ -70,6 +70,7 @@ def test_the_python_blocks_of_a_design_note_run_one_after_the_other(path):
     names = {"__name__": "__main__"}
     for line, code in blocks(path, "python"):
         run_block(path, line, code, names)
+    names.clear()  # ends the levels of generators that are suspended, and not some time later
 
 
 @pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
