@@ -47,7 +47,7 @@ LAYERS = [
     {"_root"},
     {"_level"},
     {"_ended", "_diff"},
-    {"_batch", "_tape"},
+    {"_context", "_batch", "_tape"},
     {"_vmap", "_grad", "_jvp"},
     {"_jacobian", "_function", "overrides"},
     {"testing", "nn"},

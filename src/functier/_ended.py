@@ -169,9 +169,3 @@ def no_dispatch(cls: type) -> Iterator[None]:
                 if not muted.users and cls.level is muted:  # type: ignore[attr-defined]
                     cls.level = muted.level  # type: ignore[attr-defined]
         DISABLED.reset(token)
-
-
-def check_escape(transform: str, escape: Any) -> None:
-    """Raise where `escape` is no escape mode."""
-    if escape not in ENDED:
-        raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ._context import LevelContext, check_escape
 from ._diff import arrays_of, check_inputs, choose, chosen_paths, match, owned, split_aux, zeros
-from ._ended import check_escape
-from ._level import Escape, LevelContext
+from ._level import Escape
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
     check_callable,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from . import _diff
+from ._context import LevelContext, check_escape
 from ._diff import arrays_of, check_inputs, fit, fix_for, is_inexact, match, owned, split_aux
-from ._ended import check_escape
-from ._level import Escape, Level, LevelContext
+from ._level import Escape, Level
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten

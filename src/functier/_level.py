@@ -12,7 +12,6 @@ NOTE [nothing large on a class]
     tapes hang on instances; a level object holds names, sizes and numbers.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
@@ -283,26 +282,6 @@ class Level:
 
     def __repr__(self) -> str:
         return self.label
-
-
-class LevelContext:
-    """What a transform without a function gives: a context manager and a decorator."""
-
-    def __init__(self, level: Callable[[], Level], decorate: Callable):
-        self._level, self._decorate = level, decorate
-        self._entered: list[Level] = []
-
-    def __enter__(self) -> Any:
-        level = self._level()
-        level.enter(sys._getframe(1), lexical=True)
-        self._entered.append(level)
-        return level.cls
-
-    def __exit__(self, *exception: Any) -> None:
-        self._entered.pop().exit()
-
-    def __call__(self, func: Callable) -> Callable:
-        return self._decorate(func)
 
 
 def level_of(x: Any) -> int:

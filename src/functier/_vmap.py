@@ -8,8 +8,8 @@ from typing import Any, ParamSpec, TypeVar, overload
 import numpy as np
 
 from ._batch import BatchLevel, check_axis
-from ._ended import check_escape
-from ._level import Escape, LevelContext
+from ._context import LevelContext, check_escape
+from ._level import Escape
 from ._pytree import (
     check_callable,
     flatten,

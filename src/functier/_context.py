@@ -1,0 +1,33 @@
+"""What a transform without a function gives, and the check of its escape mode."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ._level import ENDED, Level
+
+
+class LevelContext:
+    """What a transform without a function gives: a context manager and a decorator."""
+
+    def __init__(self, level: Callable[[], Level], decorate: Callable):
+        self._level, self._decorate = level, decorate
+        self._entered: list[Level] = []
+
+    def __enter__(self) -> Any:
+        level = self._level()
+        level.enter(sys._getframe(1), lexical=True)
+        self._entered.append(level)
+        return level.cls
+
+    def __exit__(self, *exception: Any) -> None:
+        self._entered.pop().exit()
+
+    def __call__(self, func: Callable) -> Callable:
+        return self._decorate(func)
+
+
+def check_escape(transform: str, escape: Any) -> None:
+    """Raise where `escape` is no escape mode."""
+    if escape not in ENDED:
+        raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
