@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier.ops._families import primitive
 from support import raises
 
 X = np.arange(6.0).reshape(3, 2)
@@ -130,6 +131,30 @@ def test_an_axis_that_is_equal_to_an_int_and_is_none():
 
 def test_one_array_at_two_places_is_named_by_both():
     raises(ValueError, lambda: ft.vmap(model, (0, 1))(X, X), "args[0] or args[1]", "size 2")
+
+
+@primitive
+def positives(x):
+    return x[x > 1.0]
+
+
+@primitive
+def sometimes(x):
+    return (x, x) if x[0] else [x]
+
+
+@pytest.mark.filterwarnings("ignore::functier.FallbackWarning")
+def test_a_loop_whose_results_differ_in_form():
+    raises(
+        ft.DataDependentError,
+        lambda: ft.vmap(lambda x: positives(x))(X),
+        "vmap(<lambda>)",
+        "positives",
+        "an array of shape (0,)",
+        "an array of shape (2,)",
+        "numpy.where",
+    )
+    raises(ft.DataDependentError, lambda: ft.vmap(sometimes)(X), "[float64[2]] and (float64[2]")
 
 
 # ---- vmap: results ----

@@ -17,9 +17,9 @@ import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
 from ._level import INSTEAD, Level
-from ._numpy import PLAIN, SCALARS, name_of
+from ._numpy import PLAIN, SCALARS, name_of, shape_of
 from ._op import Call, Op
-from ._pytree import flatten, is_value, paths, unflatten
+from ._pytree import describe, flatten, is_value, paths, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 
@@ -171,7 +171,16 @@ class BatchLevel(Level):
             return flatten(func(*a, **kw))
 
         rows = [example(index) for index in np.ndindex(*batch)] or [example(())]
-        structure = rows[0][1]
+        structure, forms = rows[0][1], [shape_of(v) for v in rows[0][0]]
+        for leaves, own in rows:
+            if own != structure or [shape_of(v) for v in leaves] != forms:
+                raise self.refusal(
+                    DataDependentError,
+                    f"{name}, applied in a loop, gave results of differing shapes, such as "
+                    f"{describe(unflatten(structure, rows[0][0]))} and "
+                    f"{describe(unflatten(own, leaves))}; write it with numpy.where, which keeps "
+                    f"all elements",
+                )
         columns = []
         for column in zip(*(leaves for leaves, _ in rows)):
             stacked = np.stack(column)
