@@ -114,7 +114,7 @@ def is_inexact(value: Any) -> bool:
 
 
 def choose(
-    level: Level, args: tuple, argnums: int | tuple[int, ...]
+    level: Level | str, args: tuple, argnums: int | tuple[int, ...]
 ) -> tuple[list, Any, list[int]]:
     """The leaves of the differentiated arguments, their tree, and their positions."""
     if type(argnums) is int and 0 <= argnums < len(args):
@@ -149,7 +149,9 @@ def chosen_paths(args: tuple, chosen: list[int]) -> list[str]:
     return [p for n in chosen for p in paths(args[n], f"args[{n}]")]
 
 
-def check_inputs(level: Level, leaves: list, where: Callable[..., list[str]], *given: Any) -> None:
+def check_inputs(
+    level: Level | str, leaves: list, where: Callable[..., list[str]], *given: Any
+) -> None:
     """Differentiated inputs must be arrays of a floating-point or complex dtype.
 
     ``where(*given)`` is the paths of the leaves, which a message needs.

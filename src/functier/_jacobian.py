@@ -1,21 +1,27 @@
-"""Jacobians and Hessians, from the public transforms only."""
+"""Jacobians and Hessians, from the public transforms and the checks of arguments."""
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
+from ._diff import check_inputs, choose, chosen_paths
 from ._grad import vjp
 from ._jvp import jvp
-from ._pytree import flatten, unflatten
+from ._level import Escape
+from ._pytree import check_callable, flatten, name_of_function, unflatten
 from ._vmap import vmap
 
+P = ParamSpec("P")
 
-def _split(args: tuple, argnums: int | tuple[int, ...]) -> tuple[Any, Callable]:
-    """The differentiated arguments, and a function that puts others in their place."""
-    nums = argnums if isinstance(argnums, tuple) else (argnums,)
-    chosen = tuple(args[n] for n in nums) if isinstance(argnums, tuple) else args[argnums]
+
+def _split(label: str, args: tuple, argnums: int | tuple[int, ...]) -> tuple[Any, Any, Callable]:
+    """The leaves of the differentiated arguments, their tree, and a function that puts
+    others in their place.
+    """
+    leaves, structure, nums = choose(label, args, argnums)
+    check_inputs(label, leaves, chosen_paths, args, nums)
 
     def fill(values: Any) -> list:
         full = list(args)
@@ -23,7 +29,7 @@ def _split(args: tuple, argnums: int | tuple[int, ...]) -> tuple[Any, Callable]:
             full[n] = value
         return full
 
-    return chosen, fill
+    return leaves, structure, fill
 
 
 def _basis(leaves: list) -> list:
@@ -56,7 +62,13 @@ def _nested(outer: Any, inner: Any, table: list[list]) -> Any:
     return unflatten(outer, [unflatten(inner, row) for row in table])
 
 
-def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def jacrev(
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    escape: Escape = "dead",
+) -> Callable[P, Any]:
     """The Jacobian of `func` by reverse mode: one vjp for each output element.
 
     Parameters
@@ -67,6 +79,8 @@ def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
         Which positional arguments to differentiate by.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
 
     Returns
     -------
@@ -87,15 +101,19 @@ def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
     array([[2., 0.],
            [0., 4.]])
     """
+    check_callable("jacrev", func)
+    label = f"jacrev({name_of_function(func)})"
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen, fill = _split(args, argnums)
+        leaves, structure, fill = _split(label, args, argnums)
         value, pullback, *aux = vjp(
-            functools.wraps(func)(lambda x: func(*fill(x), **kwargs)), chosen, has_aux=has_aux
+            functools.wraps(func)(lambda x: func(*fill(x), **kwargs)),
+            unflatten(structure, leaves),
+            has_aux=has_aux,
+            escape=escape,
         )
         outputs, out_structure = flatten(value)
-        structure = flatten(chosen)[1]
         rows = vmap(lambda *g: tuple(flatten(pullback(unflatten(out_structure, list(g)))[0])[0]))(
             *_basis(outputs)
         )
@@ -107,7 +125,13 @@ def jacrev(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
     return jacobian
 
 
-def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable:
+def jacfwd(
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    escape: Escape = "dead",
+) -> Callable[P, Any]:
     """The Jacobian of `func` by forward mode: one jvp for each input element.
 
     See `jacrev` for the parameters, the result and the errors.
@@ -119,25 +143,27 @@ def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
     array([[2., 0.],
            [0., 4.]])
     """
+    check_callable("jacfwd", func)
+    label = f"jacfwd({name_of_function(func)})"
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        chosen, fill = _split(args, argnums)
-        leaves, structure = flatten(chosen)
+        leaves, structure, fill = _split(label, args, argnums)
         seen: list = []
 
         def push(*tangents: Any) -> tuple:
             _, moved, *aux = jvp(
                 functools.wraps(func)(lambda x: func(*fill(x), **kwargs)),
-                (chosen,),
+                (unflatten(structure, leaves),),
                 (unflatten(structure, list(tangents)),),
                 has_aux=has_aux,
+                escape=escape,
             )
             results, out_structure = flatten(moved)
             seen[:] = [out_structure, *aux]
             return tuple(results)
 
-        columns = vmap(push, out_dims=-1)(*_basis(leaves))
+        columns = vmap(push, out_dims=-1, escape=escape)(*_basis(leaves))
         table = [_pieces(c, leaves, front=False) for c in columns]
         result = _nested(seen[0], structure, table)
         return (result, seen[1]) if has_aux else result
@@ -145,7 +171,9 @@ def jacfwd(func: Callable, argnums: int | tuple[int, ...] = 0, has_aux: bool = F
     return jacobian
 
 
-def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
+def hessian(
+    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, escape: Escape = "dead"
+) -> Callable[P, Any]:
     """The Hessian of `func`: forward over reverse mode.
 
     See `jacrev` for the parameters and the errors; the result has the argument's axes
@@ -158,4 +186,5 @@ def hessian(func: Callable, argnums: int | tuple[int, ...] = 0) -> Callable:
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    return jacfwd(jacrev(func, argnums), argnums)
+    check_callable("hessian", func)
+    return jacfwd(jacrev(func, argnums, escape=escape), argnums, escape=escape)
