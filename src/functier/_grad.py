@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, overload
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from ._pytree import (
 )
 from ._tape import GradLevel, backward, one
 from ._tensor import Tensor
+
+P = ParamSpec("P")
 
 ndarray = np.ndarray
 
@@ -97,6 +99,14 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
     return found
 
 
+@overload
+def grad(
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Callable[P, Any]: ...
+@overload
+def grad(
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Any: ...
 def grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
@@ -147,6 +157,14 @@ def grad(
     return _transform("grad", func, argnums, has_aux, escape, lambda g, v: g)
 
 
+@overload
+def value_and_grad(
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Callable[P, Any]: ...
+@overload
+def value_and_grad(
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Any: ...
 def value_and_grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
@@ -168,6 +186,14 @@ def value_and_grad(
     return _transform("value_and_grad", func, argnums, has_aux, escape, lambda g, v: (v, g))
 
 
+@overload
+def grad_and_value(
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Callable[P, Any]: ...
+@overload
+def grad_and_value(
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
+) -> Any: ...
 def grad_and_value(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
