@@ -175,7 +175,7 @@ def declining(name, base=ft.Tensor):
 @pytest.mark.parametrize("use,called", [
     (lambda x, y: np.concatenate([x, y]), "numpy.concatenate"),
     (lambda x, y: np.add(x, y), "numpy.add"),
-    (lambda x, y: x + y, "Tensor.__add__"),
+    (lambda x, y: x + y, "'functier.Tensor.__add__'"),
     (lambda x, y: np.add.outer(x, y), "numpy.add.outer"),
     (lambda x, y: x @ y, "Tensor.__matmul__"),
     (lambda x, y: x.dot(y), "Tensor.dot"),
@@ -187,6 +187,16 @@ def test_one_error_text_where_all_decline(use, called):
         use(x, y)
     text = message(error)
     has_all(text, "no implementation found for", called, "__tensor_function__", "[First, Second]")
+
+
+@pytest.mark.parametrize("use,called", [
+    (lambda x: 1.0 + x, "__radd__"), (lambda x: -x, "__neg__"), (lambda x: x[0], "__getitem__"),
+    (lambda x: x.T, "T.__get__"), (lambda x: x.sum(), "sum"), (lambda x: x.sort(), "sort"),
+])  # fmt: skip
+def test_the_error_names_operators_methods_and_properties_alike(use, called):
+    with pytest.raises(TypeError) as error:
+        use(declining("First")([1.0]))
+    has_all(message(error), f"'functier.Tensor.{called}'", "[First]")
 
 
 def test_unrelated_subclasses_decline_each_other_by_default():

@@ -318,13 +318,29 @@ def test_making_a_tensor():
     with ft.vmap() as V:
         v = V(A)
         assert ft.tensor(v) is v
-        with pytest.raises(ft.LevelError, match=r"Sub\(x\): x is a tensor of the level vmap\(\)"):
+        with pytest.raises(ft.LevelError, match=r"vmap\(\) .*Sub\(x\) would put"):
             Sub(v)
         with pytest.raises(TypeError, match="no subclass of Tensor that can be made"):
             x.as_subclass(V)
 
 
 # ---- iteration, membership, identity ----
+
+
+def test_what_is_not_data_is_refused():
+    for cls in (ft.Tensor, Sub):
+        with pytest.raises(TypeError, match="takes the data alone"):
+            cls([1], dtype=float)
+        with pytest.raises(TypeError, match="takes the data alone"):
+            cls([1], float)
+
+    class Unit(ft.Tensor):
+        __slots__ = ("unit",)
+
+        def __init__(self, data, unit):
+            self.unit = unit
+
+    assert Unit([1.0], "m").unit == "m"
 
 
 def test_iteration_and_membership():

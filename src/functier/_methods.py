@@ -66,10 +66,15 @@ def _several(given: tuple) -> Any:
 
 
 def _define(name: str, function: Callable, meaning: Any) -> None:
-    function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    _name(name, function)
     function.__doc__ = f"See `{name_of(meaning)}`." if meaning in _NUMPY else None
     setattr(Tensor, name, function)
     CANONICAL[function] = _same(meaning) if meaning in _NUMPY else meaning
+
+
+def _name(name: str, function: Callable) -> None:
+    function.__name__, function.__qualname__ = name, f"Tensor.{name}"
+    function.__module__ = "functier"
 
 
 def _same(func: Callable) -> Callable:
@@ -147,6 +152,7 @@ def _define_all() -> None:
         def read(self: Tensor) -> Any:
             return self.level.property(name, self) if hasattr(self, "level") else func(self)
 
+        _name(name, read)
         return property(read)
 
     def ordering() -> Callable:

@@ -60,6 +60,8 @@ def name_of(func: Callable) -> str:
     owner = getattr(func, "__self__", None)
     if isinstance(owner, np.ufunc):
         return f"{name_of(owner)}.{func.__name__}"
+    if isinstance(owner, property) and owner.fget is not None:
+        return f"{name_of(owner.fget)}.{func.__name__}"
     module = getattr(func, "__module__", None) or ""
     if isinstance(func, np.ufunc):
         module = "numpy" if getattr(np, func.__name__, None) is func else ""

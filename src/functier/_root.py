@@ -110,14 +110,20 @@ class RootLevel:
 
     fast, depth, live, generator, held = False, 0, True, None, False
 
-    def make(self, cls: type, data: Any, *args: Any, **kwargs: Any) -> Any:
+    def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(data, Tensor):
             if data.level.depth:
-                raise LevelError(
-                    f"{cls.__name__}(x): x is a tensor of the level {type(data).__name__}; "
-                    f"levels stay outermost: wrap the array before it enters the transform"
+                raise data.level.refusal(
+                    LevelError,
+                    f"{cls.__name__}(x) would put a tensor of this level inside a plain one; "
+                    f"levels stay outermost: wrap the array before it enters the transform",
                 )
             data = data._value
+        if (args or kwargs) and cls.__init__ is object.__init__:
+            raise TypeError(
+                f"{cls.__name__}(data) takes the data alone; write {cls.__name__}(numpy.asarray("
+                f"data, dtype)) for another dtype"
+            )
         if not hasattr(data, "__array_ufunc__"):
             data = np.asarray(data)
         x: Any = new(cls)
