@@ -10,6 +10,7 @@ import optree
 import pytest
 
 import functier as ft
+from functier import _level
 from support import equal, has_all, in_thread, message
 
 XS = np.arange(20.0).reshape(10, 2)
@@ -105,6 +106,37 @@ def test_two_threads_have_levels_of_their_own():
     assert sorted(outcome) == ["a", "b"]
     assert all("not in one chain" in text for text in outcome.values())
     assert type(tensors["a"]).__bases__ == type(tensors["b"]).__bases__ == (ft.Tensor,)
+
+
+def test_two_threads_enter_one_context_manager():
+    shared = ft.vmap()
+    barrier = threading.Barrier(2, timeout=10)
+
+    def first():
+        with shared as B:
+            x = B(XS)
+            barrier.wait()
+            barrier.wait()
+            equal(B.unwrap(x + 1), XS + 1)
+        with pytest.raises(ft.EscapedTensorError):
+            x + 1
+        barrier.wait()
+
+    def second():
+        barrier.wait()
+        with shared as B:
+            x = B(XS)
+            barrier.wait()
+            barrier.wait()
+            equal(B.unwrap(x + 1), XS + 1)
+        with pytest.raises(ft.EscapedTensorError):
+            x + 1
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    in_thread(second)
+    thread.join(10)
+    assert _level.AMBIENT.get() is ft.Tensor
 
 
 def test_a_tensor_handed_to_another_thread_nests_under_its_class():

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._level import ENDED, Level
+from ._level import AMBIENT, ENDED, Level
 
 
 class LevelContext:
@@ -21,7 +21,11 @@ class LevelContext:
         return level.cls
 
     def __exit__(self, *exception: Any) -> None:
-        self._entered.pop().exit()
+        current = AMBIENT.get()  # several threads may have entered one context manager
+        entered = [level for level in self._entered if level.cls is current] or self._entered
+        level = entered[-1]
+        self._entered.remove(level)
+        level.exit()
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)
