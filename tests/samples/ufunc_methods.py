@@ -44,12 +44,13 @@ ROWS = [
     named(np.multiply.accumulate, normal(3, 2), axis=-1),
     *[named(f.outer, normal(2), 2 + positive(2, 3)) for f in (np.add, np.divide, np.arctan2)],
     named(np.multiply.outer, normal(), normal(2)),
+    named(np.add.reduceat, normal(4, 2), np.array([0, 2, 1])),
+    named(np.add.reduceat, normal(2, 4), np.array([0, 3, 1]), 1),
+    named(np.add.reduceat, normal(3, 2), np.array([1, 1, 0, 2]), axis=-2),
     # without derivatives
     named(np.subtract.reduce, normal(3, 2), _diff=()),
     named(np.bitwise_xor.reduce, integers(0, 9, 2, 3), axis=1, keepdims=True),
     named(np.maximum.accumulate, normal(3, 2), axis=1, _diff=()),
-    named(np.add.reduceat, normal(4, 2), np.array([0, 2, 1]), _diff=()),
-    named(np.add.reduceat, normal(2, 4), np.array([0, 3, 1]), 1, _diff=()),
     # ufuncs that nobody declared
     row(special.gamma, positive(2, 3), _diff=()),
     row(special.jv, 1.0, positive(2, 3), _diff=()),

@@ -18,6 +18,7 @@ from ._families import (
     composite,
     elementwise_vmap,
     name_of,
+    op,
     quiet,
     reduction_vmap,
     shift,
@@ -141,6 +142,27 @@ def _reduceat(func):
 
     return rule
 
+
+def _add_reduceat_vjp(g, array_shape, indices, axis=0):
+    """Each element gets the cotangents of the slices that it is in."""
+    axis = shift(axis, 0, len(array_shape))
+    n = array_shape[axis]
+    start = np.reshape(indices, (-1, 1))
+    stop = np.concatenate([start[1:], np.full((1, 1), n)])
+    element = np.arange(n)
+    member = np.equal(element, start) | (element >= start) & (element < stop)
+    given = np.tensordot(member.astype(g.dtype), np.moveaxis(g, axis, 0), (0, 0))
+    return np.moveaxis(given, 0, axis)
+
+
+op(
+    np.add.reduceat,
+    "array indices axis dtype out",
+    "array indices",
+    vmap=_reduceat(np.add.reduceat),
+    jvp="linear",
+    vjp={"array": _add_reduceat_vjp},
+)
 
 # ---- generalized ufuncs: their own axes are the last ones, so a batch may lead ----
 
