@@ -212,6 +212,18 @@ CALLS = [(name, args, kwargs) for name, calls in METHODS.items() for args, kwarg
 IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CALLS)]
 
 
+def test_every_method_of_an_array_works_or_says_what_to_write():
+    methods = {n for n, f in vars(np.ndarray).items() if callable(f) and not n.startswith("_")}
+    assert not [name for name in methods if not callable(getattr(ft.Tensor, name, None))]
+
+    def use(x):
+        for name in _methods.MEMORY:
+            with pytest.raises(ft.UnsupportedError, match=rf"x\.elem\(\)\.{name}"):
+                getattr(x, name)("f4")
+
+    everywhere(use)
+
+
 def test_every_method_of_the_table_is_tested():
     assert {n for n in _methods.METHODS if not n.startswith("__")} == set(METHODS)
     assert all(hasattr(np.ndarray, name) for name in METHODS if name != "astype")

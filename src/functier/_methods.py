@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import UnsupportedError
 from ._numpy import SPELLED, UFUNC_OF, name_of
 from ._tensor import CANONICAL, Tensor, canonical
 
@@ -41,9 +42,9 @@ METHODS: dict[str, Any] = {
 PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
-WRITING = (
-    "byteswap", "fill", "put", "resize", "setfield", "setflags",
-)  # fmt: skip
+WRITING = "fill", "put", "resize", "setfield", "setflags"
+MEMORY = "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "to_device", "view"
+"""These are about the memory of an array, which a tensor does not show."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """These reorder the tensor, as they do an array, and return it too."""
 
@@ -164,6 +165,16 @@ def _define_all() -> None:
     def writing(name: str) -> Callable:
         return lambda self, *args, **kwargs: self.level.write(self, name)
 
+    def of_memory(name: str) -> Callable:
+        def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+            raise UnsupportedError(
+                f"Tensor.{name} is about the memory of an array, which a tensor does not show; "
+                f"use x.elem().{name}(...), or x.astype(dtype) for another dtype"
+            )
+
+        _name(name, call)
+        return call
+
     for name in (*BINARY, *COMPARISON, *UNARY):
         func = getattr(operator, f"__{name}__")
         make, swap = (product, reflected_product) if name == "matmul" else (binary, reflected)
@@ -178,6 +189,8 @@ def _define_all() -> None:
         _define(name, ordering(), meaning)
     for name in WRITING:
         setattr(Tensor, name, writing(name))
+    for name in MEMORY:
+        setattr(Tensor, name, of_memory(name))
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
