@@ -60,6 +60,10 @@ def test_a_tangent_is_cast_to_its_primals_dtype():
     equal(t, np.float32(2 * T))
     _, t = ft.jvp(lambda x: x * 2, (X,), (np.array([1, 0, 2]),))
     equal(t, np.array([2.0, 0.0, 4.0]))
+    _, t = ft.jvp(lambda x: x, (np.float32(X),), (T,))
+    equal(t, np.float32(T))
+    _, pullback = ft.vjp(lambda x: x, np.float32(X))
+    equal(pullback(T)[0], np.float32(T))
 
 
 def test_broadcasting():

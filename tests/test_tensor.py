@@ -214,6 +214,7 @@ IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CALLS)]
 
 def test_every_method_of_an_array_works_or_says_what_to_write():
     methods = {n for n, f in vars(np.ndarray).items() if callable(f) and not n.startswith("_")}
+    methods -= {"tostring"}  # deprecated, and gone from NumPy 2.3
     assert not [name for name in methods if not callable(getattr(ft.Tensor, name, None))]
 
     def use(x):
