@@ -408,6 +408,26 @@ def test_an_operation_without_a_derivative_rule():
     raises(ft.NoRuleError, lambda: ft.jvp(unruled, (X,), (X,)), "jvp(unruled)", "unruled")
 
 
+@pytest.mark.parametrize("f,name", [
+    (np.frompyfunc(lambda a: a + 1.0, 1, 1), "<lambda> (vectorized)"),
+    (np.maximum.accumulate, "numpy.maximum.accumulate"),
+    (np.subtract.reduce, "numpy.subtract.reduce"),
+    (lambda x: np.linalg._umath_linalg.det(x[:2])[None], "det"),
+    (lambda x: np.linalg.eig(x[:2]), "numpy.linalg.eig"),
+])  # fmt: skip
+def test_functions_that_have_no_derivative_rule_say_so_by_name(f, name):
+    for call in (
+        lambda: ft.grad(lambda x: np.sum(f(x)))(X),
+        lambda: ft.vjp(f, X),
+        lambda: ft.jvp(f, (X,), (X,)),
+        lambda: ft.jvp(ft.vmap(f), (X[None],), (X[None],)),
+    ):
+        with pytest.raises(ft.NoRuleError) as error:
+            call()
+        has_all(message(error), name, "no derivative rule", "for its argument")
+    equal(ft.grad(lambda x: np.sum(x) + np.size(f(X)[0]))(X), np.ones((3, 2)))
+
+
 def test_unknown_options():
     for make in (
         lambda: ft.vmap(model, escape="ghost"),

@@ -118,6 +118,29 @@ def test_none_and_empty_containers_pass_through():
     assert out["none"] is None and out["empty"] == ()
 
 
+def test_none_in_a_tree_beside_axes_that_differ():
+    tree = {"a": A, "b": None, "c": [B.T, None, B]}
+    dims = {"a": 0, "b": None, "c": [1, None, 0]}
+    for in_dims in ((dims,), [dims], ({**dims, "b": 0},)):
+        out = ft.vmap(lambda t: t["a"] + 2 * t["c"][0] + 3 * t["c"][2], in_dims)(tree)
+        equal(out, A + 5 * B)
+    out = ft.vmap(lambda x: (x, None, {"k": x}), out_dims=(1, None, 0))(A)
+    equal(out[0], A.T)
+    equal(out[2]["k"], A)
+    assert out[1] is None
+
+
+def test_none_in_one_argument_leaves_the_axes_of_the_next_alone():
+    def f(p, x):
+        assert p["bias"] is None
+        return p["weight"] @ x
+
+    weights = np.stack([A, A + 1.0])
+    equal(ft.vmap(f, (None, 0))({"bias": None, "weight": A}, B), B @ A.T)
+    equal(ft.vmap(f, (0, None))({"bias": None, "weight": weights}, B[1]), weights @ B[1])
+    equal(ft.vmap(f, (None, 1))({"bias": None, "weight": A}, B.T), B @ A.T)
+
+
 def test_out_dims_for_each_result():
     x, y, z = ft.vmap(lambda v: (v, v * 2, np.float64(7.0)), out_dims=(0, 1, None))(A)
     equal(x, A)

@@ -77,8 +77,14 @@ def same_structure(a: Any, b: Any) -> bool:
 
 def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False) -> list:
     """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
-    try:
-        return optree.broadcast_prefix(prefix, tree, is_leaf=_is_none, none_is_leaf=False)
+    entries: list = []
+
+    def add(entry: Any, subtree: Any) -> None:
+        entries.extend([entry] * optree.tree_structure(subtree).num_leaves)
+
+    try:  # None is an entry in `prefix`, and in `tree` no leaf: broadcast_prefix knows one of both
+        optree.tree_map_(add, prefix, tree, is_leaf=_is_none)
+        return entries
     except (ValueError, TypeError):
         raise ValueError(
             f"{where}: {option}={prefix!r} does not fit the structure of the "
