@@ -19,7 +19,7 @@ from ._errors import ConversionError, DataDependentError, FallbackWarning, Level
 from ._level import INSTEAD, Level
 from ._numpy import PLAIN, SCALARS, name_of, shape_of
 from ._op import Call, Op
-from ._pytree import describe, flatten, is_value, paths, unflatten
+from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 
@@ -172,12 +172,14 @@ class BatchLevel(Level):
 
         rows = [example(index) for index in np.ndindex(*batch)] or [example(())]
         structure, forms = rows[0][1], [shape_of(v) for v in rows[0][0]]
+        first = unflatten(structure, rows[0][0])
         for leaves, own in rows:
-            if own != structure or [shape_of(v) for v in leaves] != forms:
+            fits = own == structure or same_structure(unflatten(own, leaves), first)
+            if not fits or [shape_of(v) for v in leaves] != forms:
                 raise self.refusal(
                     DataDependentError,
                     f"{name}, applied in a loop, gave results of differing shapes, such as "
-                    f"{describe(unflatten(structure, rows[0][0]))} and "
+                    f"{describe(first)} and "
                     f"{describe(unflatten(own, leaves))}; write it with numpy.where, which keeps "
                     f"all elements",
                 )
