@@ -1,0 +1,149 @@
+"""What a tape keeps, and for how long: nothing that no output needs, and nothing for good."""
+
+import gc
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+
+import functier as ft
+from support import equal
+
+X = np.array([0.5, 1.5, -2.0])
+
+
+def loss(x):
+    return np.sum(np.sin(x) * x)
+
+
+class Watched(np.ndarray):
+    """An array that can be referred to weakly."""
+
+
+def watched(n=10):
+    return np.ones(n).view(Watched)
+
+
+def test_a_pullback_that_is_dropped_frees_its_tape():
+    refs = []
+
+    def f(x):
+        y = np.sin(x)
+        refs.append(weakref.ref(y.elem()))
+        return y * y
+
+    _, pullback = ft.vjp(f, watched())
+    gc.disable()
+    try:
+        pullback(np.ones(10))
+        assert refs[0]() is not None
+        del pullback
+        assert refs[0]() is None
+    finally:
+        gc.enable()
+
+
+def test_dead_branches_are_not_kept():
+    refs = []
+
+    def f(x):
+        for _ in range(3):
+            unused = np.exp(np.sin(x) * x)
+            refs.append(weakref.ref(unused.elem()))
+        del unused
+        assert [r() for r in refs] == [None] * 3
+        return np.sum(x * x)
+
+    gc.disable()
+    try:
+        ft.grad(f)(watched())
+    finally:
+        gc.enable()
+
+
+def test_only_what_a_rule_names_is_kept():
+    refs = []
+
+    def f(x):
+        y = x + 1.0  # neither operand nor result is needed
+        refs.append(weakref.ref(y.elem()))
+        z = y + 2.0
+        del y
+        assert refs[0]() is None
+        return np.sum(z)
+
+    equal(np.asarray(ft.grad(f)(watched())), np.ones(10))
+
+
+def test_the_backward_pass_frees_as_it_goes():
+    n, size = 1000, 10_000  # 80 kB each, 80 MB in all
+
+    def f(x):
+        for _ in range(n):
+            x = np.sin(x)
+        return np.sum(x)
+
+    x = np.ones(size)
+    ft.grad(f)(np.ones(2))
+    tracemalloc.start()
+    try:
+        value, pullback = ft.vjp(f, x)
+        held, _ = tracemalloc.get_traced_memory()
+        del value, pullback
+        gc.collect()
+        tracemalloc.reset_peak()
+        ft.grad(f)(x)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held > n * size * 8  # the tape itself
+    assert peak < held + 20 * size * 8  # the backward pass adds a few arrays, not a thousand
+
+
+def test_each_node_goes_as_soon_as_it_is_done():
+    saved: list = []
+    alive: list = []
+
+    class Counting(ft.Tensor):
+        @classmethod
+        def __tensor_dispatch__(cls, func, types, args=(), kwargs=None):
+            if func is np.cos:  # the rule of a sine
+                alive.append(sum(ref() is not None for ref in saved))
+            return super().__tensor_dispatch__(func, types, args, kwargs)
+
+    def f(x):
+        for _ in range(10):
+            x = np.sin(x)
+            saved.append(weakref.ref(ft.unwrap(x)))
+        return np.sum(x)
+
+    ft.grad(f)(Counting(X))
+    assert len(alive) == 10
+    assert alive == sorted(alive, reverse=True) and alive[-1] <= 2
+
+
+def test_many_calls_leave_nothing_behind():
+    g = ft.grad(loss)
+    for _ in range(20):
+        g(X)
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(2000):
+        g(X)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 50
+
+
+def test_a_call_that_raises_leaves_nothing_behind():
+    refs = []
+
+    def f(x):
+        refs.append(weakref.ref(np.sin(x).elem()))
+        raise ZeroDivisionError
+
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            ft.grad(f)(watched())
+    gc.collect()
+    assert [r() for r in refs] == [None] * 3
