@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import optree
 import pytest
 
 import functier as ft
@@ -26,6 +27,27 @@ def slope(x):
 
 
 # ---- the three gradients ----
+
+
+@pytest.mark.parametrize("argnums,args,expected", [
+    (0, (X, W), W.sum(0)), ((0,), (X, W), (W.sum(0),)), ((1, 0), (X, W), (W * 0 + X, W.sum(0))),
+    (0, ((X, 2.0), W), (W.sum(0), 0.0)), (0, ([X], W), [W.sum(0)]),
+])  # fmt: skip
+def test_has_aux_with_every_form_of_gradient(argnums, args, expected):
+    def f(x, w):
+        x = x[0] if isinstance(x, (tuple, list)) else x
+        return np.sum(w * x), {"twice": 2 * x}
+
+    value, aux = f(*args)
+    everything = {
+        ft.grad: (expected, aux),
+        ft.value_and_grad: ((value, aux), expected),
+        ft.grad_and_value: (expected, (value, aux)),
+    }
+    for transform, results in everything.items():
+        out = transform(f, argnums, has_aux=True)(*args)
+        assert optree.tree_structure(out) == optree.tree_structure(results)
+        optree.tree_map(np.testing.assert_allclose, out, results)
 
 
 def test_grad():

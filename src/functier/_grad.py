@@ -32,9 +32,9 @@ def _transform(
     argnums: Any,
     has_aux: bool,
     escape: Escape,
-    pack: Callable[[Any, Any], Any],
+    pack: Callable[[Any, Any], Any] | None,
 ) -> Any:
-    """What grad, value_and_grad and grad_and_value share; `pack` orders the results."""
+    """What grad, value_and_grad and grad_and_value share; `pack` orders gradient and value."""
     check_escape(transform, escape)
     if func is None:
         return LevelContext(
@@ -76,10 +76,9 @@ def _transform(
         finally:
             level.exit()
         grad = unflatten(structure, grads)
-        result = pack(grad, value)
-        if has_aux:
-            return pack(grad, (value, aux)) if isinstance(result, tuple) else (grad, aux)
-        return result
+        if pack is None:
+            return (grad, aux) if has_aux else grad
+        return pack(grad, (value, aux) if has_aux else value)
 
     return transformed
 
@@ -154,7 +153,7 @@ def grad(
     >>> float(grad(grad(lambda x: x**3))(2.0))
     12.0
     """
-    return _transform("grad", func, argnums, has_aux, escape, lambda g, v: g)
+    return _transform("grad", func, argnums, has_aux, escape, None)
 
 
 @overload
