@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import threading
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,26 @@ def test_a_level_inside_a_generator_nests_in_the_generators_level():
     gen.close()
 
 
+def test_a_generator_that_a_transform_resumes_nests_in_its_own_level():
+    def nested():
+        with ft.vmap() as A:
+            yield A
+            with ft.grad() as G:
+                yield G
+
+    gen = nested()
+    A = next(gen)
+
+    def f(x):
+        G = next(gen)
+        assert issubclass(G, A) and not issubclass(G, type(x))
+        return x
+
+    equal(ft.vmap(f)(XS), XS)
+    gen.close()
+    assert _level.AMBIENT.get() is ft.Tensor
+
+
 def test_a_suspended_generators_level_does_not_enclose_its_caller():
     gen = held(XS)
     a = next(gen)
@@ -79,6 +100,41 @@ def test_a_suspended_generators_level_does_not_enclose_its_caller():
         with pytest.raises(ft.LevelError):
             B(XS) + a
     gen.close()
+
+
+def test_a_generator_that_enters_a_level_by_a_helper_of_contextlib():
+    @contextmanager
+    def helper():
+        with ft.vmap() as B:
+            yield B
+
+    def suspended():
+        with helper() as B:
+            yield B(XS)
+
+    gen = suspended()
+    next(gen)
+    with ft.vmap() as C:
+        assert C.__bases__ == (ft.Tensor,)
+    gen.close()
+
+
+def test_a_suspended_asynchronous_generator():
+    async def levels():
+        with ft.vmap() as B:
+            for i in range(3):
+                yield B.unwrap(B(XS) * i)
+
+    async def main():
+        out = []
+        async for value in levels():
+            with ft.vmap() as C:
+                assert C.__bases__ == (ft.Tensor,)
+                out.append(C.unwrap(C(value) + 1))
+        return out
+
+    for i, out in enumerate(asyncio.run(main())):
+        equal(out, XS * i + 1)
 
 
 def test_two_threads_have_levels_of_their_own():
@@ -207,6 +263,17 @@ def test_a_copied_context_inherits_the_level():
         return context.run(lambda: ft.vmap(lambda y: x + y)(YS))
 
     equal(ft.vmap(outer)(XS), SUMS)
+
+
+def test_a_level_that_has_ended_encloses_nothing_in_a_copied_context():
+    with ft.vmap():
+        context = contextvars.copy_context()
+
+    def f(x):
+        assert type(x).__bases__ == (ft.Tensor,)
+        return x + 1
+
+    equal(context.run(lambda: ft.vmap(f)(XS)), XS + 1)
 
 
 def test_asyncio_tasks_do_not_mix():

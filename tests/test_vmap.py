@@ -162,6 +162,8 @@ def test_a_result_that_does_not_vary_is_repeated():
     equal(out[2], np.full(3, np.float32(2)))
     out[0][0, 0] = 9
     assert out[0][1, 0] == 1
+    equal(ft.vmap(lambda x: ft.vmap(lambda y: np.broadcast_arrays(x, y)[0])(B))(A[:2]),
+          np.repeat(A[:2, None], 3, axis=1))  # fmt: skip
 
 
 def test_a_result_that_does_not_vary_with_out_dims():
