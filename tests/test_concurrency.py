@@ -265,6 +265,17 @@ def test_a_copied_context_inherits_the_level():
     equal(ft.vmap(outer)(XS), SUMS)
 
 
+def test_a_generators_level_encloses_what_it_runs_in_another_thread():
+    def generator():
+        with ft.vmap() as A:
+            x = A(XS)
+            context = contextvars.copy_context()
+            nested = lambda: ft.vmap(lambda y: x + y)(YS)  # noqa: E731
+            yield A.unwrap(in_thread(lambda: context.run(nested)))
+
+    equal(next(generator()), SUMS)
+
+
 def test_a_level_that_has_ended_encloses_nothing_in_a_copied_context():
     with ft.vmap():
         context = contextvars.copy_context()

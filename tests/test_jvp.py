@@ -153,6 +153,17 @@ def test_the_imperative_style():
     equal(y.elem(), X * X)
 
 
+def test_a_tangent_that_has_escaped():
+    with ft.vmap() as B:
+        dead = B(X)
+    with ft.vmap(escape="passthrough") as B:
+        through = B(X)
+    with ft.jvp() as J:
+        with pytest.raises(ft.EscapedTensorError):
+            J(X, dead)
+        equal(J.unwrap(2 * J(X, through))[1], 2 * X)
+
+
 def test_imperative_levels_nest():
     with ft.jvp() as J0:
         x = J0(0.7, 1.0)
