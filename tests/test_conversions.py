@@ -87,6 +87,9 @@ def test_out_of_a_plain_tensor():
     target = Sub(np.zeros((2, 3)))
     assert np.add(A, Sub(B), out=target) is target
     same(target, A + B)
+    row = Sub(np.zeros(3))
+    assert np.sum(Sub(A), axis=0, out=row) is row
+    same(row, A.sum(0))
 
 
 # ---- conversions ----
