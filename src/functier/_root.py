@@ -76,7 +76,7 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
     if issubclass(first, Tensor) and first.level.depth:
         return first.level.function(*canonical(func, args, kwargs))
     for cls in types:
-        result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore
+        result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
         if result is not NotImplemented:
             return result
     names = ", ".join(cls.__name__ for cls in types)
