@@ -17,7 +17,7 @@ import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
 from ._level import INSTEAD, Level
-from ._numpy import PLAIN, SCALARS, name_of, shape_of
+from ._numpy import PLAIN, SCALARS, align, name_of, shape_of
 from ._op import Call, Op
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._root import tree_map
@@ -62,7 +62,7 @@ class BatchLevel(Level):
             if kind is cls:
                 y = b._value
                 if x.ndim != y.ndim:
-                    x, y = self.align((x, y))
+                    x, y = align(self.k, (x, y))
             elif kind in SCALARS or (kind is ndarray and b.ndim <= x.ndim - self.k):
                 y = b
             else:
@@ -79,15 +79,6 @@ class BatchLevel(Level):
         z = new(cls)
         z._value = func(x, y)
         return z
-
-    def align(self, values: Any) -> list:
-        """Give all the same rank: axes of size 1 after the batch axes."""
-        k = self.k
-        ndim = max(v.ndim for v in values)
-        return [
-            v if v.ndim == ndim else v.reshape(v.shape[:k] + (1,) * (ndim - v.ndim) + v.shape[k:])
-            for v in values
-        ]
 
     def apply(self, op: Op, call: Call) -> Any:
         if op.vmap is None:

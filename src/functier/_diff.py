@@ -96,6 +96,13 @@ def zeros(value: Any) -> Any:
     return np.zeros(shape_of(value), dtype_of(value))[()]
 
 
+def add(a: Any, b: Any) -> Any:
+    """The sum of two (co)tangents; either may be None, or both tuples of such."""
+    if isinstance(a, (tuple, list)):
+        return tuple([add(x, y) for x, y in zip(a, b)])
+    return b if a is None else a if b is None else a + b
+
+
 def owned(grads: list, given: Any = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory."""
     owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}

@@ -10,13 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from . import _diff
 from ._context import LevelContext, check_escape
-from ._diff import arrays_of, check_inputs, fit, fix_for, is_inexact, match, owned, split_aux
+from ._diff import (
+    add,
+    arrays_of,
+    check_inputs,
+    fit,
+    fix_for,
+    is_inexact,
+    match,
+    owned,
+    split_aux,
+    zeros,
+)  # fmt: skip
 from ._level import Escape, Level
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
-from ._pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
+from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
 from ._tensor import Tensor
 
 new = object.__new__
@@ -64,7 +74,7 @@ class JvpLevel(Level):
         if yours:
             rule, pick = record[3], record[4]
             t = rule(b._extra, *pick(values)) if pick else rule(b._extra)
-            tangent = t if tangent is None else tangent + t
+            tangent = add(tangent, t)
         z = new(cls)
         z._value, z._extra = ans, self.fitted(tangent, ans)
         return z
@@ -94,7 +104,7 @@ class JvpLevel(Level):
         if op.jvp == "linear":
             tangent = call.run(
                 [
-                    v if call.names[i] not in op.vjp else _diff.zeros(v) if t is None else t
+                    v if call.names[i] not in op.vjp else zeros(v) if t is None else t
                     for i, (v, t) in enumerate(zip(values, tangents))
                 ]
             )
@@ -102,11 +112,10 @@ class JvpLevel(Level):
             tangent = None
             for i in moving:
                 t = self.partial(op, call, ans, values, i, tangents[i])
-                tangent = t if tangent is None else _add(tangent, t)
+                tangent = add(tangent, t)
         if isinstance(ans, (tuple, list)):
             pairs = [self.output(v, t) for v, t in zip(ans, tangent)]
-            kind = type(ans)
-            return kind(*pairs) if hasattr(kind, "_fields") else kind(pairs)
+            return like(ans, pairs)
         return self.output(ans, tangent)
 
     def partial(self, op: Op, call: Call, ans: Any, values: list, i: int, t: Any) -> Any:
@@ -120,9 +129,6 @@ class JvpLevel(Level):
         if tangent is None or not is_value(value) or not is_inexact(value):
             return value
         return self.pair(value, self.fitted(tangent, value))
-
-    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
-        raise no_rule(str(self), Op(func, "x", "x"), "x")
 
     # ---- the imperative style ----
 
@@ -141,18 +147,12 @@ class JvpLevel(Level):
         if type(x) is self.cls:
             return x._value, x._extra
         x = self.lower(x)
-        return x, _diff.zeros(x)
+        return x, zeros(x)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         if how is bool or how is int:
             return how(x._value)
         return super().convert(x, how, *args)
-
-
-def _add(a: Any, b: Any) -> Any:
-    if isinstance(a, (tuple, list)):
-        return tuple(y if x is None else x if y is None else x + y for x, y in zip(a, b))
-    return b if a is None else a if b is None else a + b
 
 
 def jvp(

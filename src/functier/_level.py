@@ -24,7 +24,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import NO_VALUE, OPS, Call, Op, find
+from ._op import NO_VALUE, OPS, Call, Op, find, no_rule
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
@@ -49,7 +49,8 @@ class Level:
     """What a transform does to the operations on the tensors of one class.
 
     Subclasses implement `unary` and `binary` (elementwise ufuncs on the hot path),
-    `apply` (every bound operation) and `missing` (a function without a record).
+    `apply` (every bound operation) and, where they can do something with it, `missing` (a
+    function without a record).
     """
 
     fast = True
@@ -191,7 +192,7 @@ class Level:
         return self.apply(op, Call(op, given, op.lead, [x], True))
 
     def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
-        raise NotImplementedError
+        raise no_rule(str(self), Op(func, "x", "x"), "x")
 
     def lower(self, x: Any) -> Any:
         """What `x` is one level out; the check that its level encloses this one."""
@@ -295,6 +296,6 @@ def unwrap(x: Any) -> Any:
 
 
 def chain(cls: type) -> str:
-    """The hierarchy of a level class, outermost first: ``Tensor <- vmap<f> <- grad<g>``."""
+    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
     classes = [c for c in cls.__mro__ if c is not object]
     return " <- ".join(c.__name__ for c in reversed(classes))

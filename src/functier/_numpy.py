@@ -12,6 +12,9 @@ SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
 """Types that are values for certain: the first thing a hot path asks."""
 
+INDEX_PARTS = frozenset({int, slice, type(None), type(Ellipsis), np.ndarray})
+"""The types of the parts of an index that holds no tensor."""
+
 SIMPLE = frozenset(
     f
     for f in vars(np).values()
@@ -53,6 +56,21 @@ def dtype_of(value: Any) -> np.dtype:
         return value.dtype
     except AttributeError:
         return FLOAT if type(value) is float else np.asarray(value).dtype
+
+
+def align(k: int, values: Any) -> list:
+    """Give operands that broadcast the same rank, by axes of size 1 after `k` batch axes.
+
+    Numbers, and what has fewer axes than the batch, stay as they are.
+    """
+    shapes = [shape_of(v) for v in values]
+    ndim = max([len(s) for s in shapes])
+    return [
+        v
+        if len(s) in (0, ndim) or len(s) < k
+        else np.reshape(v, s[:k] + (1,) * (ndim - len(s)) + s[k:])
+        for v, s in zip(values, shapes)
+    ]
 
 
 def name_of(func: Callable) -> str:

@@ -70,6 +70,12 @@ def unflatten(structure: Any, leaves: list) -> Any:
     return leaves[0] if structure is LEAF else structure.unflatten(leaves)
 
 
+def like(sequence: Any, items: list) -> Any:
+    """`items` in a sequence of the type of another: a list, a tuple or a namedtuple."""
+    kind = type(sequence)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
 def same_structure(a: Any, b: Any) -> bool:
     """Whether two trees have one structure, whatever their leaves are."""
     return optree.tree_structure(a) == optree.tree_structure(b)

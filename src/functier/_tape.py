@@ -21,19 +21,17 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
+from ._diff import add, check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
 from ._level import Level
-from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
+from ._numpy import FLOAT, INDEX_PARTS, SCALARS, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
-from ._pytree import describe, flatten, is_value, unflatten
+from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
 
 new = object.__new__
 ndarray = np.ndarray
 float64 = np.float64
 ONE = float64(1.0)
-INDICES = frozenset({int, slice, type(None), type(Ellipsis), ndarray})
-"""The types of the parts of an index that holds no tensor."""
 number = count()
 Node = tuple[int, tuple]
 
@@ -48,13 +46,7 @@ class GradLevel(Level):
         return x
 
     def track_all(self, leaves: list) -> list:
-        cls, tracked = self.cls, []
-        for leaf in leaves:
-            x = new(cls)
-            x._value = leaf if type(leaf) is ndarray else self.lower(leaf)
-            x._extra = next(number), ()
-            tracked.append(x)
-        return tracked
+        return [self.track(x if type(x) is ndarray else self.lower(x)) for x in leaves]
 
     # ---- operations ----
 
@@ -128,7 +120,7 @@ class GradLevel(Level):
 
     def getitem(self, x: Any, index: Any) -> Any:
         for part in index if type(index) is tuple else (index,):
-            if type(part) not in INDICES:
+            if type(part) not in INDEX_PARTS:
                 return Level.getitem(self, x, index)
         value = x._value
         record = PARTIALS.get(getitem)
@@ -205,11 +197,7 @@ class GradLevel(Level):
                 y._value, y._extra = value, (next(number), (edge,))
                 value = y
             outputs.append(value)
-        kind = type(ans)
-        return kind(*outputs) if hasattr(kind, "_fields") else kind(outputs)
-
-    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
-        raise no_rule(str(self), Op(func, "x", "x"), "x")
+        return like(ans, outputs)
 
     # ---- the imperative style ----
 
@@ -268,7 +256,7 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     grads: dict[int, Any] = {}
     waiting: dict[int, tuple] = {}  # the edges of the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    owned: set[int] = set()  # see NOTE [what the backward pass owns]
+    ours: set[int] = set()  # see NOTE [what the backward pass owns]
     for node, g in roots:
         key, edges = node
         grads[key] = _add(grads[key], g) if key in grads else g
@@ -284,7 +272,7 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
             g = grads.pop(key)
             following = None
             big = type(g) is ndarray and g.size > BIG
-            mine = big and key in owned
+            mine = big and key in ours
             for edge in edges:
                 parent, rule, saved, fix = edge
                 fresh = False
@@ -309,13 +297,13 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                     continue
                 key, above = parent
                 if key in grads:
-                    grads[key] = _add(grads[key], c, key in owned, fresh)
+                    grads[key] = _add(grads[key], c, key in ours, fresh)
                     if big:
-                        owned.add(key)
+                        ours.add(key)
                     continue
                 grads[key] = c
                 if fresh:
-                    owned.add(key)
+                    ours.add(key)
                 if above:
                     if following is None:
                         following = parent
@@ -351,12 +339,11 @@ def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
 
 
 def _add(a: Any, b: Any, own_a: bool = False, own_b: bool = False) -> Any:
-    if type(a) is tuple:
-        return tuple(y if x is None else x if y is None else np.add(x, y) for x, y in zip(a, b))
+    """The sum of two cotangents, in the memory of one that is owned."""
     if (own_a or own_b) and type(a) is ndarray is type(b):
         if a.shape == b.shape and a.dtype == b.dtype:
             return np.add(a, b, out=a if own_a else b)
-    return np.add(a, b)
+    return add(a, b)
 
 
 def _place(i: int, n: int) -> Callable:

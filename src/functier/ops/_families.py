@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._errors import DataDependentError, MutationError, UnsupportedError
-from .._numpy import SPELLED, dtype_of, name_of
+from .._numpy import SPELLED, align, dtype_of, name_of
 from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
 from .._rule import Rule, unchanged
 
@@ -69,18 +69,6 @@ def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
     """An axis argument as a tuple of non-negative ints."""
     axes = shift_all(axis, 0, ndim)
     return axes if isinstance(axes, tuple) else (axes,)
-
-
-def align(k: int, values: Any) -> list:
-    """Give operands that broadcast the same rank, by axes of size 1 after the batch's."""
-    ranks = [np.ndim(v) for v in values]
-    ndim = max(ranks)
-    return [
-        v
-        if n == ndim or n < k or n == 0
-        else np.reshape(v, np.shape(v)[:k] + (1,) * (ndim - n) + np.shape(v)[k:])
-        for v, n in zip(values, ranks)
-    ]
 
 
 def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
@@ -295,8 +283,7 @@ def _masked(rule: Any, operands: list[str]) -> Rule:
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
         return np.where(where, c, 0)
 
-    masked = Rule(fn, (), rule.holomorphic)
-    masked.needs = (*rule.needs, "where")
+    masked = Rule((fn, *rule.needs, "where"), (), rule.holomorphic)
     masked.defaults = {**rule.defaults, "where": True}
     return masked
 

@@ -13,6 +13,7 @@ import operator
 
 import numpy as np
 
+from .._numpy import INDEX_PARTS
 from .._op import PARTIALS
 from ._families import (
     DataDependentError,
@@ -36,7 +37,6 @@ from ._families import (
 HOLE = object()
 FULL = slice(None)
 BOOLEANS = (bool, np.bool_)
-PLAIN_PARTS = frozenset({int, slice, type(None), type(Ellipsis), np.ndarray})
 
 # ---- the two directions ----
 
@@ -121,7 +121,7 @@ def at(x, index):
 def scattered(g, shape, index):
     """The transpose of reading at `index` from an array of `shape`."""
     parts = index if type(index) is tuple else (index,)
-    if type(g) is np.ndarray and all([type(p) in PLAIN_PARTS for p in parts]):
+    if type(g) is np.ndarray and all([type(p) in INDEX_PARTS for p in parts]):
         return _scatter(g, shape, index, [p for p in parts if type(p) is np.ndarray])
     skeleton, indices = split(index)
     return add_at(g, shape, skeleton, *indices)
