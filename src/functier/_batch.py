@@ -35,15 +35,12 @@ class BatchLevel(Level):
     k: int
     parent: "BatchLevel | None"
 
-    def enter(self, frame: Any, leaves: Any = (), lexical: bool = False) -> type:
-        cls = Level.enter(self, frame, leaves, lexical)
-        enclosing: Any = cls.__base__.level  # type: ignore[union-attr]
-        if type(enclosing) is BatchLevel:
-            self.parent, self.k = enclosing, enclosing.k + 1
+    def place(self, around: Level) -> None:
+        if type(around) is BatchLevel:
+            self.parent, self.k = around, around.k + 1
         else:
             self.parent, self.k = None, 1
         self.size = None
-        return cls
 
     # ---- operations ----
 
@@ -372,7 +369,7 @@ def short(x: Any) -> str:
     return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
 
 
-def check_axis(level: BatchLevel, option: str, dim: Any, leaf: Any, args: Any) -> None:
+def check_axis(level: BatchLevel | str, option: str, dim: Any, leaf: Any, args: Any) -> None:
     """Raise where `dim`, an entry of in_dims or out_dims, is neither an int nor None."""
     if type(dim) is int or dim is None:
         return

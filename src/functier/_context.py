@@ -4,19 +4,19 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._level import AMBIENT, ENDED, Level
+from ._level import AMBIENT, ENDED, Escape, Level
 
 
 class LevelContext:
     """What a transform without a function gives: a context manager and a decorator."""
 
-    def __init__(self, level: Callable[[], Level], decorate: Callable):
-        self._level, self._decorate = level, decorate
+    def __init__(self, kind: type[Level], label: str, escape: Escape, decorate: Callable):
+        self._form, self._decorate = (kind, label, escape), decorate
         self._entered: list[Level] = []
 
     def __enter__(self) -> Any:
-        level = self._level()
-        level.enter(sys._getframe(1), lexical=True)
+        kind, label, escape = self._form
+        level = kind.enter(label, escape, sys._getframe(1), lexical=True)
         self._entered.append(level)
         return level.cls
 

@@ -202,7 +202,9 @@ def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
     return leaves, structure
 
 
-def match(level: Level, primals: list, structure: Any, tangents: Any, noun: str, root: str) -> list:
+def match(
+    level: Level | str, primals: list, structure: Any, tangents: Any, noun: str, root: str
+) -> list:
     """The leaves of `tangents`, checked against the primals they belong to."""
     leaves, own = flatten(tangents)
     if (own != structure or len(leaves) != len(primals)) and not same_structure(

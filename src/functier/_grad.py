@@ -38,7 +38,9 @@ def _transform(
     check_escape(transform, escape)
     if func is None:
         return LevelContext(
-            lambda: GradLevel(f"{transform}()", escape),
+            GradLevel,
+            f"{transform}()",
+            escape,
             lambda f: _transform(transform, f, argnums, has_aux, escape, pack),
         )
     check_callable(transform, func)
@@ -46,11 +48,11 @@ def _transform(
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        level = GradLevel(label, escape)
-        leaves, structure, chosen = choose(level, args, argnums)
-        check_inputs(level, leaves, chosen_paths, args, chosen)
+        leaves, structure, chosen = choose(label, args, argnums)
+        check_inputs(label, leaves, chosen_paths, args, chosen)
         given = (*args, kwargs) if kwargs else args
-        level.enter(sys._getframe(1), outer_tensors(leaves, given, chosen))
+        outer = outer_tensors(leaves, given, chosen)
+        level = GradLevel.enter(label, escape, sys._getframe(1), outer)
         try:
             tracked = level.track_all(leaves)
             nodes = [x._extra for x in tracked]
@@ -75,6 +77,7 @@ def _transform(
             grads = owned([zeros(x) if g is None else g for g, x in zip(grads, leaves)])
         finally:
             level.exit()
+        level.recycle()
         grad = unflatten(structure, grads)
         if pack is None:
             return (grad, aux) if has_aux else grad
@@ -250,12 +253,12 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     """
     check_escape("vjp", escape)
     check_callable("vjp", func)
-    level = GradLevel(f"vjp({name_of_function(func)})", escape)
+    label = f"vjp({name_of_function(func)})"
     if not primals:
-        raise ValueError(f"{level}: no primals were given; call vjp(func, x, ...)")
+        raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals)
-    check_inputs(level, leaves, lambda: paths(primals, "primals"))
-    level.enter(sys._getframe(1), outer_tensors(leaves))
+    check_inputs(label, leaves, lambda: paths(primals, "primals"))
+    level = GradLevel.enter(label, escape, sys._getframe(1), outer_tensors(leaves))
     try:
         tracked = level.track_all(leaves)
         out = func(*unflatten(structure, tracked))
@@ -266,13 +269,15 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         results = [level.lower(y) for y in outputs]
         roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
         inputs = [x._extra for x in tracked]
+        del tracked, out, outputs
     finally:
         level.exit()
+    level.recycle()
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
 
     def vjp_fn(cotangents: Any) -> tuple:
         """Vector-Jacobian products for `cotangents`, one for each primal."""
-        given = match(level, results, out_structure, cotangents, "cotangent", "output")
+        given = match(label, results, out_structure, cotangents, "cotangent", "output")
         pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
         grads = backward(pairs, inputs)
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]

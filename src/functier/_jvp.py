@@ -201,23 +201,23 @@ def jvp(
     """
     check_escape("jvp", escape)
     if func is None:
-        return LevelContext(lambda: JvpLevel("jvp()", escape), _no_decorator)
+        return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
-    level = JvpLevel(f"jvp({name_of_function(func)})", escape)
+    label = f"jvp({name_of_function(func)})"
     for noun, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise TypeError(
-                f"{level}: {noun} is a {type(given).__name__}; write a tuple with one entry "
+                f"{label}: {noun} is a {type(given).__name__}; write a tuple with one entry "
                 f"for each argument, jvp(f, (x,), (t,))"
             )
     if not primals:
-        raise ValueError(f"{level}: no primals were given; call jvp(func, (x,), (t,))")
+        raise ValueError(f"{label}: no primals were given; call jvp(func, (x,), (t,))")
     primals, tangents = tuple(primals), tuple(tangents)
     leaves, structure = flatten(primals)
-    check_inputs(level, leaves, lambda: paths(primals, "primals"))
-    directions = match(level, leaves, structure, tangents, "tangent", "primals")
+    check_inputs(label, leaves, lambda: paths(primals, "primals"))
+    directions = match(label, leaves, structure, tangents, "tangent", "primals")
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    level.enter(sys._getframe(1), outer)
+    level = JvpLevel.enter(label, escape, sys._getframe(1), outer)
     try:
         inner = [level.pair(level.lower(x), level.lower(t)) for x, t in zip(leaves, directions)]
         out = func(*unflatten(structure, inner))
@@ -226,8 +226,10 @@ def jvp(
             out, aux = split_aux(level, out)
         outputs, out_structure = arrays_of(level, out)
         pairs = [level.unwrap(y) for y in outputs]
+        del inner, out, outputs
     finally:
         level.exit()
+    level.recycle()
     value = unflatten(out_structure, [p for p, _ in pairs])
     tangent = unflatten(out_structure, owned([t for _, t in pairs], directions))
     return (value, tangent, aux) if has_aux else (value, tangent)

@@ -10,12 +10,21 @@ NOTE [is this tensor mine]
 NOTE [nothing large on a class]
     A class is freed by the cyclic collector only, which does not see bytes. Values and
     tapes hang on instances; a level object holds names, sizes and numbers.
+
+NOTE [a class is used again where nobody can tell]
+    Minting costs more than the rest of a small call, and a new class starts with cold
+    caches. So a transform that returns gives its class back, and the next level of that
+    kind under the same enclosing class takes it. It does so only where the class has no
+    reference left but its level's, those of its own form, and those of the spare classes
+    below it: no instance, no variable, no copied context, no class of a level that got
+    away. Whoever could compare two levels holds one of these, and gets two classes.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Literal
 
 import numpy as np
@@ -57,38 +66,64 @@ class Level:
     live = True
     generator: tuple[int, int] | None = None
     held = False  # whether a generator has entered this level or one around it
+    label: str
+    escape: Escape
+    outer: type[Tensor]
+    made: tuple[CodeType, int]
+    below: int  # how many spare classes are nested in this one
 
-    def __init__(self, label: str, escape: Escape = "dead"):
-        self.label, self.escape = label, escape
+    def __init__(self, enclosing: type[Tensor], label: str):
+        """Mint the class of a level nested in `enclosing`."""
+        self.depth = enclosing.level.depth + 1
+        self.spare: dict[type, Level] = {}
+        self.label = label
+        self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self})
+        self.alone = references(self)
 
-    def enter(self, frame: FrameType, leaves: Iterable = (), lexical: bool = False) -> type:
-        """Mint the class of this level under the enclosing one and make it ambient."""
+    @classmethod
+    def enter(
+        kind, label: str, escape: Escape, frame: FrameType, leaves: Iterable = (),
+        lexical: bool = False,
+    ) -> Any:  # fmt: skip
+        """Make a level under the enclosing one, with a class that nobody knows, and make
+        it ambient.
+        """
         outer = enclosing = AMBIENT.get()
-        level = outer.level
-        if level.held or not level.live:
+        around = outer.level
+        if around.held or not around.live:
             enclosing = enclosing_level(outer, frame)
+            around = enclosing.level
         for leaf in leaves:
-            kind = type(leaf)
-            if kind is ndarray or kind is enclosing:
+            cls = type(leaf)
+            if cls is ndarray or cls is enclosing:
                 continue
-            if kind in PLAIN or not issubclass(kind, Tensor):
+            if cls in PLAIN or not issubclass(cls, Tensor):
                 continue
-            while not kind.level.live:
-                leaf = kind.level.release(leaf, self)
-                kind = type(leaf) if isinstance(leaf, Tensor) else Tensor
-            if kind.level.depth > enclosing.level.depth and issubclass(kind, enclosing):
-                enclosing = kind
-        self.outer, self.depth = outer, enclosing.level.depth + 1
-        self.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
+            while not cls.level.live:
+                leaf = cls.level.release(leaf, around)
+                cls = type(leaf) if isinstance(leaf, Tensor) else Tensor
+            if cls.level.depth > around.depth and issubclass(cls, enclosing):
+                enclosing, around = cls, cls.level
+        level = around.spare.pop(kind, None)
+        if level is None:
+            level = kind(enclosing, label)
+        else:
+            level.__class__ = kind
+            if level.label != label:
+                level.label = level.cls.__name__ = level.cls.__qualname__ = label
+        level.escape, level.outer = escape, outer
+        level.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
-            self.generator = generator_of(frame)
-            self.held = self.generator is not None or level.held
-        elif level.held:
-            self.held = True
-        cls: Any = type(self.label, (enclosing,), {"__slots__": (), "level": self})
-        self.cls = cls
-        AMBIENT.set(cls)
-        return cls
+            level.generator = generator_of(frame)
+            level.held = level.generator is not None or outer.level.held
+        elif outer.level.held:
+            level.held = True
+        level.place(around)
+        AMBIENT.set(level.cls)
+        return level
+
+    def place(self, around: "Level") -> None:
+        """Take note of the level around this one, which is being entered."""
 
     def exit(self) -> None:
         """End the level: its class is dead or passes through from here on.
@@ -97,11 +132,26 @@ class Level:
         """
         self.kind = type(self)
         self.__class__ = ENDED[self.escape]  # type: ignore[assignment]
+        outer = self.outer
         if AMBIENT.get() is self.cls:
-            outer = self.outer
             while not outer.level.live:  # those that generators held end in any order
                 outer = outer.level.outer
             AMBIENT.set(outer)
+
+    def recycle(self) -> None:
+        """Let the next level of this kind have the class, where nobody could tell.
+
+        See NOTE [a class is used again where nobody can tell].
+        """
+        if COUNTED and not self.held:
+            below = 0
+            for spare in self.spare.values():
+                below += 1 + spare.below
+            self.below = below
+            # Each class below has this one in its __mro__; a child has it as its base, too.
+            if references(self) == self.alone + below + 2 * len(self.spare):
+                self.outer = Tensor
+                self.cls.__base__.level.spare[self.kind] = self
 
     # ---- operations ----
 
@@ -283,6 +333,15 @@ class Level:
 
     def __repr__(self) -> str:
         return self.label
+
+
+COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.version
+"""Whether the count of references to a class is exact."""
+
+
+def references(level: Level) -> int:
+    """How many references the class of a level has."""
+    return sys.getrefcount(level.cls)
 
 
 def level_of(x: Any) -> int:

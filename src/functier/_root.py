@@ -110,6 +110,9 @@ class RootLevel:
 
     fast, depth, live, generator, held = False, 0, True, None, False
 
+    def __init__(self) -> None:
+        self.spare: dict = {}  # as of a level
+
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(data, Tensor):
             if data.level.depth:

@@ -83,7 +83,9 @@ def vmap(
     check_escape("vmap", escape)
     if func is None:
         return LevelContext(
-            lambda: BatchLevel("vmap()", escape),
+            BatchLevel,
+            "vmap()",
+            escape,
             lambda f: vmap(f, in_dims, out_dims, escape=escape),
         )
     check_callable("vmap", func)
@@ -96,47 +98,52 @@ def vmap(
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
-        level = BatchLevel(label, escape)
         dims: Any
         for arg in args:
             if type(arg) is not ndarray and not isinstance(arg, Tensor):
-                leaves, structure, dims = _mapped_leaves(level, args, in_dims)
+                leaves, structure, dims = _mapped_leaves(label, args, in_dims)
                 break
         else:
             leaves, structure, dims = args, None, flat.get(len(args))
             if dims is None:
-                leaves, structure, dims = _mapped_leaves(level, args, in_dims)
+                leaves, structure, dims = _mapped_leaves(label, args, in_dims)
                 if simple:
                     structure = None
                     flat[len(args)] = dims
-        level.enter(sys._getframe(1), (*leaves, *flatten(kwargs)[0]) if kwargs else leaves)
+        given = (*leaves, *flatten(kwargs)[0]) if kwargs else leaves
+        level = BatchLevel.enter(label, escape, sys._getframe(1), given)
         try:
             inner = level.insert(leaves, dims, args)
             if structure is not None:
                 inner = unflatten(structure, inner)
             out = func(*inner, **kwargs)
+            del inner
             if leading and (type(out) is level.cls or type(out) is ndarray):
-                return level.unwrap(out)
-            return _unwrap_tree(level, out, out_dims)
+                result = level.unwrap(out)
+            else:
+                result = _unwrap_tree(level, out, out_dims)
+            del out
         finally:
             level.exit()
+        level.recycle()
+        return result
 
     return vmapped
 
 
-def _mapped_leaves(level: BatchLevel, args: tuple, in_dims: Any) -> tuple[Any, Any, list]:
+def _mapped_leaves(label: str, args: tuple, in_dims: Any) -> tuple[Any, Any, list]:
     """The leaves of the arguments, their structure, and the axis to map for each."""
     if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
-        raise _wrong_length(level, in_dims, args)
+        raise _wrong_length(label, in_dims, args)
     leaves, structure = flatten(args)
     spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
-    dims = prefix_leaves(spec, args, str(level), "in_dims", True)
+    dims = prefix_leaves(spec, args, label, "in_dims", True)
     if type(in_dims) is not int:
         for leaf, dim in zip(leaves, dims):
-            check_axis(level, "in_dim", dim, leaf, args)
+            check_axis(label, "in_dim", dim, leaf, args)
     if not any(dim is not None for dim in dims):
         raise ValueError(
-            f"{level}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
+            f"{label}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
             f"arguments); give at least one array an axis to map over"
         )
     return leaves, structure, dims
@@ -155,8 +162,8 @@ def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
     return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
 
 
-def _wrong_length(level: BatchLevel, in_dims: Any, args: tuple) -> ValueError:
+def _wrong_length(label: str, in_dims: Any, args: tuple) -> ValueError:
     return ValueError(
-        f"{level}: in_dims={in_dims!r} has {len(in_dims)} entries for {len(args)} positional "
+        f"{label}: in_dims={in_dims!r} has {len(in_dims)} entries for {len(args)} positional "
         f"arguments; write one entry for each (None for an argument that is not mapped)"
     )
