@@ -150,7 +150,7 @@ def test_siblings_in_one_call_have_their_own_classes():
         ft.vmap(lambda y: escaped.append(y))(np.ones(3))
         return ft.vmap(lambda y: y + escaped[0])(np.ones(3))
 
-    with pytest.raises(ft.LevelError, match="escaped|ended"):
+    with pytest.raises(ft.LevelError, match="had ended"):
         ft.vmap(outer)(np.ones(3))
 
 
@@ -193,7 +193,7 @@ def test_a_level_under_a_muted_one_counts_its_batch_axes_anew():
         return inner(x)
 
     for mute in (False, True, False, True):
-        out = ft.vmap(lambda x: f(x, mute))(XS)  # noqa: B023  # called at once
+        out = ft.vmap(lambda x: f(x, mute))(XS)  # called at once
         np.testing.assert_array_equal(out, XS)
 
 
