@@ -1,0 +1,147 @@
+"""How the cost of one operation changes with the length of the tape, the batch, the nesting."""
+
+import gc
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .libraries import Library, Missing
+from .timing import Clock, interleave, timed
+from .workloads.base import nested
+from .workloads.dispatch import chain20
+
+PATIENCE = 5.0
+"""Seconds a call above which a library is not asked for more."""
+
+
+class Curve:
+    """The time of one operation over a size; `by_hand` is the same in NumPy."""
+
+    name: str
+    title: str
+    axis: str
+    sizes: ClassVar[list[int]]
+
+    def call(self, lib: Library, n: int) -> Callable:
+        raise NotImplementedError
+
+    def by_hand(self, n: int) -> Callable:
+        raise NotImplementedError
+
+    def operations(self, n: int) -> int:
+        """By how many the time of a call is divided."""
+        raise NotImplementedError
+
+
+class Tape(Curve):
+    """Forward and backward through a chain of sines of three numbers."""
+
+    name = "tape"
+    title = "Gradient of a chain"
+    axis = "operations on the tape"
+    sizes: ClassVar = [10**k for k in range(2, 7)]
+    x = np.array([0.5, 1.0, 1.5])
+
+    def operations(self, n: int) -> int:
+        return n
+
+    def call(self, lib: Library, n: int) -> Callable:
+        def f(x: Any) -> Any:
+            for _ in range(n):
+                x = lib.np.sin(x)
+            return lib.np.sum(x)
+
+        gradient, x = lib.finish(lib.grad(f)), lib.array(self.x)
+        return lambda: gradient(x)
+
+    def by_hand(self, n: int) -> Callable:
+        def gradient() -> np.ndarray:
+            x, saved = self.x, []
+            for _ in range(n):
+                saved.append(x)
+                x = np.sin(x)
+            g = np.ones(3)
+            while saved:
+                g = g * np.cos(saved.pop())
+            return g
+
+        return gradient
+
+
+class Batch(Curve):
+    """20 operations on two numbers, mapped over a batch of such pairs."""
+
+    name = "batch"
+    title = "vmap over a batch"
+    axis = "size of the batch"
+    sizes: ClassVar = [10**k for k in range(7)]
+
+    def operations(self, n: int) -> int:
+        return 20
+
+    def inputs(self, n: int) -> tuple:
+        return tuple(np.random.default_rng(0).uniform(0.5, 0.9, (2, n)))
+
+    def call(self, lib: Library, n: int) -> Callable:
+        mapped, args = lib.finish(lib.vmap(chain20, (0, 0))), lib.convert(self.inputs(n))
+        return lambda: mapped(*args)
+
+    def by_hand(self, n: int) -> Callable:
+        args = self.inputs(n)
+        return lambda: chain20(*args)
+
+
+class Depth(Curve):
+    """1000 products of 3 numbers under nested vmaps over axes of size 1: the data stay small."""
+
+    name = "depth"
+    title = "Nested vmap"
+    axis = "vmaps around the operation"
+    sizes: ClassVar = [1, 2, 3, 4, 6, 8, 10, 12, 14, 16]
+    repeats = 1000
+
+    def operations(self, n: int) -> int:
+        return self.repeats
+
+    def products(self, x: Any, y: Any) -> Any:
+        for _ in range(self.repeats):
+            z = x * y
+        return z
+
+    def inputs(self, n: int) -> tuple:
+        return tuple(np.random.default_rng(0).uniform(0.5, 0.9, (2, *[1] * n, 3)))
+
+    def call(self, lib: Library, n: int) -> Callable:
+        mapped, args = lib.finish(nested(lib.vmap, self.products, n)), lib.convert(self.inputs(n))
+        return lambda: mapped(*args)
+
+    def by_hand(self, n: int) -> Callable:
+        args = self.inputs(n)
+        return lambda: self.products(*args)
+
+
+CURVES = (Tape(), Batch(), Depth())
+
+
+def measure(curve: Curve, libs: list[Library], clock: Clock, rounds: int = 3) -> dict[str, dict]:
+    """The seconds of one operation in each round: ``{library: {size: rounds}}``."""
+    found: dict[str, dict] = {lib.name: {} for lib in libs} | {"numpy": {}}
+    left = list(libs)
+    for n in curve.sizes:
+        calls = {"numpy": curve.by_hand(n)}
+        for lib in list(left):
+            try:
+                calls[lib.name] = curve.call(lib, n)
+                if timed(calls[lib.name], clock) > PATIENCE:
+                    left.remove(lib)
+            except Missing:
+                left.remove(lib)
+            except Exception as error:  # a recursion limit, say: the curve ends here
+                print(f"{lib.name} ends at {curve.axis} = {n}: {error!r}"[:120])
+                calls.pop(lib.name, None)
+                left.remove(lib)
+        gc.collect()
+        for name, seconds in interleave(calls, clock, rounds).items():
+            found[name][str(n)] = [s / curve.operations(n) for s in seconds]
+    return {name: sizes for name, sizes in found.items() if sizes}

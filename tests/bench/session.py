@@ -1,0 +1,131 @@
+"""One run of the benchmark, from start to end."""
+
+import argparse
+import gc
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import libraries, memory, report, scaling
+from .libraries import Library, Missing
+from .timing import Clock, OtherLoad, choose_clock, interleave, timed
+from .trees import disagreement
+from .workloads import WORKLOADS, Workload
+
+try:
+    from tqdm import tqdm
+except ImportError:  # a bar is no reason not to run
+
+    class tqdm(list):  # type: ignore[no-redef]
+        write = staticmethod(print)
+
+
+SECTIONS = ("memory", "imports", "scaling")
+
+
+def run_workload(
+    workload: Workload, libs: list[Library], clock: Clock, rounds: int
+) -> dict[str, Any]:
+    """The figures of one row: results are compared before anything is timed."""
+    expected, floor = workload.expected(), workload.floor_call()
+    calls, errors, first = {"numpy": floor} if floor else {}, {}, {}
+    for lib in libs:
+        if lib.name in workload.without:
+            continue
+        try:
+            call = workload.call(lib)
+            first[lib.name] = timed(call, clock)
+            problem = disagreement(call(), expected)
+        except Missing:
+            continue
+        except Exception as error:  # what a library cannot do is a result, and no reason to stop
+            problem = f"{type(error).__name__}: {error}".split("\n")[0][:160]
+        if problem:
+            errors[lib.name] = problem
+        else:
+            calls[lib.name] = call
+    gc.collect()
+    with OtherLoad() as load:
+        times = interleave(calls, clock, rounds)
+    return {
+        "times": times,
+        "errors": errors,
+        "first_call": first,
+        "other_load": load.share,
+        "bound": workload.bound,
+    }
+
+
+def describe(libs: list[Library], threads: int | None) -> dict[str, str]:
+    """The machine and the versions."""
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    versions = {lib.package: lib.version for lib in libs}
+    return {
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "CPU": f"{(models or [platform.machine()])[0]} ({os.cpu_count()} cores)",
+        "threads": str(threads or "all") + (", CPU time" if threads == 1 else ", wall time"),
+        "Python": platform.python_version(),
+        "numpy": np.__version__,
+        **versions,
+    }
+
+
+def choose(only: str) -> tuple[list[Workload], list[str]]:
+    """The workloads and the sections whose names contain one of the parts of `only`."""
+    parts = only.split(",") if only else [""]
+    names = [n for n in [*WORKLOADS, *SECTIONS] if any(part in n for part in parts)]
+    return [WORKLOADS[n] for n in names if n in WORKLOADS], [n for n in names if n in SECTIONS]
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure what is asked for; write the report after every step, so that a stop loses little."""
+    libs = libraries.load(args.libs.split(","))
+    names, clock = [lib.name for lib in libs], choose_clock(args.threads)
+    workloads, sections = choose(args.only)
+    data: dict[str, Any] = {"meta": describe(libs, args.threads), "workloads": {}}
+    out = Path(args.out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+
+    def file(suffix: str) -> Path:
+        return out.with_name(out.name + suffix)
+
+    def save() -> None:
+        file(".json").write_text(json.dumps(data), encoding="utf-8")
+        file(".md").write_text(report.markdown(data), encoding="utf-8")
+
+    gc.collect()
+    gc.freeze()  # the modules of one library must not slow the collections of another
+    for workload in tqdm(workloads, unit="row", disable=None):
+        row = run_workload(workload, libs, clock, args.rounds)
+        data["workloads"][workload.name] = row
+        save()
+        cells = [f"{report.title(n)} {report.time_cell(row['times'].get(n))}" for n in row["times"]]
+        load = report.load_cell(row["other_load"])
+        tqdm.write(
+            "  ".join([workload.name, *cells, *row["errors"].values(), f"other load {load}"])
+        )
+    if "memory" in sections:
+        tqdm.write("memory")
+        data["memory"] = memory.run_probes(names)
+        save()
+    if "imports" in sections:
+        tqdm.write("imports")
+        data["imports"] = memory.import_times(names, max(args.rounds, 7))
+        save()
+    if "scaling" in sections:
+        eager = [lib for lib in libs if lib.name != "jax_jit"]  # compiling is what would scale
+        data["scaling"] = {}
+        for curve in scaling.CURVES:
+            tqdm.write(f"scaling: {curve.title}")
+            data["scaling"][curve.name] = scaling.measure(curve, eager, clock)
+            save()
+        report.draw(data["scaling"], file(".png"))
+    tqdm.write("\n" + report.markdown(data))
+    tqdm.write(f"Written to {out}.*")
