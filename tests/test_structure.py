@@ -95,6 +95,19 @@ def test_no_import_inside_a_function(path):
         assert not inside, f"line {inside[0].lineno}"
 
 
+def test_only_the_table_imports_by_a_name():
+    """What it imports are the declarations, which fill it."""
+    found = {
+        (name_of(path), function.name)
+        for path in FILES
+        for function in ast.walk(TREES[path])
+        if isinstance(function, ast.FunctionDef)
+        and any(word in ast.unparse(function) for word in ("import_module(", "__import__("))
+    }
+
+    assert found == {("_op", "load")}
+
+
 def functions(tree):
     return [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
 
@@ -188,7 +201,7 @@ def test_allowed_places_exist():
         assert text in sources[file]
 
 
-TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS"}
+TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
 """What declarations fill in."""
 
 WRITES = {("indexing", "_scatter", "out"): "the kernel of add_at, on an array it has just made"}

@@ -15,8 +15,12 @@ from numpy.testing.overrides import (
 import functier as ft
 import samples
 from functier._numpy import name_of
-from functier._op import OPS, UNSUPPORTED
+from functier._op import OPS, PENDING, UNSUPPORTED, load
 from functier._tensor import canonical
+
+load()
+for module in list(PENDING):
+    load(module)
 
 RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]
 OF_NUMPY = [p for p in RECORDS if p.values[0].name.startswith(("numpy.", "_operator."))]

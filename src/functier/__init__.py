@@ -3,7 +3,6 @@
 The public names, and nothing else. The modules with an underscore are private.
 """
 
-from . import ops as ops
 from ._errors import ConversionError as ConversionError
 from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError

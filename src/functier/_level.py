@@ -33,7 +33,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import NO_VALUE, OPS, Call, Op, find, no_rule
+from ._op import NO_VALUE, OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
@@ -74,6 +74,7 @@ class Level:
 
     def __init__(self, enclosing: type[Tensor], label: str):
         """Mint the class of a level nested in `enclosing`."""
+        load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
         self.spare: dict[type, Level] = {}
         self.label = label

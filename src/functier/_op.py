@@ -6,6 +6,7 @@ file knows errors and NumPy only, so nothing here can know a tensor or a level.
 """
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "joint",
-        "jvp", "kernel", "lead", "name", "params", "single", "special", "variadic", "vjp", "vmap",
+        "jvp", "kernel", "lead", "params", "single", "special", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -76,7 +77,7 @@ class Op:
         constant: bool = False,
         body: Callable | None = None,
     ):
-        self.func, self.name = func, name_of(func)
+        self.func = func
         self.params = tuple(params.split())
         self.arrays = tuple(arrays.split()) if arrays else self.params[:1]
         self.variadic, self.bind_args = variadic, bind
@@ -96,6 +97,11 @@ class Op:
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
         self.single = body is None and len(self.lead) == 1 and self._direct > 0
         self.special = frozenset((*self.arrays, "out"))
+
+    @property
+    def name(self) -> str:
+        """The name that messages give the operation."""
+        return name_of(self.func)
 
     def __repr__(self) -> str:
         return f"<{self.family} {self.name}>"
@@ -202,6 +208,25 @@ UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
 
 
+PENDING: dict[str | None, str] = {None: f"{__package__}.ops"}
+"""What is not imported yet: the package of the declarations, and then the file of those
+for a module that NumPy itself imports on demand, by the name of that module."""
+
+
+def load(module: str | None = None) -> None:
+    """Fill the tables, if that has not been done: import the declarations.
+
+    They are two thirds of the package, and nothing asks for them before the first level.
+    They stand above this file and import it, so it knows no more of them than a name.
+    Another thread waits in its own import until all are there.
+    """
+    for key in (None, module):
+        name = PENDING.get(key)
+        if name is not None:
+            import_module(name)
+            PENDING.pop(key, None)
+
+
 def find(func: Callable) -> Op | None:
     """Look the record of `func` up; a ufunc that nobody declared gets one made.
 
@@ -211,6 +236,9 @@ def find(func: Callable) -> Op | None:
         Where `func` is declared as not supported.
     """
     op = OPS.get(func)
+    if op is None:
+        load(getattr(func, "__module__", None))
+        op = OPS.get(func)
     if op is None:
         if func in UNSUPPORTED:
             raise UnsupportedError(f"{name_of(func)} is not supported: {UNSUPPORTED[func]}")

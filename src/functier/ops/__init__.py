@@ -1,5 +1,6 @@
 """The declarations: importing this fills the table of operations."""
 
+from .._op import PENDING
 from . import (
     composite,
     constant,
@@ -51,3 +52,5 @@ __all__ = [
     "ufunc_methods",
     "unsupported",
 ]
+
+PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"

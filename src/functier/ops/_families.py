@@ -230,10 +230,11 @@ def elementwise(
     operands = params.split()[: len(names)]
     rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
     if not facts.get("constant"):
+        shared = _masked(rules, operands) if ufunc else rules  # by both modes
         for mode in ("jvp", "vjp"):
-            given = facts.setdefault(mode, rules)
-            if ufunc:
-                facts[mode] = {n: _masked(r, operands) for n, r in given.items()}
+            given = facts.setdefault(mode, shared)
+            if ufunc and given is not shared:
+                facts[mode] = _masked(given, operands)
     record = op(
         func,
         f"{params} out where" if ufunc else params,
@@ -265,7 +266,11 @@ def quiet(func: Callable) -> Callable:
     return kernel
 
 
-def _masked(rule: Any, operands: list[str]) -> Rule:
+def _masked(rules: dict, operands: list[str]) -> dict[str, Rule]:
+    return {n: _masked_rule(r, operands) for n, r in rules.items()}
+
+
+def _masked_rule(rule: Any, operands: list[str]) -> Rule:
     """The rule of a ufunc that knows ``where=``: zero where nothing was computed.
 
     There the rule sees 0.5 in the place of bad and of unwritten numbers, so that none of

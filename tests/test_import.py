@@ -1,0 +1,138 @@
+"""What `import functier` loads, and when the rest comes. Each test is a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import functier as ft
+
+PACKAGE = Path(ft.__file__).parent
+DECLARATIONS = {f"functier.ops.{path.stem}" for path in (PACKAGE / "ops").glob("[!_]*.py")}
+LATE = {"functier.ops.polynomials"}
+"""The declarations that are loaded for a module which NumPy imports on demand."""
+
+LOADED = """
+import sys
+import numpy as np, optree
+before = set(sys.modules)
+import functier as ft
+
+def loaded():
+    return {m for m in set(sys.modules) - before if m.split(".")[0] not in sys.stdlib_module_names}
+"""
+
+
+def run(script):
+    """What a script prints, in a process where every warning is an error."""
+    paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    command = [sys.executable, "-W", "error", "-c", LOADED + script]
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
+    assert not done.stderr, done.stderr
+    return set(done.stdout.split())
+
+
+def test_an_import_loads_the_files_of_the_core_and_nothing_else():
+    core = {f"functier.{path.stem}" for path in PACKAGE.glob("_[!_]*.py")}
+
+    assert {"functier", "functier._op"} <= run("print(*loaded())") <= {"functier", *core}
+
+
+def test_plain_tensors_need_no_declarations():
+    loaded = run("""
+import copy, pickle
+x = ft.tensor([1.0, 2.0])
+assert str(np.sum(pickle.loads(pickle.dumps(x)) + copy.copy(x))) == "Tensor(6.)"
+print(*loaded())
+""")
+
+    assert not any(name.startswith("functier.ops") for name in loaded)
+
+
+def test_the_first_level_loads_the_declarations():
+    loaded = run("ft.vmap(lambda x: x)(np.ones(2)); print(*loaded())")
+
+    assert loaded >= DECLARATIONS - LATE
+    assert not loaded & LATE
+    assert not any(name.startswith("numpy.polynomial") for name in loaded)
+
+
+def test_a_hook_that_asks_for_the_parts_of_a_function_loads_the_declarations():
+    found = run("""
+class Counted(ft.Tensor):
+    @classmethod
+    def __tensor_dispatch__(cls, func, types, args=(), kwargs=None):
+        print(func.__name__)
+        return super().__tensor_dispatch__(func, types, args, kwargs)
+
+np.var(Counted([1.0, 2.0]))
+""")
+
+    assert "var" not in found
+    assert {"mean", "subtract"} <= found
+
+
+def test_a_function_of_a_module_that_numpy_imports_on_demand_is_found():
+    loaded = run("""
+from functier._op import find
+from numpy.polynomial import polynomial
+assert find(polynomial.polyval2d).body is not None
+assert find(polynomial.polyfromroots) is None
+print(*loaded())
+""")
+
+    assert loaded >= DECLARATIONS
+
+
+def test_every_function_is_known_from_the_first_call():
+    run("""
+for call, kind in (
+    (lambda x: np.save("name", x), ft.UnsupportedError),
+    (lambda x: np.fft.fft(x), ft.NoRuleError),
+):
+    try:
+        ft.grad(call)(np.ones(2))
+    except kind:
+        continue
+    raise AssertionError(kind)
+""")
+
+
+def test_the_first_calls_of_several_threads_at_once():
+    """Each gets through, and none finds a table that is half full."""
+    run("""
+import threading
+sys.setswitchinterval(1e-6)
+calls = [
+    lambda x: np.sum(np.sin(x)), lambda x: np.polyval(x, 2.0), lambda x: np.prod(x),
+    lambda x: np.linalg.det(np.diag(x)), lambda x: np.sort(x)[0], lambda x: np.var(x),
+    lambda x: np.median(x), lambda x: np.sum(np.tile(x, 3)),
+]
+x, results = np.array([1.0, 2.0, 4.0]), [None] * len(calls)
+start = threading.Barrier(len(calls))
+
+def first(i):
+    start.wait()
+    results[i] = ft.grad(calls[i])(x)
+
+threads = [threading.Thread(target=first, args=(i,)) for i in range(len(calls))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+for call, result in zip(calls, results):
+    np.testing.assert_array_equal(result, ft.grad(call)(x))
+""")
+
+
+def test_a_first_call_that_was_interrupted_can_be_made_again():
+    run("""
+sys.modules["functier.ops.shape"] = None  # its import raises
+try:
+    ft.grad(np.sum)(np.ones(2))
+except ImportError:
+    del sys.modules["functier.ops.shape"]
+assert "functier.ops.shape" not in sys.modules
+np.testing.assert_array_equal(ft.grad(lambda x: np.sum(np.reshape(x, -1)))(np.ones(2)), np.ones(2))
+""")
