@@ -17,14 +17,6 @@ from .timing import Clock, OtherLoad, choose_clock, interleave, timed
 from .trees import disagreement
 from .workloads import WORKLOADS, Workload
 
-try:
-    from tqdm import tqdm
-except ImportError:  # a bar is no reason not to run
-
-    class tqdm(list):  # type: ignore[no-redef]
-        write = staticmethod(print)
-
-
 SECTIONS = ("memory", "imports", "scaling")
 
 
@@ -84,6 +76,11 @@ def choose(only: str) -> tuple[list[Workload], list[str]]:
     return [WORKLOADS[n] for n in names if n in WORKLOADS], [n for n in names if n in SECTIONS]
 
 
+def say(text: str) -> None:
+    """Print at once: a run is long, and may be watched through a pipe."""
+    print(text, flush=True)
+
+
 def run(args: argparse.Namespace) -> None:
     """Measure what is asked for; write the report after every step, so that a stop loses little."""
     libs = libraries.load(args.libs.split(","))
@@ -102,30 +99,29 @@ def run(args: argparse.Namespace) -> None:
 
     gc.collect()
     gc.freeze()  # the modules of one library must not slow the collections of another
-    for workload in tqdm(workloads, unit="row", disable=None):
+    for i, workload in enumerate(workloads, 1):
         row = run_workload(workload, libs, clock, args.rounds)
         data["workloads"][workload.name] = row
         save()
         cells = [f"{report.title(n)} {report.time_cell(row['times'].get(n))}" for n in row["times"]]
         load = report.load_cell(row["other_load"])
-        tqdm.write(
-            "  ".join([workload.name, *cells, *row["errors"].values(), f"other load {load}"])
-        )
+        line = [workload.name, *cells, *row["errors"].values(), f"other load {load}"]
+        say(f"[{i}/{len(workloads)}] " + "  ".join(line))
     if "memory" in sections:
-        tqdm.write("memory")
+        say("memory")
         data["memory"] = memory.run_probes(names)
         save()
     if "imports" in sections:
-        tqdm.write("imports")
+        say("imports")
         data["imports"] = memory.import_times(names, max(args.rounds, 7))
         save()
     if "scaling" in sections:
         eager = [lib for lib in libs if lib.name != "jax_jit"]  # compiling is what would scale
         data["scaling"] = {}
         for curve in scaling.CURVES:
-            tqdm.write(f"scaling: {curve.title}")
+            say(f"scaling: {curve.title}")
             data["scaling"][curve.name] = scaling.measure(curve, eager, clock)
             save()
         report.draw(data["scaling"], file(".png"))
-    tqdm.write("\n" + report.markdown(data))
-    tqdm.write(f"Written to {out}.*")
+    say("\n" + report.markdown(data))
+    say(f"Written to {out}.*")
