@@ -14,7 +14,9 @@ import checks
 import functier as ft
 import samples
 from functier import _batch, _diff, _tape
-from functier._op import OPS, PARTIALS
+from functier._jvp import JvpLevel
+from functier._op import OPS
+from functier._tape import GradLevel
 from functier.ops._families import (
     align,
     composite,
@@ -367,8 +369,10 @@ def replaced(patch, rules):
     """Put functions in the places of rules, and have every operation ask for its rules."""
     for rule, fn in rules:
         patch.setattr(rule, "fn", fn)
-    for func in list(PARTIALS):  # the fast paths have the same formulas, without the record
-        patch.delitem(PARTIALS, func)
+    for kind in (GradLevel, JvpLevel):  # the fast calls have the same formulas, without the record
+        patch.setattr(kind, "calls", {})
+        patch.setattr(kind, "methods", {})
+    patch.setattr(ft.Tensor.level, "spare", {})  # the classes there have them as methods
 
 
 def first_order(this):

@@ -182,6 +182,7 @@ def test_level_classes_are_empty():
     with ft.vmap() as B, ft.grad() as G:
         for cls in (B, G):
             names = set(vars(cls)) - {"__module__", "__doc__", "__static_attributes__"}
+            names -= set(type(cls.level).methods)  # the same functions for every class of a kind
             assert names - {"__firstlineno__"} == {"__slots__", "level"}
             assert vars(cls)["__slots__"] == ()
             assert not hasattr(cls(XS), "__dict__")
@@ -237,11 +238,16 @@ def test_the_inner_level_runs_first_and_redispatches_outward():
     def outer(x):
         def inner(y):
             note(y, "apply", "inner")
-            note(x, "binary", "outer")
+            calls = type(x).level.calls
+            product = calls[np.multiply]
+            type(x).level.calls = {
+                **calls,
+                np.multiply: lambda *args: log.append("outer") or product(*args),
+            }
             out = y * x
             assert type(out) is type(y) and type(out.elem()) is type(x)
             assert type(out.elem().elem()) is Recorder
-            del type(x).level.binary
+            del type(x).level.calls
             return out
 
         return ft.vjp(inner, 2.0)[0]
@@ -261,14 +267,15 @@ def test_an_inner_level_without_operands_is_not_entered():
             level = type(y).level
             for name in ("unary", "binary", "function", "apply"):
                 setattr(level, name, lambda *a, **k: calls.append(a))
-            double = x * 2
+            level.calls = {}
+            double = np.sin(x) * 2
             assert type(double) is type(x)
-            del level.unary, level.binary, level.function, level.apply
+            del level.unary, level.binary, level.function, level.apply, level.calls
             return y + double
 
         return ft.vmap(inner)(YS)
 
-    equal(ft.vmap(outer)(XS), YS[None] + 2 * XS[:, None])
+    equal(ft.vmap(outer)(XS), YS[None] + 2 * np.sin(XS)[:, None])
     assert calls == []
 
 

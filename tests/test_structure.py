@@ -248,7 +248,7 @@ def test_rules_assign_no_items(path):
 # ---- level classes are empty ----
 
 
-def test_minted_classes_are_empty():
+def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
     found = {}
 
     def record(name):
@@ -267,7 +267,9 @@ def test_minted_classes_are_empty():
 
     assert len(found) == 4
     for cls in found.values():
-        assert set(vars(cls)) == by_type | {"level"}
+        shared = cls.level.kind.methods
+        assert set(vars(cls)) == by_type | {"level"} | set(shared)
+        assert all(vars(cls)[name] is function for name, function in shared.items())
         assert vars(cls)["__slots__"] == ()
         assert cls.__bases__ == (ft.Tensor,)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import INSTEAD, Level
-from ._numpy import PLAIN, SCALARS, align, name_of, shape_of
+from ._level import INSTEAD, Level, level_in
+from ._numpy import PLAIN, SCALARS, SIMPLE, SPELLED, align, name_of, shape_of
 from ._op import Call, Op
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._root import tree_map
@@ -44,38 +44,15 @@ class BatchLevel(Level):
 
     # ---- operations ----
 
-    def unary(self, func: Any, x: Any) -> Any:
-        if type(x) is not self.cls:
-            return Level.unary(self, func, x)
-        y = new(self.cls)
-        y._value = func(x._value)
-        return y
-
-    def binary(self, func: Any, a: Any, b: Any) -> Any:
-        cls = self.cls
-        if type(a) is cls:
-            x = a._value
-            kind = type(b)
-            if kind is cls:
-                y = b._value
-                if x.ndim != y.ndim:
-                    x, y = align(self.k, (x, y))
-            elif kind in SCALARS or (kind is ndarray and b.ndim <= x.ndim - self.k):
-                y = b
-            else:
-                return Level.binary(self, func, a, b)
-        elif type(b) is cls:
-            y = b._value
-            kind = type(a)
-            if kind in SCALARS or (kind is ndarray and a.ndim <= y.ndim - self.k):
-                x = a
-            else:
-                return Level.binary(self, func, a, b)
-        else:
-            return Level.binary(self, func, a, b)
-        z = new(cls)
-        z._value = func(x, y)
-        return z
+    @classmethod
+    def fast_calls(kind) -> dict[Callable, Callable]:
+        calls: dict[Callable, Callable] = {}
+        for ufunc in SIMPLE:
+            make = _unary if ufunc.nin == 1 else _binary
+            calls[ufunc] = make(ufunc)
+            if ufunc in SPELLED:
+                calls[SPELLED[ufunc]] = make(SPELLED[ufunc])
+        return calls
 
     def apply(self, op: Op, call: Call) -> Any:
         if op.vmap is None:
@@ -353,6 +330,49 @@ class BatchLevel(Level):
             sizes.append(f"{level.cls.__name__} size {level.size}")
             level = level.parent
         return f"Batched[{', '.join(reversed(sizes))}]({x._value!r})"
+
+
+def _unary(func: Callable) -> Callable:
+    def call(x: Any) -> Any:
+        cls = type(x)
+        level = cls.level
+        if type(level) is not BatchLevel:
+            return level.unary(func, x)
+        y = new(cls)
+        y._value = func(x._value)
+        return y
+
+    return call
+
+
+def _binary(func: Callable) -> Callable:
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        if other is cls:
+            level = cls.level
+            if type(level) is not BatchLevel:
+                return level.binary(func, a, b)
+            x, y = a._value, b._value
+            if x.ndim != y.ndim:
+                x, y = align(level.k, (x, y))
+        elif other in SCALARS or other is ndarray:
+            level = cls.level
+            x, y = a._value, b
+            if type(level) is not BatchLevel or (other is ndarray and b.ndim > x.ndim - level.k):
+                return level.binary(func, a, b)
+        elif cls in SCALARS or cls is ndarray:
+            kind, cls = cls, other
+            level = cls.level
+            x, y = a, b._value
+            if type(level) is not BatchLevel or (kind is ndarray and a.ndim > y.ndim - level.k):
+                return level.binary(func, a, b)
+        else:
+            return level_in(a, b).binary(func, a, b)
+        z = new(cls)
+        z._value = func(x, y)
+        return z
+
+    return call
 
 
 class _Slot:

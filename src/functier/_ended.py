@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from ._errors import EscapedTensorError
 from ._level import ENDED, Level, chain
@@ -17,7 +17,7 @@ class EndedLevel(Level):
     """What a level object becomes when the level has ended; `kind` is what it was."""
 
     live = False
-    fast = False
+    calls: ClassVar[dict] = {}
     kind: type[Level]
 
     def exit(self) -> None:
@@ -49,7 +49,7 @@ class EndedLevel(Level):
 class DeadLevel(EndedLevel):
     """Every use raises; `elem` and `repr` still work."""
 
-    unary = binary = product = getitem = EndedLevel.refuse
+    unary = binary = getitem = EndedLevel.refuse
     function = method = property = apply = missing = EndedLevel.refuse
     unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
     convert = as_subclass = release = EndedLevel.refuse
@@ -113,10 +113,9 @@ MUTED = {
     "level",
     "users",
     "live",
-    "fast",
+    "calls",
     "unary",
     "binary",
-    "product",
     "getitem",
     "method",
     "property",

@@ -6,6 +6,7 @@ level, so a symbolic zero costs nothing.
 
 import sys
 from collections.abc import Callable
+from operator import getitem, matmul
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level
+from ._level import Escape, Level, level_in
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
@@ -43,41 +44,13 @@ class JvpLevel(Level):
 
     # ---- operations ----
 
-    def unary(self, func: Any, x: Any) -> Any:
-        record = PARTIALS.get(func)
-        if record is None or type(x) is not self.cls:
-            return Level.unary(self, func, x)
-        value = x._value
-        ans = func(value)
-        rule, pick, _ = record
-        y = new(self.cls)
-        y._value = ans
-        y._extra = rule(x._extra, *pick((ans, value))) if pick else rule(x._extra)
-        return y
-
-    def binary(self, func: Any, a: Any, b: Any) -> Any:
-        cls = self.cls
-        record = PARTIALS.get(func)
-        mine, yours = type(a) is cls, type(b) is cls
-        plain = type(b) if mine else type(a)
-        if record is None or not (
-            (mine and yours) or ((mine or yours) and (plain in SCALARS or plain is ndarray))
-        ):
-            return Level.binary(self, func, a, b)
-        x = a._value if mine else a
-        y = b._value if yours else b
-        ans = func(x, y)
-        values, tangent = (ans, x, y), None
-        if mine:
-            rule, pick = record[0], record[1]
-            tangent = rule(a._extra, *pick(values)) if pick else rule(a._extra)
-        if yours:
-            rule, pick = record[3], record[4]
-            t = rule(b._extra, *pick(values)) if pick else rule(b._extra)
-            tangent = add(tangent, t)
-        z = new(cls)
-        z._value, z._extra = ans, self.fitted(tangent, ans)
-        return z
+    @classmethod
+    def fast_calls(kind) -> dict[Callable, Callable]:
+        return {
+            func: (_unary if len(row) == 3 else _binary)(func, *row)
+            for func, row in PARTIALS.items()
+            if len(row) <= 6 and func is not matmul and func is not getitem
+        }
 
     def fitted(self, tangent: Any, ans: Any) -> Any:
         """The tangent with the shape and dtype of its primal."""
@@ -153,6 +126,54 @@ class JvpLevel(Level):
         if how is bool or how is int:
             return how(x._value)
         return super().convert(x, how, *args)
+
+
+def _unary(func: Callable, rule: Callable, pick: Any, _: bool) -> Callable:
+    def call(x: Any) -> Any:
+        cls = type(x)
+        level = cls.level
+        if type(level) is not JvpLevel:
+            return level.unary(func, x)
+        value = x._value
+        ans = func(value)
+        y = new(cls)
+        y._value = ans
+        y._extra = rule(x._extra, *pick(ans, value)) if pick else rule(x._extra)
+        return y
+
+    return call
+
+
+def _binary(
+    func: Callable, rule: Callable, pick: Any, _: bool, rule2: Callable, pick2: Any, __: bool
+) -> Callable:
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        mine = yours = True
+        if other is not cls:
+            if other in SCALARS or other is ndarray:
+                yours = False
+            elif cls in SCALARS or cls is ndarray:
+                mine, cls = False, other
+            else:
+                return level_in(a, b).binary(func, a, b)
+        level = cls.level
+        if type(level) is not JvpLevel:
+            return level.binary(func, a, b)
+        x = a._value if mine else a
+        y = b._value if yours else b
+        ans = func(x, y)
+        tangent = None
+        if mine:
+            tangent = rule(a._extra, *pick(ans, x, y)) if pick else rule(a._extra)
+        if yours:
+            t = rule2(b._extra, *pick2(ans, x, y)) if pick2 else rule2(b._extra)
+            tangent = add(tangent, t)
+        z = new(cls)
+        z._value, z._extra = ans, level.fitted(tangent, ans)
+        return z
+
+    return call
 
 
 def jvp(

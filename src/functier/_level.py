@@ -25,13 +25,13 @@ from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
 from types import CodeType, FrameType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
-from ._methods import PROPERTIES
+from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from ._op import NO_VALUE, OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
@@ -57,13 +57,14 @@ INSTEAD = (
 class Level:
     """What a transform does to the operations on the tensors of one class.
 
-    Subclasses implement `unary` and `binary` (elementwise ufuncs on the hot path),
-    `apply` (every bound operation) and, where they can do something with it, `missing` (a
+    Subclasses implement `apply` (every bound operation), `fast_calls` (what elementwise
+    operations do on the hot path) and, where they can do something with it, `missing` (a
     function without a record).
     """
 
-    fast = True
     live = True
+    calls: ClassVar[dict[Callable, Callable]] = {}
+    methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     held = False  # whether a generator has entered this level or one around it
     label: str
@@ -78,7 +79,11 @@ class Level:
         self.depth = enclosing.level.depth + 1
         self.spare: dict[type, Level] = {}
         self.label = label
-        self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self})
+        kind = type(self)
+        if kind.methods is None:
+            kind.calls = kind.fast_calls()
+            kind.methods = methods_of(kind.calls)
+        self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self, **kind.methods})
         self.alone = references(self)
 
     @classmethod
@@ -123,6 +128,15 @@ class Level:
         AMBIENT.set(level.cls)
         return level
 
+    @classmethod
+    def fast_calls(kind) -> dict[Callable, Callable]:
+        """Functions of the operands for the commonest ufuncs and operators, by these.
+
+        They are asked in the place of `unary`, `binary` and `getitem`, by `__array_ufunc__`
+        and as methods of the level's class, and hand on to these what they do not know.
+        """
+        return {}
+
     def place(self, around: "Level") -> None:
         """Take note of the level around this one, which is being entered."""
 
@@ -165,10 +179,6 @@ class Level:
             return NotImplemented
         a, b = [np.asarray(v) if type(v) is list else v for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
-
-    def product(self, func: Any, a: Any, b: Any) -> Any:
-        """The operator ``@``, which is no elementwise one."""
-        return Level.binary(self, func, a, b)
 
     def getitem(self, x: Any, index: Any) -> Any:
         return self.function(getitem, (x, index), {})
@@ -338,6 +348,11 @@ class Level:
 
 COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.version
 """Whether the count of references to a class is exact."""
+
+
+def level_in(a: Any, b: Any) -> Any:
+    """The level of the first tensor of two operands, one of which is one."""
+    return a.level if isinstance(a, Tensor) else b.level
 
 
 def references(level: Level) -> int:

@@ -105,19 +105,6 @@ def _define_all() -> None:
 
         return call
 
-    def product(func: Callable) -> Callable:
-        def call(self: Tensor, other: Any) -> Any:
-            try:
-                level = self.level
-            except AttributeError:
-                return func(self, other)
-            return level.product(func, self, other)
-
-        return call
-
-    def reflected_product(func: Callable) -> Callable:
-        return lambda self, other: self.level.product(func, other, self)
-
     def unary(func: Callable) -> Callable:
         def call(self: Tensor) -> Any:
             try:
@@ -177,10 +164,9 @@ def _define_all() -> None:
 
     for name in (*BINARY, *COMPARISON, *UNARY):
         func = getattr(operator, f"__{name}__")
-        make, swap = (product, reflected_product) if name == "matmul" else (binary, reflected)
-        _define(f"__{name}__", (unary if name in UNARY else make)(func), UFUNC_OF[func])
+        _define(f"__{name}__", (unary if name in UNARY else binary)(func), UFUNC_OF[func])
         if name in BINARY:
-            _define(f"__r{name}__", swap(func), _swapped(UFUNC_OF[func]))
+            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     _define("__getitem__", reading(), operator.getitem)
     for name, meaning in METHODS.items():
@@ -194,6 +180,23 @@ def _define_all() -> None:
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
+
+
+def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
+    """The methods that spell the operators among `calls`, for a class of its own."""
+    found: dict[str, Callable] = {"__hash__": Tensor.__hash__}  # a class with __eq__ needs one
+    for func, (plain, reflected) in OPERATORS.items():
+        if func in calls:
+            found[plain.__name__] = calls[func]
+            if reflected is not None:
+                found[reflected.__name__] = _reflecting(calls[func])
+    if operator.getitem in calls:
+        found["__getitem__"] = calls[operator.getitem]
+    return found
+
+
+def _reflecting(call: Callable) -> Callable:
+    return lambda self, other: call(other, self)
 
 
 def _swapped(func: Callable) -> Callable:

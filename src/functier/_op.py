@@ -193,7 +193,7 @@ OPS: dict[Callable, Op] = {}
 
 PARTIALS: dict[Callable, tuple] = {}
 """The ufuncs (and their operators) with a whole set of elementwise rules, for the hot
-paths: in a row for each operand the rule, what picks its needs from ``(ans, *operands)``
+paths: in a row for each operand the rule, what picks its needs from ``ans, *operands``
 (None: it needs nothing), and whether to conjugate. ``operator.matmul`` has the vjp rules
 of `numpy.matmul`, ``operator.getitem`` one of the operand's shape and the index; forward
 mode does not look there for these."""

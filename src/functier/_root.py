@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -108,7 +108,8 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
-    fast, depth, live, generator, held = False, 0, True, None, False
+    depth, live, generator, held = 0, True, None, False
+    calls: ClassVar[dict] = {}
 
     def __init__(self) -> None:
         self.spare: dict = {}  # as of a level
@@ -164,8 +165,6 @@ class RootLevel:
         if opts_out(other) and not hasattr(other, "__tensor_function__"):
             return NotImplemented
         return dispatch(OPERATORS[func][0 if mine else 1], (x, other), {})
-
-    product = binary
 
     def getitem(self, x: Any, index: Any) -> Any:
         return dispatch(GETITEM, (x, index), {})

@@ -120,14 +120,27 @@ class Rule:
         return "static", name, default
 
 
-def _picker(where: list) -> Callable[[tuple], tuple] | None:
-    """A fast function from ``(ans, *operands)`` to the tuple of what a rule needs."""
+def _picker(where: list) -> Callable[..., tuple] | None:
+    """A fast function from ``ans, *operands`` to the tuple of what a rule needs."""
     if None in where or not where:
         return None
-    if len(where) == 1:
-        (only,) = where
-        return lambda values: (values[only],)
-    return operator.itemgetter(*where)
+    common = PICKERS.get(tuple(where))
+    if common is not None:
+        return common
+    get = operator.itemgetter(*where)
+    return (lambda *values: get(values)) if len(where) > 1 else (lambda *values: (get(values),))
+
+
+PICKERS: dict[tuple[int, ...], Callable[..., tuple]] = {
+    (0,): lambda ans, x, y=None: (ans,),
+    (1,): lambda ans, x, y=None: (x,),
+    (2,): lambda ans, x, y: (y,),
+    (0, 1): lambda ans, x, y=None: (ans, x),
+    (0, 2): lambda ans, x, y: (ans, y),
+    (1, 2): lambda ans, x, y: (x, y),
+    (0, 1, 2): lambda ans, x, y: (ans, x, y),
+}
+"""Written out for operations of up to two operands, as each of their calls makes one."""
 
 
 # The rules that the backward pass knows: it sums over broadcast axes before a minus sign,

@@ -1,8 +1,9 @@
 """Reverse mode: grad levels, their tape and the backward pass.
 
 NOTE [a node is a tuple]
-    ``(number, edges)``; an edge is ``(parent, rule, saved, fix)``. Numbers grow as the
-    forward pass runs, so falling order is a topological order. The tape is what the
+    ``(number, parent, rule, saved, fix, rest)``, where `rest` is None or the next edge,
+    ``(parent, rule, saved, fix, rest)``; a leaf is ``(number, None)``. Numbers grow as
+    the forward pass runs, so falling order is a topological order. The tape is what the
     output reaches through its edges: a dead branch is kept by nobody, and a tuple goes
     as soon as the backward pass drops it.
 
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ._diff import add, check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
-from ._level import Level
+from ._level import Level, level_in
 from ._numpy import FLOAT, INDEX_PARTS, SCALARS, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
@@ -33,7 +34,7 @@ ndarray = np.ndarray
 float64 = np.float64
 ONE = float64(1.0)
 number = count()
-Node = tuple[int, tuple]
+Node = tuple[Any, ...]
 
 
 class GradLevel(Level):
@@ -42,7 +43,7 @@ class GradLevel(Level):
     def track(self, value: Any) -> Any:
         """A tensor to differentiate by: a leaf of the tape."""
         x = new(self.cls)
-        x._value, x._extra = value, (next(number), ())
+        x._value, x._extra = value, (next(number), None)
         return x
 
     def track_all(self, leaves: list) -> list:
@@ -50,87 +51,15 @@ class GradLevel(Level):
 
     # ---- operations ----
 
-    def unary(self, func: Any, x: Any) -> Any:
-        record = PARTIALS.get(func)
-        if record is None or type(x) is not self.cls:
-            return Level.unary(self, func, x)
-        value = x._value
-        ans = func(value)
-        rule, pick, holomorphic = record
-        kind = type(ans)
-        if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-            fix = None
-        else:
-            fix = fix_for(ans, value, holomorphic)
-        y = new(self.cls)
-        y._value = ans
-        saved = pick((ans, value)) if pick else ()
-        y._extra = next(number), ((x._extra, rule, saved, fix),)
-        return y
-
-    def binary(self, func: Any, a: Any, b: Any) -> Any:
-        cls = self.cls
-        record = PARTIALS.get(func)
-        if record is None:
-            return Level.binary(self, func, a, b)
-        if type(a) is cls:
-            x = a._value
-            kind = type(b)
-            rule, pick, holomorphic, rule2, pick2, holomorphic2 = record
-            if kind is cls:
-                y = b._value
-                ans = func(x, y)
-                values = ans, x, y
-                edges: tuple = (
-                    (
-                        a._extra,
-                        rule,
-                        pick(values) if pick else (),
-                        None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic),
-                    ),
-                    (
-                        b._extra,
-                        rule2,
-                        pick2(values) if pick2 else (),
-                        None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2),
-                    ),
-                )
-            elif kind in SCALARS or kind is ndarray:
-                ans = func(x, b)
-                saved = pick((ans, x, b)) if pick else ()
-                fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-                edges = ((a._extra, rule, saved, fix),)
-            else:
-                return Level.binary(self, func, a, b)
-        elif type(b) is cls and ((kind := type(a)) in SCALARS or kind is ndarray):
-            y = b._value
-            ans = func(a, y)
-            rule, pick, holomorphic = record[3:]
-            saved = pick((ans, a, y)) if pick else ()
-            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic)
-            edges = ((b._extra, rule, saved, fix),)
-        else:
-            return Level.binary(self, func, a, b)
-        z = new(cls)
-        z._value, z._extra = ans, (next(number), edges)
-        return z
-
-    def product(self, func: Any, a: Any, b: Any) -> Any:
-        return self.binary(func, a, b)
-
-    def getitem(self, x: Any, index: Any) -> Any:
-        for part in index if type(index) is tuple else (index,):
-            if type(part) not in INDEX_PARTS:
-                return Level.getitem(self, x, index)
-        value = x._value
-        record = PARTIALS.get(getitem)
-        if record is None or type(value) is float or type(value) is complex:
-            return Level.getitem(self, x, index)
-        ans = value[index]
-        y = new(self.cls)
-        y._value = ans
-        y._extra = next(number), ((x._extra, record[0], (shape_of(value), index), None),)
-        return y
+    @classmethod
+    def fast_calls(kind) -> dict[Callable, Callable]:
+        calls: dict[Callable, Callable] = {}
+        for func, row in PARTIALS.items():
+            if func is getitem:
+                calls[func] = _indexing(*row)
+            elif len(row) <= 6:  # two operands, three facts each
+                calls[func] = (_unary if len(row) == 3 else _binary)(func, *row)
+        return calls
 
     def apply(self, op: Op, call: Call) -> Any:
         values = [self.lower(x) for x in call.operands]
@@ -156,13 +85,13 @@ class GradLevel(Level):
             saved = op.joint.save(ans, call, values, 0)
             mine = [i for i, x in enumerate(call.operands) if type(x) is cls]
             parts = [(p, itemgetter(i), (), fix) for i, (p, _, _, fix) in zip(mine, edges)]
-            edges = [((next(number), tuple(parts)), op.joint.fn, saved, None)]
+            edges = [(_node(parts), op.joint.fn, saved, None)]
         if isinstance(ans, (tuple, list)):
             return self.several(ans, edges)
         if not is_inexact(ans):
             return ans
         y = new(cls)
-        y._value, y._extra = ans, (next(number), tuple(edges))
+        y._value, y._extra = ans, _node(edges)
         return y
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
@@ -182,19 +111,18 @@ class GradLevel(Level):
         y._value = ans
         fix = (value.shape, FLOAT, False) if plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        y._extra = next(number), ((x._extra, rule.fn, saved, fix),)
+        y._extra = next(number), x._extra, rule.fn, saved, fix, None
         return y
 
     def several(self, ans: Any, edges: list) -> Any:
         """Tensors for the results of an operation that has more than one."""
         edges = [(p, _with_zeros(rule, ans), saved, fix) for p, rule, saved, fix in edges]
-        node = (next(number), tuple(edges))
+        node = _node(edges)
         outputs = []
         for i, value in enumerate(ans):
             if is_value(value) and is_inexact(value):
                 y = new(self.cls)
-                edge = (node, _place(i, len(ans)), (), None)
-                y._value, y._extra = value, (next(number), (edge,))
+                y._value, y._extra = value, _node([(node, _place(i, len(ans)), (), None)])
                 value = y
             outputs.append(value)
         return like(ans, outputs)
@@ -243,7 +171,101 @@ class GradLevel(Level):
                     f"{self}: the function returned dtype {dtype_of(value)}; the gradient is "
                     f"of a real floating-point scalar: return {remedy}"
                 )
-        return value, output._extra if mine else (next(number), ())
+        return value, output._extra if mine else (next(number), None)
+
+
+def _node(edges: list) -> Node:
+    rest: tuple | None = None
+    for edge in reversed(edges):
+        rest = (*edge, rest)
+    return next(number), *rest  # type: ignore[misc]
+
+
+def _unary(func: Callable, rule: Callable, pick: Any, holomorphic: bool) -> Callable:
+    def call(x: Any) -> Any:
+        cls = type(x)
+        level = cls.level
+        if type(level) is not GradLevel:
+            return level.unary(func, x)
+        value = x._value
+        ans = func(value)
+        kind = type(ans)
+        if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
+            fix = None
+        else:
+            fix = fix_for(ans, value, holomorphic)
+        y = new(cls)
+        y._value = ans
+        saved = pick(ans, value) if pick else ()
+        y._extra = next(number), x._extra, rule, saved, fix, None
+        return y
+
+    return call
+
+
+def _binary(
+    func: Callable, rule: Callable, pick: Any, holomorphic: bool,
+    rule2: Callable, pick2: Any, holomorphic2: bool,
+) -> Callable:  # fmt: skip
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        if other is cls:
+            level = cls.level
+            if type(level) is not GradLevel:
+                return level.binary(func, a, b)
+            x, y = a._value, b._value
+            ans = func(x, y)
+            saved = pick2(ans, x, y) if pick2 else ()
+            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+            rest: tuple | None = (b._extra, rule2, saved, fix, None)
+            saved = pick(ans, x, y) if pick else ()
+            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+            node = next(number), a._extra, rule, saved, fix, rest
+        elif other in SCALARS or other is ndarray:
+            level = cls.level
+            if type(level) is not GradLevel:
+                return level.binary(func, a, b)
+            x = a._value
+            ans = func(x, b)
+            saved = pick(ans, x, b) if pick else ()
+            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+            node = next(number), a._extra, rule, saved, fix, None
+        elif cls in SCALARS or cls is ndarray:
+            cls, level = other, other.level
+            if type(level) is not GradLevel:
+                return level.binary(func, a, b)
+            y = b._value
+            ans = func(a, y)
+            saved = pick2(ans, a, y) if pick2 else ()
+            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+            node = next(number), b._extra, rule2, saved, fix, None
+        else:
+            return level_in(a, b).binary(func, a, b)
+        z = new(cls)
+        z._value, z._extra = ans, node
+        return z
+
+    return call
+
+
+def _indexing(rule: Callable, *_: Any) -> Callable:
+    def call(x: Any, index: Any) -> Any:
+        cls = type(x)
+        level = cls.level
+        if type(level) is not GradLevel:
+            return level.getitem(x, index)
+        for part in index if type(index) is tuple else (index,):
+            if type(part) not in INDEX_PARTS:
+                return level.getitem(x, index)
+        value = x._value
+        if type(value) is float or type(value) is complex:
+            return level.getitem(x, index)
+        y = new(cls)
+        y._value = value[index]
+        y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
+        return y
+
+    return call
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
@@ -254,35 +276,45 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     with what it saved, as soon as it is done.
     """
     grads: dict[int, Any] = {}
-    waiting: dict[int, tuple] = {}  # the edges of the nodes whose cotangent is under way
+    waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     ours: set[int] = set()  # see NOTE [what the backward pass owns]
+    node: Node | None
     for node, g in roots:
-        key, edges = node
-        grads[key] = _add(grads[key], g) if key in grads else g
-        if edges and key not in waiting:
-            waiting[key] = edges
+        key = node[0]
+        if key in grads:
+            grads[key] = add(grads[key], g)
+            continue
+        grads[key] = g
+        if node[1] is not None:
+            waiting[key] = node
             heappush(queue, -key)
-        del node, edges
+    node = None
     roots.clear()
     while queue:
-        key = -heappop(queue)
-        edges = waiting.pop(key)
-        while edges:  # on along a chain, which needs no queue
+        node = waiting.pop(-heappop(queue))
+        while node is not None:  # on along a chain, which needs no queue
+            key, parent, rule, saved, fix, rest = node
             g = grads.pop(key)
-            following = None
             big = type(g) is ndarray and g.size > BIG
             mine = big and key in ours
-            for edge in edges:
-                parent, rule, saved, fix = edge
+            alone = rest is None
+            node = None
+            while True:
                 fresh = False
                 if fix is None:
-                    if mine and rule in INPLACE and edge is edges[-1]:
+                    if mine and rest is None and rule in INPLACE:
                         c, fresh = _in_place(rule, g, saved), True
                     else:
-                        c = rule(g, *saved)
+                        n = len(saved)
+                        if n == 1:
+                            c = rule(g, saved[0])
+                        elif n == 0:
+                            c = rule(g)
+                        else:
+                            c = rule(g, *saved)
                         if c is g:
-                            fresh, mine = mine and len(edges) == 1, False
+                            fresh, mine = mine and alone, False
                         elif big:
                             fresh = rule in FRESH
                 elif fix[2]:
@@ -293,31 +325,33 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                     c = rule(g, *saved)
                     if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
                         c = None if c is None else fit(c, fix[0], fix[1])
-                if c is None:
-                    continue
-                key, above = parent
-                if key in grads:
-                    grads[key] = _add(grads[key], c, key in ours, fresh)
-                    if big:
-                        ours.add(key)
-                    continue
-                grads[key] = c
-                if fresh:
-                    ours.add(key)
-                if above:
-                    if following is None:
-                        following = parent
+                if c is not None:
+                    key = parent[0]
+                    if key in grads:
+                        if fresh or ours:
+                            grads[key] = _add(grads[key], c, key in ours, fresh)
+                        else:
+                            grads[key] = add(grads[key], c)
+                        if big:
+                            ours.add(key)
                     else:
-                        waiting[key] = above
-                        heappush(queue, -key)
-            if following is None:
-                break
-            key, edges = following
-            if queue and -queue[0] > key:
-                waiting[key] = edges
-                heappush(queue, -key)
-                break
-    return [grads.get(node[0]) for node in inputs]
+                        grads[key] = c
+                        if fresh:
+                            ours.add(key)
+                        if parent[1] is not None:
+                            if node is None:
+                                node = parent
+                            else:
+                                waiting[key] = parent
+                                heappush(queue, -key)
+                if rest is None:
+                    break
+                parent, rule, saved, fix, rest = rest
+            if queue and node is not None and -queue[0] > node[0]:
+                waiting[node[0]] = node
+                heappush(queue, -node[0])
+                node = None
+    return [grads.get(leaf[0]) for leaf in inputs]
 
 
 BIG = 1 << 14

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._numpy import SIMPLE
 from ._op import find
 
 
@@ -76,11 +75,10 @@ class Tensor:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         level = self.level
-        if not kwargs and level.fast and method == "__call__" and ufunc in SIMPLE:
-            if len(inputs) == 1:
-                return level.unary(ufunc, self)
-            if len(inputs) == 2:
-                return level.binary(ufunc, *inputs)
+        if not kwargs and method == "__call__":
+            call = level.calls.get(ufunc)
+            if call is not None:
+                return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
         func = ufunc if method == "__call__" else getattr(ufunc, method)
         return level.function(func, inputs, kwargs)
 

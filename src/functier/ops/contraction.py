@@ -130,8 +130,8 @@ linear(
     vjp={"x1": _matmul_x1, "x2": _matmul_x2},
 )
 PARTIALS[operator.matmul] = (
-    *(_matmul_x1, lambda values: (values[2], shape_of(values[1])), False),
-    *(_matmul_x2, lambda values: (values[1], shape_of(values[2])), False),
+    *(_matmul_x1, lambda ans, x1, x2: (x2, shape_of(x1)), False),
+    *(_matmul_x2, lambda ans, x1, x2: (x1, shape_of(x2)), False),
 )
 composite(np.linalg.matmul, lambda x1, x2, /: np.matmul(x1, x2))
 
