@@ -235,16 +235,18 @@ def find(func: Callable) -> Op | None:
     UnsupportedError
         Where `func` is declared as not supported.
     """
+    if None in PENDING:
+        load()
     op = OPS.get(func)
-    if op is None:
-        load(getattr(func, "__module__", None))
-        op = OPS.get(func)
     if op is None:
         if func in UNSUPPORTED:
             raise UnsupportedError(f"{name_of(func)} is not supported: {UNSUPPORTED[func]}")
         owner = func if isinstance(func, np.ufunc) else getattr(func, "__self__", None)
         if isinstance(owner, np.ufunc):
             op = MAKERS[np.ufunc](func, owner)
+        else:
+            load(getattr(func, "__module__", None))
+            op = OPS.get(func)
     return op
 
 
