@@ -1,5 +1,6 @@
 """The Markdown tables and the picture of a run, from the data of its JSON file."""
 
+import math
 import statistics
 from collections.abc import Iterable
 from pathlib import Path
@@ -179,35 +180,45 @@ COLOURS = {
 }  # fmt: skip
 
 
+LOOKS = {
+    "functier": {"linewidth": 2.5, "markersize": 6, "zorder": 3},
+    "numpy": {"linewidth": 1.2, "markersize": 4, "linestyle": "--"},
+    "": {"linewidth": 1.2, "markersize": 4},
+}
+"""Of functier, of NumPy by hand, and of the peers."""
+
+
 def draw(scaling: dict[str, dict], path: Path) -> None:
     """Three panels: the time of one operation over the tape, the batch and the nesting."""
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # not installed where only tables are wanted
 
-    figure = Figure(figsize=(15, 4.8), layout="constrained")
-    axes = figure.subplots(1, len(CURVES))
-    for axis, curve in zip(axes, CURVES):
+    figure = Figure(figsize=(15, 5), layout="constrained")
+    shown = {}
+    for axes, curve in zip(figure.subplots(1, len(CURVES)), CURVES):
         found = scaling.get(curve.name, {})
         for name in (n for n in ORDER if n in found):
             sizes = [int(n) for n in found[name]]
             values = [statistics.median(rounds) * 1e6 for rounds in found[name].values()]
-            ours, hand = name == "functier", name == "numpy"
-            axis.plot(
-                sizes, values, "--o" if hand else "-o", color=COLOURS.get(name), label=title(name),
-                linewidth=2.5 if ours else 1.2, markersize=5 if ours else 3.5,
-                zorder=3 if ours else 2,
-            )  # fmt: skip
-        axis.set_title(curve.title)
-        axis.set_xlabel(curve.axis)
-        axis.set_ylabel("time of one operation (µs)")
-        axis.set_yscale("log")
+            look = LOOKS.get(name, LOOKS[""])
+            (line,) = axes.plot(sizes, values, color=COLOURS.get(name), marker="o", **look)
+            shown[title(name)] = line
+        axes.set(title=curve.title, xlabel=curve.axis, ylabel="time of one operation (µs)")
+        axes.set_yscale("log")
         if curve.name == "depth":
-            axis.set_xticks([1, 4, 8, 12, 16])
+            axes.set_xticks(curve.sizes)
         else:
-            axis.set_xscale("log")
-        axis.grid(alpha=0.3)
-    handles = {}
-    for axis in axes:
-        for handle, label in zip(*axis.get_legend_handles_labels()):
-            handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=7, frameon=False)
+            axes.set_xscale("log")
+        whole_decades(axes)
+        axes.grid(alpha=0.3)
+    figure.legend(
+        shown.values(), shown, loc="outside lower center", ncols=len(shown), frameon=False
+    )
     figure.savefig(path, dpi=130)
+
+
+def whole_decades(axes: Any) -> None:
+    """End the vertical axis at powers of ten, so that a flat line looks flat."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+    axes.yaxis.set_minor_formatter("")

@@ -122,6 +122,9 @@ def run(args: argparse.Namespace) -> None:
             say(f"scaling: {curve.title}")
             data["scaling"][curve.name] = scaling.measure(curve, eager, clock)
             save()
-        report.draw(data["scaling"], file(".png"))
+        try:
+            report.draw(data["scaling"], file(".png"))
+        except ImportError as error:
+            say(f"no picture: {error}")
     say("\n" + report.markdown(data))
     say(f"Written to {out}.*")
