@@ -74,6 +74,66 @@ def test_broadcasting():
     equal(t, np.full((2, 3), 5.0))
 
 
+PRODUCTS = {
+    "right": lambda x: x @ W.T,
+    "left": lambda x: W @ x,
+    "both": lambda x: x @ (2 * x),
+    "matrices": lambda x: (x[:, None] * W.T) @ (W * x),
+    "ints": lambda x: x @ np.arange(6).reshape(3, 2),
+    "list": lambda x: x @ [1.0, 2.0, 3.0],
+    "complex": lambda x: x @ (1j * W.T),
+}
+READS = {
+    "slice": lambda x: x[1:] * x[:-1],
+    "int": lambda x: x[1] * x[np.int64(2)],
+    "axes": lambda x: x[None, ..., None] * x[:, None],
+    "array": lambda x: x[np.array([0, 2, 0])] * x[[0, 1, 0]],
+    "mask": lambda x: x[X > 0] ** 2,
+    "place": lambda x: x[:1][0],
+}
+
+
+@pytest.mark.parametrize("f", [*PRODUCTS.values(), *READS.values()], ids=[*PRODUCTS, *READS])
+def test_products_and_indices(f):
+    eps = 1e-6
+    for x, t in ((X, T), (np.float32(X), np.float32(T))):
+        y, dy = ft.jvp(f, (x,), (t,))
+        equal(y, f(x))
+        assert np.shape(dy) == np.shape(y) and dy.dtype == y.dtype
+    close(ft.jvp(f, (X,), (T,))[1], (f(X + eps * T) - f(X - eps * T)) / (2 * eps), 1e-8)
+    tangents = ft.vmap(lambda t: ft.jvp(f, (X,), (t,))[1])(np.stack([T, 2 * T]))
+    close(tangents[1], 2 * ft.jvp(f, (X,), (T,))[1])
+    primals = ft.vmap(lambda x: ft.jvp(f, (x,), (T,))[1])(np.stack([X, X + 1]))
+    close(primals[0], ft.jvp(f, (X,), (T,))[1])
+    twice = ft.jvp(lambda x: ft.jvp(f, (x,), (T,))[1], (X,), (T,))[1]
+    close(twice, (f(X + 1e-4 * T) - 2 * f(X) + f(X - 1e-4 * T)) / 1e-8, 1e-6)
+
+
+def test_values_of_outer_levels():
+    ws = np.stack([T, 2 * T])
+    f = lambda x, w: w * np.sin(x * w) - x / w + w @ x  # noqa: E731
+    expected = [ft.jvp(lambda x, w=w: f(x, w), (X,), (T,))[1] for w in ws]
+    close(ft.vmap(lambda w: ft.jvp(lambda x: f(x, w), (X,), (T,))[1])(ws), np.stack(expected))
+    outer = ft.tensor(T)
+    _, dy = ft.jvp(lambda x: f(x, outer), (X,), (T,))
+    close(ft.unwrap(dy), expected[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.longdouble, np.complex128, int])
+def test_two_dtypes(dtype):
+    other = np.array([[2], [3]], dtype)
+    for f in (lambda x: x * other, lambda x: other - x, lambda x: x / other, lambda x: other**x):
+        y, dy = ft.jvp(f, (X,), (T,))
+        assert y.dtype == dy.dtype and y.shape == dy.shape == (2, 3)
+        y, dy = ft.jvp(f, (np.float32(X),), (T,))
+        assert y.dtype == dy.dtype == f(np.float32(X)).dtype
+    if dtype is not int:
+        f = lambda a, b: a * b - b  # noqa: E731
+        y, dy = ft.jvp(f, (X, other), (T, other))
+        assert y.dtype == dy.dtype and y.shape == dy.shape == (2, 3)
+        close(dy, (T * other + X * other - other).astype(y.dtype))
+
+
 def test_outputs_that_do_not_depend_on_the_input():
     y, t = ft.jvp(lambda x: (np.ones(2, np.float32), x > 0, 3), (X,), (T,))
     equal(y[0], np.ones(2, np.float32))

@@ -7,6 +7,7 @@ level, so a symbolic zero costs nothing.
 import sys
 from collections.abc import Callable
 from operator import getitem, matmul
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -25,17 +26,24 @@ from ._diff import (
     zeros,
 )  # fmt: skip
 from ._level import Escape, Level, level_in
-from ._numpy import SCALARS, dtype_of, shape_of
-from ._op import PARTIALS, Call, Op, no_rule
+from ._numpy import FLOAT, INDEX_PARTS, SCALARS, dtype_of, shape_of
+from ._op import OPS, PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
+from ._rule import negated
 from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
+float64 = np.float64
+NUMBERS = float, complex
+VALUES = SCALARS | {ndarray}
 
 
 class JvpLevel(Level):
-    """A level of jvp: `_value` is the primal, `_extra` the tangent."""
+    """A level of jvp: `_value` is the primal, `_extra` the tangent.
+
+    A primal is of a floating-point or complex dtype; its tangent has its shape and dtype.
+    """
 
     def pair(self, primal: Any, tangent: Any) -> Any:
         x = new(self.cls)
@@ -46,62 +54,72 @@ class JvpLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        return {
+        calls = {
             func: (_unary if len(row) == 3 else _binary)(func, *row)
             for func, row in PARTIALS.items()
-            if len(row) <= 6 and func is not matmul and func is not getitem
+            if len(row) <= 6 and func not in (getitem, matmul)  # two operands
         }
-
-    def fitted(self, tangent: Any, ans: Any) -> Any:
-        """The tangent with the shape and dtype of its primal."""
-        if tangent is None or fix_for(ans, tangent, False) is None:
-            return tangent
-        return fit(tangent, shape_of(ans), dtype_of(ans))
+        if OPS[np.matmul].jvp == "multilinear":
+            calls[matmul] = calls[np.matmul] = _product(matmul)
+        if OPS[getitem].jvp == "linear":
+            calls[getitem] = _reading
+        return calls
 
     def apply(self, op: Op, call: Call) -> Any:
-        values = [self.lower(x) for x in call.operands]
+        cls, values, moving = self.cls, [], []
+        for i, x in enumerate(call.operands):
+            if type(x) is cls:
+                moving.append(i)
+                values.append(x._value)
+            else:
+                values.append(self.lower(x))
         ans = call.run(values)
         if op.constant:
             return ans
-        tangents = [
-            x._extra if type(x) is self.cls and is_inexact(v) else None
-            for x, v in zip(call.operands, values)
-        ]
-        moving = [i for i, t in enumerate(tangents) if t is not None]
+        jvp, names, operands = op.jvp, call.names, call.operands
+        rules = op.vjp if isinstance(jvp, str) else (jvp or {})
         for i in moving:
-            rules = op.vjp if isinstance(op.jvp, str) else (op.jvp or {})
-            if call.names[i] not in rules:
-                raise no_rule(str(self), op, call.names[i])
+            if names[i] not in rules:
+                raise no_rule(str(self), op, names[i])
         if not moving:
             return ans
-        if op.jvp == "linear":
+        tangent: Any = None
+        if jvp == "linear":
             tangent = call.run(
                 [
-                    v if call.names[i] not in op.vjp else zeros(v) if t is None else t
-                    for i, (v, t) in enumerate(zip(values, tangents))
+                    x._extra if type(x) is cls else zeros(v) if name in rules else v
+                    for x, v, name in zip(operands, values, names)
                 ]
             )
-        else:
-            tangent = None
+        elif jvp == "multilinear":
             for i in moving:
-                t = self.partial(op, call, ans, values, i, tangents[i])
+                t = call.run([*values[:i], operands[i]._extra, *values[i + 1 :]])
                 tangent = add(tangent, t)
+        else:
+            for i in moving:
+                rule = rules[names[i]]
+                t = rule.fn(operands[i]._extra, *rule.save(ans, call, values, i))
+                tangent = add(tangent, t)
+        return self.outputs(ans, tangent)
+
+    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+        value, jvp, name = x._value, op.jvp, op.lead[0]
+        if jvp == "linear" and name in op.vjp:
+            kernel = op.kernel
+            return self.outputs(kernel(value, **given), kernel(x._extra, **given))
+        rule = jvp.get(name) if type(jvp) is dict else None
+        if rule is None or rule._direct is None:
+            return Level.apply_single(self, op, x, given)
+        ans = op.kernel(value, **given)
+        return self.outputs(ans, rule.fn(x._extra, *rule.save_direct(ans, given, (value,))))
+
+    def outputs(self, ans: Any, tangent: Any) -> Any:
+        """The tensor, or tensors, of a result that has a tangent."""
         if isinstance(ans, (tuple, list)):
-            pairs = [self.output(v, t) for v, t in zip(ans, tangent)]
-            return like(ans, pairs)
-        return self.output(ans, tangent)
-
-    def partial(self, op: Op, call: Call, ans: Any, values: list, i: int, t: Any) -> Any:
-        """What the tangent of operand `i` alone adds to the tangent of the result."""
-        if op.jvp == "multilinear":
-            return call.run([*values[:i], t, *values[i + 1 :]])
-        rule = op.jvp[call.names[i]]
-        return rule.fn(t, *rule.save(ans, call, values, i))
-
-    def output(self, value: Any, tangent: Any) -> Any:
-        if tangent is None or not is_value(value) or not is_inexact(value):
-            return value
-        return self.pair(value, self.fitted(tangent, value))
+            return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
+        if tangent is None or not is_value(ans) or not is_inexact(ans):
+            return ans
+        return self.pair(ans, fitted(tangent, ans))
 
     # ---- the imperative style ----
 
@@ -128,6 +146,9 @@ class JvpLevel(Level):
         return super().convert(x, how, *args)
 
 
+# ---- the hot path ----
+
+
 def _unary(func: Callable, rule: Callable, pick: Any, _: bool) -> Callable:
     def call(x: Any) -> Any:
         cls = type(x)
@@ -145,35 +166,146 @@ def _unary(func: Callable, rule: Callable, pick: Any, _: bool) -> Callable:
 
 
 def _binary(
-    func: Callable, rule: Callable, pick: Any, _: bool, rule2: Callable, pick2: Any, __: bool
-) -> Callable:
+    func: Callable, rule: Callable, pick: Any, _: bool,
+    rule2: Callable, pick2: Any, __: bool,
+) -> Callable:  # fmt: skip
     def call(a: Any, b: Any) -> Any:
         cls, other = type(a), type(b)
-        mine = yours = True
-        if other is not cls:
-            if other in SCALARS or other is ndarray:
-                yours = False
-            elif cls in SCALARS or cls is ndarray:
-                mine, cls = False, other
+        if other is cls:
+            level = cls.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            value, y, t = a._value, b._value, b._extra
+            ans = func(value, y)
+            tangent = rule(a._extra, *pick(ans, value, y)) if pick else rule(a._extra)
+            if rule2 is negated:
+                tangent = tangent - t
             else:
-                return level_in(a, b).binary(func, a, b)
-        level = cls.level
-        if type(level) is not JvpLevel:
-            return level.binary(func, a, b)
-        x = a._value if mine else a
-        y = b._value if yours else b
-        ans = func(x, y)
-        tangent = None
-        if mine:
-            tangent = rule(a._extra, *pick(ans, x, y)) if pick else rule(a._extra)
-        if yours:
-            t = rule2(b._extra, *pick2(ans, x, y)) if pick2 else rule2(b._extra)
-            tangent = add(tangent, t)
+                tangent = tangent + (rule2(t, *pick2(ans, value, y)) if pick2 else rule2(t))
+        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
+            level = cls.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            value = a._value
+            ans = func(value, b)
+            tangent = rule(a._extra, *pick(ans, value, b)) if pick else rule(a._extra)
+        elif cls in VALUES or encloses(cls, other):
+            cls, level = other, other.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            value = b._value
+            ans = func(a, value)
+            tangent = rule2(b._extra, *pick2(ans, a, value)) if pick2 else rule2(b._extra)
+        else:
+            return level_in(a, b).binary(func, a, b)
+        kind = type(ans)
+        if kind is not type(value) or (
+            kind is not float64
+            and not (
+                kind is ndarray and ans.dtype is FLOAT is value.dtype and ans.shape == value.shape
+            )
+        ):  # so that the tangent may have another form than its primal
+            tangent = fitted(tangent, ans)
         z = new(cls)
-        z._value, z._extra = ans, level.fitted(tangent, ans)
+        z._value, z._extra = ans, tangent
         return z
 
     return call
+
+
+def _product(func: Callable) -> Callable:
+    """A product, whose tangents have the form of their primal anyway."""
+
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        if other is cls:
+            level = cls.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            x, y = a._value, b._value
+            ans, tangent = func(x, y), func(a._extra, y) + func(x, b._extra)
+        elif other is ndarray or (cls is not ndarray and encloses(other, cls)):
+            level = cls.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            ans, tangent = func(a._value, b), func(a._extra, b)
+        elif cls is ndarray or encloses(cls, other):
+            cls, level = other, other.level
+            if type(level) is not JvpLevel:
+                return level.binary(func, a, b)
+            ans, tangent = func(a, b._value), func(a, b._extra)
+        else:
+            return level_in(a, b).binary(func, a, b)
+        z = new(cls)
+        z._value, z._extra = ans, tangent
+        return z
+
+    return call
+
+
+def _reading(x: Any, index: Any) -> Any:
+    cls = type(x)
+    level = cls.level
+    if type(level) is not JvpLevel:
+        return level.getitem(x, index)
+    value, t = x._value, x._extra
+    if type(value) in NUMBERS or type(t) in NUMBERS:  # which have no items
+        return level.getitem(x, index)
+    for part in index if type(index) is tuple else (index,):
+        if type(part) not in INDEX_PARTS:
+            return level.getitem(x, index)
+    y = new(cls)
+    y._value, y._extra = value[index], t[index]
+    return y
+
+
+def fitted(tangent: Any, ans: Any) -> Any:
+    """The tangent with the shape and dtype of its primal."""
+    if fix_for(ans, tangent, False) is None:
+        return tangent
+    return fit(tangent, shape_of(ans), dtype_of(ans))
+
+
+def encloses(outer: type, cls: type) -> bool:
+    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
+    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
+
+
+# ---- the transform ----
+
+
+def pushed(
+    label: str,
+    escape: Escape,
+    frame: FrameType,
+    outer: list,
+    call: Callable[[list], Any],
+    leaves: list,
+    directions: list,
+    has_aux: bool,
+) -> tuple[list, Any, Any]:
+    """Call a function of leaves at a level of its own, each with its direction.
+
+    The ``(primal, tangent)`` of every leaf of the result, its structure, and the rest of
+    it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
+    """
+    level = JvpLevel.enter(label, escape, frame, outer)
+    try:
+        inner = [
+            level.pair(x if type(x) is ndarray else level.lower(x), level.lower(t))
+            for x, t in zip(leaves, directions)
+        ]
+        out = call(inner)
+        aux: Any = None
+        if has_aux:
+            out, aux = split_aux(level, out)
+        outputs, structure = arrays_of(level, out)
+        pairs = [level.unwrap(y) for y in outputs]
+        del inner, out, outputs
+    finally:
+        level.exit()
+    level.recycle()
+    return pairs, structure, aux
 
 
 def jvp(
@@ -238,19 +370,16 @@ def jvp(
     check_inputs(label, leaves, lambda: paths(primals, "primals"))
     directions = match(label, leaves, structure, tangents, "tangent", "primals")
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    level = JvpLevel.enter(label, escape, sys._getframe(1), outer)
-    try:
-        inner = [level.pair(level.lower(x), level.lower(t)) for x, t in zip(leaves, directions)]
-        out = func(*unflatten(structure, inner))
-        aux: Any = None
-        if has_aux:
-            out, aux = split_aux(level, out)
-        outputs, out_structure = arrays_of(level, out)
-        pairs = [level.unwrap(y) for y in outputs]
-        del inner, out, outputs
-    finally:
-        level.exit()
-    level.recycle()
+    pairs, out_structure, aux = pushed(
+        label,
+        escape,
+        sys._getframe(1),
+        outer,
+        lambda inner: func(*unflatten(structure, inner)),
+        leaves,
+        directions,
+        has_aux,
+    )
     value = unflatten(out_structure, [p for p, _ in pairs])
     tangent = unflatten(out_structure, owned([t for _, t in pairs], directions))
     return (value, tangent, aux) if has_aux else (value, tangent)
