@@ -2,14 +2,14 @@
 (co)tangents to the values they belong to. Written in NumPy on values of any level.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
+from ._pytree import LEAF, describe, flatten, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
 
 float64 = np.float64
@@ -103,16 +103,26 @@ def add(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def owned(grads: list, given: Any = ()) -> list:
-    """(Co)tangents as arrays that the caller may write to: each has its own memory."""
+def owned(grads: list, given: Sequence = ()) -> list:
+    """(Co)tangents as arrays that the caller may write to: each has its own memory,
+    shared with no other and with none of `given`.
+    """
     owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
     for i, g in enumerate(grads):
         if type(g) is ndarray:
             base = g.base
-            owner = id(g) if base is None else id(base)
-            if owner in owners or not g.flags.writeable:
+            owner = id(g if base is None else base)
+            if owner in owners or not (base is None or g.flags.writeable):
                 grads[i] = g.copy()
             owners.add(owner)
+    return grads
+
+
+def filled(grads: list, values: Sequence) -> list:
+    """(Co)tangents with the zeros of their values for None."""
+    for i, g in enumerate(grads):
+        if g is None:
+            grads[i] = zeros(values[i])
     return grads
 
 
@@ -122,11 +132,16 @@ def is_inexact(value: Any) -> bool:
 
 def choose(
     level: Level | str, args: tuple, argnums: int | tuple[int, ...]
-) -> tuple[list, Any, list[int]]:
-    """The leaves of the differentiated arguments, their tree, and their positions."""
+) -> tuple[list, Any, Sequence[int]]:
+    """The leaves of the differentiated arguments, checked, their tree and their positions."""
     if type(argnums) is int and 0 <= argnums < len(args):
-        leaves, structure = flatten(args[argnums])
-        return leaves, structure, [argnums]
+        x = args[argnums]
+        kind = type(x)
+        if kind is float or kind is float64 or (kind is ndarray and x.dtype is FLOAT):
+            return [x], LEAF, (argnums,)
+        leaves, structure = flatten(x)
+        check_inputs(level, leaves, chosen_paths, args, (argnums,))
+        return leaves, structure, (argnums,)
     nums = argnums if isinstance(argnums, tuple) else (argnums,)
     chosen = []
     for n in nums:
@@ -148,10 +163,11 @@ def choose(
     else:
         picked = args[chosen[0]]
     leaves, structure = flatten(picked)
+    check_inputs(level, leaves, chosen_paths, args, chosen)
     return leaves, structure, chosen
 
 
-def chosen_paths(args: tuple, chosen: list[int]) -> list[str]:
+def chosen_paths(args: tuple, chosen: Sequence[int]) -> list[str]:
     """The paths of the leaves of the chosen arguments."""
     return [p for n in chosen for p in paths(args[n], f"args[{n}]")]
 

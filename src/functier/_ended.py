@@ -18,7 +18,6 @@ class EndedLevel(Level):
 
     live = False
     calls: ClassVar[dict] = {}
-    kind: type[Level]
 
     def exit(self) -> None:
         """It has ended already."""

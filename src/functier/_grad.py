@@ -8,7 +8,7 @@ from typing import Any, ParamSpec, overload
 import numpy as np
 
 from ._context import LevelContext, check_escape
-from ._diff import arrays_of, check_inputs, choose, chosen_paths, match, owned, split_aux, zeros
+from ._diff import arrays_of, check_inputs, choose, filled, match, owned, split_aux
 from ._level import Escape
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
@@ -45,36 +45,38 @@ def _transform(
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
+    several = isinstance(argnums, tuple)
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, chosen = choose(label, args, argnums)
-        check_inputs(label, leaves, chosen_paths, args, chosen)
+        outer: Any = ()
         given = (*args, kwargs) if kwargs else args
-        outer = outer_tensors(leaves, given, chosen)
+        for arg in given:
+            if type(arg) not in PLAIN:
+                outer = outer_tensors(leaves, given, chosen)
+                break
         level = GradLevel.enter(label, escape, sys._getframe(1), outer)
         try:
-            tracked = level.track_all(leaves)
+            tracked = level.track(leaves)
             nodes = [x._extra for x in tracked]
             picked = unflatten(structure, tracked)
-            del tracked
-            if not isinstance(argnums, tuple):
-                picked = (picked,)
             inner = list(args)
-            for n, value in zip(chosen, picked):
-                inner[n] = value
-            del picked
+            if several:
+                for n, value in zip(chosen, picked):
+                    inner[n] = value
+            else:
+                inner[chosen[0]] = picked
+            del tracked, picked
             out = func(*inner, **kwargs)
             del inner
-            aux: Any = None
             if has_aux:
                 out, aux = split_aux(level, out)
             value, node = level.scalar(out)
             del out
             roots = [(node, one(value))]
             del node
-            grads = backward(roots, nodes)
-            grads = owned([zeros(x) if g is None else g for g, x in zip(grads, leaves)])
+            grads = owned(filled(backward(roots, nodes), leaves))
         finally:
             level.exit()
         level.recycle()
@@ -260,7 +262,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     check_inputs(label, leaves, lambda: paths(primals, "primals"))
     level = GradLevel.enter(label, escape, sys._getframe(1), outer_tensors(leaves))
     try:
-        tracked = level.track_all(leaves)
+        tracked = level.track(leaves)
         out = func(*unflatten(structure, tracked))
         aux: Any = None
         if has_aux:

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
+from sys import getrefcount
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
@@ -77,14 +78,15 @@ class Level:
         """Mint the class of a level nested in `enclosing`."""
         load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
+        self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
         self.label = label
-        kind = type(self)
+        self.kind = kind = type(self)
         if kind.methods is None:
             kind.calls = kind.fast_calls()
             kind.methods = methods_of(kind.calls)
         self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self, **kind.methods})
-        self.alone = references(self)
+        self.alone = getrefcount(self.cls)
 
     @classmethod
     def enter(
@@ -145,10 +147,9 @@ class Level:
 
         The level object changes its class, which no type cache has to hear of.
         """
-        self.kind = type(self)
         self.__class__ = ENDED[self.escape]  # type: ignore[assignment]
-        outer = self.outer
         if AMBIENT.get() is self.cls:
+            outer = self.outer
             while not outer.level.live:  # those that generators held end in any order
                 outer = outer.level.outer
             AMBIENT.set(outer)
@@ -164,9 +165,9 @@ class Level:
                 below += 1 + spare.below
             self.below = below
             # Each class below has this one in its __mro__; a child has it as its base, too.
-            if references(self) == self.alone + below + 2 * len(self.spare):
+            if getrefcount(self.cls) == self.alone + below + 2 * len(self.spare):
                 self.outer = Tensor
-                self.cls.__base__.level.spare[self.kind] = self
+                self.home[self.kind] = self
 
     # ---- operations ----
 
@@ -353,11 +354,6 @@ COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.v
 def level_in(a: Any, b: Any) -> Any:
     """The level of the first tensor of two operands, one of which is one."""
     return a.level if isinstance(a, Tensor) else b.level
-
-
-def references(level: Level) -> int:
-    """How many references the class of a level has."""
-    return sys.getrefcount(level.cls)
 
 
 def level_of(x: Any) -> int:

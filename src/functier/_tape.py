@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import add, check_inputs, fit, fix_for, is_inexact, owned, pull, zeros
+from ._diff import add, check_inputs, filled, fit, fix_for, is_inexact, owned, pull
 from ._level import Level, level_in
-from ._numpy import FLOAT, INDEX_PARTS, SCALARS, dtype_of, shape_of
+from ._numpy import FLOAT, INDEX_PARTS, PLAIN, SCALARS, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -40,14 +40,15 @@ Node = tuple[Any, ...]
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
-    def track(self, value: Any) -> Any:
-        """A tensor to differentiate by: a leaf of the tape."""
-        x = new(self.cls)
-        x._value, x._extra = value, (next(number), None)
-        return x
-
-    def track_all(self, leaves: list) -> list:
-        return [self.track(x if type(x) is ndarray else self.lower(x)) for x in leaves]
+    def track(self, leaves: list) -> list:
+        """Tensors to differentiate by: leaves of the tape."""
+        cls, tracked = self.cls, []
+        for leaf in leaves:
+            x = new(cls)
+            x._value = leaf if type(leaf) in PLAIN else self.lower(leaf)
+            x._extra = next(number), None
+            tracked.append(x)
+        return tracked
 
     # ---- operations ----
 
@@ -133,7 +134,7 @@ class GradLevel(Level):
         if not is_value(data):
             data = np.asarray(data)
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
-        return self.track(self.lower(data))
+        return self.track([data])[0]
 
     def gradient(self, output: Any, inputs: Any) -> Any:
         """The gradient of the scalar `output` for `inputs`, a tensor or a pytree."""
@@ -146,8 +147,7 @@ class GradLevel(Level):
                 )
         value, node = self.scalar(output)
         grads = backward([(node, one(value))], [x._extra for x in leaves])
-        grads = [zeros(x._value) if g is None else g for g, x in zip(grads, leaves)]
-        return unflatten(structure, owned(grads))
+        return unflatten(structure, owned(filled(grads, [x._value for x in leaves])))
 
     def scalar(self, output: Any) -> tuple[Any, Any]:
         """The value and node of a differentiated output, checked to be a real scalar."""
@@ -279,17 +279,17 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     ours: set[int] = set()  # see NOTE [what the backward pass owns]
-    node: Node | None
-    for node, g in roots:
-        key = node[0]
+    node: Node | None = None
+    for root, g in roots:
+        key = root[0]
         if key in grads:
             grads[key] = add(grads[key], g)
             continue
         grads[key] = g
-        if node[1] is not None:
-            waiting[key] = node
+        if root[1] is not None:
+            waiting[key] = root
             heappush(queue, -key)
-    node = None
+        del root
     roots.clear()
     while queue:
         node = waiting.pop(-heappop(queue))
