@@ -12,7 +12,7 @@ from .workloads.base import nested
 from .workloads.dispatch import chain20
 
 PATIENCE = 5.0
-"""Seconds a call above which a library is not asked for more."""
+"""Seconds a call above which the curve of a library ends."""
 
 
 class Curve:
@@ -132,15 +132,17 @@ def measure(curve: Curve, libs: list[Library], clock: Clock, rounds: int = 3) ->
         calls = {"numpy": curve.by_hand(n)}
         for lib in list(left):
             try:
-                calls[lib.name] = curve.call(lib, n)
-                if timed(calls[lib.name], clock) > PATIENCE:
-                    left.remove(lib)
+                call = curve.call(lib, n)
+                slow = timed(call, clock) > PATIENCE
             except Missing:
-                left.remove(lib)
-            except Exception as error:  # a recursion limit, say: the curve ends here
+                slow = True
+            except Exception as error:  # a recursion limit, say
                 print(f"{lib.name} ends at {curve.axis} = {n}: {error!r}"[:120])
-                calls.pop(lib.name, None)
+                slow = True
+            if slow:
                 left.remove(lib)
+            else:
+                calls[lib.name] = call
         gc.collect()
         for name, seconds in interleave(calls, clock, rounds).items():
             found[name][str(n)] = [s / curve.operations(n) for s in seconds]
