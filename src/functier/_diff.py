@@ -210,6 +210,8 @@ def split_aux(level: Level, out: Any) -> tuple:
 
 def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
     """The leaves and the structure of a result, all of whose leaves must be arrays."""
+    if type(out) is level.cls:
+        return [out], LEAF
     leaves, structure = flatten(out)
     for i, y in enumerate(leaves):
         if not is_value(y):
@@ -231,17 +233,19 @@ def match(
             f"{describe(unflatten(structure, primals))} was expected; pass one {noun} for "
             f"each value"
         )
+    matched = []
     for i, (primal, tangent) in enumerate(zip(primals, leaves)):
-        if not is_value(tangent) or np.shape(tangent) != np.shape(primal):
+        if not is_value(tangent) or shape_of(tangent) != shape_of(primal):
             raise ValueError(
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
                 f"shape {np.shape(tangent)}, but the value has shape {np.shape(primal)}; "
                 f"pass an array of that shape"
             )
-        if dtype_of(tangent).kind == "c" and dtype_of(primal).kind != "c":
+        dtype, own = dtype_of(primal), dtype_of(tangent)
+        if own.kind == "c" and dtype.kind != "c":
             raise ValueError(
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
-                f"dtype {dtype_of(tangent)}, but the value has dtype {dtype_of(primal)}; pass "
-                f"its real part"
+                f"dtype {own}, but the value has dtype {dtype}; pass its real part"
             )
-    return [cast(t, dtype_of(p)) for p, t in zip(primals, leaves)]
+        matched.append(tangent if own is dtype else cast(tangent, dtype))
+    return matched
