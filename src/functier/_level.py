@@ -211,12 +211,10 @@ class Level:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
-            if op.single and len(args) == 1 and type(args[0]) is self.cls:
-                for name, value in kwargs.items():
-                    if name in op.special or value is NO_VALUE:
-                        break
-                else:
-                    return self.apply_single(op, args[0], kwargs)
+            if op.single and args and type(args[0]) is self.cls:
+                given = op.static(args, kwargs)
+                if given is not None:
+                    return self.apply_single(op, args[0], given)
             if op.body is not None:
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)

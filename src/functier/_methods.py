@@ -125,14 +125,20 @@ def _define_all() -> None:
 
         return call
 
-    def method(name: str) -> Callable:
+    def method(meaning: Callable) -> Callable:
+        same = meaning in _NUMPY
+
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
                 level = self.level
             except AttributeError:
                 func, args, kwargs = canonical(call, (self, *args), kwargs)
                 return func(*args, **kwargs)
-            return level.method(call, (self, *args), kwargs)
+            if not level.depth:
+                return level.method(call, (self, *args), kwargs)
+            if same:
+                return level.function(meaning, (self, *args), kwargs)
+            return level.function(*meaning(self, *args, **kwargs))
 
         return call
 
@@ -170,7 +176,7 @@ def _define_all() -> None:
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     _define("__getitem__", reading(), operator.getitem)
     for name, meaning in METHODS.items():
-        _define(name, method(name), meaning)
+        _define(name, method(meaning), meaning)
     for name, meaning in ORDERING.items():
         _define(name, ordering(), meaning)
     for name in WRITING:

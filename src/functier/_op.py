@@ -51,8 +51,7 @@ class Op:
     family : str
         The constructor that declared it.
     single, special : bool, frozenset of str
-        Whether a call with one positional argument has one operand, and the keywords
-        for which that is not so.
+        Whether a call can have one operand, and the parameters for which that is not so.
     """
 
     __slots__ = (
@@ -105,6 +104,22 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<{self.family} {self.name}>"
+
+    def static(self, args: tuple, kwargs: dict) -> dict | None:
+        """The parameters of a call whose first argument is its only operand; None for
+        another call.
+        """
+        given = kwargs
+        if len(args) > 1:
+            if len(args) > self._direct:
+                return None
+            given = dict(zip(self.params[1:], args[1:]))
+            if kwargs:
+                given.update(kwargs)
+        for name, value in given.items():
+            if name in self.special or value is NO_VALUE:
+                return None
+        return given
 
     def bind(self, args: tuple, kwargs: dict) -> "Call":
         """Split a call into operands and static parameters."""

@@ -24,14 +24,19 @@ def _order(func, order):
     )
 
 
-def _reshape_call(a, shape=None, order="C", **options):
+def _reshape(a, shape=None, order="C", **options):
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
-    return {"a": a, "shape": shape, "order": _order("reshape", order), **options}
+    order = _order("reshape", order)
+    if type(a) is np.ndarray:  # a third of the function's cost
+        return a.reshape(shape, order=order, **options)
+    return np.reshape(a, shape, order=order, **options)
 
 
-def _reshape_vmap(k, a, shape, order="C", **options):
+def _reshape_vmap(k, a, shape=None, order="C", **options):
     """Fortran order holds for any number of leading axes that stay as they are."""
+    if shape is None:
+        return _reshape(a)
     batch, size = a.shape[:k], math.prod(a.shape[k:])
     wanted = _tuple(shape)
     given = math.prod(wanted)
@@ -41,7 +46,7 @@ def _reshape_vmap(k, a, shape, order="C", **options):
         given = math.prod(wanted)
     if given != size or (wanted and min(wanted) < 0):
         raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
-    return np.reshape(a, (*batch, *wanted), order=order, **options)
+    return _reshape(a, (*batch, *wanted), order, **options)
 
 
 def _tuple(shape):
@@ -55,14 +60,14 @@ def _unreshape(g, a_shape, order="C"):
 linear(
     np.reshape,
     "a shape order copy",
-    bind=_reshape_call,
+    kernel=_reshape,
     vmap=_reshape_vmap,
     vjp={"a": _unreshape},
 )
 linear(
     np.ravel,
     "a order",
-    bind=lambda a, order="C": {"a": a, "order": _order("ravel", order)},
+    kernel=lambda a, order="C": np.ravel(a, _order("ravel", order)),
     vmap=lambda k, a, order="C": flat(k, a) if order == "C" else _reshape_vmap(k, a, -1, order),
     vjp={"a": _unreshape},
 )
