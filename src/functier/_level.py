@@ -34,7 +34,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import NO_VALUE, OPS, Call, Op, find, load, no_rule
+from ._op import OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
