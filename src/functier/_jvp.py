@@ -357,17 +357,18 @@ def jvp(
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
     label = f"jvp({name_of_function(func)})"
-    for noun, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, (tuple, list)):
-            raise TypeError(
-                f"{label}: {noun} is a {type(given).__name__}; write a tuple with one entry "
-                f"for each argument, jvp(f, (x,), (t,))"
-            )
+    if type(primals) is not tuple or type(tangents) is not tuple:
+        for noun, given in (("primals", primals), ("tangents", tangents)):
+            if not isinstance(given, (tuple, list)):
+                raise TypeError(
+                    f"{label}: {noun} is a {type(given).__name__}; write a tuple with one entry "
+                    f"for each argument, jvp(f, (x,), (t,))"
+                )
+        primals, tangents = tuple(primals), tuple(tangents)
     if not primals:
         raise ValueError(f"{label}: no primals were given; call jvp(func, (x,), (t,))")
-    primals, tangents = tuple(primals), tuple(tangents)
     leaves, structure = flatten(primals)
-    check_inputs(label, leaves, lambda: paths(primals, "primals"))
+    check_inputs(label, leaves, paths, primals, "primals")
     directions = match(label, leaves, structure, tangents, "tangent", "primals")
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     pairs, out_structure, aux = pushed(
