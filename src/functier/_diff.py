@@ -107,7 +107,10 @@ def owned(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
     """
-    owners = {id(g if g.base is None else g.base) for g in given if type(g) is ndarray}
+    owners = set()
+    for g in given:
+        if type(g) is ndarray:
+            owners.add(id(g if g.base is None else g.base))
     for i, g in enumerate(grads):
         if type(g) is ndarray:
             base = g.base

@@ -328,12 +328,11 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                 if c is not None:
                     key = parent[0]
                     if key in grads:
-                        if fresh or ours:
-                            grads[key] = _add(grads[key], c, key in ours, fresh)
-                        else:
-                            grads[key] = add(grads[key], c)
                         if big:
+                            grads[key] = _add(grads[key], c, key in ours, fresh)
                             ours.add(key)
+                        else:
+                            grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
                     else:
                         grads[key] = c
                         if fresh:
