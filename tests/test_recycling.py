@@ -108,6 +108,20 @@ def test_escapes_at_every_depth_beside_spare_classes(depth, number):
             x + 1.0
 
 
+def test_beside_a_suspended_generator():
+    """Its level is the ambient one, and encloses nobody outside of it."""
+
+    def holding():
+        with ft.vmap() as B:
+            yield B(XS)
+
+    suspended = holding()
+    next(suspended)
+    seen = identities(ft.grad, lambda x: None)
+    suspended.close()
+    assert len(set(seen + identities(ft.grad, lambda x: None))) == 1
+
+
 def test_a_class_whose_call_raised_is_not_used_again():
     seen, errors = [], []
 

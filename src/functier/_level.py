@@ -159,14 +159,14 @@ class Level:
 
         See NOTE [a class is used again where nobody can tell].
         """
-        if COUNTED and not self.held:
+        if COUNTED:
             below = 0
             for spare in self.spare.values():
                 below += 1 + spare.below
             self.below = below
             # Each class below has this one in its __mro__; a child has it as its base, too.
             if getrefcount(self.cls) == self.alone + below + 2 * len(self.spare):
-                self.outer = Tensor
+                self.outer, self.held = Tensor, False
                 self.home[self.kind] = self
 
     # ---- operations ----
