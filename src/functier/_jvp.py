@@ -100,21 +100,25 @@ class JvpLevel(Level):
                 rule = rules[names[i]]
                 t = rule.fn(operands[i]._extra, *rule.save(ans, call, values, i))
                 tangent = add(tangent, t)
-        return self.outputs(ans, tangent)
+        return self.outputs(ans, tangent, isinstance(jvp, str))
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
         value, jvp, name = x._value, op.jvp, op.lead[0]
         if jvp == "linear" and name in op.vjp:
             kernel = op.kernel
-            return self.outputs(kernel(value, **given), kernel(x._extra, **given))
+            return self.outputs(kernel(value, **given), kernel(x._extra, **given), True)
         rule = jvp.get(name) if type(jvp) is dict else None
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
         ans = op.kernel(value, **given)
-        return self.outputs(ans, rule.fn(x._extra, *rule.save_direct(ans, given, (value,))))
+        tangent = rule.fn(x._extra, *rule.save_direct(ans, given, (value,)))
+        return self.outputs(ans, tangent)
 
-    def outputs(self, ans: Any, tangent: Any) -> Any:
+    def outputs(self, ans: Any, tangent: Any, linear: bool = False) -> Any:
         """The tensor, or tensors, of a result that has a tangent."""
+        kind = type(ans)
+        if linear and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
+            return self.pair(ans, tangent)  # made alike, from operands of one form
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if tangent is None or not is_value(ans) or not is_inexact(ans):
