@@ -68,9 +68,12 @@ def products():
                 copies.append(result.elem())
             continue
         sign, spell = signs.get(name, (f" {name} ", spelled))
-        marked = [spell(x.shape) + "'" * any(np.may_share_memory(x, c) for c in copies)
-                  for x in operands]  # fmt: skip
-        words.append(sign.join(marked))
+        shapes = [x.shape for x in operands]
+        if sign == "*":  # aligned, and in one order
+            ndim = max(map(len, shapes))
+            shapes = sorted([(1,) * (ndim - len(s)) + s for s in shapes], reverse=True)
+        marks = ["'" * any(np.may_share_memory(x, c) for c in copies) for x in operands]
+        words.append(sign.join(spell(s) + mark for s, mark in zip(shapes, marks)))
     text = " ".join(words)
     assert len(copies) == text.count("'")
     calls.clear()
@@ -135,15 +138,15 @@ def table(text):
 
 MATMUL = table("""
 left  right  value            its left         its right        whole left       whole right
-NC    NC     N:1,C@N:C,1      N,1*N,C          N,C*N,1          N,1*N,C          N,C*N,1
+NC    NC     N:1,C@N:C,1      N,C*N,1          N,C*N,1          N,C*N,1          N,C*N,1
 NC    C      N,C@C            N,1*1,C          N,C*N,1          N,1*1,C          N@N,C
-C     NC     N,C@C            N,1*N,C          1,C*N,1          N@N,C            1,C*N,1
+C     NC     N,C@C            N,C*N,1          N,1*1,C          N@N,C            N,1*1,C
 NC    NCJ    N:1,C@N:C,J      N:C,J@N:J,1      N,C,1*N,1,J      N:C,J@N:J,1      N,C,1*N,1,J
 NC    CJ     N,C@C,J          N,J@J,C          N,C,1*N,1,J      N,J@J,C          C,N@N,J
-C     NCJ    1,C@N:C,J        N:C,J@N:J,1      1,C,1*N,1,J      NJ@NJ,C'         1,C,1*N,1,J
-NC    NSCJ   N,1:1,C@N,S:C,J  N:1,SJ@N:SJ,C'   N,1,C,1*N,S,1,J  N:1,SJ@N:SJ,C'   N,1,C,1*N,S,1,J
-NC    SCJ    N,C@S:C,J        N,SJ@SJ,C'       N,1,C,1*N,S,1,J  N,SJ@SJ,C'       C,N@N,SJ
-C     NSCJ   1,C@N,S:C,J      N:1,SJ@N:SJ,C'   1,1,C,1*N,S,1,J  NSJ@NSJ,C'       1,1,C,1*N,S,1,J
+C     NCJ    1,C@N:C,J        N:C,J@N:J,1      N,1,J*1,C,1      NJ@NJ,C'         N,1,J*1,C,1
+NC    NSCJ   N,1:1,C@N,S:C,J  N:1,SJ@N:SJ,C'   N,S,1,J*N,1,C,1  N:1,SJ@N:SJ,C'   N,S,1,J*N,1,C,1
+NC    SCJ    N,C@S:C,J        N,SJ@SJ,C'       N,S,1,J*N,1,C,1  N,SJ@SJ,C'       C,N@N,SJ
+C     NSCJ   1,C@N,S:C,J      N:1,SJ@N:SJ,C'   N,S,1,J*1,1,C,1  NSJ@NSJ,C'       N,S,1,J*1,1,C,1
 NMC   NC     N:M,C@N:C,1      N,M,1*N,1,C      N:1,M@N:M,C      N,M,1*N,1,C      N:1,M@N:M,C
 NMC   C      NM,C@C           N,M,1*1,1,C      N:1,M@N:M,C      N,M,1*1,1,C      NM@NM,C
 MC    NC     N,C@C,M          N,M,1*N,1,C      N,M@M,C          M,N@N,C          N,M@M,C
@@ -168,24 +171,24 @@ vmap), and those of the whole operands (vmap under vjp), which sum over N what a
 
 NESTED = table("""
 left  right  value            its left         its right        whole left       whole right
-NKC   NKC    N,K:1,C@N,K:C,1  N,K,1*N,K,C      N,K,C*N,K,1      N,K,1*N,K,C      N,K,C*N,K,1
+NKC   NKC    N,K:1,C@N,K:C,1  N,K,C*N,K,1      N,K,C*N,K,1      N,K,C*N,K,1      N,K,C*N,K,1
 NKC   NC     N:K,C@N:C,1      N,K,1*N,1,C      N,K,C*N,K,1      N,K,1*N,1,C      N:1,K@N:K,C
 NKC   KC     K:N,C@K:C,1      N,K,1*1,K,C      N,K,C*N,K,1      N,K,1*1,K,C      K:C,N@K:N,1
-NC    NKC    N:K,C@N:C,1      N,K,1*N,K,C      N,1,C*N,K,1      N:1,K@N:K,C      N,1,C*N,K,1
-KC    NKC    K:1,C@K:C,N      N,K,1*N,K,C      1,K,C*N,K,1      K:1,N@K:N,C      1,K,C*N,K,1
+NC    NKC    N:K,C@N:C,1      N,K,C*N,K,1      N,K,1*N,1,C      N:1,K@N:K,C      N,K,1*N,1,C
+KC    NKC    K:1,C@K:C,N      N,K,C*N,K,1      N,K,1*1,K,C      K:1,N@K:N,C      N,K,1*1,K,C
 NKC   C      KN,C@C           N,K,1*1,1,C      N,K,C*N,K,1      N,K,1*1,1,C      KN@KN,C
-C     NKC    KN,C@C           N,K,1*N,K,C      1,1,C*N,K,1      KN@KN,C          1,1,C*N,K,1
-NC    KC     N,C@C,K          N,K,1*1,K,C      N,1,C*N,K,1      N,K@K,C          K,N@N,C
-KC    NC     N,C@C,K          N,K,1*N,1,C      1,K,C*N,K,1      K,N@N,C          N,K@K,C
+C     NKC    KN,C@C           N,K,C*N,K,1      N,K,1*1,1,C      KN@KN,C          N,K,1*1,1,C
+NC    KC     N,C@C,K          N,K,1*1,K,C      N,K,1*N,1,C      N,K@K,C          K,N@N,C
+KC    NC     N,C@C,K          N,K,1*N,1,C      N,K,1*1,K,C      K,N@N,C          N,K@K,C
 NKC   NKCJ   N,K:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,C,1*N,K,1,J  N,K:C,J@N,K:J,1  N,K,C,1*N,K,1,J
 NKC   NCJ    N:K,C@N:C,J      N:K,J@N:J,C      N,K,C,1*N,K,1,J  N:K,J@N:J,C      N:C,K@N:K,J
 NKC   KCJ    K:N,C@K:C,J      K:C,J@K:J,N      N,K,C,1*N,K,1,J  K:C,J@K:J,N      K:C,N@K:N,J
-NC    NKCJ   N,1:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,1,C,1*N,K,1,J  N:1,KJ@N:KJ,C'   N,1,C,1*N,K,1,J
-KC    NKCJ   K:1,C@N,K:C,J    N,K:C,J@N,K:J,1  1,K,C,1*N,K,1,J  K:1,NJ'@K:NJ,C'  1,K,C,1*N,K,1,J
+NC    NKCJ   N,1:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,1,J*N,1,C,1  N:1,KJ@N:KJ,C'   N,K,1,J*N,1,C,1
+KC    NKCJ   K:1,C@N,K:C,J    N,K:C,J@N,K:J,1  N,K,1,J*1,K,C,1  K:1,NJ'@K:NJ,C'  N,K,1,J*1,K,C,1
 NKC   CJ     KN,C@C,J         KN,J@J,C         N,K,C,1*N,K,1,J  KN,J@J,C         C,KN@KN,J
-C     NKCJ   1,C@N,K:C,J      N,K:C,J@N,K:J,1  1,1,C,1*N,K,1,J  KNJ@KNJ,C'       1,1,C,1*N,K,1,J
-NC    KCJ    N,C@K:C,J        K:C,J@K:J,N      N,1,C,1*N,K,1,J  N,KJ@KJ,C'       C,N@N,KJ
-KC    NCJ    K,C@N:C,J        N:K,J@N:J,C      1,K,C,1*N,K,1,J  K,NJ'@NJ,C'      C,K@N:K,J
+C     NKCJ   1,C@N,K:C,J      N,K:C,J@N,K:J,1  N,K,1,J*1,1,C,1  KNJ@KNJ,C'       N,K,1,J*1,1,C,1
+NC    KCJ    N,C@K:C,J        K:C,J@K:J,N      N,K,1,J*N,1,C,1  N,KJ@KJ,C'       C,N@N,KJ
+KC    NCJ    K,C@N:C,J        N:K,J@N:J,C      N,K,1,J*1,K,C,1  K,NJ'@NJ,C'      C,K@N:K,J
 NKMC  NKC    N,K:M,C@N,K:C,1  N,K,M,1*N,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,K,1,C  N,K:1,M@N,K:M,C
 NKMC  NC     N:KM,C@N:C,1     N,K,M,1*N,1,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,1,1,C  N:1,KM@N:KM,C
 NKMC  KC     N,K:M,C@K:C,1    N,K,M,1*1,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*1,K,1,C  K:C,NM'@K:NM,1'
@@ -272,7 +275,7 @@ OUTER = table("""
 left  right  value        its left     its right    whole left   whole right
 NM    NJ     N,M,1*N,1,J  N:M,J@N:J,1  N:1,M@N:M,J  N:M,J@N:J,1  N:1,M@N:M,J
 NM    J      N,M,1*1,1,J  NM,J@J       N:1,M@N:M,J  NM,J@J       NM@NM,J
-M     NJ     1,M,1*N,1,J  N:M,J@N:J,1  1,M@N:M,J    M,NJ'@NJ     1,M@N:M,J
+M     NJ     N,1,J*1,M,1  N:M,J@N:J,1  1,M@N:M,J    M,NJ'@NJ     1,M@N:M,J
 """)
 """Without a sum: multiplications, and products where a cotangent sums."""
 

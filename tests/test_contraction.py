@@ -10,6 +10,7 @@ import pytest
 
 import functier as ft
 from functier.ops._contract import contract, plan
+from functier.ops.linalg import INVERSES
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
 calls: list = []
@@ -221,3 +222,46 @@ def test_factors_that_a_matrix_does_not_determine_have_no_derivative():
     ):
         with pytest.raises(ft.NoRuleError):
             ft.grad(func)(np.arange(6.0).reshape(3, 2))
+
+
+@pytest.mark.parametrize("first", ["slogdet", "solve"])
+def test_a_determinant_and_a_linear_system_share_an_inverse(first):
+    """The backward pass then factorizes their matrix once."""
+    a, b = np.eye(3) + np.arange(9.0).reshape(3, 3) / 9, np.arange(3.0)
+
+    def f(a, b):
+        if first == "slogdet":
+            return np.linalg.slogdet(a)[1] + b @ np.linalg.solve(a, b)
+        return b @ np.linalg.solve(a, b) + np.linalg.slogdet(a)[1]
+
+    inv = np.linalg.inv(a)
+    expected = inv.T - np.outer(inv.T @ b, inv @ b), (inv + inv.T) @ b
+    calls.clear()
+    gradients = ft.grad(f, (0, 1))(Counted(a), Counted(b))
+    names = [c[0] for c in calls]
+    assert (names.count("slogdet"), names.count("solve"), names.count("inv")) == (1, 1, 1)
+    stacked = ft.vmap(ft.grad(f, (0, 1)))(np.stack([a, a]), np.stack([b, b]))
+    for gradient, many, wanted in zip(gradients, stacked, expected):
+        np.testing.assert_allclose(gradient.elem(), wanted)
+        np.testing.assert_allclose(many, np.stack([wanted, wanted]))
+
+
+def test_a_linear_system_alone_needs_no_inverse():
+    calls.clear()
+    a, b = Counted(np.eye(3) * 2), Counted(np.ones(3))
+    ft.grad(lambda a: np.sum(np.linalg.solve(a, b) + np.linalg.solve(a, 2 * b)))(a)
+    assert [c[0] for c in calls].count("solve") == 4
+    assert "inv" not in [c[0] for c in calls]
+
+
+def test_an_inverse_is_of_the_matrix_as_it_is():
+    """What a tape that lives on has computed is not for a matrix that has changed since."""
+    a, b = np.eye(2), np.ones(2)
+    f = lambda a: np.linalg.slogdet(a)[1] + b @ np.linalg.solve(a, b)  # noqa: E731
+    _, pullback = ft.vjp(f, a)
+    np.testing.assert_allclose(pullback(1.0)[0], -np.ones((2, 2)) + np.eye(2))
+    a *= 2
+    np.testing.assert_allclose(ft.grad(f)(a), np.full((2, 2), -0.25) + np.eye(2) / 2)
+    b_only = ft.grad(lambda b: b @ np.linalg.solve(a, b))
+    np.testing.assert_allclose(b_only(b), np.ones(2))
+    assert not INVERSES

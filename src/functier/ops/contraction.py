@@ -14,6 +14,7 @@ from .._numpy import shape_of
 from .._op import PARTIALS
 from ._contract import (
     ALONE,
+    OUTER,
     Shape,
     Spec,
     array,
@@ -107,18 +108,46 @@ def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind
     return contract(x1, x2, batched(spec, k))
 
 
+def _left(g: Any, y: Any, x_shape: Shape) -> Any:
+    """The cotangent of a vector or matrix that was multiplied by `y`, one too; else None."""
+    rank = len(x_shape)
+    if type(g) is ndarray is type(y) and rank == 2 == y.ndim:
+        return g.dot(y.T if y.dtype.kind != "c" else np.conjugate(y).T)
+    y = conj(y)
+    if not 0 < rank < 3 > y.ndim > 0 or rank == 2 == y.ndim:
+        return None
+    if rank == 1:
+        return g * y if y.ndim == 1 else y @ g
+    return contract(g, y, OUTER) if y.ndim == 1 else g @ y.T
+
+
+def _right(g: Any, x: Any, y_shape: Shape) -> Any:
+    """The cotangent of a vector or matrix that `x`, one too, was multiplied by; else None."""
+    rank = len(y_shape)
+    if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
+        return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
+    x = conj(x)
+    if not 0 < rank < 3 > x.ndim > 0 or rank == 2 == x.ndim:
+        return None
+    if rank == 1:
+        return g * x if x.ndim == 1 else g @ x
+    return contract(x, g, OUTER) if x.ndim == 1 else x.T @ g
+
+
 def _matmul_x1(g, x2, x1_shape, axes=None):
-    if type(g) is ndarray is type(x2) and len(x1_shape) == 2 == x2.ndim and axes is None:
-        return np.dot(g, x2.T if x2.dtype.kind != "c" else np.conjugate(x2).T)
-    x2 = array(x2)
-    return pull_left(g, x2, x1_shape, _matmul_spec(x1_shape, x2.shape, _frozen(axes)))
+    c = _left(g, x2, x1_shape) if axes is None else None
+    if c is None:
+        x2 = array(x2)
+        c = pull_left(g, x2, x1_shape, _matmul_spec(x1_shape, x2.shape, _frozen(axes)))
+    return c
 
 
 def _matmul_x2(g, x1, x2_shape, axes=None):
-    if type(g) is ndarray is type(x1) and len(x2_shape) == 2 == x1.ndim and axes is None:
-        return np.dot(x1.T if x1.dtype.kind != "c" else np.conjugate(x1).T, g)
-    x1 = array(x1)
-    return pull_right(g, x1, x2_shape, _matmul_spec(x1.shape, x2_shape, _frozen(axes)))
+    c = _right(g, x1, x2_shape) if axes is None else None
+    if c is None:
+        x1 = array(x1)
+        c = pull_right(g, x1, x2_shape, _matmul_spec(x1.shape, x2_shape, _frozen(axes)))
+    return c
 
 
 linear(
@@ -159,17 +188,19 @@ def _dot_vmap(k, a, b):
 
 
 def _dot_a(g, b, a_shape):
-    b = array(b)
-    if type(g) is ndarray is type(b) and len(a_shape) == 2 == b.ndim:
-        return np.dot(g, conj(b).T)
-    return pull_left(g, b, a_shape, _dot_spec(a_shape, b.shape))
+    c = _left(g, b, a_shape)
+    if c is None:
+        b = array(b)
+        c = pull_left(g, b, a_shape, _dot_spec(a_shape, b.shape))
+    return c
 
 
 def _dot_b(g, a, b_shape):
-    a = array(a)
-    if type(g) is ndarray is type(a) and len(b_shape) == 2 == a.ndim:
-        return np.dot(conj(a).T, g)
-    return pull_right(g, a, b_shape, _dot_spec(a.shape, b_shape))
+    c = _right(g, a, b_shape)
+    if c is None:
+        a = array(a)
+        c = pull_right(g, a, b_shape, _dot_spec(a.shape, b_shape))
+    return c
 
 
 linear(
@@ -232,7 +263,6 @@ def _vdot(a, b, /):
     return contract(conj(a), b, ((0,), (0,), ()))
 
 
-OUTER = ((0,), (1,), (0, 1))
 composite(np.outer, lambda a, b, out=None: contract(_flat(a), _flat(b), OUTER))
 
 

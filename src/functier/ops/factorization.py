@@ -31,17 +31,17 @@ def hermitian(x: Any) -> Any:
 
 def column(x: Any) -> Any:
     """Vectors as matrices of one column."""
-    return np.reshape(x, (*x.shape, 1))
+    return x.reshape((*x.shape, 1))
 
 
 def row(x: Any) -> Any:
     """Vectors as matrices of one row."""
-    return np.reshape(x, (*x.shape[:-1], 1, x.shape[-1]))
+    return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
 def factor(x: Any) -> Any:
-    """Scalars as matrices of one element, to multiply matrices by."""
-    return np.reshape(x, (*np.shape(x), 1, 1))
+    """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
+    return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
 
 
 def half_lower(x: Any) -> Any:

@@ -8,12 +8,75 @@ A singular matrix raises `LinAlgError` in the backward pass of
 """
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ._contract import array, conj
+from .._rule import FORMS, Rule
+from ._contract import array, conj, contract
 from ._families import align, composite, constant, op, unsupported
-from .factorization import adjoint, column, factor, row, stacked
+from .factorization import adjoint, column, factor, stacked
+
+# ---- what derivative rules share ----
+
+
+class Inverse:
+    """The inverse of a matrix's adjoint, for the rules of a backward pass that take it.
+
+    That of `slogdet` has to have it. NumPy shows no factors of a matrix, so that of `solve`
+    would factorize the matrix again; it multiplies by the inverse where there will be one.
+    """
+
+    __slots__ = ("__weakref__", "a", "needed", "shared", "value")
+
+    def __init__(self, a: Any):
+        self.a = a
+        self.value: Any = None
+        self.needed = self.shared = False
+
+    def get(self) -> Any:
+        """The inverse, computed by the first who asks, and kept if others may."""
+        if self.value is not None:
+            return self.value
+        INVERSES.pop(id(self.a), None)  # what is recorded later may see another `a` in its memory
+        value = np.linalg.inv(adjoint(self.a))
+        if self.shared:
+            self.value = value
+        return value
+
+
+INVERSES: WeakValueDictionary[int, Inverse] = WeakValueDictionary()
+"""Those that tapes hold and nobody has asked for yet, by the identity of their matrices."""
+
+
+def _inverse(a: Any) -> Inverse:
+    """What the rule of an operation on `a` saves that needs its inverse."""
+    found = _shared(a)
+    found.needed = True
+    return found
+
+
+def _shared(a: Any) -> Inverse:
+    """What the rule of an operation on `a` saves that can make use of its inverse."""
+    found = INVERSES.get(id(a))
+    if found is None:
+        return INVERSES.setdefault(id(a), Inverse(a))
+    found.shared = True
+    return found
+
+
+class Sharing(Rule):
+    """A rule that saves, as ``a_inverse`` or ``a_shared``, the `Inverse` of its matrix `a`."""
+
+    __slots__ = ()
+
+    def _source(self, name: str, op: Any) -> tuple[str, str, Any]:
+        if name in ("a_inverse", "a_shared"):
+            return name[2:], "a", None
+        return super()._source(name, op)
+
+
+FORMS.update(inverse=_inverse, shared=_shared)
 
 # ---- solve, inv ----
 
@@ -30,7 +93,7 @@ def _solve_vmap(k: int, a: Any, b: Any) -> Any:
         x = _solve_once(a, b)
     else:
         x = np.linalg.solve(a, b)
-    return np.reshape(x, x.shape[:-1]) if vector else x
+    return x.reshape(x.shape[:-1]) if vector else x
 
 
 def _solve_once(a: Any, b: Any) -> Any:
@@ -47,28 +110,44 @@ def _solve(a: Any, b: Any, vector: bool) -> Any:
     if not vector or b.ndim == 1:
         return np.linalg.solve(a, b)
     x = np.linalg.solve(a, column(b))
-    return np.reshape(x, x.shape[:-1])
+    return x.reshape(x.shape[:-1])
+
+
+def _apply(a: Any, x: Any, vector: bool) -> Any:
+    """Multiply `x`, vectors in its last axis where `vector`, by matrices."""
+    if not vector or x.ndim == 1:
+        return np.matmul(a, x)
+    y = np.matmul(a, column(x))
+    return y.reshape(y.shape[:-1])
 
 
 def _solve_jvp_a(t: Any, ans: Any, a: Any, b_shape: Any) -> Any:
-    if len(b_shape) == 1:
-        return -_solve(a, np.matvec(t, ans) if hasattr(np, "matvec") else _apply(t, ans), True)
-    return -np.linalg.solve(a, np.matmul(t, ans))
-
-
-def _apply(a: Any, x: Any) -> Any:
-    y = np.matmul(a, column(x))
-    return np.reshape(y, y.shape[:-1])
-
-
-def _solve_both(g: Any, ans: Any, a: Any, b_shape: Any) -> tuple:
-    """The cotangents of the matrix and of the right-hand side, from one solve."""
     vector = len(b_shape) == 1
-    c = _solve(adjoint(a), g, vector)
-    return -column(c) * row(conj(ans)) if vector else -np.matmul(c, adjoint(ans)), c
+    return -_solve(a, _apply(t, ans, vector), vector)
 
 
-op(
+def _solve_b(g: Any, b_shape: Any, a_shared: Any = None) -> Any:
+    vector = len(b_shape) == 1
+    if a_shared.needed:
+        return _apply(a_shared.get(), g, vector)
+    return _solve(adjoint(a_shared.a), g, vector)
+
+
+def _solve_both(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> tuple:
+    """The cotangents of the matrix and of the right-hand side, from one solve."""
+    c = _solve_b(g, b_shape, a_shared)
+    if len(b_shape) > 1:
+        return -np.matmul(c, adjoint(ans)), c
+    n = c.ndim
+    stack = tuple(range(n - 1))
+    return contract(-c, conj(ans), ((*stack, n), (*stack, n + 1), (*stack, n, n + 1))), c
+
+
+def _solve_a(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> Any:
+    return _solve_both(g, ans, b_shape, a_shared)[0]
+
+
+_record = op(
     np.linalg.solve,
     "a b",
     "a b",
@@ -78,11 +157,11 @@ op(
         "b": lambda t, ans, a, b_shape: _solve(a, t, len(b_shape) == 1),
     },
     vjp={
-        "a": lambda g, ans, a, b_shape: _solve_both(g, ans, a, b_shape)[0],
-        "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
+        "a": Sharing(_solve_a, "ab"),
+        "b": Sharing(_solve_b, "ab"),
     },
-    joint=_solve_both,
 )
+_record.joint = Sharing(_solve_both, "ab")
 op(
     np.linalg.inv,
     "a",
@@ -130,11 +209,12 @@ def _slogdet_jvp(t: Any, ans: Any, a: Any) -> Any:
     return ans[0] * 1j * np.imag(trace), np.real(trace)
 
 
-def _slogdet_vjp(g: Any, ans: Any, a: Any) -> Any:
+def _slogdet_vjp(g: Any, ans: Any, a_inverse: Any = None) -> Any:
     weight = g[1]
-    if array(a).dtype.kind == "c":
+    inverse = a_inverse.get()
+    if inverse.dtype.kind == "c":
         weight = weight - 1j * np.imag(np.conjugate(g[0]) * ans[0])
-    return adjoint(factor(conj(weight)) * np.linalg.inv(a))  # a product before the stride
+    return factor(weight) * inverse
 
 
 op(
@@ -142,7 +222,7 @@ op(
     "a",
     vmap=stacked(np.linalg.slogdet),
     jvp={"a": _slogdet_jvp},
-    vjp={"a": _slogdet_vjp},
+    vjp={"a": Sharing(_slogdet_vjp, "a")},
 )
 
 # ---- pinv, matrix_rank ----
