@@ -126,9 +126,7 @@ def gradient() -> list[tuple[str, float]]:
         "the tensor to differentiate by": lambda: level.track(leaves),
         "the function: one product, a node with two edges": lambda: x * x,
         "the output, checked to be a scalar": lambda: level.scalar(y),
-        "the backward pass: two rules, one sum": lambda: backward(
-            [(node, one(value))], [x._extra]
-        ),
+        "the backward pass: two rules, one sum": lambda: backward([(node, one(value))], [x._extra]),
         "a gradient with memory of its own": lambda: owned(filled([value], leaves)),
     }
     rows = [(label, nanoseconds(part) - EMPTY) for label, part in parts.items()]

@@ -175,7 +175,7 @@ def markdown(data: dict[str, Any]) -> str:
 
 
 COLOURS = {
-    "functier": "#c0392b", "torch": "#e67e22", "torch_ag": "#b9770e", "jax": "#2471a3",
+    "functier": "#c0392b", "torch": "#e67e22", "torch_ag": "#6e4b1f", "jax": "#2471a3",
     "autograd": "#1e8449", "mygrad": "#7d3c98", "numpy": "black",
 }  # fmt: skip
 

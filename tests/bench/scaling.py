@@ -1,13 +1,12 @@
 """How the cost of one operation changes with the length of the tape, the batch, the nesting."""
 
-import gc
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .libraries import Library, Missing
-from .timing import Clock, interleave, timed
+from .libraries import WITHOUT_VMAP, Library
+from .timing import Clock, interleave, settle, timed
 from .workloads.base import nested
 from .workloads.dispatch import chain20
 
@@ -22,6 +21,7 @@ class Curve:
     title: str
     axis: str
     sizes: ClassVar[list[int]]
+    without: ClassVar[tuple[str, ...]] = ()
 
     def call(self, lib: Library, n: int) -> Callable:
         raise NotImplementedError
@@ -38,7 +38,7 @@ class Tape(Curve):
     """Forward and backward through a chain of sines of three numbers."""
 
     name = "tape"
-    title = "Gradient of a chain"
+    title = "Gradient of a chain of operations"
     axis = "operations on the tape"
     sizes: ClassVar = [10**k for k in range(2, 7)]
     x = np.array([0.5, 1.0, 1.5])
@@ -73,8 +73,9 @@ class Batch(Curve):
     """20 operations on two numbers, mapped over a batch of such pairs."""
 
     name = "batch"
-    title = "vmap over a batch"
+    title = "vmap of 20 operations over a batch"
     axis = "size of the batch"
+    without = WITHOUT_VMAP
     sizes: ClassVar = [10**k for k in range(7)]
 
     def operations(self, n: int) -> int:
@@ -96,8 +97,9 @@ class Depth(Curve):
     """2000 products of 3 numbers under nested vmaps over axes of size 1: the data stay small."""
 
     name = "depth"
-    title = "Nested vmap"
+    title = "Operations under nested vmaps"
     axis = "vmaps around the operation"
+    without = WITHOUT_VMAP
     sizes: ClassVar = [1, 2, 3, 4, 6, 8, 12, 16]
     repeats = 2000  # next to which entering the levels is nothing
 
@@ -126,16 +128,14 @@ CURVES = (Tape(), Batch(), Depth())
 
 def measure(curve: Curve, libs: list[Library], clock: Clock, rounds: int = 3) -> dict[str, dict]:
     """The seconds of one operation in each round: ``{library: {size: rounds}}``."""
-    found: dict[str, dict] = {lib.name: {} for lib in libs} | {"numpy": {}}
-    left = list(libs)
+    left = [lib for lib in libs if lib.name not in curve.without]
+    found: dict[str, dict] = {name: {} for name in [*(lib.name for lib in left), "numpy"]}
     for n in curve.sizes:
         calls = {"numpy": curve.by_hand(n)}
         for lib in list(left):
             try:
                 call = curve.call(lib, n)
                 slow = timed(call, clock) > PATIENCE
-            except Missing:
-                slow = True
             except Exception as error:  # a recursion limit, say
                 print(f"{lib.name} ends at {curve.axis} = {n}: {error!r}"[:120])
                 slow = True
@@ -143,7 +143,7 @@ def measure(curve: Curve, libs: list[Library], clock: Clock, rounds: int = 3) ->
                 left.remove(lib)
             else:
                 calls[lib.name] = call
-        gc.collect()
+        settle()
         for name, seconds in interleave(calls, clock, rounds).items():
             found[name][str(n)] = [s / curve.operations(n) for s in seconds]
     return {name: sizes for name, sizes in found.items() if sizes}

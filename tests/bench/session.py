@@ -1,7 +1,6 @@
 """One run of the benchmark, from start to end."""
 
 import argparse
-import gc
 import json
 import os
 import platform
@@ -13,7 +12,7 @@ import numpy as np
 
 from . import libraries, memory, report, scaling
 from .libraries import Library, Missing
-from .timing import Clock, OtherLoad, choose_clock, interleave, timed
+from .timing import Clock, OtherLoad, choose_clock, interleave, settle, timed
 from .trees import disagreement
 from .workloads import WORKLOADS, Workload
 
@@ -41,7 +40,7 @@ def run_workload(
             errors[lib.name] = problem
         else:
             calls[lib.name] = call
-    gc.collect()
+    settle()
     with OtherLoad() as load:
         times = interleave(calls, clock, rounds)
     return {
@@ -97,8 +96,6 @@ def run(args: argparse.Namespace) -> None:
         file(".json").write_text(json.dumps(data), encoding="utf-8")
         file(".md").write_text(report.markdown(data), encoding="utf-8")
 
-    gc.collect()
-    gc.freeze()  # the modules of one library must not slow the collections of another
     for i, workload in enumerate(workloads, 1):
         row = run_workload(workload, libs, clock, args.rounds)
         data["workloads"][workload.name] = row

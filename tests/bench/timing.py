@@ -1,5 +1,6 @@
 """Interleaved rounds, their medians and ratios, and the load that others put on the machine."""
 
+import gc
 import os
 import statistics
 import time
@@ -23,6 +24,16 @@ def timed(call: Callable, clock: Clock, repeats: int = 1) -> float:
     for _ in range(repeats):
         call()
     return (clock() - start) / repeats
+
+
+def settle() -> None:
+    """Collect garbage, and keep the collector from what is left.
+
+    The objects of one library must not slow the collections that another one causes.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 def interleave(calls: dict[str, Callable], clock: Clock, rounds: int) -> dict[str, list[float]]:
