@@ -224,30 +224,20 @@ def test_repr_shows_transform_function_sizes_and_value():
 def test_the_inner_level_runs_first_and_redispatches_outward():
     """B17, B19, B08"""
     Recorder = recorder()
-    log = []
+    log, classes = [], []
 
-    def note(x, method, name):
-        run = getattr(type(x).level, method)
-
-        def noted(*args):
-            log.append(name)
-            return run(*args)
-
-        setattr(type(x).level, method, noted)
+    def note(cls, method, name):
+        call = getattr(cls, method)
+        setattr(cls, method, lambda *args: log.append(name) or call(*args))
+        classes.append(cls)  # what was done to it must not serve another level
 
     def outer(x):
         def inner(y):
-            note(y, "apply", "inner")
-            calls = type(x).level.calls
-            product = calls[np.multiply]
-            type(x).level.calls = {
-                **calls,
-                np.multiply: lambda *args: log.append("outer") or product(*args),
-            }
+            note(type(y), "__mul__", "inner")
+            note(type(x), "__rmul__", "outer")
             out = y * x
             assert type(out) is type(y) and type(out.elem()) is type(x)
             assert type(out.elem().elem()) is Recorder
-            del type(x).level.calls
             return out
 
         return ft.vjp(inner, 2.0)[0]

@@ -11,20 +11,32 @@ NOTE [contiguous levels share one wrapper]
 
 import warnings
 from collections.abc import Callable
+from operator import getitem, matmul
 from typing import Any
 
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import INSTEAD, Level, level_in
-from ._numpy import PLAIN, SCALARS, SIMPLE, SPELLED, align, name_of, shape_of
-from ._op import Call, Op
+from ._level import INSTEAD, Level, around, level_in
+from ._numpy import (
+    BASIC_PARTS,
+    PLAIN,
+    SCALARS,
+    SIMPLE,
+    SPELLED,
+    align,
+    name_of,
+    shape_of,
+    stretch,
+)  # fmt: skip
+from ._op import OPS, Call, Op
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
+EVERYTHING = (slice(None),)
 _warned: set[str] = set()
 
 
@@ -35,9 +47,9 @@ class BatchLevel(Level):
     k: int
     parent: "BatchLevel | None"
 
-    def place(self, around: Level) -> None:
-        if type(around) is BatchLevel:
-            self.parent, self.k = around, around.k + 1
+    def place(self, outer: Level) -> None:
+        if type(outer) is BatchLevel:
+            self.parent, self.k = outer, outer.k + 1
         else:
             self.parent, self.k = None, 1
         self.size = None
@@ -52,6 +64,9 @@ class BatchLevel(Level):
             calls[ufunc] = make(ufunc)
             if ufunc in SPELLED:
                 calls[SPELLED[ufunc]] = make(SPELLED[ufunc])
+        for func in (np.matmul, matmul):
+            calls[func] = _product(func, OPS[np.matmul].vmap)  # type: ignore[arg-type]
+        calls[getitem] = _indexing
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -62,6 +77,16 @@ class BatchLevel(Level):
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
             raise self.named(error) from None
+
+    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+        if op.vmap is None:
+            return Level.apply_single(self, op, x, given)
+        result = op.vmap(self.k, x._value, **given)
+        if isinstance(result, (tuple, list)):
+            return self.wrap(result)
+        y = new(self.cls)
+        y._value = result
+        return y
 
     def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.loop(name_of(func), func, args, kwargs)
@@ -353,8 +378,11 @@ def _binary(func: Callable) -> Callable:
             if type(level) is not BatchLevel:
                 return level.binary(func, a, b)
             x, y = a._value, b._value
-            if x.ndim != y.ndim:
-                x, y = align(level.k, (x, y))
+            m, n = x.ndim, y.ndim
+            if m < n:
+                x = stretch(level.k, x, x.shape, n)
+            elif n < m:
+                y = stretch(level.k, y, y.shape, m)
         elif other in SCALARS or other is ndarray:
             level = cls.level
             x, y = a._value, b
@@ -366,6 +394,11 @@ def _binary(func: Callable) -> Callable:
             x, y = a, b._value
             if type(level) is not BatchLevel or (kind is ndarray and a.ndim > y.ndim - level.k):
                 return level.binary(func, a, b)
+        elif around(cls, other) and type(level := cls.level) is BatchLevel:
+            x, y = align(level.k, (a._value, level.lift(b)))
+        elif around(other, cls) and type(level := other.level) is BatchLevel:
+            cls = other
+            x, y = align(level.k, (level.lift(a), b._value))
         else:
             return level_in(a, b).binary(func, a, b)
         z = new(cls)
@@ -373,6 +406,44 @@ def _binary(func: Callable) -> Callable:
         return z
 
     return call
+
+
+def _product(func: Callable, rule: Callable) -> Callable:
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        if other is cls and type(level := cls.level) is BatchLevel:
+            ans = rule(level.k, a._value, b._value)
+        elif (other is ndarray or around(cls, other)) and type(cls.level) is BatchLevel:
+            level = cls.level
+            ans = rule(level.k, a._value, level.lift(b))
+        elif (cls is ndarray or around(other, cls)) and type(other.level) is BatchLevel:
+            cls, level = other, other.level
+            ans = rule(level.k, level.lift(a), b._value)
+        else:
+            return level_in(a, b).binary(func, a, b)
+        z = new(cls)
+        z._value = ans
+        return z
+
+    return call
+
+
+def _indexing(x: Any, index: Any) -> Any:
+    cls = type(x)
+    level = cls.level
+    if type(level) is not BatchLevel:
+        return level.getitem(x, index)
+    parts = index if type(index) is tuple else (index,)
+    for part in parts:
+        if type(part) not in BASIC_PARTS:
+            return level.getitem(x, index)
+    try:
+        value = x._value[(*EVERYTHING * level.k, *parts)]
+    except IndexError:  # it speaks of the batch axes too
+        return level.getitem(x, index)
+    y = new(cls)
+    y._value = value
+    return y
 
 
 class _Slot:

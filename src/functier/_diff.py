@@ -45,10 +45,10 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     if kind is ndarray and type(v) is ndarray:  # both in tensors of one level
         if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
             return None
-    shape, dtype = shape_of(value), dtype_of(value)
+    shape, dtype = shape_of(value), dtype_of(v)
     if isinstance(ans, (tuple, list)):
         return shape, dtype, False
-    own = dtype_of(ans)
+    own = dtype_of(a)
     if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
         return None
     return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
@@ -130,7 +130,11 @@ def filled(grads: list, values: Sequence) -> list:
 
 
 def is_inexact(value: Any) -> bool:
-    return type(value) is float64 or dtype_of(value).kind in "fc"
+    if type(value) is float64:
+        return True
+    while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
+        value = value._value
+    return dtype_of(value).kind in "fc"
 
 
 def choose(

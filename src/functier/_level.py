@@ -97,10 +97,10 @@ class Level:
         it ambient.
         """
         outer = enclosing = AMBIENT.get()
-        around = outer.level
-        if around.held or not around.live:
+        parent = outer.level
+        if parent.held or not parent.live:
             enclosing = enclosing_level(outer, frame)
-            around = enclosing.level
+            parent = enclosing.level
         for leaf in leaves:
             cls = type(leaf)
             if cls is ndarray or cls is enclosing:
@@ -108,11 +108,11 @@ class Level:
             if cls in PLAIN or not issubclass(cls, Tensor):
                 continue
             while not cls.level.live:
-                leaf = cls.level.release(leaf, around)
+                leaf = cls.level.release(leaf, parent)
                 cls = type(leaf) if isinstance(leaf, Tensor) else Tensor
-            if cls.level.depth > around.depth and issubclass(cls, enclosing):
-                enclosing, around = cls, cls.level
-        level = around.spare.pop(kind, None)
+            if cls.level.depth > parent.depth and issubclass(cls, enclosing):
+                enclosing, parent = cls, cls.level
+        level = parent.spare.pop(kind, None)
         if level is None:
             level = kind(enclosing, label)
         else:
@@ -126,7 +126,7 @@ class Level:
             level.held = level.generator is not None or outer.level.held
         elif outer.level.held:
             level.held = True
-        level.place(around)
+        level.place(parent)
         AMBIENT.set(level.cls)
         return level
 
@@ -139,7 +139,7 @@ class Level:
         """
         return {}
 
-    def place(self, around: "Level") -> None:
+    def place(self, outer: "Level") -> None:
         """Take note of the level around this one, which is being entered."""
 
     def exit(self) -> None:
@@ -347,6 +347,11 @@ class Level:
 
 COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.version
 """Whether the count of references to a class is exact."""
+
+
+def around(cls: type, other: type) -> bool:
+    """Whether `other` is the class of a level around that of `cls`, or `Tensor`."""
+    return issubclass(cls, other) and other is not object
 
 
 def level_in(a: Any, b: Any) -> Any:

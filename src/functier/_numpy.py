@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
-PLAIN = SCALARS | {np.ndarray, str, type(None), slice, type(Ellipsis)}
+VALUES = SCALARS | {np.ndarray}
+PLAIN = VALUES | { str, type(None), slice, type(Ellipsis)}
 """Types that are values for certain: the first thing a hot path asks."""
 
-INDEX_PARTS = frozenset({int, slice, type(None), type(Ellipsis), np.ndarray})
+BASIC_PARTS = frozenset({int, slice, type(None), type(Ellipsis)})
+INDEX_PARTS = BASIC_PARTS | {np.ndarray}
 """The types of the parts of an index that holds no tensor."""
 
 SIMPLE = frozenset(
@@ -66,11 +68,17 @@ def align(k: int, values: Any) -> list:
     shapes = [shape_of(v) for v in values]
     ndim = max([len(s) for s in shapes])
     return [
-        v
-        if len(s) in (0, ndim) or len(s) < k
-        else np.reshape(v, s[:k] + (1,) * (ndim - len(s)) + s[k:])
+        v if len(s) in (0, ndim) or len(s) < k else stretch(k, v, s, ndim)
         for v, s in zip(values, shapes)
     ]
+
+
+def stretch(k: int, value: Any, shape: tuple[int, ...], ndim: int) -> Any:
+    """`value` with `ndim` axes, those that it lacks being of size 1 after the first `k`."""
+    wanted = (*shape[:k], *(1,) * (ndim - len(shape)), *shape[k:])
+    if type(value) is np.ndarray:  # the method takes a third of the function's time
+        return value.reshape(wanted)
+    return np.reshape(value, wanted)
 
 
 def name_of(func: Callable) -> str:

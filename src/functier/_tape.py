@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 
 from ._diff import add, check_inputs, filled, fit, fix_for, is_inexact, owned, pull
-from ._level import Level, level_in
-from ._numpy import FLOAT, INDEX_PARTS, PLAIN, SCALARS, dtype_of, shape_of
+from ._level import Level, around, level_in
+from ._numpy import FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
+from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
@@ -100,7 +101,10 @@ class GradLevel(Level):
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        ans = op.kernel(value, **given)
+        if isinstance(value, Tensor) and (below := value.level).depth:
+            ans = below.function(op.func, (value,), given)  # where NumPy would come to
+        else:
+            ans = op.kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
             plain = type(value) is ndarray and value.dtype is FLOAT
@@ -221,22 +225,22 @@ def _binary(
             saved = pick(ans, x, y) if pick else ()
             fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
             node = next(number), a._extra, rule, saved, fix, rest
-        elif other in SCALARS or other is ndarray:
+        elif (plain := other in VALUES) or around(cls, other):
             level = cls.level
             if type(level) is not GradLevel:
                 return level.binary(func, a, b)
-            x = a._value
-            ans = func(x, b)
-            saved = pick(ans, x, b) if pick else ()
+            x, y = a._value, b if plain else level.lower(b)
+            ans = func(x, y)
+            saved = pick(ans, x, y) if pick else ()
             fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
             node = next(number), a._extra, rule, saved, fix, None
-        elif cls in SCALARS or cls is ndarray:
-            cls, level = other, other.level
+        elif (plain := cls in VALUES) or around(other, cls):
+            level = other.level
             if type(level) is not GradLevel:
                 return level.binary(func, a, b)
-            y = b._value
-            ans = func(a, y)
-            saved = pick2(ans, a, y) if pick2 else ()
+            x, y = a if plain else level.lower(a), b._value
+            cls, ans = other, func(x, y)
+            saved = pick2(ans, x, y) if pick2 else ()
             fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
             node = next(number), b._extra, rule2, saved, fix, None
         else:
