@@ -218,6 +218,17 @@ def test_allocation_of_the_workload_by_hand():
     assert found["total"] >= found["peak"]
 
 
+def test_imports_are_timed():
+    found = memory.import_times(["functier"], 1)
+    assert [title.partition(",")[0] for title in found] == [
+        "numpy",
+        "optree",
+        "functier",
+        "functier and a first gradient",
+    ]
+    assert all(ms > 0 for ms in found.values())
+
+
 @pytest.mark.parametrize("curve", scaling.CURVES, ids=lambda curve: curve.name)
 def test_curves_compute_what_numpy_does(curve):
     n = curve.sizes[1]

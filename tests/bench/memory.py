@@ -6,6 +6,7 @@
 import gc
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -176,28 +177,30 @@ def run_probes(names: list[str]) -> dict[str, dict]:
     }
 
 
-IMPORTS = {
-    "numpy": ["numpy"],
-    "optree, beyond numpy": ["numpy", "optree"],
-    "functier, beyond both": ["numpy", "optree", "functier"],
-    "torch, beyond numpy": ["numpy", "torch"],
-    "jax, beyond numpy": ["numpy", "jax"],
-    "autograd, beyond numpy": ["numpy", "autograd.numpy"],
-    "mygrad, beyond numpy": ["numpy", "mygrad"],
+FIRST_GRADIENT = "import functier; functier.grad(lambda x: x * x)(3.0)"
+
+STARTS = {
+    "numpy": ("", "import numpy"),
+    "optree, beyond numpy": ("import numpy", "import optree"),
+    "functier, beyond both": ("import numpy, optree", "import functier"),
+    "functier and a first gradient, beyond both": ("import numpy, optree", FIRST_GRADIENT),
+    "torch, beyond numpy": ("import numpy", "import torch"),
+    "jax, beyond numpy": ("import numpy", "import jax"),
+    "autograd, beyond numpy": ("import numpy", "import autograd.numpy"),
+    "mygrad, beyond numpy": ("import numpy", "import mygrad"),
 }
-"""What is imported one after the other; the time is that of the last."""
+"""What a fresh process runs before it is timed, and what is timed."""
 
 
 def import_times(names: list[str], rounds: int) -> dict[str, float]:
     """Milliseconds of CPU time, medians of fresh processes."""
     packages = {libraries.LIBRARIES[n].package for n in names} | {"numpy", "optree"}
-    chosen = {k: v for k, v in IMPORTS.items() if v[-1].split(".")[0] in packages}
+    chosen = {k: v for k, v in STARTS.items() if re.match(r"\w+", k)[0] in packages}
     found: dict[str, list[float]] = {k: [] for k in chosen}
     for _ in range(rounds + 1):
-        for title, modules in chosen.items():
-            *before, last = modules
-            code = "import time, " + ", ".join(before) if before else "import time"
-            code += f"; t = time.process_time(); import {last}; print(time.process_time() - t)"
+        for title, (before, timed) in chosen.items():
+            code = f"import time\n{before}\nt = time.process_time()\n{timed}\n"
+            code += "print(time.process_time() - t)"
             done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
             found[title].append(float(done.stdout) * 1e3)
     return {k: statistics.median(v[1:]) for k, v in found.items()}  # the first writes bytecode
