@@ -54,3 +54,4 @@ __all__ = [
 ]
 
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"
+PENDING["numpy.fft"] = f"{__name__}.fft"
