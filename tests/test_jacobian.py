@@ -50,10 +50,105 @@ def test_aux(jacobian):
     close(aux["seen"], X + 1)
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_one_element(jacobian, shape):
+    x = np.full(shape, 2.0)
+    out = jacobian(lambda x: x * x)(x)
+    equal(out, np.full(shape + shape, 4.0)[()])
+    equal(jacobian(lambda x: x * np.ones((2, 3)))(x), np.ones((2, 3, *shape)))
+    equal(jacobian(lambda y: np.sum(y) * x)(X), np.full((*shape, 3), 2.0))
+    equal(jacobian(lambda x: np.ones(shape))(x), np.zeros(shape + shape)[()])
+    a, b = jacobian(lambda a, b: a * 3 + np.sum(b), (0, 1))(x, np.ones(0))
+    equal(a, np.full(shape + shape, 3.0)[()])
+    equal(b, np.ones((*shape, 0)))
+    tree = jacobian(lambda x: [x * 3, np.ones((2, 0)) * np.sum(x)])(x)
+    equal(tree[0], np.full(shape + shape, 3.0)[()])
+    equal(tree[1], np.ones((2, 0, *shape)))
+
+
+def test_results_without_arrays(jacobian):
+    assert jacobian(lambda x: ())(X) == ()
+    assert jacobian(lambda x: {"none": None})(X) == {"none": None}
+
+
+def test_results_can_be_written_to(jacobian):
+    a, b = jacobian(lambda a, b: a + b, (0, 1))(X, X)
+    c, d = jacobian(lambda x: (x, x))(X)
+    e = jacobian(lambda x: np.sum(x))(X)
+    f = jacobian(lambda x: np.broadcast_to(x, (2, 3)))(X)
+    for array in (a, b, c, d, e, f):
+        array[...] = 7.0
+        array[...] = array + 1.0
+    for array in (a, b, c, d, e, f):
+        equal(array, np.full(array.shape, 8.0))
+    a[...] = c[...] = 0.0
+    equal(b, np.full((3, 3), 8.0))
+    equal(d, np.full((3, 3), 8.0))
+
+
+def test_complex(jacobian):
+    z = X + 1j
+    close(
+        jacobian(lambda z: z**2)(z),
+        np.diag(2 * z) if jacobian is ft.jacfwd else np.diag(2 * z).conj(),
+    )
+    assert jacobian(np.real)(z).dtype == (float if jacobian is ft.jacfwd else complex)
+
+
 def test_inside_other_transforms(jacobian):
     xs = np.stack([X, 2 * X])
     close(ft.vmap(jacobian(lambda x: x**2))(xs), np.stack([np.diag(2 * x) for x in xs]))
     close(ft.grad(lambda x: np.sum(jacobian(lambda y: y**3)(x)))(X), 6 * X)
+
+
+def test_values_of_outer_levels_besides_the_argument(jacobian):
+    ws = np.stack([W, 2 * W])
+    expected = np.stack([np.cos(w @ X)[:, None] * w for w in ws])
+    close(ft.vmap(lambda w: jacobian(lambda x: f(x, w))(X))(ws), expected)
+    close(ft.vmap(lambda w: jacobian(f)(X, w))(ws), expected)
+    close(ft.vmap(lambda w: jacobian(lambda x, w: f(x, w))(X, w=w))(ws), expected)
+    by_w = ft.grad(lambda w: np.sum(jacobian(f)(X, w)))(W)
+    slope, bend = np.cos(W @ X), -np.sin(W @ X)
+    close(by_w, slope[:, None] * np.ones(3) + (bend * np.sum(W, axis=1))[:, None] * X)
+
+
+def test_an_error_leaves_no_level_behind(jacobian):
+    def fails(x):
+        return x * np.ones((2, 2))
+
+    for g in (fails, lambda x: {"a": "text"}, lambda x: 1 / 0):
+        with pytest.raises((ValueError, TypeError, ZeroDivisionError)):
+            jacobian(g)(X)
+        with ft.vmap() as B:
+            assert ft.level_of(B(X)) == 1
+
+
+def test_the_levels_are_those_of_one_vjp_or_jvp(jacobian):
+    seen = []
+
+    def noted(x):
+        seen.append([c.__name__ for c in type(x).__mro__ if issubclass(c, ft.Tensor)])
+        return x * x
+
+    jacobian(noted)(X)
+    jacobian(noted)(2.0)
+    several = ["jvp(noted)", "jacfwd(noted)", "Tensor"]
+    alone = ["jvp(noted)", "Tensor"]
+    reverse = ["vjp(noted)", "Tensor"]
+    assert seen == ([several, alone] if jacobian is ft.jacfwd else [reverse, reverse])
+
+
+@pytest.mark.parametrize("name", ["jacrev", "jacfwd", "hessian"])
+def test_level_classes_serve_again(name):
+    seen = set()
+
+    def noted(x):
+        seen.add(id(type(x)))
+        return np.sum(x * x) if name == "hessian" else x * x
+
+    for _ in range(4):
+        getattr(ft, name)(noted)(X)
+    assert len(seen) == 1
 
 
 def test_hessian():

@@ -3,6 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, ParamSpec, overload
 
 import numpy as np
@@ -219,6 +220,39 @@ def grad_and_value(
     return _transform("grad_and_value", func, argnums, has_aux, escape, lambda g, v: (g, v))
 
 
+def taped(
+    label: str,
+    escape: Escape,
+    frame: FrameType,
+    outer: list,
+    call: Callable[[list], Any],
+    leaves: list,
+    has_aux: bool,
+) -> tuple[list, list, list, Any, Any]:
+    """Call a function of leaves at a level of its own, which takes down its tape.
+
+    The values of the leaves of the result, the node of each (None: it does not depend on
+    the input), the nodes of `leaves`, the structure of the result, and the rest of it
+    where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
+    """
+    level = GradLevel.enter(label, escape, frame, outer)
+    try:
+        tracked = level.track(leaves)
+        inputs = [x._extra for x in tracked]
+        out = call(tracked)
+        aux: Any = None
+        if has_aux:
+            out, aux = split_aux(level, out)
+        outputs, structure = arrays_of(level, out)
+        results = [level.lower(y) for y in outputs]
+        roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
+        del tracked, out, outputs
+    finally:
+        level.exit()
+    level.recycle()
+    return results, roots, inputs, structure, aux
+
+
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:
     """The value of `func` and a function from cotangents to vector-Jacobian products.
 
@@ -260,21 +294,15 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals)
     check_inputs(label, leaves, lambda: paths(primals, "primals"))
-    level = GradLevel.enter(label, escape, sys._getframe(1), outer_tensors(leaves))
-    try:
-        tracked = level.track(leaves)
-        out = func(*unflatten(structure, tracked))
-        aux: Any = None
-        if has_aux:
-            out, aux = split_aux(level, out)
-        outputs, out_structure = arrays_of(level, out)
-        results = [level.lower(y) for y in outputs]
-        roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
-        inputs = [x._extra for x in tracked]
-        del tracked, out, outputs
-    finally:
-        level.exit()
-    level.recycle()
+    results, roots, inputs, out_structure, aux = taped(
+        label,
+        escape,
+        sys._getframe(1),
+        outer_tensors(leaves),
+        lambda inner: func(*unflatten(structure, inner)),
+        leaves,
+        has_aux,
+    )
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
 
     def vjp_fn(cotangents: Any) -> tuple:

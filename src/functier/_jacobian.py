@@ -1,64 +1,86 @@
-"""Jacobians and Hessians, from the public transforms and the checks of arguments."""
+"""Jacobians and Hessians: forward or reverse mode on a batch of unit vectors."""
 
 import functools
+import sys
 from collections.abc import Callable
+from math import prod
+from types import FrameType
 from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._diff import choose
-from ._grad import vjp
-from ._jvp import jvp
+from ._batch import BatchLevel
+from ._diff import choose, filled, owned
+from ._grad import outer_tensors, taped
+from ._jvp import pushed
 from ._level import Escape
-from ._pytree import check_callable, flatten, name_of_function, unflatten
-from ._vmap import vmap
+from ._numpy import dtype_of, shape_of
+from ._pytree import check_callable, name_of_function, unflatten
+from ._tape import backward, one
 
 P = ParamSpec("P")
 
+# ---- what both modes share ----
 
-def _split(label: str, args: tuple, argnums: int | tuple[int, ...]) -> tuple[Any, Any, Callable]:
-    """The leaves of the differentiated arguments, their tree, and a function that puts
-    others in their place.
+
+def _split(
+    label: str, func: Callable, args: tuple, kwargs: dict, argnums: int | tuple[int, ...]
+) -> tuple[list, Any, list, Callable]:
+    """The leaves of the differentiated arguments, their tree, the tensors among all
+    arguments, and `func` as a function of the leaves.
     """
-    leaves, structure, nums = choose(label, args, argnums)
+    leaves, structure, chosen = choose(label, args, argnums)
+    given = (*args, kwargs) if kwargs else args
 
-    def fill(values: Any) -> list:
-        full = list(args)
-        for n, value in zip(nums, values if isinstance(argnums, tuple) else (values,)):
+    def call(inner: list) -> Any:
+        picked, full = unflatten(structure, inner), list(args)
+        for n, value in zip(chosen, picked if isinstance(argnums, tuple) else (picked,)):
             full[n] = value
-        return full
+        return func(*full, **kwargs)
 
-    return leaves, structure, fill
+    return leaves, structure, outer_tensors(leaves, given, chosen), call
 
 
-def _basis(leaves: list) -> list:
-    """For each leaf, unit vectors of all leaves together: shape (total, *leaf.shape)."""
-    sizes = [int(np.size(x)) for x in leaves]
+def _basis(values: list) -> tuple[list, int | None]:
+    """For each value, unit vectors of all values together, shape (total, *value.shape);
+    and how many there are.
+
+    The only one of a single value comes without an axis (None): it needs no batch.
+    """
+    sizes = [prod(shape_of(x)) for x in values]
+    if sizes == [1]:
+        shape = shape_of(values[0])
+        return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])], None
     total, start, parts = sum(sizes), 0, []
-    for x, n in zip(leaves, sizes):
-        eye = np.eye(total, n, k=-start, dtype=np.result_type(x))
-        parts.append(eye.reshape(total, *np.shape(x)))
+    for x, n in zip(values, sizes):
+        part = np.zeros((total, *shape_of(x)), dtype_of(x))
+        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
+        parts.append(part)
         start += n
-    return parts
+    return parts, total
 
 
-def _pieces(rows: Any, leaves: list, front: bool) -> list:
-    """Split the axis of all unit vectors into one block of axes for each leaf."""
-    pieces, start = [], 0
-    for x in leaves:
-        n, shape = int(np.size(x)), np.shape(x)
-        if front:
-            block = np.reshape(rows[start : start + n], shape + np.shape(rows)[1:])
-        else:
-            block = np.reshape(rows[..., start : start + n], np.shape(rows)[:-1] + shape)
-        pieces.append(block)
-        start += n
-    return pieces
+def _blocks(rows: Any, values: list, total: int | None) -> list:
+    """Split the axis of all unit vectors into the axes of each value."""
+    form, start, blocks = shape_of(rows), 0, []
+    if total is None:
+        shape = shape_of(values[0])
+        return [rows.reshape(shape + form) if shape else rows]
+    for x in values:
+        shape = shape_of(x)
+        stop = start + prod(shape)
+        block = rows if len(values) == 1 else rows[start:stop]
+        blocks.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
+        start = stop
+    return blocks
 
 
-def _nested(outer: Any, inner: Any, table: list[list]) -> Any:
+def _nested(outer: Any, inner: Any, table: Any) -> Any:
     """A pytree of the outer structure, of pytrees of the inner one."""
-    return unflatten(outer, [unflatten(inner, row) for row in table])
+    return unflatten(outer, [unflatten(inner, list(row)) for row in table])
+
+
+# ---- the transforms ----
 
 
 def jacrev(
@@ -103,25 +125,49 @@ def jacrev(
     check_callable("jacrev", func)
     label = f"jacrev({name_of_function(func)})"
 
+    inner_label = f"vjp({name_of_function(func)})"
+
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, fill = _split(label, args, argnums)
-        value, pullback, *aux = vjp(
-            functools.wraps(func)(lambda x: func(*fill(x), **kwargs)),
-            unflatten(structure, leaves),
-            has_aux=has_aux,
-            escape=escape,
+        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums)
+        frame = sys._getframe(1)
+        results, roots, inputs, out_structure, aux = taped(
+            inner_label, escape, frame, outer, call, leaves, has_aux
         )
-        outputs, out_structure = flatten(value)
-        rows = vmap(lambda *g: tuple(flatten(pullback(unflatten(out_structure, list(g)))[0])[0]))(
-            *_basis(outputs)
-        )
-        columns = [_pieces(r, outputs, front=True) for r in rows]
-        table = [[column[i] for column in columns] for i in range(len(outputs))]
+        basis, total = _basis(results)
+        if total is None:
+            pairs = [(node, g) for node, g in zip(roots, basis) if node is not None]
+            roots.clear()
+            rows = filled(backward(pairs, inputs), leaves)
+        else:
+            rows = _pulled(label, frame, outer, roots, basis, inputs)
+            for i, x in enumerate(leaves):
+                if rows[i] is None:
+                    rows[i] = np.zeros((total, *shape_of(x)), dtype_of(x))
+        table = zip(*[_blocks(r, results, total) for r in owned(rows)])
         result = _nested(out_structure, structure, table)
-        return (result, *aux) if has_aux else result
+        return (result, aux) if has_aux else result
 
     return jacobian
+
+
+def _pulled(
+    label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
+) -> list:
+    """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
+    level = BatchLevel.enter(label, "dead", frame, outer)
+    try:
+        cotangents = level.insert(basis, [0] * len(basis), label)
+        pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
+        roots.clear()  # so that the tape goes while the backward pass goes on
+        del cotangents
+        grads = backward(pairs, inputs)
+        rows = [None if g is None else level.unwrap(g) for g in grads]
+        del grads
+    finally:
+        level.exit()
+    level.recycle()
+    return rows
 
 
 def jacfwd(
@@ -145,29 +191,40 @@ def jacfwd(
     check_callable("jacfwd", func)
     label = f"jacfwd({name_of_function(func)})"
 
+    inner_label = f"jvp({name_of_function(func)})"
+
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, fill = _split(label, args, argnums)
-        seen: list = []
-
-        def push(*tangents: Any) -> tuple:
-            _, moved, *aux = jvp(
-                functools.wraps(func)(lambda x: func(*fill(x), **kwargs)),
-                (unflatten(structure, leaves),),
-                (unflatten(structure, list(tangents)),),
-                has_aux=has_aux,
-                escape=escape,
-            )
-            results, out_structure = flatten(moved)
-            seen[:] = [out_structure, *aux]
-            return tuple(results)
-
-        columns = vmap(push, out_dims=-1, escape=escape)(*_basis(leaves))
-        table = [_pieces(c, leaves, front=False) for c in columns]
-        result = _nested(seen[0], structure, table)
-        return (result, seen[1]) if has_aux else result
+        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums)
+        frame = sys._getframe(1)
+        basis, total = _basis(leaves)
+        run = inner_label, escape, frame, outer, call, leaves
+        if total is None:
+            pairs, out_structure, aux = pushed(*run, basis, has_aux)
+            rows = [t for _, t in pairs]
+        else:
+            level = BatchLevel.enter(label, escape, frame, outer)
+            try:
+                pairs, out_structure, aux = pushed(
+                    *run, level.insert(basis, [0] * len(basis), label), has_aux
+                )
+                rows = [level.unwrap(t) for _, t in pairs]
+                del pairs
+            finally:
+                level.exit()
+            level.recycle()
+        ndims = [len(shape_of(x)) for x in leaves]
+        table = [map(_turned, _blocks(r, leaves, total), ndims) for r in owned(rows)]
+        result = _nested(out_structure, structure, table)
+        return (result, aux) if has_aux else result
 
     return jacobian
+
+
+def _turned(block: Any, n: int) -> Any:
+    """`block` with its first `n` axes last."""
+    ndim = len(shape_of(block))
+    return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block
 
 
 def hessian(
