@@ -14,7 +14,7 @@ import numpy as np
 
 from .._rule import FORMS, Rule
 from ._contract import array, conj, contract
-from ._families import align, composite, constant, op, unsupported
+from ._families import align, composite, constant, op
 from .factorization import adjoint, column, factor, stacked
 
 # ---- what derivative rules share ----
@@ -261,10 +261,6 @@ def _matrix_rank_vmap(k: int, A: Any, **params: Any) -> Any:
 
 
 constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
-unsupported(
-    np.linalg.lstsq,
-    "the shape of its residuals depends on the rank; write numpy.linalg.pinv(a) @ b",
-)
 
 # ---- what is made of these ----
 
