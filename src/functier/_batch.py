@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import INSTEAD, Level, around, level_in
+from ._level import INSTEAD, Level, encloses, level_in
 from ._numpy import (
     BASIC_PARTS,
     PLAIN,
@@ -394,9 +394,9 @@ def _binary(func: Callable) -> Callable:
             x, y = a, b._value
             if type(level) is not BatchLevel or (kind is ndarray and a.ndim > y.ndim - level.k):
                 return level.binary(func, a, b)
-        elif around(cls, other) and type(level := cls.level) is BatchLevel:
+        elif encloses(other, cls) and type(level := cls.level) is BatchLevel:
             x, y = align(level.k, (a._value, level.lift(b)))
-        elif around(other, cls) and type(level := other.level) is BatchLevel:
+        elif encloses(cls, other) and type(level := other.level) is BatchLevel:
             cls = other
             x, y = align(level.k, (level.lift(a), b._value))
         else:
@@ -413,10 +413,10 @@ def _product(func: Callable, rule: Callable) -> Callable:
         cls, other = type(a), type(b)
         if other is cls and type(level := cls.level) is BatchLevel:
             ans = rule(level.k, a._value, b._value)
-        elif (other is ndarray or around(cls, other)) and type(cls.level) is BatchLevel:
+        elif (other is ndarray or encloses(other, cls)) and type(cls.level) is BatchLevel:
             level = cls.level
             ans = rule(level.k, a._value, level.lift(b))
-        elif (cls is ndarray or around(other, cls)) and type(other.level) is BatchLevel:
+        elif (cls is ndarray or encloses(cls, other)) and type(other.level) is BatchLevel:
             cls, level = other, other.level
             ans = rule(level.k, level.lift(a), b._value)
         else:

@@ -65,8 +65,9 @@ def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     own = shape_of(c)
     if own != shape:
         extra = len(own) - len(shape)
-        if type(c) is ndarray and extra > 0 and own[extra:] == shape:
-            return cast(np.add.reduce(c, axis=0 if extra == 1 else tuple(range(extra))), dtype)
+        if extra > 0 and own[extra:] == shape:
+            total = np.add.reduce if type(c) is ndarray else np.sum
+            return cast(total(c, axis=0 if extra == 1 else tuple(range(extra))), dtype)
         axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
         if axes:
             if type(c) is ndarray:

@@ -25,8 +25,8 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level, level_in
-from ._numpy import FLOAT, INDEX_PARTS, SCALARS, dtype_of, shape_of
+from ._level import Escape, Level, encloses, level_in
+from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
 from ._op import OPS, PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
 from ._rule import negated
@@ -36,7 +36,6 @@ new = object.__new__
 ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = float, complex
-VALUES = SCALARS | {ndarray}
 
 
 class JvpLevel(Level):
@@ -268,11 +267,6 @@ def fitted(tangent: Any, ans: Any) -> Any:
     if fix_for(ans, tangent, False) is None:
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
-
-
-def encloses(outer: type, cls: type) -> bool:
-    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
-    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 
 # ---- the transform ----

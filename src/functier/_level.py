@@ -349,9 +349,9 @@ COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.v
 """Whether the count of references to a class is exact."""
 
 
-def around(cls: type, other: type) -> bool:
-    """Whether `other` is the class of a level around that of `cls`, or `Tensor`."""
-    return issubclass(cls, other) and other is not object
+def encloses(outer: type, cls: type) -> bool:
+    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
+    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 
 def level_in(a: Any, b: Any) -> Any:

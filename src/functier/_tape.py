@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ._diff import add, check_inputs, filled, fit, fix_for, is_inexact, owned, pull
-from ._level import Level, around, level_in
+from ._level import Level, encloses, level_in
 from ._numpy import FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
@@ -225,22 +225,22 @@ def _binary(
             saved = pick(ans, x, y) if pick else ()
             fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
             node = next(number), a._extra, rule, saved, fix, rest
-        elif (plain := other in VALUES) or around(cls, other):
+        elif other in VALUES or encloses(other, cls):
             level = cls.level
             if type(level) is not GradLevel:
                 return level.binary(func, a, b)
-            x, y = a._value, b if plain else level.lower(b)
-            ans = func(x, y)
-            saved = pick(ans, x, y) if pick else ()
+            x = a._value
+            ans = func(x, b)
+            saved = pick(ans, x, b) if pick else ()
             fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
             node = next(number), a._extra, rule, saved, fix, None
-        elif (plain := cls in VALUES) or around(other, cls):
+        elif cls in VALUES or encloses(cls, other):
             level = other.level
             if type(level) is not GradLevel:
                 return level.binary(func, a, b)
-            x, y = a if plain else level.lower(a), b._value
-            cls, ans = other, func(x, y)
-            saved = pick2(ans, x, y) if pick2 else ()
+            y = b._value
+            cls, ans = other, func(a, y)
+            saved = pick2(ans, a, y) if pick2 else ()
             fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
             node = next(number), b._extra, rule2, saved, fix, None
         else:
