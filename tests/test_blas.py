@@ -8,6 +8,7 @@ reaches NumPy, where ``NM`` is one axis of N * M:
     N:M,C@N:C,J     numpy.matmul: a stack of N products; ``N,S:`` is a stack of N * S
     N,C,1*N,1,J     numpy.multiply, broadcasting: no product is needed
     NM,SJ'          an operand that had to be copied
+    +sum            numpy.sum of the result
 
 So no axis is looped over in Python, and what stands before a colon is what remains of the
 batch as a stack of products: the axes that both operands have, and those that merging into
@@ -67,14 +68,17 @@ def products():
             if not np.may_share_memory(result.elem(), operands[0]):
                 copies.append(result.elem())
             continue
-        sign, spell = signs.get(name, (f" {name} ", spelled))
+        if name not in signs:
+            words.append(name)
+            continue
+        sign, spell = signs[name]
         shapes = [x.shape for x in operands]
         if sign == "*":  # aligned, and in one order
             ndim = max(map(len, shapes))
             shapes = sorted([(1,) * (ndim - len(s)) + s for s in shapes], reverse=True)
         marks = ["'" * any(np.may_share_memory(x, c) for c in copies) for x in operands]
         words.append(sign.join(spell(s) + mark for s, mark in zip(shapes, marks)))
-    text = " ".join(words)
+    text = "+".join(words)
     assert len(copies) == text.count("'")
     calls.clear()
     return text
@@ -121,12 +125,12 @@ def products_of(func, levels, left, right, both=True):
         pulled = over(lambda x, y, g, i=i: pull(func, x, y, g, i), levels, left, right, out)
         found = check(pulled(X, Y, G), f"{subscripts}->{levels}{example}", *operands)
         assert found.startswith(made[0])
-        made.append(found[len(made[0]) :].strip())
+        made.append(found[len(made[0]) + 1 :])
     for i, (subscripts, operands, _, whole) in enumerate(pulls * both):
         found = check(
             pull(over(func, levels, left, right), X, Y, G, i), f"{subscripts}->{whole}", *operands
         )
-        made.append(found[len(made[0]) :].strip())
+        made.append(found[len(made[0]) + 1 :])
     return made
 
 
@@ -170,43 +174,43 @@ SMC   NSCJ   S:M,C@N,S:C,J    N,S:M,J@N,S:J,C  S:C,M@N,S:M,J    S:M,NJ'@S:NJ,C' 
 vmap), and those of the whole operands (vmap under vjp), which sum over N what all share."""
 
 NESTED = table("""
-left  right  value            its left         its right        whole left       whole right
-NKC   NKC    N,K:1,C@N,K:C,1  N,K,C*N,K,1      N,K,C*N,K,1      N,K,C*N,K,1      N,K,C*N,K,1
-NKC   NC     N:K,C@N:C,1      N,K,1*N,1,C      N,K,C*N,K,1      N,K,1*N,1,C      N:1,K@N:K,C
-NKC   KC     K:N,C@K:C,1      N,K,1*1,K,C      N,K,C*N,K,1      N,K,1*1,K,C      K:C,N@K:N,1
-NC    NKC    N:K,C@N:C,1      N,K,C*N,K,1      N,K,1*N,1,C      N:1,K@N:K,C      N,K,1*N,1,C
-KC    NKC    K:1,C@K:C,N      N,K,C*N,K,1      N,K,1*1,K,C      K:1,N@K:N,C      N,K,1*1,K,C
-NKC   C      KN,C@C           N,K,1*1,1,C      N,K,C*N,K,1      N,K,1*1,1,C      KN@KN,C
-C     NKC    KN,C@C           N,K,C*N,K,1      N,K,1*1,1,C      KN@KN,C          N,K,1*1,1,C
-NC    KC     N,C@C,K          N,K,1*1,K,C      N,K,1*N,1,C      N,K@K,C          K,N@N,C
-KC    NC     N,C@C,K          N,K,1*N,1,C      N,K,1*1,K,C      K,N@N,C          N,K@K,C
-NKC   NKCJ   N,K:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,C,1*N,K,1,J  N,K:C,J@N,K:J,1  N,K,C,1*N,K,1,J
-NKC   NCJ    N:K,C@N:C,J      N:K,J@N:J,C      N,K,C,1*N,K,1,J  N:K,J@N:J,C      N:C,K@N:K,J
-NKC   KCJ    K:N,C@K:C,J      K:C,J@K:J,N      N,K,C,1*N,K,1,J  K:C,J@K:J,N      K:C,N@K:N,J
-NC    NKCJ   N,1:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,1,J*N,1,C,1  N:1,KJ@N:KJ,C'   N,K,1,J*N,1,C,1
-KC    NKCJ   K:1,C@N,K:C,J    N,K:C,J@N,K:J,1  N,K,1,J*1,K,C,1  K:1,NJ'@K:NJ,C'  N,K,1,J*1,K,C,1
-NKC   CJ     KN,C@C,J         KN,J@J,C         N,K,C,1*N,K,1,J  KN,J@J,C         C,KN@KN,J
-C     NKCJ   1,C@N,K:C,J      N,K:C,J@N,K:J,1  N,K,1,J*1,1,C,1  KNJ@KNJ,C'       N,K,1,J*1,1,C,1
-NC    KCJ    N,C@K:C,J        K:C,J@K:J,N      N,K,1,J*N,1,C,1  N,KJ@KJ,C'       C,N@N,KJ
-KC    NCJ    K,C@N:C,J        N:K,J@N:J,C      N,K,1,J*1,K,C,1  K,NJ'@NJ,C'      C,K@N:K,J
-NKMC  NKC    N,K:M,C@N,K:C,1  N,K,M,1*N,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,K,1,C  N,K:1,M@N,K:M,C
-NKMC  NC     N:KM,C@N:C,1     N,K,M,1*N,1,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,1,1,C  N:1,KM@N:KM,C
-NKMC  KC     N,K:M,C@K:C,1    N,K,M,1*1,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*1,K,1,C  K:C,NM'@K:NM,1'
-NMC   NKC    N:K,C@N:C,M      N,K,M,1*N,K,1,C  N:K,M@N:M,C      N:M,K@N:K,C      N:K,M@N:M,C
-KMC   NKC    K:M,C@K:C,N      N,K,M,1*N,K,1,C  K:N,M@K:M,C      K:M,N@K:N,C      K:N,M@K:M,C
-NKMC  C      KNM,C@C          N,K,M,1*1,1,1,C  N,K:1,M@N,K:M,C  N,K,M,1*1,1,1,C  KNM@KNM,C
-MC    NKC    KN,C@C,M         N,K,M,1*N,K,1,C  KN,M@M,C         M,KN@KN,C        KN,M@M,C
-NMC   KC     NM,C@C,K         N,K,M,1*1,K,1,C  N:K,M@N:M,C      N:M,K@K,C        K,NM'@NM,C
-KMC   NC     N,C@C,KM         N,K,M,1*N,1,1,C  K:N,M@K:M,C      KM,N@N,C         N,KM@KM,C
-NKMC  NKCJ   N,K:M,C@N,K:C,J  N,K:M,J@N,K:J,C  N,K:C,M@N,K:M,J  N,K:M,J@N,K:J,C  N,K:C,M@N,K:M,J
-NKMC  NCJ    N:KM,C@N:C,J     N:KM,J@N:J,C     N,K:C,M@N,K:M,J  N:KM,J@N:J,C     N:C,KM@N:KM,J
-NKMC  KCJ    N,K:M,C@K:C,J    N,K:M,J@K:J,C    N,K:C,M@N,K:M,J  N,K:M,J@K:J,C    K:C,NM'@K:NM,J'
-NMC   NKCJ   N,1:M,C@N,K:C,J  N,K:M,J@N,K:J,C  N,1:C,M@N,K:M,J  N:M,KJ'@N:KJ,C'  N,1:C,M@N,K:M,J
-KMC   NKCJ   K:M,C@N,K:C,J    N,K:M,J@N,K:J,C  K:C,M@N,K:M,J    K:M,NJ'@K:NJ,C'  K:C,M@N,K:M,J
-NKMC  CJ     KNM,C@C,J        KNM,J@J,C        N,K:C,M@N,K:M,J  KNM,J@J,C        C,KNM@KNM,J
-MC    NKCJ   M,C@N,K:C,J      N,K:M,J@N,K:J,C  C,M@N,K:M,J      M,KNJ'@KNJ,C'    C,M@N,K:M,J
-NMC   KCJ    NM,C@K:C,J       N,K:M,J@K:J,C    N,1:C,M@N,K:M,J  NM,KJ'@KJ,C'     KJ,NM'@NM,C
-KMC   NCJ    KM,C@N:C,J       N:KM,J@N:J,C     K:C,M@N,K:M,J    KM,NJ'@NJ,C'     C,KM@N:KM,J
+left  right  value            its left         its right        whole left        whole right
+NKC   NKC    N,K:1,C@N,K:C,1  N,K,C*N,K,1      N,K,C*N,K,1      N,K,C*N,K,1       N,K,C*N,K,1
+NKC   NC     N:K,C@N:C,1      N,K,1*N,1,C      N,K,C*N,K,1      N,K,1*N,1,C       N:1,K@N:K,C
+NKC   KC     K:N,C@K:C,1      N,K,1*1,K,C      N,K,C*N,K,1      N,K,1*1,K,C       K:C,N@K:N,1
+NC    NKC    N:K,C@N:C,1      N,K,C*N,K,1      N,K,1*N,1,C      N:1,K@N:K,C       N,K,1*N,1,C
+KC    NKC    K:1,C@K:C,N      N,K,C*N,K,1      N,K,1*1,K,C      K:1,N@K:N,C       N,K,1*1,K,C
+NKC   C      KN,C@C           N,K,1*1,1,C      N,K,C*N,K,1      N,K,1*1,1,C       KN@KN,C
+C     NKC    KN,C@C           N,K,C*N,K,1      N,K,1*1,1,C      KN@KN,C           N,K,1*1,1,C
+NC    KC     N,C@C,K          N,K,1*1,K,C      N,K,1*N,1,C      N,K@K,C           K,N@N,C
+KC    NC     N,C@C,K          N,K,1*N,1,C      N,K,1*1,K,C      K,N@N,C           N,K@K,C
+NKC   NKCJ   N,K:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,C,1*N,K,1,J  N,K:C,J@N,K:J,1   N,K,C,1*N,K,1,J
+NKC   NCJ    N:K,C@N:C,J      N:K,J@N:J,C      N,K,C,1*N,K,1,J  N:K,J@N:J,C       N:C,K@N:K,J
+NKC   KCJ    K:N,C@K:C,J      K:C,J@K:J,N      N,K,C,1*N,K,1,J  K:C,J@K:J,N       K:C,N@K:N,J
+NC    NKCJ   N,1:1,C@N,K:C,J  N,K:C,J@N,K:J,1  N,K,1,J*N,1,C,1  N:1,KJ@N:KJ,C'    N,K,1,J*N,1,C,1
+KC    NKCJ   K:1,C@N,K:C,J    N,K:C,J@N,K:J,1  N,K,1,J*1,K,C,1  K:1,NJ'@K:NJ,C'   N,K,1,J*1,K,C,1
+NKC   CJ     KN,C@C,J         KN,J@J,C         N,K,C,1*N,K,1,J  KN,J@J,C          C,KN@KN,J
+C     NKCJ   1,C@N,K:C,J      N,K:C,J@N,K:J,1  N,K,1,J*1,1,C,1  KNJ@KNJ,C'        N,K,1,J*1,1,C,1
+NC    KCJ    N,C@K:C,J        K:C,J@K:J,N      N,K,1,J*N,1,C,1  N,KJ@KJ,C'        C,N@N,KJ
+KC    NCJ    K,C@N:C,J        N:K,J@N:J,C      N,K,1,J*1,K,C,1  K,NJ'@NJ,C'       C,K@N:K,J
+NKMC  NKC    N,K:M,C@N,K:C,1  N,K,M,1*N,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,K,1,C   N,K:1,M@N,K:M,C
+NKMC  NC     N:KM,C@N:C,1     N,K,M,1*N,1,1,C  N,K:1,M@N,K:M,C  N,K,M,1*N,1,1,C   N:1,KM@N:KM,C
+NKMC  KC     N,K:M,C@K:C,1    N,K,M,1*1,K,1,C  N,K:1,M@N,K:M,C  N,K,M,1*1,K,1,C   K:C,NM'@K:NM,1'
+NMC   NKC    N:K,C@N:C,M      N,K,M,1*N,K,1,C  N:K,M@N:M,C      N:M,K@N:K,C       N:K,M@N:M,C
+KMC   NKC    K:M,C@K:C,N      N,K,M,1*N,K,1,C  K:N,M@K:M,C      K:M,N@K:N,C       K:N,M@K:M,C
+NKMC  C      KNM,C@C          N,K,M,1*1,1,1,C  N,K:1,M@N,K:M,C  N,K,M,1*1,1,1,C   KNM@KNM,C
+MC    NKC    KN,C@C,M         N,K,M,1*N,K,1,C  KN,M@M,C         M,KN@KN,C         KN,M@M,C
+NMC   KC     NM,C@C,K         N,K,M,1*1,K,1,C  N:K,M@N:M,C      N:M,K@K,C         K,NM'@NM,C
+KMC   NC     N,C@C,KM         N,K,M,1*N,1,1,C  K:N,M@K:M,C      KM,N@N,C          N,KM@KM,C
+NKMC  NKCJ   N,K:M,C@N,K:C,J  N,K:M,J@N,K:J,C  N,K:C,M@N,K:M,J  N,K:M,J@N,K:J,C   N,K:C,M@N,K:M,J
+NKMC  NCJ    N:KM,C@N:C,J     N:KM,J@N:J,C     N,K:C,M@N,K:M,J  N:KM,J@N:J,C      N:C,KM@N:KM,J
+NKMC  KCJ    N,K:M,C@K:C,J    N,K:M,J@K:J,C    N,K:C,M@N,K:M,J  N,K:M,J@K:J,C     K:C,NM'@K:NM,J'
+NMC   NKCJ   N,1:M,C@N,K:C,J  N,K:M,J@N,K:J,C  N,1:C,M@N,K:M,J  N:M,KJ'@N:KJ,C'   N,1:C,M@N,K:M,J
+KMC   NKCJ   K:M,C@N,K:C,J    N,K:M,J@N,K:J,C  K:C,M@N,K:M,J    K:M,NJ'@K:NJ,C'   K:C,M@N,K:M,J
+NKMC  CJ     KNM,C@C,J        KNM,J@J,C        N,K:C,M@N,K:M,J  KNM,J@J,C         C,KNM@KNM,J
+MC    NKCJ   M,C@N,K:C,J      N,K:M,J@N,K:J,C  C,M@N,K:M,J      M,KNJ'@KNJ,C'     C,M@N,K:M,J
+NMC   KCJ    NM,C@K:C,J       N,K:M,J@K:J,C    N,1:C,M@N,K:M,J  NM,KJ'@KJ,C'      KJ,NM'@NM,C
+KMC   NCJ    KM,C@N:C,J       N:KM,J@N:J,C     K:C,M@N,K:M,J    N:KM,J@N:J,C+sum  C,KM@N:KM,J
 """)
 """Two batch axes, K inside N: one product still, whichever of them an operand varies along."""
 

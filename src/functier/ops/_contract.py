@@ -10,9 +10,11 @@ NOTE [what becomes a BLAS axis]
     An axis that one operand alone has is merged into the rows (columns) of one product
     where that is a view, and is a stack axis of `numpy.matmul` where it would be a copy:
     the copy mostly costs more than the larger product gains (measured: 1.1 to 10 times;
-    the copy wins for matrices of 8 by 8 and smaller, by up to 3). An axis of both that the
-    result keeps is a stack axis. Axes of size 1 take no part. Without a common summed axis
-    it is a multiplication.
+    the copy wins for matrices of 8 by 8 and smaller, by up to 3). Summed axes that are not
+    side by side are merged by a copy or, where that is less than what would be copied, make a
+    stack that is summed (measured: 1.1 to 19 times faster). An axis of both that the result
+    keeps is a stack axis. Axes of size 1 take no part. Without a common summed axis it is a
+    multiplication.
 
 Plans depend on labels and shapes only, and are cached: to plan costs tens of
 microseconds, to look a plan up a fraction of one.
@@ -20,6 +22,7 @@ microseconds, to look a plan up a fraction of one.
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from string import ascii_letters
 from typing import Any
@@ -82,6 +85,18 @@ class Plan:
         return z if self.order is None else z.transpose(self.order)
 
 
+class SummedPlan:
+    """A plan whose result is then summed over its first axes."""
+
+    __slots__ = ("axes", "plan")
+
+    def __init__(self, plan: Any, n: int):
+        self.plan, self.axes = plan, tuple(range(n))
+
+    def run(self, x: Any, y: Any) -> Any:
+        return np.sum(self.plan.run(x, y), axis=self.axes)
+
+
 def _prepared(x: Any, steps: tuple) -> Any:
     lone, order, shape = steps
     if lone is not None:
@@ -92,7 +107,7 @@ def _prepared(x: Any, steps: tuple) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan:
+def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan | SummedPlan:
     """How to contract operands of these shapes; see NOTE [what becomes a BLAS axis]."""
     left, right, out = spec
     sizes: dict[int, int] = dict.fromkeys(out, 1)
@@ -116,11 +131,46 @@ def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan:
             for i, shape in enumerate(shapes)
         ]
         return Plan(False, steps[0], steps[1], _multiplied(*shapes), None, None)
+    over = _apart(kept, out, sizes)
+    if over:
+        return SummedPlan(plan((left, right, (*over, *out)), x_shape, y_shape), len(over))
     plans = [
         _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
         for swap in (False, True)
     ]
     return min(plans, key=_moves)
+
+
+def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
+    """The summed axes that are better a stack, which is added up, than merged with the others.
+
+    Where the axes to sum over are not side by side in both operands, merging copies; a stack
+    makes a result of its own for each of its products.
+    """
+    summed = [i for i in kept[0] if i in kept[1] and i not in out]
+    runs = [summed[:1]]
+    for i, j in pairwise(summed):
+        if all(labels.index(j) - labels.index(i) == 1 for labels in kept):
+            runs[-1].append(j)
+        else:
+            runs.append([j])
+    if len(runs) == 1:
+        return ()
+
+    def count(labels: Any) -> int:
+        return prod(sizes[i] for i in labels)
+
+    # A last axis is one whose elements lie side by side.
+    inner = max(runs, key=lambda run: (sum(labels[-1] in run for labels in kept), count(run)))
+    over = tuple(i for i in summed if i not in inner)
+    copied, product = 0, count(inner)
+    for labels, others in (kept, kept[::-1]):
+        places = [labels.index(i) for i in summed]
+        if max(places) - min(places) >= len(places):
+            copied += count(labels)
+        product *= count(_merged(labels, [i for i in labels if i not in others], inner))
+    results = count(over) * count(i for i in out if i in kept[0] or i in kept[1])
+    return over if results <= copied and product > 8**3 else ()
 
 
 def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
@@ -265,7 +315,7 @@ def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Plan:
+def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Any:
     return plan(batched(spec, k), x_shape, y_shape)
 
 

@@ -109,29 +109,28 @@ def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind
 
 
 def _left(g: Any, y: Any, x_shape: Shape) -> Any:
-    """The cotangent of a vector or matrix that was multiplied by `y`, one too; else None."""
+    """The cotangent of what was multiplied by `y`, for arrays that are matrices and for vectors.
+
+    None for the others. Elsewhere the operator is the cheapest product.
+    """
     rank = len(x_shape)
     if type(g) is ndarray is type(y) and rank == 2 == y.ndim:
         return g.dot(y.T if y.dtype.kind != "c" else np.conjugate(y).T)
     y = conj(y)
-    if not 0 < rank < 3 > y.ndim > 0 or rank == 2 == y.ndim:
-        return None
-    if rank == 1:
+    if rank == 1 and 0 < y.ndim < 3:
         return g * y if y.ndim == 1 else y @ g
-    return contract(g, y, OUTER) if y.ndim == 1 else g @ y.T
+    return contract(g, y, OUTER) if rank == 2 and y.ndim == 1 else None
 
 
 def _right(g: Any, x: Any, y_shape: Shape) -> Any:
-    """The cotangent of a vector or matrix that `x`, one too, was multiplied by; else None."""
+    """The cotangent of what `x` was multiplied by, as `_left`."""
     rank = len(y_shape)
     if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
         return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
     x = conj(x)
-    if not 0 < rank < 3 > x.ndim > 0 or rank == 2 == x.ndim:
-        return None
-    if rank == 1:
+    if rank == 1 and 0 < x.ndim < 3:
         return g * x if x.ndim == 1 else g @ x
-    return contract(x, g, OUTER) if x.ndim == 1 else x.T @ g
+    return contract(x, g, OUTER) if rank == 2 and x.ndim == 1 else None
 
 
 def _matmul_x1(g, x2, x1_shape, axes=None):

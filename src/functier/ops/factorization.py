@@ -138,26 +138,6 @@ op(
     vjp={"a": _eigvalsh_vjp},
 )
 
-
-def _eigvals_jvp(t: Any, a: Any) -> Any:
-    v = np.linalg.eig(a)[1]
-    return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
-
-
-def _eigvals_vjp(g: Any, a: Any) -> Any:
-    v = adjoint(np.linalg.eig(a)[1])
-    return np.linalg.solve(v, column(g) * v)
-
-
-op(np.linalg.eig, "a", vmap=stacked(np.linalg.eig))
-op(
-    np.linalg.eigvals,
-    "a",
-    vmap=stacked(np.linalg.eigvals),
-    jvp={"a": _eigvals_jvp},
-    vjp={"a": _eigvals_vjp},
-)
-
 # ---- qr: Walter and Lehmann, Algorithmic differentiation of linear algebra (2012) ----
 
 
