@@ -3,6 +3,7 @@
 Nothing is timed here, and no other library is needed.
 """
 
+import argparse
 import json
 import re
 import statistics
@@ -14,7 +15,8 @@ import numpy as np
 import pytest
 
 from bench import libraries, memory, report, scaling, session, timing, trees
-from bench.workloads import LIST, WORKLOADS
+from bench import run as command_line
+from bench.workloads import LIST, WORKLOADS, dispatch
 
 ROOT = Path(__file__).parents[1]
 FUNCTIER = libraries.Library()
@@ -239,21 +241,36 @@ def test_curves_compute_what_numpy_does(curve):
 # ---- the command ----
 
 
-def run(tmp_path, *options):
-    command = [sys.executable, str(ROOT / "tests" / "bench" / "run.py"), *options]
+def test_the_command_measures_and_reports(tmp_path):
+    command = [sys.executable, str(ROOT / "tests" / "bench" / "run.py"), "--threads", "1"]
+    command += ["--only", "overhead_grad", "--libs", "functier", "--rounds", "2"]
+    command += ["--out", str(tmp_path / "a.b")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def test_the_command_measures_and_reports(tmp_path):
-    options = ["--only", "overhead_grad", "--libs", "functier", "--threads", "1", "--rounds", "2"]
-    printed = run(tmp_path, *options, "--out", str(tmp_path / "a.b"))
     data = json.loads((tmp_path / "a.b.json").read_text(encoding="utf-8"))
     assert list(data["workloads"]) == ["overhead_grad"]
     assert len(data["workloads"]["overhead_grad"]["times"]["functier"]) == 2
     written = (tmp_path / "a.b.md").read_text(encoding="utf-8")
-    assert cells(written, "overhead_grad") and written in printed
+    assert cells(written, "overhead_grad") and written in done.stdout
+
+
+def test_a_wrong_result_is_not_timed_and_fails_the_run(tmp_path, monkeypatch):
+    class Wrong(dispatch.SquareGrad):
+        def expected(self):
+            return 7.0
+
+    monkeypatch.setitem(session.WORKLOADS, "overhead_grad", Wrong())
+    monkeypatch.setattr(session, "settle", lambda: None)  # the collector is that of all tests
+    args = argparse.Namespace(
+        only="overhead_grad", libs="functier", threads=1, rounds=2, out=str(tmp_path / "wrong")
+    )
+    with pytest.raises(SystemExit, match="functier fails or is wrong: overhead_grad"):
+        session.run(args)
+    assert "functier is left out: off by" in (tmp_path / "wrong.md").read_text(encoding="utf-8")
+
+
+def test_the_command_knows_the_libraries():
+    assert command_line.LIBRARIES.split(",") == list(libraries.LIBRARIES)
 
 
 def test_only_chooses_by_parts_of_names():

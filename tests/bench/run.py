@@ -37,7 +37,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--out", default=str(HERE / "output" / "bench"), help="where to write, without a suffix"
     )
-    return parser.parse_args()
+    args = parser.parse_args()
+    if unknown := set(args.libs.split(",")) - set(LIBRARIES.split(",")):
+        parser.error(f"--libs {', '.join(sorted(unknown))}: there are {LIBRARIES}")
+    return args
 
 
 def set_threads(threads: int) -> None:

@@ -85,6 +85,8 @@ def run(args: argparse.Namespace) -> None:
     libs = libraries.load(args.libs.split(","))
     names, clock = [lib.name for lib in libs], choose_clock(args.threads)
     workloads, sections = choose(args.only)
+    if not workloads and not sections:
+        raise SystemExit(f"--only {args.only}: there are {', '.join([*WORKLOADS, *SECTIONS])}")
     data: dict[str, Any] = {"meta": describe(libs, args.threads), "workloads": {}}
     out = Path(args.out)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -125,3 +127,6 @@ def run(args: argparse.Namespace) -> None:
             say(f"no picture: {error}")
     say("\n" + report.markdown(data))
     say(f"Written to {out}.*")
+    wrong = [n for n, row in data["workloads"].items() if "functier" in row["errors"]]
+    if wrong:
+        raise SystemExit(f"functier fails or is wrong: {', '.join(wrong)}")

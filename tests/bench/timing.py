@@ -51,7 +51,7 @@ def interleave(calls: dict[str, Callable], clock: Clock, rounds: int) -> dict[st
         repeats[name] = max(1, round(SLICE / max(shortest, 1e-9)))
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for number in range(rounds):
-        first = number % len(names)
+        first = number % max(1, len(names))
         for name in names[first:] + names[:first]:
             time.sleep(SLICE)  # the worker threads of the one before stop spinning
             calls[name]()
