@@ -55,9 +55,9 @@ def has_stars(parameters):
 # ---- every function of NumPy has its place ----
 
 OUTSIDE = (
-    "numpy.lib.recfunctions", "numpy.lib.scimath", "numpy.rec", "numpy.char", "numpy.strings",
+    "numpy.lib.recfunctions", "numpy.rec", "numpy.char", "numpy.strings",
 )  # fmt: skip
-"""Modules that functier does not cover: structured arrays, text, branches chosen by value."""
+"""Modules that functier does not cover: structured arrays, text."""
 
 
 def is_public(func):

@@ -48,8 +48,6 @@ ROWS = [
     row(np.nan_to_num, BAD, _order=0, _like=as_it_is),
     row(np.nan_to_num, BAD.astype(F32), nan=1.0, posinf=2.0, neginf=-3.0, _order=0, _like=as_it_is),
     row(np.nan_to_num, normal(2, dtype=C)),
-    row(np.real_if_close, normal(3)),
-    row(np.real_if_close, normal(3, dtype=C), _vmap=False),
     # ranges
     row(np.linspace, normal(), normal(), 4),
     row(np.linspace, normal(2, 1), normal(3), 4, endpoint=False, retstep=True, axis=-1),

@@ -2,6 +2,7 @@
 
 from .._op import PENDING
 from . import (
+    by_value,
     composite,
     constant,
     contraction,
@@ -30,6 +31,7 @@ from . import (
 )
 
 __all__ = [
+    "by_value",
     "composite",
     "constant",
     "contraction",
@@ -59,3 +61,4 @@ __all__ = [
 
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"
 PENDING["numpy.fft"] = f"{__name__}.fft"
+PENDING["scipy.special"] = f"{__name__}.scipy_special"

@@ -68,15 +68,6 @@ def _angle(z, deg=False):
     return angle * (180 / np.pi) if deg else angle
 
 
-@lambda body: composite(np.real_if_close, body)
-def _real_if_close(a, tol=100):
-    if not np.iscomplexobj(a):
-        return a
-    if tol > 1:
-        tol = float(np.finfo(np.result_type(a)).eps) * tol
-    return np.real(a) if np.all(np.absolute(np.imag(a)) < tol) else a
-
-
 @lambda body: composite(np.nan_to_num, body)
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     if np.iscomplexobj(x):

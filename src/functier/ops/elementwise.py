@@ -96,8 +96,17 @@ elementwise(
 elementwise(np.sin, lambda g, x: g * np.cos(x))
 elementwise(np.cos, lambda g, x: -g * np.sin(x))
 elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
-elementwise(np.arcsin, lambda g, x: g / np.sqrt(1 - x * x))
-elementwise(np.arccos, lambda g, x: -g / np.sqrt(1 - x * x))
+
+
+def _other_side(x):
+    """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
+    if dtype_of(x).kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
+    return np.sqrt(1 - x * x)
+
+
+elementwise(np.arcsin, lambda g, x: g / _other_side(x))
+elementwise(np.arccos, lambda g, x: -g / _other_side(x))
 elementwise(np.arctan, lambda g, x: g / (1 + x * x))
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.lib import scimath
 
 from ._families import unsupported
 
@@ -13,14 +12,6 @@ for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
 
 for func in (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string):
     unsupported(func, "dates are neither batched nor differentiated; use them outside")
-
-for func in (
-    scimath.sqrt, scimath.log, scimath.log2, scimath.log10, scimath.logn, scimath.power,
-    scimath.arccos, scimath.arcsin, scimath.arctanh,
-):  # fmt: skip
-    unsupported(
-        func, "its dtype depends on the data; write numpy.sqrt(x.astype(complex)), and the like"
-    )
 
 for func in (np.polymul, np.polydiv, np.roots, np.poly):
     unsupported(
