@@ -191,6 +191,11 @@ def test_the_picture_is_drawn(tmp_path):
     assert (tmp_path / "scaling.png").stat().st_size > 10_000
 
 
+def test_numbers():
+    shown = [report.number(x) for x in (0.00421, 0.1234, 3.0, 123.4)]
+    assert shown == ["0.0042", "0.12", "3.00", "123"]
+
+
 def test_durations():
     shown = [report.duration(s) for s in (3.2e-9, 4.56e-6, 1.2e-3, 12.34)]
     assert shown == ["3.2 ns", "4.56 µs", "1.2 ms", "12.3 s"]
@@ -283,6 +288,8 @@ def test_only_chooses_by_parts_of_names():
 def test_the_readme_names_the_command():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^python3 .*tests/bench/.*$", text, re.MULTILINE)
-    assert (ROOT / command.split()[-1]).is_file()
+    script, *options = command.rpartition(" && ")[2].split()[1:]
+    assert (ROOT / script).is_file()
+    command_line.parse(options)
     extra = re.search(r'-e "\.\[(\w+)\]"', command)[1]
     assert re.search(rf"^{extra} = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)

@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 
 
 def number(x: float) -> str:
-    return f"{x:.2f}" if x < 9.95 else f"{x:.3g}"
+    return f"{x:.2f}" if 0.1 <= x < 9.95 else f"{x:.2g}" if x < 0.1 else f"{x:.3g}"
 
 
 def against(value: float, bound: float | None) -> str:

@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 LIBRARIES = "functier,torch,torch_ag,jax,jax_jit,autograd,mygrad"
 
 
-def parse() -> argparse.Namespace:
+def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -37,7 +37,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--out", default=str(HERE / "output" / "bench"), help="where to write, without a suffix"
     )
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     if unknown := set(args.libs.split(",")) - set(LIBRARIES.split(",")):
         parser.error(f"--libs {', '.join(sorted(unknown))}: there are {LIBRARIES}")
     return args
