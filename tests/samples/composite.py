@@ -25,11 +25,6 @@ def ordered(i, x, rng):
     return np.sort(rng.normal(size=x.shape), axis=-1)
 
 
-def distinct(i, x, rng):
-    """Other values, no two of them near each other where they are sorted."""
-    return np.sort(x + rng.uniform(0, 0.3, size=x.shape), axis=0) if i == 0 else rng.permutation(x)
-
-
 ROWS = [
     # closeness and equality
     row(np.isclose, BAD, np.array([1.0 + 1e-9, np.nan, np.inf, 3.0])),
@@ -84,15 +79,6 @@ ROWS = [
     ),
     row(np.interp, normal(3), NODES, normal(4), period=2.5, _diff=(0, 2), _shared=(1,)),
     row(np.interp, 0.3, np.array([1.0]), normal(1)),
-    # convolution and polynomials
-    *[row(np.convolve, normal(4), normal(3), m) for m in ("full", "same", "valid")],
-    *[row(np.convolve, normal(2), normal(5), m) for m in ("full", "same", "valid")],
-    *[row(np.correlate, normal(5), normal(2), m) for m in ("full", "same", "valid")],
-    *[row(np.correlate, normal(3, dtype=C), normal(4, dtype=C), m) for m in ("full", "same")],
-    row(np.polyval, normal(3), normal(2, 2)),
-    row(np.polyadd, normal(3), normal(2)),
-    row(np.polysub, normal(2), normal(3)),
-    row(np.polyder, normal(4), 2),
     # quantiles
     *[row(f, normal(2, 4), axis=a) for f in (np.median, np.nanmedian) for a in (None, 0, (0, 1))],
     row(np.median, NAN, axis=1, keepdims=True, _order=0, _like=as_it_is),
@@ -112,9 +98,6 @@ ROWS = [
             "normal_unbiased", "interpolated_inverted_cdf",
         )
     ],
-    row(np.polyint, normal(3), 2, k=[1.0, 2.0]),
-    row(np.polyfit, np.array([0.0, 1.0, 2.0, 4.0]), normal(4), 2, _like=distinct),
-    row(np.polyfit, np.array([0.0, 1.0, 2.0]), normal(3, 2), 1, w=positive(3), _like=distinct),
     # covariance
     row(np.cov, normal(2, 4)),
     row(np.cov, normal(4), normal(4), bias=True),

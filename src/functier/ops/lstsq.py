@@ -101,7 +101,8 @@ op(
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     a, b = array(a), array(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
-        return np.linalg.lstsq(*(np.broadcast_to(0.0, x.shape) for x in (a, b)))  # NumPy's error
+        one, other = np.broadcast_to(0.0, a.shape), np.broadcast_to(0.0, b.shape)
+        return np.linalg.lstsq(one, other)  # NumPy's error
     dtype = np.result_type(a, b)
     dtype = dtype if dtype.kind in "fc" else np.dtype(float)
     a, b = np.astype(a, dtype), np.astype(b, dtype)

@@ -1,8 +1,13 @@
-"""Convolution, and polynomials by their coefficients, the highest first."""
+"""Convolution, and polynomials by their coefficients, the highest first.
+
+A root that is multiple has no derivative: it is infinite. Leading zeros make a polynomial
+shorter, and its product or its remainder too, so a batch has to agree in their number.
+"""
 
 import numpy as np
 
-from ._families import UnsupportedError, composite, unlisted
+from ._families import DataDependentError, Rule, composite, op, primitive, unlisted
+from .by_value import real_unless, stripped
 
 # ---- convolution ----
 
@@ -84,23 +89,144 @@ def _polyder(p, m=1):
 
 @lambda body: composite(np.polyint, body)
 def _polyint(p, m=1, k=None):
-    constants = np.zeros(m) if k is None else np.broadcast_to(k, (m,)) if np.ndim(k) == 0 else k
+    p, k = unlisted(p, 0.0 if k is None else k)
+    k = np.broadcast_to(k, (m,)) if np.size(k) == 1 else k
     for i in range(m):
         p = p / np.arange(np.shape(p)[0], 0, -1)
-        p = np.concatenate([p, np.reshape(constants[i], (1,))])
+        p = np.concatenate([p, np.reshape(k[i], (1,))])
     return p
+
+
+@lambda body: composite(np.polymul, body)
+def _polymul(a1, a2):
+    return np.convolve(*(stripped(np.atleast_1d(a)) for a in unlisted(a1, a2)))
+
+
+@lambda body: composite(np.polydiv, body)
+def _polydiv(u, v):
+    u, v = (np.atleast_1d(a) + 0.0 for a in unlisted(u, v))
+    rest = np.astype(u, np.result_type(u, v))
+    steps, size = np.shape(u)[0] - np.shape(v)[0] + 1, np.shape(v)[0]
+    quotient = []
+    for k in range(steps):
+        d = 1.0 / v[:1] * rest[k : k + 1]
+        quotient.append(d)
+        rest = np.concatenate([rest[:k], rest[k : k + size] - d * v, rest[k + size :]])
+    whole = np.concatenate(quotient) if quotient else np.zeros(1, np.result_type(u, v))
+    return whole, stripped(rest, 1e-8, max(min(steps, np.shape(u)[0] - 1), 0))
+
+
+# ---- polynomials and their roots ----
+
+
+def _roots(p):
+    """The roots of stacked polynomials: the eigenvalues of their companion matrices."""
+    n = p.shape[-1] - 1
+    if p.ndim == 1:
+        return np.roots(p)
+    rows = np.reshape(p, (-1, n + 1))
+    if n < 1 or not np.all(rows[:, [0, -1]]):
+        each = [np.roots(row) for row in rows]
+        if len({row.shape for row in each}) != 1:
+            raise DataDependentError(
+                "the number of roots depends on the leading zeros, which differ from example "
+                "to example; compute with polynomials of one degree"
+            )
+        return np.reshape(np.stack(each), (*p.shape[:-1], -1))
+    companion = np.zeros((*p.shape[:-1], n, n), np.result_type(p, np.float32))
+    companion[..., range(1, n), range(n - 1)] = 1
+    companion[..., 0, :] = -p[..., 1:] / p[..., :1]
+    return np.linalg.eigvals(companion)
+
+
+roots = primitive(_roots)
+
+
+def _influence(ans, p):
+    """How each root moves with each coefficient: by implicit differentiation, in rows."""
+    n = np.shape(p)[-1]
+    powers = np.power(np.reshape(ans, (*np.shape(ans), 1)), np.arange(n - 1, -1, -1))
+    slopes = np.reshape(p[..., :-1] * np.arange(n - 1, 0, -1), (*np.shape(p)[:-1], n - 1, 1))
+    return -powers / np.matmul(powers[..., 1:], slopes)
+
+
+def _roots_jvp(t, ans, p):
+    moved = np.matmul(_influence(ans, p), np.reshape(t, (*np.shape(t), 1)))
+    return np.reshape(moved, np.shape(ans))
+
+
+def _roots_vjp(g, ans, p):
+    moved = np.matmul(np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _influence(ans, p))
+    return np.reshape(moved, np.shape(p))
+
+
+op(
+    roots,
+    "p",
+    vmap=lambda k, p: roots(p),
+    jvp={"p": _roots_jvp},
+    vjp={"p": Rule(_roots_vjp, ("p",), holomorphic=True)},
+)
+
+
+@lambda body: composite(np.roots, body)
+def _roots_of(p):
+    p = np.atleast_1d(*unlisted(p))
+    if np.ndim(p) != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    return roots(p if p.dtype.kind in "fc" else np.astype(p, float))
+
+
+@lambda body: composite(np.poly, body)
+def _poly(seq_of_zeros):
+    zeros = np.atleast_1d(*unlisted(seq_of_zeros))
+    shape, real = np.shape(zeros), np.result_type(zeros).kind != "c"
+    if len(shape) == 2 and shape[0] == shape[1] != 0:
+        zeros = np.linalg.eigvals(zeros)
+    elif len(shape) == 1:
+        zeros = np.astype(zeros, np.dtype(np.mintypecode(zeros.dtype.char)))
+    else:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    a = np.ones(1, zeros.dtype)
+    for i in range(shape[0]):
+        a = np.convolve(a, np.concatenate([np.ones(1, zeros.dtype), -zeros[i : i + 1]]))
+    if not shape[0]:
+        return 1.0
+    if real or zeros.dtype.kind != "c":  # a real matrix has pairs of complex eigenvalues
+        return np.real(a)
+    return real_unless(a, np.not_equal(np.sort(zeros), np.sort(np.conjugate(zeros))))
+
+
+# ---- fitting ----
 
 
 @lambda body: composite(np.polyfit, body)
 def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    if full or cov:
-        raise UnsupportedError("numpy.polyfit gives the coefficients only; leave full and cov out")
     x, y = np.multiply(x, 1.0), np.multiply(y, 1.0)
-    rcond = np.shape(x)[0] * float(np.finfo(np.result_type(x)).eps) if rcond is None else rcond
-    powers = np.vander(x, int(deg) + 1)
+    n, order = np.shape(x)[0], int(deg) + 1
+    rcond = n * float(np.finfo(np.result_type(x)).eps) if rcond is None else rcond
+    powers = np.vander(x, order)
     if w is not None:
         powers = powers * np.reshape(w, (-1, 1))
         y = y * np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1))
     scale = np.sqrt(np.sum(powers * powers, axis=0))
-    solution = np.matmul(np.linalg.pinv(powers / scale, rcond), y)
-    return solution / np.reshape(scale, (-1,) + (1,) * (np.ndim(y) - 1))
+    powers = powers / scale
+    if not full and not cov:  # the rank does not matter then, and may differ in a batch
+        solution, residuals = np.matmul(np.linalg.pinv(powers, rcond), y), None
+    else:
+        solution, residuals, rank, s = np.linalg.lstsq(powers, y, rcond)
+    c = solution / np.reshape(scale, (-1,) + (1,) * (np.ndim(y) - 1))
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    base = np.linalg.inv(np.matmul(np.transpose(powers), powers)) / np.outer(scale, scale)
+    if cov != "unscaled":
+        if n <= order:
+            raise ValueError(
+                "the number of data points must exceed order to scale the covariance matrix"
+            )
+        residuals = residuals / (n - order)
+    else:
+        residuals = 1
+    return c, (base if np.ndim(y) == 1 else np.reshape(base, (order, order, 1))) * residuals

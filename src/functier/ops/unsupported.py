@@ -13,11 +13,5 @@ for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
 for func in (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string):
     unsupported(func, "dates are neither batched nor differentiated; use them outside")
 
-for func in (np.polymul, np.polydiv, np.roots, np.poly):
-    unsupported(
-        func, "the shape or dtype of its result depends on the data; for a product of "
-        "polynomials use numpy.convolve",
-    )  # fmt: skip
-
 for func in (np.histogram2d, np.histogramdd):
     unsupported(func, "find the bins with numpy.digitize, and count them with numpy.equal")
