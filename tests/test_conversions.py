@@ -65,6 +65,12 @@ def test_a_level_tensor_cannot_be_written_into_a_plain_tensor():
     lambda x, out: np.add.reduce(x, out=out),
     lambda x, out: x.sum(out=out),
     lambda x, out: np.stack([x, x], out=out),
+    lambda x, out: np.sum(x, None, None, out),
+    lambda x, out: np.var(x, None, None, out),
+    lambda x, out: np.std(x, 0, None, out),
+    lambda x, out: np.nansum(x, 0, None, out),
+    lambda x, out: np.nanstd(x, 0, None, out),
+    lambda x, out: np.ptp(x, None, out),
 ])  # fmt: skip
 def test_out_raises_in_levels(call):
     out = np.zeros((2, 3))

@@ -216,6 +216,9 @@ class Level:
                 if given is not None:
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
+                place = op.out_place
+                if place is not None and len(args) > place and args[place] is not None:
+                    raise self.no_out(func)
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)
             if "out" in call.given:  # by position

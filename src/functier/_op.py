@@ -48,6 +48,8 @@ class Op:
         The derivative is zero; the result leaves a differentiating level.
     body : callable or None
         A composite: plain NumPy code that means the same.
+    out_place : int or None
+        Where a composite takes ``out`` by position, which its body may not look at.
     family : str
         The constructor that declared it.
     single, special : bool, frozenset of str
@@ -56,7 +58,7 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "joint",
-        "jvp", "kernel", "lead", "params", "single", "special", "variadic", "vjp", "vmap",
+        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +98,9 @@ class Op:
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
         self.single = body is None and len(self.lead) == 1 and self._direct > 0
         self.special = frozenset((*self.arrays, "out"))
+        code = getattr(body, "__code__", None)
+        positional = code.co_varnames[: code.co_argcount] if code else ()
+        self.out_place = positional.index("out") if "out" in positional else None
 
     @property
     def name(self) -> str:
