@@ -98,7 +98,7 @@ class Op:
         self._direct = 0 if variadic or bind else min([*later, len(self.params)])
         self.single = body is None and len(self.lead) == 1 and self._direct > 0
         self.special = frozenset((*self.arrays, "out"))
-        code = getattr(body, "__code__", None)
+        code = getattr(getattr(body, "__wrapped__", body), "__code__", None)
         positional = code.co_varnames[: code.co_argcount] if code else ()
         self.out_place = positional.index("out") if "out" in positional else None
 

@@ -1,5 +1,7 @@
 """Variances, averages and quantiles, and the reductions that leave NaN out."""
 
+import functools
+
 import numpy as np
 
 from ._families import composite, normalize, unlisted
@@ -76,9 +78,19 @@ def _nanvar(
 
 
 composite(np.var, _var)
-composite(np.std, lambda *args, **kwargs: _root(_var(*args, **kwargs)))
+
+
+def _deviation(variance):
+    @functools.wraps(variance)
+    def body(*args, **kwargs):
+        return _root(variance(*args, **kwargs))
+
+    return body
+
+
+composite(np.std, _deviation(_var))
 composite(np.nanvar, _nanvar)
-composite(np.nanstd, lambda *args, **kwargs: _root(_nanvar(*args, **kwargs)))
+composite(np.nanstd, _deviation(_nanvar))
 
 # ---- averages ----
 
