@@ -10,13 +10,16 @@ import numpy as np
 
 from ._families import (
     Rule,
+    align,
     composite,
     constant,
+    dtype_of,
     expand,
     linear,
     normalize,
     one_axis_vmap,
     op,
+    primitive,
     reduce_kernel,
     reduction_vmap,
     spread,
@@ -56,8 +59,11 @@ def number(shape, axis=None, keepdims=False, where=True):
 
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
     n = number(a_shape, axis, keepdims, where)
-    n = max(n, 1) if where is True else np.maximum(n, 1)
-    return _sum_vjp(g / n, a_shape, axis, keepdims, where)
+    if where is not True:
+        g = g / np.maximum(n, 1)
+    elif n > 1:
+        g = g / n
+    return _sum_vjp(g, a_shape, axis, keepdims, where)
 
 
 def _mean_kernel(a, axis=None, keepdims=False, **params):
@@ -79,36 +85,73 @@ linear(
 # ---- extrema: equal ones share the gradient equally ----
 
 
-def _shares(a, shape, ans, axis, keepdims, where):
-    """Which elements are the extremum, and how many there are (None: one) along the axes."""
-    equal = np.equal(a, expand(ans, shape, axis, keepdims))
+def _shares(a, ans, axis, keepdims, met, where=True):
+    """What part of the cotangent of its extremum each element gets.
+
+    Booleans where no two share one. `met`: each extremum is an element, or NaN, as there
+    is no ``initial=`` that it may be instead.
+    """
+    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
     if where is not True:
         equal = np.logical_and(equal, where)
-    if type(equal) is np.ndarray and np.count_nonzero(equal) == ans.size:
+    if met and type(equal) is np.ndarray and np.count_nonzero(equal) == ans.size:
         if np.count_nonzero(ans == ans) == ans.size:
-            return equal, None  # no NaN, and as many extrema as results: there are no ties
-    count = np.add.reduce(equal, axis=axis, dtype=ans.dtype, keepdims=True)
-    return equal, np.maximum(count, 1)
+            return equal  # no NaN, and as many extrema as results: there are no ties
+    count = np.add.reduce(equal, axis=axis, dtype=dtype_of(ans), keepdims=True)
+    return equal / np.maximum(count, 1)
 
 
-def _extremum_jvp(t, a, a_shape, ans, axis=None, keepdims=False, where=True):
-    equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
-    share = equal * t if count is None else equal * t / count
-    return np.sum(share, axis=axis, keepdims=keepdims)
+shares = primitive(_shares, plain=True)
 
 
-def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, where=True):
-    equal, count = _shares(a, a_shape, ans, axis, keepdims, where)
-    g = expand(g, a_shape, axis, keepdims)
-    return equal * (g if count is None else g / count)
+def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
+    shape = np.shape(a)[k:]
+    axes = normalize(axis, len(shape))
+    if not keepdims:
+        form = tuple([1 if i in axes else n for i, n in enumerate(shape)])
+        ans = np.reshape(ans, np.shape(ans)[:k] + form)
+    if where is not True:
+        a, ans, where = align(k, (a, ans, where))
+    return shares(a, ans, tuple([i + k for i in axes]), True, met, where)
+
+
+constant(shares, "a ans axis keepdims met where", "a ans where", vmap=_shares_vmap)
+
+
+def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True):
+    share = shares(a, ans, axis, keepdims, initial is None, where)
+    return np.sum(share * t, axis=axis, keepdims=keepdims)
+
+
+def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
+    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
+    return share * expand(g, a_shape, axis, keepdims)
+
+
+def _extremum_kernel(func, ufunc, arg):
+    """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
+
+    def kernel(a, axis=None, keepdims=False, **params):
+        if type(a) is not np.ndarray or params:
+            return func(a, axis=axis, keepdims=keepdims, **params)
+        if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
+            *lead, n = a.shape
+            if a.size >= 128 * n and a.flags.c_contiguous:
+                places = arg(a, -1).reshape(-1) + np.arange(0, a.size, n)
+                return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
+        return ufunc.reduce(a, axis, None, None, keepdims)
+
+    return kernel
 
 
 func: Callable
-for func, ufunc in (
-    (np.max, np.maximum), (np.amax, np.maximum), (np.nanmax, None),
-    (np.min, np.minimum), (np.amin, np.minimum), (np.nanmin, None),
+for func, ufunc, arg in (
+    (np.max, np.maximum, np.ndarray.argmax), (np.amax, np.maximum, np.ndarray.argmax),
+    (np.min, np.minimum, np.ndarray.argmin), (np.amin, np.minimum, np.ndarray.argmin),
+    (np.nanmax, None, None), (np.nanmin, None, None),
 ):  # fmt: skip
-    kernel = reduce_kernel(func, ufunc) if ufunc else func
+    kernel = _extremum_kernel(func, ufunc, arg) if ufunc else func
     op(
         func,
         "a axis out keepdims initial where",
