@@ -1,17 +1,24 @@
 """Norms of vectors and matrices; the gradient of a 2-norm at zero is zero."""
 
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ._contract import array, conj
-from ._families import composite, op, primitive, shift_all, spread
+from ._families import composite, expand, normalize, op, primitive, shift_all
 
 # ---- the 2-norm ----
 
 
 def _norm2(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The square root of the sum of squares over `axis`."""
+    if type(x) is np.ndarray and x.dtype.kind == "f" and not keepdims:
+        axes = normalize(axis, x.ndim)
+        first = x.ndim - len(axes)
+        if sorted(axes) == [*range(first, x.ndim)]:
+            rows = x.reshape((*x.shape[:first], prod(x.shape[first:])))
+            return np.sqrt(np.vecdot(rows, rows))  # a third of the time: no array of squares
     if x.dtype.kind == "c":
         squares = np.square(np.real(x)) + np.square(np.imag(x))
     else:
@@ -24,7 +31,7 @@ norm2 = primitive(_norm2, plain=True)
 
 def _nonzero(x: Any) -> Any:
     """`x` to divide by: 1 where it is 0."""
-    return np.where(np.equal(x, 0), 1, x)
+    return x + np.equal(x, 0)
 
 
 op(
@@ -38,7 +45,7 @@ op(
     },
     vjp={
         "x": lambda g, ans, x, axis=None, keepdims=False: (
-            spread(g / _nonzero(ans), x.shape, axis, keepdims) * x
+            expand(g / _nonzero(ans), x.shape, axis, keepdims) * x
         )
     },
 )
