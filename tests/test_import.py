@@ -9,8 +9,8 @@ import functier as ft
 
 PACKAGE = Path(ft.__file__).parent
 DECLARATIONS = {f"functier.ops.{path.stem}" for path in (PACKAGE / "ops").glob("[!_]*.py")}
-LATE = {"functier.ops.fft", "functier.ops.polynomials"}
-"""The declarations that are loaded for a module which NumPy imports on demand."""
+LATE = {"functier.ops.fft", "functier.ops.polynomials", "functier.ops.scipy_special"}
+"""The declarations that are loaded for a module which NumPy imports on demand, or a user."""
 
 LOADED = """
 import sys
@@ -84,7 +84,23 @@ assert find(polynomial.polyfromroots) is None
 print(*loaded())
 """)
 
-    assert loaded >= DECLARATIONS
+    assert loaded >= DECLARATIONS - {"functier.ops.scipy_special"}
+    assert not any(name.startswith("scipy") for name in loaded)
+
+
+def test_functions_of_scipy_are_found_where_it_is_imported():
+    loaded = run("""
+double = np.frompyfunc(lambda x: 2 * x, 1, 1)
+ft.vmap(double)(np.ones(2))
+assert not any(name.startswith("scipy") for name in loaded())
+from scipy import special
+ft.vmap(double)(np.ones(2))
+assert "functier.ops.scipy_special" not in sys.modules
+assert ft.grad(special.erf)(0.0) == 2 / np.sqrt(np.pi)
+print(*loaded())
+""")
+
+    assert "functier.ops.scipy_special" in loaded
 
 
 def test_every_function_is_known_from_the_first_call():

@@ -3,6 +3,7 @@ ufuncs spell, forms and names. Imports nothing of the package.
 """
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -81,6 +82,14 @@ def stretch(k: int, value: Any, shape: tuple[int, ...], ndim: int) -> Any:
     return np.reshape(value, wanted)
 
 
+def home_of(ufunc: np.ufunc) -> str:
+    """The module that has a ufunc under its name; a ufunc does not tell."""
+    for module in ("numpy", "scipy.special._ufuncs"):
+        if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
+            return module.removesuffix("._ufuncs")
+    return ""
+
+
 def name_of(func: Callable) -> str:
     """The name that a message gives a function: ``numpy.linalg.solve``."""
     owner = getattr(func, "__self__", None)
@@ -90,6 +99,6 @@ def name_of(func: Callable) -> str:
         return f"{name_of(owner.fget)}.{func.__name__}"
     module = getattr(func, "__module__", None) or ""
     if isinstance(func, np.ufunc):
-        module = "numpy" if getattr(np, func.__name__, None) is func else ""
+        module = home_of(func)
     name: Any = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
     return f"{module}.{name}" if module and module != "builtins" else name

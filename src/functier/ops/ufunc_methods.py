@@ -10,6 +10,8 @@ import re
 
 import numpy as np
 
+from .._numpy import home_of
+from .._op import OPS, load
 from ._families import (
     MAKERS,
     MutationError,
@@ -214,6 +216,9 @@ def _record(func, owner):
     """The record of a ufunc that nobody declared, or of a method of any ufunc."""
     if func is not owner:
         return _method(func, owner)
+    load(home_of(func))
+    if func in OPS:
+        return OPS[func]
     operands = " ".join(f"x{i}" for i in range(func.nin))
     if func.signature is None:
         vmap = elementwise_vmap(quiet(func))
