@@ -1,30 +1,18 @@
 """The table of operations is complete, and what it says of a function is NumPy's own."""
 
 import inspect
-import warnings
 
 import numpy as np
-import numpy.fft
 import pytest
-from numpy.testing.overrides import (
-    allows_array_function_override,
-    get_overridable_numpy_array_functions,
-    get_overridable_numpy_ufuncs,
-)
+from numpy.testing.overrides import allows_array_function_override
 
-import functier as ft
-import samples
 from functier._numpy import name_of
-from functier._op import OPS, PENDING, UNSUPPORTED, load
-from functier._tensor import canonical
-
-load()
-for module in list(PENDING):
-    load(module)
+from functier._op import OPS, UNSUPPORTED
+from surface import called, surface
 
 RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]
-OF_NUMPY = [p for p in RECORDS if p.values[0].name.startswith(("numpy.", "_operator."))]
-"""The others are functions of our own, and ufuncs that NumPy keeps to itself."""
+OF_NUMPY = [p for p in RECORDS if p.values[0].name.startswith(("numpy.", "_operator.", "scipy."))]
+"""And of SciPy. The others are functions of our own, and ufuncs that NumPy keeps to itself."""
 
 
 LATER = {"numpy.trim_zeros": {"axis"}}
@@ -53,32 +41,6 @@ def has_stars(parameters):
 
 
 # ---- every function of NumPy has its place ----
-
-OUTSIDE = (
-    "numpy.lib.recfunctions", "numpy.rec", "numpy.char", "numpy.strings",
-)  # fmt: skip
-"""Modules that functier does not cover: structured arrays, text."""
-
-
-def is_public(func):
-    """Whether a user can call it; NumPy also lists what its ``like=`` goes through."""
-    owner = np
-    for name in func.__module__.split(".")[1:]:
-        owner = getattr(owner, name)
-    return getattr(owner, func.__name__, None) is func
-
-
-def surface():
-    """The functions and ufuncs that NumPy lets others override, by name."""
-    functions = {
-        f
-        for f in get_overridable_numpy_array_functions()
-        if f.__module__ not in OUTSIDE and is_public(f)
-    }
-    ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
-    ufuncs |= {f for f in vars(np.linalg).values() if isinstance(f, np.ufunc)}
-    ufuncs &= get_overridable_numpy_ufuncs()
-    return {name_of(f): f for f in functions | ufuncs}
 
 
 def test_every_function_is_declared_or_listed():
@@ -181,28 +143,7 @@ def required(func, name):
 # ---- every operation has a sample ----
 
 
-def sampled():
-    """The functions that the rows of the sample table call."""
-    found = set()
-
-    class Noting(ft.Tensor):
-        """Notes the functions that are called on it."""
-
-        @classmethod
-        def __tensor_function__(cls, func, types, args=(), kwargs=None):
-            found.add(canonical(func, args, kwargs or {})[0])
-            return super().__tensor_function__(func, types, args, kwargs)
-
-    for row in samples.named().values():
-        found.add(row.func)
-        if row.func not in OPS:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                row.call(*[Noting(x) for x in row.leaves])
-    return found
-
-
-SAMPLED = sampled()
+SAMPLED = called()
 
 
 @pytest.mark.parametrize("record", OF_NUMPY)

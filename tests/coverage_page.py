@@ -1,0 +1,129 @@
+"""The page `design/coverage.md`: what becomes of each function of NumPy in a transform.
+
+What it says of an operation is what the table declares and the sample table's rows show.
+``python tests/coverage_page.py`` writes the page.
+"""
+
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optree
+
+PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage.md"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from functier._op import OPS, UNSUPPORTED, Op  # noqa: E402
+from surface import called, surface  # noqa: E402
+
+HEAD = """\
+# Coverage
+
+What becomes of each function that NumPy lets others override, as `numpy.testing.overrides`
+lists them. `python tests/coverage_page.py` writes this page from the table of operations and
+from the samples that the tests run; a test holds it to them.
+
+- **vmap** — *yes*: one call for the whole batch. *loop*: one call for each example, with a
+  warning. *refuses*: the shape of the result depends on the data, or the call writes into an array.
+- **jvp**, **vjp** — *yes*: also of derivatives, unless the note says *first order*. *zero*: the
+  result is constant almost everywhere, and leaves the differentiating level.
+- *no*: the note says why.
+- A function that is made of others has what they have.
+"""
+
+
+def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, str, str]:
+    """The words for vmap, jvp and vjp, and a note."""
+    if func in UNSUPPORTED:
+        return "no", "no", "no", UNSUPPORTED[func]
+    assert record is not None
+    batched = [r for r in rows if r.vmap]
+    if record.family == "writing":
+        vmap = "refuses"
+    elif rows and not batched:
+        vmap = "refuses"
+    elif rows:
+        vmap = "loop" if all(r.loop for r in batched) else "yes"
+    else:
+        vmap = "loop" if record.body is None and record.vmap is None else "yes"
+    moving = [r for r in rows if r.differentiated() and r.order and has_numbers(r)]
+    if record.body is None:
+        forward, backward = bool(record.jvp), bool(record.vjp)
+    else:
+        forward = backward = bool(moving)
+    if record.family == "writing":
+        words = ["no", "no"]
+    else:
+        words = ["yes" if has else "zero" for has in (forward, backward)]
+    return vmap, *words, "; ".join(notes(record, rows, batched, moving))  # type: ignore[return-value]
+
+
+def has_numbers(row: Any) -> bool:
+    """Whether a floating-point or complex array is among the results."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = optree.tree_leaves(row.call(*row.leaves))
+    return any(getattr(x, "dtype", np.dtype(bool)).kind in "fc" for x in results)
+
+
+def notes(record: Op, rows: list, batched: list, moving: list) -> list[str]:
+    found = []
+    if record.family == "writing":
+        found.append("writes into an array; its message says what to write instead")
+    if moving and max(r.order for r in moving) < 2:
+        found.append("first order")
+    if record.body is None and record.vjp:
+        without = [n for n in record.arrays if n not in record.vjp and n not in NO_NUMBERS]
+        if without:
+            found.append("not by " + ", ".join(f"`{n}`" for n in without))
+    loops = [r for r in batched if r.loop]
+    if loops and len(loops) < len(batched):
+        found.append("a loop for some arguments")
+    if any(not r.vmap for r in rows) and batched:
+        found.append("refuses a batch of what decides the shape")
+    return found
+
+
+NO_NUMBERS = {"where", "condition", "indices", "axes", "repeats", "sorter"}
+"""Operands that are masks, places and counts."""
+
+
+def version() -> str:
+    """NumPy's, without what fixes change."""
+    return ".".join(np.__version__.split(".")[:2])
+
+
+def page() -> str:
+    rows = called()
+    counts: Counter = Counter()
+    by_module: dict[str, list[str]] = {}
+    for name, func in sorted(surface().items()):
+        *words, note = verdict(func, OPS.get(func), rows.get(func, []))
+        counts.update(zip(("vmap", "jvp", "vjp"), words))
+        owner = name.rpartition(".")[0]
+        by_module.setdefault(owner, []).append(
+            f"| `{name.removeprefix('numpy.')}` | {' | '.join(words)} | {note} |"
+        )
+    total = sum(map(len, by_module.values()))
+    lines = [
+        HEAD,
+        f"NumPy {version()}, {total} functions:",
+        "",
+        "| | yes | zero | loop | refuses | unsupported |",
+    ]
+    lines.append("|---|---|---|---|---|---|")
+    for mode in ("vmap", "jvp", "vjp"):
+        cells = [str(counts[mode, word]) for word in ("yes", "zero", "loop", "refuses", "no")]
+        lines.append(f"| {mode} | {' | '.join(cells)} |")
+    for owner, entries in by_module.items():
+        lines += ["", f"## {owner}", "", "| function | vmap | jvp | vjp | note |"]
+        lines += ["|---|---|---|---|---|", *entries]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

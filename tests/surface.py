@@ -1,0 +1,75 @@
+"""What NumPy lets others override, and which rows of the sample table call what."""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import numpy.fft
+from numpy.testing.overrides import (
+    get_overridable_numpy_array_functions,
+    get_overridable_numpy_ufuncs,
+)
+
+import functier as ft
+import samples
+from functier._numpy import name_of
+from functier._op import OPS, PENDING, load
+from functier._tensor import canonical
+
+load()
+for module in list(PENDING):
+    load(module)
+
+OUTSIDE = (
+    "numpy.lib.recfunctions", "numpy.rec", "numpy.char", "numpy.strings",
+)  # fmt: skip
+"""Modules that functier does not cover: structured arrays, text."""
+
+
+def is_public(func: Callable) -> bool:
+    """Whether a user can call it; NumPy also lists what its ``like=`` goes through."""
+    owner = np
+    for name in func.__module__.split(".")[1:]:
+        owner = getattr(owner, name)
+    return getattr(owner, func.__name__, None) is func
+
+
+def surface() -> dict[str, Callable]:
+    """The functions and ufuncs that NumPy lets others override, by name."""
+    functions = {
+        f
+        for f in get_overridable_numpy_array_functions()
+        if f.__module__ not in OUTSIDE and is_public(f)
+    }
+    ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
+    ufuncs |= {f for f in vars(np.linalg).values() if isinstance(f, np.ufunc)}
+    ufuncs &= get_overridable_numpy_ufuncs()
+    return {name_of(f): f for f in functions | ufuncs}
+
+
+def called() -> dict[Callable, list]:
+    """The rows of the sample table by the functions that they call."""
+    found: dict[Callable, list] = {}
+    current: list = []
+
+    class Noting(ft.Tensor):
+        """Notes the functions that are called on it."""
+
+        @classmethod
+        def __tensor_function__(cls, func, types, args=(), kwargs=None):
+            note(canonical(func, args, kwargs or {})[0])
+            return super().__tensor_function__(func, types, args, kwargs)
+
+    def note(func: Callable) -> None:
+        rows = found.setdefault(func, [])
+        if not rows or rows[-1] is not current[0]:
+            rows.append(current[0])
+
+    for row in samples.named().values():
+        current[:] = [row]
+        note(row.func)
+        if row.func not in OPS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                row.call(*[Noting(x) for x in row.leaves])
+    return found

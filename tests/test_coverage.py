@@ -1,0 +1,27 @@
+"""The coverage page says what the table and the samples say."""
+
+import re
+
+from coverage_page import PAGE, page, version
+
+
+def entries(text):
+    """The line of each function."""
+    return {m[1]: m[0] for m in re.finditer(r"^\| `(.*?)` \|.*$", text, re.M)}
+
+
+def test_the_page_is_up_to_date():
+    written, now = PAGE.read_text(), page()
+    if f"NumPy {version()}," in written:
+        assert written == now, "write it anew: python tests/coverage_page.py"
+    else:  # another NumPy has some functions more or less
+        written, now = entries(written), entries(now)
+        both = set(written) & set(now)
+        assert len(both) > 300
+        assert {n: written[n] for n in both} == {n: now[n] for n in both}
+
+
+def test_no_function_is_without_a_reason():
+    for line in entries(PAGE.read_text()).values():
+        words = [cell.strip() for cell in line.strip("|").split("|")]
+        assert "no" not in words[1:4] or words[4], line
