@@ -9,7 +9,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import optree
@@ -17,7 +16,9 @@ import optree
 PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage.md"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import functier as ft  # noqa: E402
 from functier._op import OPS, UNSUPPORTED, Op  # noqa: E402
+from samples._row import Row  # noqa: E402
 from surface import called, surface  # noqa: E402
 
 HEAD = """\
@@ -50,31 +51,30 @@ def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, st
         vmap = "loop" if all(r.loop for r in batched) else "yes"
     else:
         vmap = "loop" if record.body is None and record.vmap is None else "yes"
-    moving = [r for r in rows if r.differentiated() and r.order and has_numbers(r)]
     if record.body is None:
         forward, backward = bool(record.jvp), bool(record.vjp)
     else:
-        forward = backward = bool(moving)
+        forward = backward = any(map(moves, rows))
     if record.family == "writing":
         words = ["no", "no"]
     else:
         words = ["yes" if has else "zero" for has in (forward, backward)]
-    return vmap, *words, "; ".join(notes(record, rows, batched, moving))  # type: ignore[return-value]
+    return vmap, *words, "; ".join(notes(record, rows, batched))  # type: ignore[return-value]
 
 
-def has_numbers(row: Any) -> bool:
-    """Whether a floating-point or complex array is among the results."""
-    with warnings.catch_warnings():
+def moves(row: Row) -> bool:
+    """Whether the result of a row varies with its operands, and not from step to step."""
+    with warnings.catch_warnings(), ft.grad() as G:
         warnings.simplefilter("ignore")
-        results = optree.tree_leaves(row.call(*row.leaves))
-    return any(getattr(x, "dtype", np.dtype(bool)).kind in "fc" for x in results)
+        out = row.call(*[G(x) if x.dtype.kind in "fc" else x for x in row.leaves])
+        return any(type(y) is G for y in optree.tree_leaves(out))
 
 
-def notes(record: Op, rows: list, batched: list, moving: list) -> list[str]:
+def notes(record: Op, rows: list, batched: list) -> list[str]:
     found = []
     if record.family == "writing":
         found.append("writes into an array; its message says what to write instead")
-    if moving and max(r.order for r in moving) < 2:
+    if max([r.order for r in rows if r.differentiated()], default=0) == 1:
         found.append("first order")
     if record.body is None and record.vjp:
         without = [n for n in record.arrays if n not in record.vjp and n not in NO_NUMBERS]
