@@ -192,8 +192,8 @@ def test_the_picture_is_drawn(tmp_path):
 
 
 def test_numbers():
-    shown = [report.number(x) for x in (0.00421, 0.1234, 3.0, 123.4)]
-    assert shown == ["0.0042", "0.12", "3.00", "123"]
+    shown = [report.number(x) for x in (0.00421, 0.1234, 3.0, 12.34, 2001.5)]
+    assert shown == ["0.0042", "0.12", "3.00", "12.3", "2,002"]
 
 
 def test_durations():

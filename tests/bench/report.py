@@ -28,7 +28,11 @@ def duration(seconds: float) -> str:
 
 
 def number(x: float) -> str:
-    return f"{x:.2f}" if 0.1 <= x < 9.95 else f"{x:.2g}" if x < 0.1 else f"{x:.3g}"
+    """With two or three digits that count."""
+    for limit, form in ((0.1, ".2g"), (9.95, ".2f"), (99.5, ".1f")):
+        if x < limit:
+            return f"{x:{form}}"
+    return f"{x:,.0f}"
 
 
 def against(value: float, bound: float | None) -> str:
