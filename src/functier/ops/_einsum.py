@@ -9,6 +9,8 @@ import numpy as np
 from ._contract import Labels, Shape, array, contract
 
 Path = tuple[tuple[int, ...], ...]
+PAIR: Path = ((0, 1),)
+"""The path of two operands that have no label twice: a contraction as it stands."""
 
 # ---- the notations ----
 
@@ -54,7 +56,8 @@ def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
         marks = sum(c != "." for c in out.replace(" ", "")) if isinstance(out, str) else None
         count = len([m for m in out if m is not ...]) if marks is None else marks
         result = _labels(out, count + hidden)
-    return tuple(labels), result, tuple(path[1:])
+    pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
+    return tuple(labels), result, PAIR if pair else tuple(path[1:])
 
 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any) -> Any:
@@ -70,7 +73,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any
         arrays = tuple(np.astype(x, params["dtype"]) for x in arrays)
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
-    labels, result, path = _parsed(terms, wanted, tuple(x.shape for x in arrays), optimize)
+    shapes = tuple([x.shape for x in arrays])
+    labels, result, path = _parsed(terms, wanted, shapes, optimize)
+    if path is PAIR:
+        return contract(*arrays, (*labels, result))
     return contract_path(arrays, labels, result, path)
 
 

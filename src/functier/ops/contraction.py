@@ -157,7 +157,7 @@ linear(
     vmap=_matmul_vmap,
     vjp={"x1": _matmul_x1, "x2": _matmul_x2},
 )
-PARTIALS[operator.matmul] = (
+PARTIALS[np.matmul] = PARTIALS[operator.matmul] = (
     *(_matmul_x1, lambda ans, x1, x2: (x2, shape_of(x1)), False),
     *(_matmul_x2, lambda ans, x1, x2: (x1, shape_of(x2)), False),
 )
@@ -286,23 +286,26 @@ def _kron(a, b):
 # ---- tensordot ----
 
 
-def _tensordot(a, b, axes=2):
-    a, b = array(a), array(b)
-    if isinstance(axes, (int, np.integer)):
-        pairs: Any = (range(-axes, 0), range(axes))
-    else:
-        pairs = [(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in axes]
+@lru_cache(maxsize=4096)
+def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: Any) -> Spec:
+    m, n = len(x_shape), len(y_shape)
+    pairs = axes if isinstance(axes, tuple) else (range(-axes, 0), range(axes))
     if len(pairs[0]) != len(pairs[1]) or any(
-        not -a.ndim <= i < a.ndim or not -b.ndim <= j < b.ndim or a.shape[i] != b.shape[j]
-        for i, j in zip(*pairs)
+        not -m <= i < m or not -n <= j < n or x_shape[i] != y_shape[j] for i, j in zip(*pairs)
     ):
-        _refuse(np.tensordot, a.shape, b.shape, axes=axes)
-    left, right = list(range(a.ndim)), list(range(a.ndim, a.ndim + b.ndim))
+        _refuse(np.tensordot, x_shape, y_shape, axes=axes)
+    left, right = list(range(m)), list(range(m, m + n))
     for i, j in zip(*pairs):
         right[j] = left[i]
     both = set(left) & set(right)
-    out = tuple(i for i in left + right if i not in both)
-    return contract(a, b, (tuple(left), tuple(right), out))
+    return tuple(left), tuple(right), tuple(i for i in left + right if i not in both)
+
+
+def _tensordot(a, b, axes=2):
+    a, b = array(a), array(b)
+    if not isinstance(axes, (int, np.integer)):
+        axes = tuple([(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in axes])
+    return contract(a, b, _tensordot_spec(a.shape, b.shape, axes))
 
 
 composite(np.tensordot, _tensordot)
