@@ -133,7 +133,7 @@ class Op:
         if n <= len(args) <= self._direct:
             direct, operands = True, list(args[:n])
             for value in operands:
-                if value is None or value is True:
+                if value is None:
                     direct = False
             given = dict(zip(self.params[n:], args[n:])) if len(args) > n else {}
             for name, value in kwargs.items():
@@ -158,7 +158,7 @@ class Op:
         names, operands = [], []
         for name in self.arrays:
             value = given.get(name)
-            if value is None or value is True:
+            if value is None or (value is True and name == "where"):
                 continue
             if name == self.variadic:
                 given[name] = value = list(value)

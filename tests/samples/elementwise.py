@@ -84,6 +84,8 @@ ROWS = [
     row(under_mask(np.add), normal(), normal(3), booleans(2, 3)),
     # selection
     row(np.where, booleans(3), normal(2, 3), normal()),
+    row(np.where, True, normal(3), normal(3)),
+    row(np.multiply, True, normal(3)),
     row(np.clip, normal(2, 3), -0.5, 0.5),
     row(np.clip, normal(2, 3), -positive(3), positive(2, 1)),
     row(np.clip, normal(3), None, 0.3),

@@ -30,6 +30,11 @@ def named(method, *args, **kwargs):
 
 
 REDUCED = [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp, np.logaddexp2]
+STEPS = [
+    np.subtract, np.divide, np.maximum, np.minimum, np.logaddexp, np.logaddexp2, np.hypot,
+    np.fmax, np.fmin, np.arctan2, np.copysign,
+]  # fmt: skip
+SLICES = np.array([0, 3, 1])
 
 ROWS = [
     *[named(f.reduce, normal(2, 3)) for f in REDUCED],
@@ -47,10 +52,25 @@ ROWS = [
     named(np.add.reduceat, normal(4, 2), np.array([0, 2, 1])),
     named(np.add.reduceat, normal(2, 4), np.array([0, 3, 1]), 1),
     named(np.add.reduceat, normal(3, 2), np.array([1, 1, 0, 2]), axis=-2),
+    # whose derivative is made of that of the ufunc
+    *[named(f.accumulate, normal(4, 2)) for f in STEPS],
+    *[named(f.accumulate, normal(2, 3, dtype=F32), axis=-1) for f in STEPS[:7]],
+    *[named(f.accumulate, normal(2, 3, dtype=complex), axis=1) for f in STEPS[:2]],
+    *[named(f.reduce, normal(2, 3), axis=1) for f in (np.subtract, np.fmax, np.hypot)],
+    *[named(f.reduce, normal(2, 3, 2), (0, 2), keepdims=True) for f in (np.fmin, np.hypot)],
+    *[named(f.reduce, normal(2, 3), initial=0.3) for f in (np.fmin, np.hypot, np.subtract)],
+    named(np.hypot.reduce, normal(2, 3), axis=1, where=MASK),
+    named(np.hypot.reduce, normal(0, 2), _order=1),
+    named(np.divide.reduce, positive(3, dtype=complex)),
+    *[named(f.reduceat, normal(5), SLICES) for f in (np.multiply, np.maximum, np.logaddexp)],
+    *[named(f.reduceat, normal(2, 5), SLICES, 1) for f in (np.multiply, np.minimum, np.hypot)],
+    named(np.maximum.accumulate, np.zeros(3), _order=0),
+    named(np.hypot.accumulate, np.zeros(3), _order=0),
+    named(np.maximum.accumulate, integers(0, 9, 4)),
     # without derivatives
-    named(np.subtract.reduce, normal(3, 2), _diff=()),
+    named(np.floor_divide.reduce, normal(3, 2), _diff=()),
     named(np.bitwise_xor.reduce, integers(0, 9, 2, 3), axis=1, keepdims=True),
-    named(np.maximum.accumulate, normal(3, 2), axis=1, _diff=()),
+    named(np.floor_divide.accumulate, normal(3, 2), axis=1, _diff=()),
     # ufuncs that nobody declared
     row(special.kolmogorov, positive(2, 3), _diff=()),
     row(special.pbdv, 1.0, positive(2, 3), _diff=()),

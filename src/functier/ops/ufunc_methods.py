@@ -25,6 +25,7 @@ from ._families import (
     reduction_vmap,
     shift,
 )  # fmt: skip
+from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
 
 _NoValue = np._NoValue
 
@@ -90,13 +91,20 @@ def _method(func, owner):
         return _composite(func, lambda a, b, **kwargs: owner(_before_axes_of(b, a), b, **kwargs))
     if func.__name__ == "at":
         return _composite(func, functools.partial(_at, name_of(func)))
+    known = differentiable(owner)
     if func.__name__ == "reduceat":
-        return Op(func, "array indices axis dtype out", "array indices", vmap=_reduceat(func))
+        rules = reduceat_rules(owner) if known else {}
+        return Op(
+            func, "array indices axis dtype out", "array indices", vmap=_reduceat(func), **rules
+        )
     if func.__name__ == "accumulate":
-        return Op(func, "array axis dtype out", vmap=_along_axis(func))
+        rules = accumulate_rules(owner) if known else {}
+        return Op(func, "array axis dtype out", vmap=_along_axis(func), **rules)
+    rules = reduce_rules(owner) if known else {}
     return Op(
-        func, "array axis dtype out keepdims initial where", "array where", vmap=_reduction(func)
-    )
+        func, "array axis dtype out keepdims initial where", "array where",
+        vmap=_reduction(func), **rules,
+    )  # fmt: skip
 
 
 def _composite(func, body):
