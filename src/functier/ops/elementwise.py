@@ -5,11 +5,22 @@ what it saves].
 """
 
 import math
+import operator
 
 import numpy as np
 
 from .._rule import negated, over, times, unchanged
-from ._families import align, composite, data_dependent, dtype_of, elementwise, unlisted
+from ._families import (
+    align,
+    composite,
+    constant,
+    data_dependent,
+    dtype_of,
+    elementwise,
+    elementwise_vmap,
+    primitive,
+    unlisted,
+)  # fmt: skip
 
 _NoValue = np._NoValue
 
@@ -34,7 +45,11 @@ def _power_x(g, x, y):
     if isinstance(y, (int, float)):
         if y == 2:
             return g * (2 * x)
-        return g * (y * np.power(x, y - 1)) if y else g * 0
+        if not y:
+            return g * 0
+        # The operator has fast squares and roots, but is Python's own on a Python number.
+        power = np.power if type(x) in (float, complex) else operator.pow
+        return g * (y * power(x, y - 1))
     zero = np.equal(y, 0)
     return g * np.where(zero, 0, y * np.power(x, np.where(zero, 1, y - 1)))
 
@@ -135,16 +150,22 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 # ---- selection: an operand has the gradient where it was chosen ----
 
 
-def _chosen(g, x, y, ans):
-    """g where `x` was chosen, half of it where both are equal."""
-    return g * np.where(np.equal(x, y), 0.5, np.equal(x, ans)).astype(ans.dtype)
+def _choice(x, y, ans):
+    """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
+    chosen, tie = np.equal(x, ans), np.equal(x, y)
+    if type(tie) in (np.ndarray, np.bool_) and not np.count_nonzero(tie):
+        return chosen
+    return np.where(tie, 0.5, chosen).astype(ans.dtype)
 
+
+choice = primitive(_choice, plain=True)
+constant(choice, "x y ans", "x y ans", vmap=elementwise_vmap(choice))
 
 for func in (np.maximum, np.minimum, np.fmax, np.fmin):
     elementwise(
         func,
-        lambda g, ans, x, y: _chosen(g, x, y, ans),
-        lambda g, ans, x, y: _chosen(g, y, x, ans),
+        lambda g, ans, x, y: g * choice(x, y, ans),
+        lambda g, ans, x, y: g * choice(y, x, ans),
     )
 
 
