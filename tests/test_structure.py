@@ -208,7 +208,7 @@ def test_allowed_places_exist():
 TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
 """What declarations fill in."""
 
-WRITES = {("indexing", "_scatter", "out"): "the kernel of add_at, on an array it has just made"}
+WRITES = {("_scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
 """(file, function, target) and why what is written to is no value."""
 
 

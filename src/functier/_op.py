@@ -58,7 +58,8 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "joint",
-        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "vjp", "vmap",
+        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "vjp",
+        "vmap",
     )  # fmt: skip
 
     def __init__(

@@ -47,12 +47,33 @@ class FlatDict:
         return tree if self.keys == tuple(self.ordered) else {k: tree[k] for k in self.keys}
 
 
+class FlatTuple:
+    """The structure of a tuple of arrays."""
+
+    __slots__ = ("n",)
+
+    def __init__(self, n: int):
+        self.n = n
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is FlatTuple and self.n == other.n
+
+    __hash__ = None  # type: ignore[assignment]
+    unflatten = staticmethod(tuple)
+
+
 def flatten(tree: Any) -> tuple[list, Any]:
     """Leaves and structure; ``None`` is a node without leaves."""
     kind = type(tree)
     if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
         return [tree], LEAF
-    if kind is dict:
+    if kind is tuple:
+        for leaf in tree:
+            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+                break
+        else:
+            return list(tree), FlatTuple(len(tree))
+    elif kind is dict:
         for leaf in tree.values():
             if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
                 break

@@ -225,7 +225,7 @@ def _binary(
             saved = pick(ans, x, y) if pick else ()
             fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
             node = next(number), a._extra, rule, saved, fix, rest
-        elif other in VALUES or encloses(other, cls):
+        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
             level = cls.level
             if type(level) is not GradLevel:
                 return level.binary(func, a, b)

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from functier.ops.indexing import HOLE, add_at, getitem
+from functier.ops.indexing import HOLE, add_at, getitem, place
 
 from ._row import booleans, integers, normal, row
 
@@ -59,6 +59,8 @@ ROWS = [
     row(add_at, normal(2, 2), (2, 3), (FULL, HOLE), integers(0, 3, 2)),
     row(add_at, normal(2, 3, dtype=complex), (2, 3, 2), (HOLE, FULL, 1), integers(0, 2, 2)),
     row(add_at, normal(3), (2, 3), (0,)),
+    row(place, normal(3), (2, 3), (1,)),
+    row(place, normal(3, 2, dtype=complex), (5, 2), (slice(None, None, -2),)),
     # boolean masks
     row(_at(MASK), normal(3, 2)),
     row(_at(FULL, MASK), normal(2, 3)),

@@ -86,24 +86,20 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 # ---- ranges between two ends, which may be tensors ----
 
 
-def _fractions(start, stop, num, endpoint):
-    """``0 .. 1`` along a new first axis, in front of the broadcast ends."""
-    ndim = max(np.ndim(start), np.ndim(stop))
-    div = num - 1 if endpoint else num
-    return np.reshape(np.arange(num) / max(div, 1), (num,) + (1,) * ndim)
-
-
 def _range(between):
-    """A range whose element at the fraction t is ``between(start, stop, t)``."""
+    """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
 
     def body(start, stop, num, endpoint, dtype, axis):
         start, stop = unlisted(start, stop)
-        t = _fractions(start, stop, num, endpoint)
-        y = between(start, stop, t)
-        if endpoint and num > 1:
-            y = np.where(np.equal(t, 1), stop, y)
         natural = np.result_type(start, stop, float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
+        # In the precision of the ends, along a new first axis, in front of theirs.
+        i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
+        i = np.reshape(i, (num,) + (1,) * max(np.ndim(start), np.ndim(stop)))
+        n = max(num - 1 if endpoint else num, 1)
+        y = between(start, stop, i, n)
+        if endpoint and num > 1:
+            y = np.where(np.equal(i, n), stop, y)
         if dtype.kind in "iu":
             y = np.floor(y)
         return np.moveaxis(y.astype(dtype), 0, axis)
@@ -111,8 +107,12 @@ def _range(between):
     return body
 
 
-linear_range = _range(lambda start, stop, t: start + t * np.subtract(stop, np.multiply(start, 1.0)))
-geometric_range = _range(lambda start, stop, t: start * np.power(np.divide(stop, start), t))
+linear_range = _range(
+    lambda start, stop, i, n: start + i * (np.subtract(stop, np.multiply(start, 1.0)) / n)
+)
+geometric_range = _range(
+    lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n)
+)
 
 
 @lambda body: composite(np.linspace, body)

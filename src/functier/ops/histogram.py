@@ -1,9 +1,12 @@
 """Counting: histograms, and the sums of weights that fall on each index."""
 
+import math
+
 import numpy as np
 
-from ._families import DataDependentError, UnsupportedError, as_array, composite, op
+from ._families import DataDependentError, as_array, composite, constant, op, primitive, unlisted
 from .composite import linear_range
+from .indexing import scattered
 
 # ---- bincount is linear in the weights ----
 
@@ -37,14 +40,39 @@ op(
 # ---- histograms: the edges may be tensors, the counts are constants ----
 
 
-def _edges(a, bins, range):
-    if isinstance(bins, str):
-        raise UnsupportedError(
-            f"numpy.histogram with bins={bins!r} lets the data choose the number of bins; give "
+@primitive
+def estimated(a, bins, range=None):
+    """As many zeros as NumPy's estimator `bins` finds bins, in each of stacked rows."""
+    n = np.shape(a)[-1]
+    rows = np.reshape(a, (-1, n)) if np.size(a) else np.reshape(np.arange(n), (1, n))
+    counts = {len(np.histogram_bin_edges(row, bins, range)) - 1 for row in rows}
+    if len(counts) > 1:
+        raise DataDependentError(
+            f"the number of bins that bins={bins!r} finds differs from example to example; give "
             f"the number, or the edges"
         )
+    return np.zeros((*np.shape(a)[:-1], *counts))
+
+
+constant(
+    estimated,
+    "a bins range",
+    vmap=lambda k, a, bins, range=None: estimated(a, bins, range),
+)
+
+
+def _edges(a, bins, range, weights=None):
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(
+                "Automated estimation of the number of bins is not supported for weighted data"
+            )
+        bins = np.shape(estimated(a, bins, range))[0]
     if np.ndim(bins) == 1:
-        return as_array(bins)
+        edges = as_array(bins)
+        if type(edges) is np.ndarray and np.any(edges[:-1] > edges[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
     if np.ndim(bins) != 0 or bins < 1:
         raise ValueError("`bins` must be a positive integer, a string, or an array")
     if range is not None:
@@ -63,13 +91,13 @@ def _edges(a, bins, range):
 
 @lambda body: composite(np.histogram_bin_edges, body)
 def _histogram_bin_edges(a, bins=10, range=None, weights=None):
-    return _edges(np.ravel(a), bins, range)
+    return _edges(np.ravel(a), bins, range, weights)
 
 
 @lambda body: composite(np.histogram, body)
 def _histogram(a, bins=10, range=None, density=None, weights=None):
     a = np.ravel(a)
-    edges = _edges(a, bins, range)
+    edges = _edges(a, bins, range, weights)
     if weights is None:
         ordered = np.sort(a)
         below = np.searchsorted(ordered, edges[:-1], "left")
@@ -82,3 +110,61 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     if density:
         counts = counts / np.diff(edges) / np.sum(counts)
     return counts, edges
+
+
+# ---- histograms of several variables ----
+
+
+def _numbers(x, edges):
+    """The bin of each value, 0 and the last for those outside of the edges."""
+    number = np.searchsorted(edges, x, side="right")
+    return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
+
+
+def _count(bins):
+    """How many there are; None for a number."""
+    return len(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
+
+
+@lambda body: composite(np.histogramdd, body)
+def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    if isinstance(sample, (list, tuple)):
+        columns = unlisted(*sample)
+    elif np.ndim(sample) == 2:
+        columns = list(np.unstack(sample, axis=1)) if hasattr(np, "unstack") else list(sample.T)
+    else:
+        columns = [sample]
+    n = len(columns)
+    bins = [bins] * n if _count(bins) is None else list(bins)
+    if len(bins) != n:
+        raise ValueError(
+            "The dimension of bins must be equal to the dimension of the sample x."
+        )
+    ranges = [None] * n if range is None else range
+    if len(ranges) != n:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = [_edges(*given) for given in zip(columns, bins, ranges)]
+    shape = [np.shape(e)[0] + 1 for e in edges]
+    place = 0
+    for x, e, size in zip(columns, edges, shape):
+        place = place * size + _numbers(x, e)
+    weights = np.ones(np.shape(place)) if weights is None else np.astype(as_array(weights), float)
+    counts = np.reshape(scattered(weights, (math.prod(shape),), place), shape)
+    counts = counts[(slice(1, -1),) * n]
+    if density:
+        total = np.sum(counts)
+        for i, e in enumerate(edges):
+            counts = counts / np.reshape(np.diff(e), (-1,) + (1,) * (n - i - 1))
+        counts = counts / total
+    return counts, edges
+
+
+@lambda body: composite(np.histogram2d, body)
+def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    x, y = unlisted(x, y)
+    if np.shape(x)[0] != np.shape(y)[0]:
+        raise ValueError("x and y must have the same length.")
+    if _count(bins) not in (None, 1, 2):
+        bins = [bins, bins]
+    counts, edges = np.histogramdd([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]

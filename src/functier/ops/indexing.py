@@ -33,6 +33,7 @@ from ._families import (
     shift,
     unlisted,
 )
+from ._scatter import scatter
 
 HOLE = object()
 FULL = slice(None)
@@ -71,35 +72,7 @@ def getitem(x, skeleton, *indices):
 @primitive
 def add_at(values, shape, skeleton, *indices):
     """Zeros of `shape` with `values` added at an index; repeated positions add up."""
-    return _scatter(values, shape, filled(skeleton, indices), indices)
-
-
-def _scatter(values, shape, index, indices):
-    """`add_at` on plain arrays; `indices` are those in the index."""
-    out = np.zeros(shape, dtype_of(values))
-    repeatable = [i for i in indices if i.dtype != bool and i.size > 1]
-    if not repeatable:
-        out[index] = values
-    elif values.size < 1024 or out.ndim == 1:
-        np.add.at(out, index, values)
-    else:  # one flat index array is an order of magnitude faster than several, or slices
-        positions = _positions(shape, index, values.size)
-        values = np.broadcast_to(values, positions.shape)
-        np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
-    return out
-
-
-def _positions(shape, index, count):
-    """The flat positions in an array of `shape` that an index of `count` elements means."""
-    size = int(np.prod(shape, dtype=int))
-    if size <= 8 * count:
-        return np.arange(size).reshape(shape)[index]
-    positions, stride = 0, size
-    for axis, n in enumerate(shape):
-        stride //= n
-        along = np.arange(n).reshape((n,) + (1,) * (len(shape) - axis - 1)) * stride
-        positions = positions + np.broadcast_to(along, shape)[index]
-    return positions
+    return scatter(values, shape, filled(skeleton, indices), indices)
 
 
 def read(x, indices, skeleton):
@@ -118,11 +91,18 @@ def at(x, index):
     return read(x, indices, skeleton)
 
 
+@primitive
+def place(values, shape, index):
+    """`add_at` with an index without arrays: one operand, so the short way."""
+    return scatter(values, shape, index, ())
+
+
 def scattered(g, shape, index):
     """The transpose of reading at `index` from an array of `shape`."""
     parts = index if type(index) is tuple else (index,)
-    if type(g) is np.ndarray and all([type(p) in INDEX_PARTS for p in parts]):
-        return _scatter(g, shape, index, [p for p in parts if type(p) is np.ndarray])
+    arrays = [p for p in parts if type(p) is np.ndarray]
+    if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
+        return scatter(g, shape, index, arrays) if arrays else place(g, shape, parts)
     skeleton, indices = split(index)
     return add_at(g, shape, skeleton, *indices)
 
@@ -267,6 +247,13 @@ linear(
     kernel=lambda values, indices, shape, skeleton: add_at(values, shape, skeleton, *indices),
     vmap=_add_at_vmap,
     vjp={"values": lambda g, indices, skeleton: read(g, indices, skeleton)},
+)
+
+linear(
+    place,
+    "values shape index",
+    vmap=lambda k, v, shape, index: place(v, v.shape[:k] + shape, (FULL,) * k + index),
+    vjp={"values": lambda g, index: g[index]},
 )
 
 # ---- reading along an axis ----

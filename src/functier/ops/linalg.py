@@ -7,6 +7,7 @@ A singular matrix raises `LinAlgError` in the backward pass of
 `slogdet`, and in that of `det` for matrices larger than 3 by 3.
 """
 
+from math import prod
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -99,10 +100,9 @@ def _solve_vmap(k: int, a: Any, b: Any) -> Any:
 def _solve_once(a: Any, b: Any) -> Any:
     """One matrix for all right-hand sides: they become columns, it is factorized once."""
     n = b.ndim
-    b = np.transpose(b, (n - 2, *range(n - 2), n - 1))
-    size = int(np.prod(b.shape[1:], dtype=int))
-    x = np.linalg.solve(np.reshape(a, a.shape[-2:]), np.reshape(b, (b.shape[0], size)))
-    return np.transpose(np.reshape(x, b.shape), (*range(1, n - 1), 0, n - 1))
+    b = b.transpose((n - 2, *range(n - 2), n - 1))
+    x = np.linalg.solve(a.reshape(a.shape[-2:]), b.reshape((b.shape[0], prod(b.shape[1:]))))
+    return x.reshape(b.shape).transpose((*range(1, n - 1), 0, n - 1))
 
 
 def _solve(a: Any, b: Any, vector: bool) -> Any:
@@ -126,17 +126,14 @@ def _solve_jvp_a(t: Any, ans: Any, a: Any, b_shape: Any) -> Any:
     return -_solve(a, _apply(t, ans, vector), vector)
 
 
-def _solve_b(g: Any, b_shape: Any, a_shared: Any = None) -> Any:
-    vector = len(b_shape) == 1
-    if a_shared.needed:
-        return _apply(a_shared.get(), g, vector)
-    return _solve(adjoint(a_shared.a), g, vector)
-
-
 def _solve_both(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> tuple:
     """The cotangents of the matrix and of the right-hand side, from one solve."""
-    c = _solve_b(g, b_shape, a_shared)
-    if len(b_shape) > 1:
+    vector = len(b_shape) == 1
+    if a_shared.needed:
+        c = _apply(a_shared.get(), g, vector)
+    else:
+        c = _solve(adjoint(a_shared.a), g, vector)
+    if not vector:
         return -np.matmul(c, adjoint(ans)), c
     n = c.ndim
     stack = tuple(range(n - 1))
@@ -158,7 +155,7 @@ _record = op(
     },
     vjp={
         "a": Sharing(_solve_a, "ab"),
-        "b": Sharing(_solve_b, "ab"),
+        "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
     },
 )
 _record.joint = Sharing(_solve_both, "ab")
@@ -289,8 +286,8 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
     a = array(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
-    size = int(np.prod(a.shape[ind:], dtype=int))
-    inverse = np.linalg.inv(np.reshape(a, (int(np.prod(a.shape[:ind], dtype=int)), size)))
+    size = prod(a.shape[ind:])
+    inverse = np.linalg.inv(np.reshape(a, (prod(a.shape[:ind]), size)))
     return np.reshape(inverse, a.shape[ind:] + a.shape[:ind])
 
 
@@ -301,7 +298,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
         moved = [i % a.ndim for i in axes]
         a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
     shape = a.shape[b.ndim :]
-    size = int(np.prod(shape, dtype=int))
+    size = prod(shape)
     x = np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b))
     return np.reshape(x, shape)
 

@@ -30,6 +30,16 @@ _NoValue = np._NoValue
 # ---- sums and means ----
 
 
+_sum = reduce_kernel(np.sum, np.add)
+
+
+def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
+    params = {} if where is True else {"where": where}
+    if dtype is not None:
+        params["dtype"] = dtype
+    return _sum(t, axis, keepdims, **params)
+
+
 def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
     g = spread(g, a_shape, axis, keepdims)
     return g if where is True else np.where(where, g, 0)
@@ -39,13 +49,9 @@ op(
     np.sum,
     "a axis dtype out keepdims initial where",
     "a where",
-    kernel=reduce_kernel(np.sum, np.add),
-    vmap=reduction_vmap(reduce_kernel(np.sum, np.add)),
-    jvp={
-        "a": lambda t, axis=None, dtype=None, keepdims=False, where=True: np.sum(
-            t, axis=axis, dtype=dtype, keepdims=keepdims, where=where
-        )
-    },
+    kernel=_sum,
+    vmap=reduction_vmap(_sum),
+    jvp={"a": _sum_jvp},
     vjp={"a": _sum_vjp},
 )
 

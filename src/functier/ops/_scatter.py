@@ -1,0 +1,33 @@
+"""Adding at an index, on plain arrays: the transpose of reading there."""
+
+import numpy as np
+
+from .._numpy import dtype_of
+
+
+def scatter(values, shape, index, indices):
+    """`add_at` on plain arrays; `indices` are those in the index."""
+    out = np.zeros(shape, dtype_of(values))
+    repeatable = [i for i in indices if i.dtype != bool and i.size > 1]
+    if not repeatable:
+        out[index] = values
+    elif values.size < 1024 or out.ndim == 1:
+        np.add.at(out, index, values)
+    else:  # one flat index array is an order of magnitude faster than several, or slices
+        positions = _positions(shape, index, values.size)
+        values = np.broadcast_to(values, positions.shape)
+        np.add.at(out.reshape(-1), positions.ravel(), values.ravel())
+    return out
+
+
+def _positions(shape, index, count):
+    """The flat positions in an array of `shape` that an index of `count` elements means."""
+    size = int(np.prod(shape, dtype=int))
+    if size <= 8 * count:
+        return np.arange(size).reshape(shape)[index]
+    positions, stride = 0, size
+    for axis, n in enumerate(shape):
+        stride //= n
+        along = np.arange(n).reshape((n,) + (1,) * (len(shape) - axis - 1)) * stride
+        positions = positions + np.broadcast_to(along, shape)[index]
+    return positions
