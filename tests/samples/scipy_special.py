@@ -34,7 +34,8 @@ POSITIVE = [
     special.loggamma, special.entr, special.log1p, special.exp1, special.expi, special.spence,
     special.it2struve0, special.ellipkm1, special.y0, special.y1, special.k0, special.k1,
     special.k0e, special.k1e, special.ker, special.kei, special.kerp, special.keip, special.cotdg,
-    special.itj0y0, special.iti0k0, special.lambertw,
+    special.itj0y0, special.iti0k0, special.it2j0y0, special.it2i0k0, special.itairy,
+    special.kelvin, special.lambertw,
 ]  # fmt: skip
 
 UNIT = [special.erfinv, special.ellipk, special.ellipe]
@@ -58,6 +59,11 @@ POLYNOMIALS = [
     special.eval_sh_legendre, special.eval_sh_chebyt, special.eval_sh_chebyu,
 ]  # fmt: skip
 
+GDTR = [special.gdtr, special.gdtrc, special.gdtrix]
+MATHIEU = [
+    special.mathieu_modcem1, special.mathieu_modcem2, special.mathieu_modsem1,
+    special.mathieu_modsem2,
+]  # fmt: skip
 GAMMA = [special.gammainc, special.gammaincc, special.gammaincinv, special.gammainccinv]
 BETA = [special.betainc, special.betaincc, special.betaincinv, special.betainccinv]
 
@@ -88,6 +94,16 @@ ROWS = [
     row(special.modstruve, 0.5, positive(3)),
     row(special.zeta, 2.5, positive(3)),
     row(special.zeta, positive(2, 1) + 1, positive(3), _diff=(1,)),
+    row(special.log_wright_bessel, 1.0, 2.0, positive(3)),
+    *[row(f, 1.5, normal(3)) for f in (special.pbdv, special.pbvv, special.pbwa)],
+    *[row(f, 2, 0.7, 10 * normal(3)) for f in (special.mathieu_cem, special.mathieu_sem)],
+    *[row(f, 2, 0.7, positive(3)) for f in MATHIEU],
+    row(special.kolmogorov, positive(3), _order=1),
+    row(special.kolmogi, fraction(3), _order=1),
+    row(special.smirnov, 5, fraction(3), _order=1),
+    row(special.smirnovi, 5, fraction(3), _order=1),
+    row(special.tklmbda, unit(3), 0.3),
+    row(special.gdtria, fraction(3), 2.0, positive(2, 1)),
     row(special.wright_bessel, 1.0, 2.0, positive(3)),
     row(special.hyp0f1, 1.5, normal(3)),
     row(special.hyp1f1, 0.5, 1.5, normal(3)),
@@ -99,6 +115,7 @@ ROWS = [
     *[row(f, np.arange(3), unit(2, 3)) for f in POLYNOMIALS],
     row(special.eval_jacobi, 3, 0.5, 1.5, unit(3)),
     row(special.eval_jacobi, np.arange(2), 1, 2.0, unit(3, 1)),
+    row(special.eval_sh_jacobi, 3, 2.5, 1.5, fraction(3)),
     row(special.eval_gegenbauer, 3, 1.5, unit(3)),
     row(special.eval_genlaguerre, 3, 0.5, positive(3)),
     *[row(f, 1.5, fraction(3)) for f in GAMMA],
@@ -108,7 +125,7 @@ ROWS = [
     *[row(f, 3.0, fraction(3)) for f in (special.stdtr, special.stdtrit)],
     *[row(f, 3.0, fraction(3)) for f in (special.chdtr, special.chdtrc, special.chdtri)],
     *[row(f, 2.0, 3.0, fraction(3)) for f in (special.fdtr, special.fdtrc, special.fdtri)],
-    *[row(f, 2.0, 3.0, fraction(3)) for f in (special.gdtr, special.gdtrc, special.gdtrix)],
+    *[row(f, positive(2, 1), 3.0, fraction(3)) for f in GDTR],
     *[row(f, 2.0, fraction(3)) for f in (special.pdtr, special.pdtrc, special.pdtri)],
     *[row(f, 2.0, 5, fraction(3)) for f in (special.bdtr, special.bdtrc, special.bdtri)],
     *[row(f, 2, 5, fraction(3)) for f in (special.nbdtr, special.nbdtrc, special.nbdtri)],

@@ -246,8 +246,24 @@ def of_distribution(params, slope):
 # ---- several results, and no complex derivative ----
 
 
-def of_results(params, slopes):
-    """The rules, for the first variable, of a function with several results."""
+def mathieu(characteristic):
+    """The slopes of a Mathieu function and its derivative, the angle in degrees."""
+    value = getattr(special, characteristic)
+
+    def slopes(ans, m, q, x):
+        bent = (2 * q * np.cos(2 * DEGREE * x) - value(m, q)) * ans[0]
+        return DEGREE * ans[1], DEGREE * bent
+
+    return slopes
+
+
+def modified_mathieu(characteristic):
+    value = getattr(special, characteristic)
+    return lambda ans, m, q, x: (ans[1], (value(m, q) - 2 * q * np.cosh(2 * x)) * ans[0])
+
+
+def of_results(params, variable, slopes):
+    """The rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
     def jvp(t, *at):
@@ -256,7 +272,7 @@ def of_results(params, slopes):
     def vjp(g, *at):
         return np.conjugate(sum(np.conjugate(c) * slope for c, slope in zip(g, slopes(*at))))
 
-    return {needs[1]: (jvp, *needs)}, {needs[1]: (vjp, *needs)}
+    return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
 
 def damped(name, sign, part, unit):

@@ -38,6 +38,8 @@ from ._special import (
     gamma_density,
     inv_boxcox_lmbda,
     log,
+    mathieu,
+    modified_mathieu,
     normal_ratio,
     of_degree,
     of_distribution,
@@ -161,6 +163,38 @@ SEVERAL = {
         lambda g, a, b: g * (special.psi(b) - special.psi(a + b)),
     ),
     "_zeta": ("x q", None, lambda g, x, q: -g * (x * special._zeta(x + 1, q))),
+    "kolmogorov": ("y", lambda g, y: g * special._kolmogp(y)),
+    "kolmogi": ("p", lambda g, ans: g / special._kolmogp(ans)),
+    "smirnov": ("n d", None, lambda g, n, d: g * special._smirnovp(n, d)),
+    "smirnovi": ("n p", None, lambda g, ans, n: g / special._smirnovp(n, ans)),
+    "tklmbda": (
+        "x lmbda",
+        lambda g, ans, lmbda: g / (np.power(ans, lmbda - 1) + np.power(1 - ans, lmbda - 1)),
+    ),
+    "gdtr": (
+        "a b x",
+        lambda g, a, b, x: g * (x * gamma_density(b, a * x)),
+        None,
+        lambda g, a, b, x: g * (a * gamma_density(b, a * x)),
+    ),
+    "gdtrc": (
+        "a b x",
+        lambda g, a, b, x: -g * (x * gamma_density(b, a * x)),
+        None,
+        lambda g, a, b, x: -g * (a * gamma_density(b, a * x)),
+    ),
+    "gdtrix": (
+        "a b p",
+        lambda g, ans, a: -g * (ans / a),
+        None,
+        lambda g, ans, a, b: g / (a * gamma_density(b, a * ans)),
+    ),
+    "gdtria": (
+        "p b x",
+        lambda g, ans, b, x: g / (x * gamma_density(b, ans * x)),
+        None,
+        lambda g, ans, x: -g * (ans / x),
+    ),
     "owens_t": (
         "h a",
         owens_t_h,
@@ -238,6 +272,10 @@ SEVERAL = {
     "wright_bessel": (
         "a b x", None, None, lambda g, a, b, x: g * special.wright_bessel(a, a + b, x),
     ),
+    "log_wright_bessel": (
+        "a b x", None, None,
+        lambda g, ans, a, b, x: g * np.exp(special.log_wright_bessel(a, a + b, x) - ans),
+    ),
     # hypergeometric functions: DLMF 13.3.15, 13.3.22, 15.5.1, 16.3.1
     "hyp0f1": ("v z", None, lambda g, v, z: g * (special.hyp0f1(v + 1, z) / v)),
     "hyp1f1": (
@@ -273,6 +311,10 @@ SEVERAL = {
         lambda g, n, alpha, beta, x: of_degree(
             lambda n, x: (n + alpha + beta + 1) / 2
             * special.eval_jacobi(below(n), alpha + 1, beta + 1, x))(g, n, x),
+    ),
+    "eval_sh_jacobi": (
+        "n p q x", None, None, None,
+        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(below(n), p + 2, q + 1, x)),
     ),
     "eval_gegenbauer": (
         "n alpha x", None, None,
@@ -315,7 +357,6 @@ DISTRIBUTIONS = (
     ("a b x", beta_density, "betainc", "betaincc", "betaincinv", "betainccinv"),
     ("df t", t_density, "stdtr", "", "stdtrit", ""),
     ("v x", lambda v, x: gamma_density(v / 2, x / 2) / 2, "chdtr", "chdtrc", "", "chdtri"),
-    ("a b x", lambda a, b, x: a * gamma_density(b, a * x), "gdtr", "gdtrc", "gdtrix", ""),
     ("dfn dfd x", f_density, "fdtr", "fdtrc", "fdtri", ""),
     ("k m", lambda k, m: -gamma_density(np.floor(k) + 1, m), "pdtr", "pdtrc", "pdtri", ""),
     ("k n p", binomial_slope, "bdtr", "bdtrc", "bdtri", ""),
@@ -327,16 +368,34 @@ DISTRIBUTIONS = (
 # ---- functions with several results, or without a complex derivative ----
 
 RESULTS = {
-    # DLMF 6.2.9, 6.2.11, 6.2.15, 6.2.16, 7.2.7, 7.2.8, 9.2.1, 22.13.1
-    "sici": ("x", lambda ans, x: (np.sinc(x / PI), np.cos(x) / x)),
-    "shichi": ("x", lambda ans, x: (special.hyp0f1(1.5, x * x / 4), np.cosh(x) / x)),
-    "fresnel": ("x", lambda ans, x: (np.sin(PI / 2 * x * x), np.cos(PI / 2 * x * x))),
-    "airy": ("x", lambda ans, x: (ans[1], x * ans[0], ans[3], x * ans[2])),
-    "itj0y0": ("x", lambda ans, x: (special.j0(x), special.y0(x))),
-    "iti0k0": ("x", lambda ans, x: (special.i0(x), special.k0(x))),
+    # DLMF 6.2.9, 6.2.11, 6.2.15, 6.2.16, 7.2.7, 7.2.8, 22.13.1
+    "sici": ("x", "x", lambda ans, x: (np.sinc(x / PI), np.cos(x) / x)),
+    "shichi": ("x", "x", lambda ans, x: (special.hyp0f1(1.5, x * x / 4), np.cosh(x) / x)),
+    "fresnel": ("x", "x", lambda ans, x: (np.sin(PI / 2 * x * x), np.cos(PI / 2 * x * x))),
+    "itj0y0": ("x", "x", lambda ans, x: (special.j0(x), special.y0(x))),
+    "iti0k0": ("x", "x", lambda ans, x: (special.i0(x), special.k0(x))),
+    "it2j0y0": ("x", "x", lambda ans, x: ((1 - special.j0(x)) / x, -special.y0(x) / x)),
+    "it2i0k0": ("x", "x", lambda ans, x: ((special.i0(x) - 1) / x, -special.k0(x) / x)),
+    "itairy": ("x", "x", lambda ans, x: (*special.airy(x)[::2], *special.airy(-x)[::2])),
     "ellipj": (
-        "u m", lambda ans, u, m: (ans[1] * ans[2], -ans[0] * ans[2], -m * ans[0] * ans[1], ans[2]),
+        "u m", "u",
+        lambda ans, u, m: (ans[1] * ans[2], -ans[0] * ans[2], -m * ans[0] * ans[1], ans[2]),
     ),
+    # by the differential equation: DLMF 9.2.1, 10.61.3, 12.2.2, 12.2.3, 28.2.1, 28.20.1
+    "airy": ("x", "x", lambda ans, x: (ans[1], x * ans[0], ans[3], x * ans[2])),
+    "kelvin": (
+        "x", "x",
+        lambda ans, x: (*ans[2:], 1j * ans[0] - ans[2] / x, 1j * ans[1] - ans[3] / x),
+    ),
+    "pbdv": ("v x", "x", lambda ans, v, x: (ans[1], (x * x / 4 - v - 0.5) * ans[0])),
+    "pbvv": ("v x", "x", lambda ans, v, x: (ans[1], (x * x / 4 - v - 0.5) * ans[0])),
+    "pbwa": ("a x", "x", lambda ans, a, x: (ans[1], (a - x * x / 4) * ans[0])),
+    "mathieu_cem": ("m q x", "x", mathieu("mathieu_a")),
+    "mathieu_sem": ("m q x", "x", mathieu("mathieu_b")),
+    "mathieu_modcem1": ("m q x", "x", modified_mathieu("mathieu_a")),
+    "mathieu_modcem2": ("m q x", "x", modified_mathieu("mathieu_a")),
+    "mathieu_modsem1": ("m q x", "x", modified_mathieu("mathieu_b")),
+    "mathieu_modsem2": ("m q x", "x", modified_mathieu("mathieu_b")),
 }  # fmt: skip
 
 
@@ -348,6 +407,11 @@ DAMPED = {
 
 # ---- what SciPy computes without asking the classes of its arguments ----
 
+SPHERICAL = (
+    "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.jv(n + 0.5, z), and the same with yv, iv "
+    "or kv for the other spherical functions"
+)
+
 REMEDIES = {
     "logsumexp": "numpy.logaddexp.reduce(x, axis)",
     "softmax": "numpy.exp(x - numpy.logaddexp.reduce(x, axis, keepdims=True))",
@@ -357,10 +421,7 @@ REMEDIES = {
     "comb": "scipy.special.binom(N, k)",
     "perm": "scipy.special.poch(N - k + 1, k)",
     "factorial": "scipy.special.gamma(n + 1)",
-    "spherical_jn": "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.jv(n + 0.5, z)",
-    "spherical_yn": "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.yv(n + 0.5, z)",
-    "spherical_in": "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.iv(n + 0.5, z)",
-    "spherical_kn": "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.kv(n + 0.5, z)",
+    **{f"spherical_{kind}n": SPHERICAL for kind in "jyik"},
     "diric": "numpy.sin(n * x / 2) / (n * numpy.sin(x / 2))",
     "legendre_p": "scipy.special.eval_legendre(n, z)",
 }
@@ -376,8 +437,8 @@ for name, (params, *rules) in ROWS.items():
         rules = [rule and single(rule) for rule in rules]
         elementwise(getattr(special, name), *rules, params=params)
 
-for name, (params, slopes) in RESULTS.items():
-    jvp, vjp = of_results(params, slopes)
+for name, (params, variable, slopes) in RESULTS.items():
+    jvp, vjp = of_results(params, variable, slopes)
     elementwise(getattr(special, name), params=params, jvp=jvp, vjp=vjp)
 
 for name, (jvp, vjp) in DAMPED.items():
