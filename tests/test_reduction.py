@@ -27,7 +27,7 @@ def test_gradient_of_a_sum_at_every_size(shape, axis, keepdims):
 
 
 @pytest.mark.parametrize("func", [np.max, np.min])
-@pytest.mark.parametrize("shape", [(4, 3), (200, 6), (2, 100, 7)], ids=str)
+@pytest.mark.parametrize("shape", [(4, 3), (200, 6), (2, 100, 7), (60, 90)], ids=str)
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_extrema_of_few_and_of_many_rows(func, shape, keepdims):
     x = RNG.normal(size=shape)
@@ -39,6 +39,11 @@ def test_extrema_of_few_and_of_many_rows(func, shape, keepdims):
 
     equal(y, expected)
     equal(pullback(np.ones(y.shape))[0], 1.0 * (x == func(x, axis=-1, keepdims=True)))
+    x = np.where(np.isnan(x), 0.0, x)
+    w = RNG.normal(size=y.shape)
+    (gradient,) = ft.vjp(lambda x: func(x, axis=-1, keepdims=keepdims), x)[1](w)
+    w = w if keepdims else w[..., None]
+    equal(gradient, np.where(x == func(x, axis=-1, keepdims=True), w, 0))
 
 
 def test_ties_beside_a_row_whose_extremum_is_the_initial_value():
