@@ -118,16 +118,7 @@ ROWS = [
     row(lambda x: np.full((2, 3), x, like=x), normal(3)),
     row(lambda x: np.asarray([x, x], dtype=np.float32, like=x), normal(2), _order=1),
     row(lambda x: x * np.ones(3, like=x) + np.arange(3, like=x), normal(3)),
-    # counting
-    row(np.bincount, np.array([0, 3, 1, 3]), normal(4), _shared=(0,)),
-    row(np.bincount, np.array([0, 3, 1]), minlength=5, _vmap=False),
-    row(np.bincount, np.array([0, 2, 2]), normal(3), 5, _shared=(0,)),
-    row(np.histogram, np.array([[0.1, 0.7, 1.2], [-0.4, 0.5, 2.0]]), 3),
-    row(np.histogram, normal(5), 2, (-1.0, 1.0), density=True),
-    row(np.histogram, 1.0 * NODES, NODES, weights=normal(4), _diff=(2,), _shared=(1,)),
-    row(np.histogram, integers(0, 5, 6), 3),
-    row(np.histogram, np.ones(3), 2, _order=0),
-    row(np.histogram_bin_edges, normal(5), 4),
+    # parts
     row(np.trim_zeros, np.array([0.0, 1.0, 0.0, 2.0, 0.0]), _vmap=False, _order=0),
     row(np.trim_zeros, np.array([0.0, 1.0, 0.0]), "b", _vmap=False, _order=0),
     row(windows, normal(4), 2),

@@ -21,7 +21,7 @@ def _complex_if(x: Any, any_of: Any) -> Any:
     """`x` as complex numbers, if any of `any_of` holds."""
     if not np.any(any_of):
         return x
-    return np.astype(x, np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
+    return x.astype(np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
 
 
 def _real_unless(x: Any, any_of: Any) -> Any:
@@ -114,5 +114,5 @@ composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
 def _power(x: Any, p: Any) -> Any:
     p = array(p)
     if p.dtype.kind == "i":
-        p = np.astype(p, float) if np.any(p < 0) else p
+        p = p.astype(float) if np.any(p < 0) else p
     return np.power(_negative(x), p)

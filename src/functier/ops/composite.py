@@ -110,9 +110,7 @@ def _range(between):
 linear_range = _range(
     lambda start, stop, i, n: start + i * (np.subtract(stop, np.multiply(start, 1.0)) / n)
 )
-geometric_range = _range(
-    lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n)
-)
+geometric_range = _range(lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n))
 
 
 @lambda body: composite(np.linspace, body)

@@ -83,9 +83,9 @@ def _edges(a, bins, range, weights=None):
         first, last = 0, 1
     else:
         first, last = np.min(a), np.max(a)
-    flat = np.equal(first, last) * 0.5
     dtype = np.result_type(first, last, a)
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
+    flat = np.equal(first, last).astype(dtype) * 0.5
     return linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
 
 
@@ -130,16 +130,16 @@ def _count(bins):
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if isinstance(sample, (list, tuple)):
         columns = unlisted(*sample)
+        common = np.result_type(*columns)  # NumPy makes one array of them
+        columns = [x if x.dtype == common else x.astype(common) for x in columns]
     elif np.ndim(sample) == 2:
-        columns = list(np.unstack(sample, axis=1)) if hasattr(np, "unstack") else list(sample.T)
+        columns = list(np.unstack(sample, axis=1))
     else:
         columns = [sample]
     n = len(columns)
     bins = [bins] * n if _count(bins) is None else list(bins)
     if len(bins) != n:
-        raise ValueError(
-            "The dimension of bins must be equal to the dimension of the sample x."
-        )
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     ranges = [None] * n if range is None else range
     if len(ranges) != n:
         raise ValueError("range argument must have one entry per dimension")
