@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import INSTEAD, Level, encloses, level_in
+from ._level import Level, encloses, instead, level_in
 from ._numpy import (
     BASIC_PARTS,
     PLAIN,
@@ -344,7 +344,7 @@ class BatchLevel(Level):
             )
         raise self.refusal(
             ConversionError,
-            f"{name}(x) would turn a batch of examples into one plain value; {INSTEAD}, or "
+            f"{name}(x) would turn a batch of examples into one plain value; {instead()}, or "
             f"x.elem() for the value with its batch axis",
         )
 

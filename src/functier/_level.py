@@ -34,7 +34,7 @@ from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import OPS, Call, Op, find, load, no_rule
+from ._op import OPS, UNSUPPORTED, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
@@ -53,6 +53,20 @@ INSTEAD = (
     "functier.tensor(a)[x] or numpy.take_along_axis for a[x]"
 )
 """What a message proposes for the calls that leave a level."""
+
+
+def instead() -> str:
+    """What the message for this call proposes: where a function that is not supported has
+    made it (SciPy's that cannot be dispatched), what is known of that.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        load(frame.f_globals.get("__name__", "").rpartition(".")[0])
+        for func, reason in UNSUPPORTED.items():
+            if getattr(func, "__code__", None) is frame.f_code:
+                return reason
+        frame = frame.f_back
+    return INSTEAD
 
 
 class Level:
@@ -332,7 +346,7 @@ class Level:
         raise self.refusal(
             ConversionError,
             f"{how}(x) would turn a tensor of this level into a plain value and lose what the "
-            f"transform knows of it; {INSTEAD}, or x.elem() for the value one level out",
+            f"transform knows of it; {instead()}, or x.elem() for the value one level out",
         )
 
     def repr(self, x: Any) -> str:

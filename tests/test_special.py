@@ -1,0 +1,99 @@
+"""SciPy's special functions at kinks and poles, and what they have no derivative for."""
+
+import numpy as np
+import pytest
+from scipy import special
+
+import functier as ft
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "expected"),
+    [
+        (special.entr, 0.0, INF),
+        (lambda x: special.xlogy(x, 2.0), 0.0, np.log(2)),
+        (lambda x: special.xlogy(x, 0.0), 0.0, -INF),
+        (lambda y: special.xlogy(0.0, y), 0.0, 0.0),
+        (lambda y: special.xlogy(0.0, y), 2.0, 0.0),
+        (lambda y: special.xlog1py(0.0, y), -1.0, 0.0),
+        (lambda y: special.rel_entr(0.0, y), 0.0, 0.0),
+        (lambda y: special.kl_div(0.0, y), 0.0, 1.0),
+        (lambda r: special.huber(1.0, r), 1.0, 1.0),
+        (special.rgamma, 0.0, 1.0),
+        (special.rgamma, -3.0, -6.0),
+        (special.gamma, 171.0, special.gamma(171.0) * special.psi(171.0)),
+        (special.exprel, 0.0, 0.5),
+        (special.spence, 1.0, -1.0),
+        (special.i0e, 0.0, 0.0),
+        (special.i1e, 0.0, 0.5),
+        (special.beip, 0.0, 0.5),
+        (special.expit, 800.0, 0.0),
+        (special.expit, 40.0, special.expit(-40.0)),
+        (special.log_expit, -800.0, 1.0),
+        (special.log_ndtr, -1e9, 1e9),
+        (special.log_ndtr, 1e9, 0.0),
+        (lambda x: special.gammainc(1.0, x), 0.0, 1.0),
+        (lambda x: special.betainc(1.0, 1.0, x), 0.0, 1.0),
+        (lambda x: special.jv(1, x), 0.0, 0.5),
+        (lambda x: special.lambertw(x).real, 0.0, 1.0),
+        (lambda lmbda: special.boxcox(np.e, lmbda), 0.0, 0.5),
+        (special.ellipk, 0.0, np.pi / 8),
+        (special.ellipkm1, 1e-200, -0.5e200),
+        (lambda x: special.eval_hermite(0, x), 0.0, 0.0),
+    ],
+)
+def test_derivative_where_a_formula_may_fail(f, x, expected):
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(ft.grad(f)(x), expected, rtol=1e-12)
+        np.testing.assert_allclose(ft.jvp(f, (x,), (1.0,))[1], expected, rtol=1e-12)
+
+
+def test_mixed_derivative_of_xlogy_at_zero():
+    f = ft.grad(ft.grad(special.xlogy, argnums=1))
+
+    assert f(0.0, 2.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("f", "name", "operand"),
+    [
+        (lambda v: special.jv(v, 1.0), "jv", "v"),
+        (lambda a: special.gammainc(a, 1.0), "gammainc", "a"),
+        (lambda b: special.hyp2f1(1.0, b, 2.0, 0.5), "hyp2f1", "b"),
+        (lambda x: special.zeta(x, 2.0), "_zeta", "x"),
+        (lambda m: special.ellipj(0.5, m)[0], "ellipj", "m"),
+        (special.zetac, "zetac", "x0"),
+    ],
+)
+def test_operand_without_a_derivative(f, name, operand):
+    for call in (ft.grad(f), lambda x: ft.jvp(f, (x,), (1.0,))):
+        with pytest.raises(ft.NoRuleError, match=rf"scipy\.special\.{name} .* '{operand}'"):
+            call(1.5)
+
+
+def test_operand_without_a_derivative_may_be_batched():
+    orders, x = np.array([0.0, 1.0, 2.5]), np.array([0.5, 1.0, 2.0])
+
+    slopes = ft.vmap(ft.grad(lambda x, v: special.jv(v, x)))(x, orders)
+
+    np.testing.assert_allclose(slopes, special.jvp(orders, x), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "g"),
+    [
+        (special.logsumexp, np.logaddexp.reduce),
+        (special.softmax, lambda x: np.exp(x - np.logaddexp.reduce(x, keepdims=True))),
+        (special.log_softmax, lambda x: x - np.logaddexp.reduce(x, keepdims=True)),
+        (lambda x: special.polygamma(1, x), lambda x: special.zeta(2, x)),
+    ],
+)
+def test_function_that_does_not_dispatch_and_its_remedy(f, g):
+    x = np.array([[0.5, 1.0, 2.0], [1.0, 3.0, 2.0]])
+
+    np.testing.assert_allclose(ft.vmap(g)(x), [f(row) for row in x], rtol=1e-12)
+    for transform in (ft.vmap, ft.jacrev):
+        with pytest.raises(ft.ConversionError, match=r"SciPy makes a plain array .*; write "):
+            transform(f)(x)
