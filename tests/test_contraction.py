@@ -223,14 +223,9 @@ def test_determinants_of_singular_matrices():
         ft.grad(np.linalg.det)(np.zeros((4, 4)))
 
 
-def test_factors_that_a_matrix_does_not_determine_have_no_derivative():
-    for func in (
-        lambda x: np.linalg.svd(x).U.sum(),
-        lambda x: np.linalg.qr(x, mode="complete").Q.sum(),
-        lambda x: np.linalg.qr(x, mode="r").sum(),
-    ):
-        with pytest.raises(ft.NoRuleError):
-            ft.grad(func)(np.arange(6.0).reshape(3, 2))
+def test_factors_in_the_form_of_lapack_have_no_derivative():
+    with pytest.raises(ft.NoRuleError, match="mode='raw'"):
+        ft.grad(lambda x: np.linalg.qr(x, mode="raw")[0].sum())(np.arange(6.0).reshape(3, 2))
 
 
 @pytest.mark.parametrize("first", ["slogdet", "solve"])
