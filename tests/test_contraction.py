@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier.ops._contract import contract, plan
+from functier.ops._contract import _by_memory, _prepared, contract, plan
 from functier.ops.linalg import INVERSES
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
@@ -110,7 +110,15 @@ def test_broadcast_gradients_are_summed_in_the_product():
     assert not any(c[0] == "sum" and len(c[1]) == 3 for c in calls)
 
 
-@pytest.mark.parametrize("seed", range(60))
+def strided(rng, shape):
+    """An array of this shape, now and then with its axes in another order, or with gaps."""
+    order = rng.permutation(len(shape)) if rng.random() < 0.5 else np.arange(len(shape))
+    steps = rng.choice([-1, 1, 2], p=[0.1, 0.8, 0.1], size=len(shape))
+    whole = rng.normal(size=[shape[i] * abs(steps[i]) for i in order])
+    return whole.transpose(np.argsort(order))[tuple(slice(None, None, k) for k in steps)]
+
+
+@pytest.mark.parametrize("seed", range(120))
 def test_random_contractions_equal_einsum(seed):
     """Any labels in any order, axes of size 0, 1 and more, broadcast in one operand."""
     rng = np.random.default_rng(seed)
@@ -125,10 +133,8 @@ def test_random_contractions_equal_einsum(seed):
     left, right = some(), some()
     both = [i for i in every if i in left or i in right]
     out = tuple(int(i) for i in rng.permutation(both)[: rng.integers(0, len(both) + 1)])
-    x, y = (
-        rng.normal(size=[sizes[i] if rng.random() < 0.85 else 1 for i in labels])
-        for labels in (left, right)
-    )
+    x, y = (strided(rng, [sizes[i] if rng.random() < 0.85 else 1 for i in own])
+            for own in (left, right))  # fmt: skip
     expected = np.einsum(x, list(left), y, list(right), list(out))
     actual = contract(x, y, (left, right, out))
     assert actual.shape == expected.shape
@@ -150,6 +156,26 @@ def test_a_plan_of_views_copies_nothing():
     made = plan(((0, 1, 2), (2, 3), (0, 1, 3)), x.shape, w.shape)
     assert made.right is None
     assert np.shares_memory(x.reshape(made.left[2]), x)
+
+
+@pytest.mark.parametrize(
+    ("x", "product"),
+    [
+        (np.ones((N, M, C)), np.dot),
+        (np.moveaxis(np.ones((M, N, C)), 1, 0), np.dot),  # in_dims=1
+        (np.moveaxis(np.ones((M, C, N)), 2, 0), np.matmul),
+        (np.ones((N, C, M)).mT, np.matmul),
+        (np.ones((N, 2 * M, C))[:, :M], np.matmul),
+        (np.ones((N, M, 2 * C))[..., :C], np.dot),
+    ],
+)
+def test_what_is_not_contiguous_is_not_copied(x, product):
+    """Axes merge in the order of memory, and not across a gap."""
+    moved, labels, gaps = _by_memory(x, (0, 1, 2))
+    made = plan((labels, (2, 3), (0, 1, 3)), moved.shape, (C, J), (gaps, ()))
+    operand = made.right if made.swap else made.left
+    assert made.product is product
+    assert operand is None or np.shares_memory(_prepared(moved, operand), x)
 
 
 @pytest.mark.parametrize(

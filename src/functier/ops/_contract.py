@@ -14,9 +14,10 @@ NOTE [what becomes a BLAS axis]
     side by side are merged by a copy or, where that is less than what would be copied, make a
     stack that is summed (measured: 1.1 to 19 times faster). An axis of both that the result
     keeps is a stack axis. Axes of size 1 take no part. Without a common summed axis it is a
-    multiplication.
+    multiplication. The axes of an array that is not contiguous are planned for in the order
+    of memory: a batch axis that was its axis 1 merges, too (3 to 13 times faster).
 
-Plans depend on labels and shapes only, and are cached: to plan costs tens of
+Plans depend on labels, shapes and gaps only, and are cached: to plan costs tens of
 microseconds, to look a plan up a fraction of one.
 """
 
@@ -37,6 +38,9 @@ Shape = tuple[int, ...]
 
 BATCH, ALONE = -1000, 1000
 """Labels below and above these are for batch axes and for axes that nothing else has."""
+
+GAP: Any = None
+"""What stands in a list of labels between two axes that do not merge without a copy."""
 
 ndarray = np.ndarray
 
@@ -107,8 +111,13 @@ def _prepared(x: Any, steps: tuple) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan | SummedPlan:
-    """How to contract operands of these shapes; see NOTE [what becomes a BLAS axis]."""
+def plan(
+    spec: Spec, x_shape: Shape, y_shape: Shape, gaps: tuple[Labels, Labels] = ((), ())
+) -> Plan | SummedPlan:
+    """How to contract operands of these shapes; see NOTE [what becomes a BLAS axis].
+
+    An axis in `gaps` does not merge with the next one of its operand without a copy.
+    """
     left, right, out = spec
     sizes: dict[int, int] = dict.fromkeys(out, 1)
     for labels, shape in ((left, x_shape), (right, y_shape)):
@@ -131,9 +140,10 @@ def plan(spec: Spec, x_shape: Shape, y_shape: Shape) -> Plan | SummedPlan:
             for i, shape in enumerate(shapes)
         ]
         return Plan(False, steps[0], steps[1], _multiplied(*shapes), None, None)
+    kept = [[j for i in k for j in ((i, GAP) if i in g else (i,))] for k, g in zip(kept, gaps)]
     over = _apart(kept, out, sizes)
     if over:
-        return SummedPlan(plan((left, right, (*over, *out)), x_shape, y_shape), len(over))
+        return SummedPlan(plan((left, right, (*over, *out)), x_shape, y_shape, gaps), len(over))
     plans = [
         _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
         for swap in (False, True)
@@ -147,7 +157,7 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
     Where the axes to sum over are not side by side in both operands, merging copies; a stack
     makes a result of its own for each of its products.
     """
-    summed = [i for i in kept[0] if i in kept[1] and i not in out]
+    summed = [i for i in kept[0] if i in kept[1] and i not in out and i is not GAP]
     runs = [summed[:1]]
     for i, j in pairwise(summed):
         if all(labels.index(j) - labels.index(i) == 1 for labels in kept):
@@ -158,7 +168,7 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
         return ()
 
     def count(labels: Any) -> int:
-        return prod(sizes[i] for i in labels)
+        return prod(sizes[i] for i in labels if i is not GAP)
 
     # A last axis is one whose elements lie side by side.
     inner = max(runs, key=lambda run: (sum(labels[-1] in run for labels in kept), count(run)))
@@ -168,7 +178,8 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
         places = [labels.index(i) for i in summed]
         if max(places) - min(places) >= len(places):
             copied += count(labels)
-        product *= count(_merged(labels, [i for i in labels if i not in others], inner))
+        free = [i for i in labels if i not in others and i is not GAP]
+        product *= count(_merged(labels, free, inner))
     results = count(over) * count(i for i in out if i in kept[0] or i in kept[1])
     return over if results <= copied and product > 8**3 else ()
 
@@ -203,10 +214,12 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
     """The plan of a contraction that sums over an axis which both operands have."""
     a, b = (1, 0) if swap else (0, 1)
     out = spec[2]
-    shared = [i for i in kept[a] if i in kept[b]]
+    shared = [i for i in kept[a] if i in kept[b] and i is not GAP]
     larger = a if prod(shapes[a]) >= prod(shapes[b]) else b
     summed = [i for i in kept[larger] if i in shared and i not in out]
-    rows, cols = (_merged(kept[i], [j for j in kept[i] if j not in shared], summed) for i in (a, b))
+    rows, cols = (
+        _merged(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed) for i in (a, b)
+    )
     stack = [i for i in wanted if i not in rows and i not in cols]
     size = {
         "rows": prod(sizes[i] for i in rows),
@@ -285,7 +298,37 @@ def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape)
 def _contract(x: Any, y: Any, spec: Spec) -> Any:
     """Contract two operands by the labels of their axes."""
     x, y = array(x), array(y)
+    if type(x) is ndarray is type(y) and not (x.flags.c_contiguous and y.flags.c_contiguous):
+        x, left, x_gaps = _by_memory(x, spec[0])
+        y, right, y_gaps = _by_memory(y, spec[1])
+        return plan((left, right, spec[2]), x.shape, y.shape, (x_gaps, y_gaps)).run(x, y)
     return plan(spec, x.shape, y.shape).run(x, y)
+
+
+def _by_memory(x: Any, labels: Labels) -> tuple[Any, Labels, Labels]:
+    """An operand with its axes as they lie in memory, and those with a gap after them."""
+    order, gaps = _layout(x.shape, x.strides)
+    if order is not None:
+        x, labels = x.transpose(order), tuple([labels[i] for i in order])
+    return x, labels, tuple([labels[i] for i in gaps])
+
+
+@lru_cache(maxsize=4096)
+def _layout(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
+    """The order of axes that goes up in memory (None: theirs), and where the next does not
+    continue an axis, so that the two do not merge without a copy.
+    """
+    steps: list[int] = []
+    for n, step in zip(shape[::-1], strides[::-1]):
+        steps.insert(0, abs(step) if n > 1 else max(steps[:1], default=0))
+    order = sorted(range(len(steps)), key=lambda i: -steps[i])
+    if any(step == 0 and n > 1 for n, step in zip(shape, strides)):
+        order.sort()  # what is broadcast lies nowhere
+    long = [place for place, i in enumerate(order) if shape[i] > 1]
+    gaps = [
+        a for a, b in pairwise(long) if strides[order[a]] != shape[order[b]] * strides[order[b]]
+    ]
+    return None if order == [*range(len(steps))] else tuple(order), tuple(gaps)
 
 
 contract = primitive(_contract, plain=True)
@@ -320,7 +363,7 @@ def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Any:
 
 
 def _contract_vmap(k: int, x: Any, y: Any, spec: Spec) -> Any:
-    if type(x) is ndarray is type(y):
+    if type(x) is ndarray is type(y) and x.flags.c_contiguous and y.flags.c_contiguous:
         return _batched_plan(k, x.shape, y.shape, spec).run(x, y)
     return contract(array(x), array(y), batched(spec, k))
 

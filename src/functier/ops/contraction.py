@@ -102,7 +102,8 @@ def _matmul_plan(k: int, x_shape: Shape, y_shape: Shape) -> Any:
 
 def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind", subok=True):
     if axes is None and dtype is None and type(x1) is ndarray is type(x2):
-        return _matmul_plan(k, x1.shape, x2.shape).run(x1, x2)
+        if x1.flags.c_contiguous and x2.flags.c_contiguous:
+            return _matmul_plan(k, x1.shape, x2.shape).run(x1, x2)
     x1, x2 = _cast(x1, x2, dtype)
     spec = _matmul_spec(x1.shape[k:], x2.shape[k:], _frozen(axes))
     return contract(x1, x2, batched(spec, k))
