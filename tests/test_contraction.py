@@ -151,6 +151,16 @@ def test_sums_that_would_copy_more_are_of_a_stack():
     assert [c for c in calls if c[0] == "sum"] == [("sum", (N, 1, 20))]
 
 
+@pytest.mark.parametrize("dtype", [float, np.float32, complex, int, "m8[s]"])
+def test_large_outer_products_are_those_of_numpy(dtype):
+    x, y = np.arange(100).astype(dtype), np.arange(N * 90).reshape(N, 90)
+    y = y if dtype == "m8[s]" else y.astype(dtype)
+    made = ft.vmap(np.outer, (None, 0))(x, y)
+    expected = x[:, None] * y[:, None]
+    assert made.dtype == expected.dtype
+    np.testing.assert_array_equal(made, expected)
+
+
 def test_a_plan_of_views_copies_nothing():
     x, w = np.ones((N, M, C)), np.ones((C, J))
     made = plan(((0, 1, 2), (2, 3), (0, 1, 3)), x.shape, w.shape)

@@ -197,7 +197,7 @@ def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
     subscripts = f"{letters},{letters}->{letters}"
 
     def outer(x: Any, y: Any) -> Any:
-        if type(x) is ndarray is type(y):
+        if type(x) is ndarray is type(y) and x.dtype == y.dtype and x.dtype.kind in "fc":
             return np.einsum(subscripts, x, y)
         return np.multiply(x, y)
 
