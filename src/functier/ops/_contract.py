@@ -221,6 +221,7 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
         _merged(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed) for i in (a, b)
     )
     stack = [i for i in wanted if i not in rows and i not in cols]
+    vectors = not rows and not cols
     size = {
         "rows": prod(sizes[i] for i in rows),
         "cols": prod(sizes[i] for i in cols),
@@ -234,7 +235,7 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
             shape = [sizes[j] if j in kept[i] else 1 for j in stack]
             while shape and stack[len(stack) - len(shape)] not in kept[i]:
                 shape.pop(0)  # matmul broadcasts what is absent in front
-            shape += [size[n] for n in names]
+            shape += [size[n] for n in names if n == "summed" or not vectors]
         else:
             shape = [size[n] for n in names if groups[n]]
         steps.append(_steps(spec[i], shapes[i], kept[i], order, tuple(shape)))
@@ -247,12 +248,20 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
         shape = [sizes[i] for i in natural] + [1] * len(ones)
         final = [(natural + ones).index(i) for i in out]
     raw = [sizes[i] for i in stack]
-    if stack:
+    if stack and not vectors:
         raw += [size["rows"], size["cols"]]
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
-    product = np.matmul if stack else np.dot
+    product: Any = np.dot if not stack else _dots if vectors else np.matmul
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
+
+
+def _dots(x: Any, y: Any) -> Any:
+    """Products of vectors, in a stack: by `vecdot`, the quickest, but it conjugates."""
+    if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
+        return np.vecdot(x, y)
+    z = np.matmul(x.reshape((*x.shape[:-1], 1, x.shape[-1])), y.reshape((*y.shape, 1)))
+    return z.reshape(z.shape[:-2])
 
 
 def _merged(labels: list, free: list, summed: list) -> list:
