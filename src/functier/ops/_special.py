@@ -8,14 +8,14 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from ._families import dtype_of
+from ._families import dtype_of, unlisted
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
-def single(rule):
-    """`rule` with a result in single precision where the (co)tangent is.
+def completed(rule):
+    """`rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
     """
@@ -24,7 +24,7 @@ def single(rule):
     fn, *needs = rule
 
     def fitted(g, *saved):
-        c = fn(g, *saved)
+        c = fn(g, *unlisted(*saved))
         if dtype_of(g).char in "fF" and dtype_of(c).char in SINGLE:
             return c.astype(SINGLE[dtype_of(c).char])
         return c
@@ -266,11 +266,12 @@ def of_results(params, variable, slopes):
     """The rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
-    def jvp(t, *at):
-        return tuple(t * slope for slope in slopes(*at))
+    def jvp(t, ans, *at):
+        return tuple(t * slope for slope in slopes(ans, *unlisted(*at)))
 
-    def vjp(g, *at):
-        return np.conjugate(sum(np.conjugate(c) * slope for c, slope in zip(g, slopes(*at))))
+    def vjp(g, ans, *at):
+        pairs = zip(g, slopes(ans, *unlisted(*at)))
+        return np.conjugate(sum(np.conjugate(c) * slope for c, slope in pairs))
 
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
@@ -287,4 +288,4 @@ def damped(name, sign, part, unit):
         along = along if dtype_of(z).kind == "c" else np.real(along)
         return g * np.conjugate(half(v, z)) - along
 
-    return {"z": jvp}, {"z": vjp}
+    return {"z": completed(jvp)}, {"z": completed(vjp)}

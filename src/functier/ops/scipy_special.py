@@ -26,6 +26,7 @@ from ._special import (
     beta_density,
     binomial_slope,
     boxcox_lmbda,
+    completed,
     damped,
     ellipe_slope,
     ellipeinc_m,
@@ -47,7 +48,6 @@ from ._special import (
     owens_t_h,
     ratio,
     rgamma_slope,
-    single,
     struve,
     t_density,
     trigamma,
@@ -434,7 +434,7 @@ for params, slope, *names in DISTRIBUTIONS:
 
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
-        rules = [rule and single(rule) for rule in rules]
+        rules = [rule and completed(rule) for rule in rules]
         elementwise(getattr(special, name), *rules, params=params)
 
 for name, (params, variable, slopes) in RESULTS.items():
