@@ -11,8 +11,6 @@ windows = np.lib.stride_tricks.sliding_window_view
 NAN = np.array([[1.0, np.nan, 2.0], [-0.5, 3.0, 0.25]])
 BAD = np.array([1.0, np.nan, np.inf, -np.inf])
 NODES = np.array([0.0, 0.5, 1.5, 2.0])
-ROUGH = np.quantile(np.array([0, 0, 1, 1, 1], F32), 0.3) != F32(0.2)
-"""NumPy 2.1 rounds the q of a quantile to the dtype of the values."""
 
 
 def as_it_is(i, x, rng):
@@ -79,31 +77,13 @@ ROWS = [
     ),
     row(np.interp, normal(3), NODES, normal(4), period=2.5, _diff=(0, 2), _shared=(1,)),
     row(np.interp, 0.3, np.array([1.0]), normal(1)),
-    # quantiles
-    *[row(f, normal(2, 4), axis=a) for f in (np.median, np.nanmedian) for a in (None, 0, (0, 1))],
-    row(np.median, NAN, axis=1, keepdims=True, _order=0, _like=as_it_is),
-    row(np.nanmedian, NAN, axis=1, _order=0, _like=as_it_is),
-    row(np.nanmedian, NAN, axis=0, keepdims=True, _order=0, _like=as_it_is),
-    row(np.median, integers(0, 9, 5)),
-    row(np.quantile, normal(2, 5), 0.3, axis=1),
-    row(np.quantile, normal(5, dtype=F32), 0.3125 if ROUGH else 0.3),
-    row(np.quantile, normal(2, 5), np.array([[0.1, 0.45]]), axis=1, keepdims=True),
-    row(np.percentile, normal(2, 5), np.array([0.0, 37.0, 100.0]), axis=0, _diff=(0,)),
-    row(np.nanpercentile, normal(2, 5), 37, axis=1),
-    row(np.nanquantile, NAN, np.array([0.2, 0.7]), axis=1, _order=0, _like=as_it_is),
-    *[
-        row(np.quantile, normal(5), 0.3, method=m)
-        for m in (
-            "lower", "higher", "nearest", "midpoint", "hazen", "weibull", "median_unbiased",
-            "normal_unbiased", "interpolated_inverted_cdf",
-        )
-    ],
     # covariance
     row(np.cov, normal(2, 4)),
     row(np.cov, normal(4), normal(4), bias=True),
     row(np.cov, normal(3, 2), rowvar=False, ddof=0, aweights=positive(3)),
     row(np.cov, normal(2, 3, dtype=C), fweights=np.array([1, 2, 1]), aweights=positive(3)),
     row(np.cov, normal(4)),
+    row(np.cov, normal(2, 4, dtype=F32), dtype=F32),
     row(np.corrcoef, normal(2, 4)),
     row(np.corrcoef, normal(4), normal(4)),
     # functions of functions
@@ -113,6 +93,8 @@ ROWS = [
     row(np.apply_over_axes, np.sum, normal(2, 3, 2), (0, -1)),
     row(lambda x: np.piecewise(x, [x < 0, x > 1], [np.negative, 2.0, np.square]), normal(2, 3)),
     row(lambda x: np.piecewise(x, x > 0, [np.sqrt, 0]), np.array([-1.0, 0.5, 2.0])),
+    row(lambda x: np.piecewise(x, [True, False, True], [np.square, 2.0]), normal(3)),
+    row(lambda x: np.piecewise(x, True, [np.square]), normal()),
     # made like a tensor
     row(lambda x: np.array([[x, x], [x, 2 * x]], like=x, ndmin=4), normal(2)),
     row(lambda x: np.full((2, 3), x, like=x), normal(3)),

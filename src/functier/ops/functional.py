@@ -29,8 +29,11 @@ def _apply_over_axes(func, a, axes):
 
 @lambda body: composite(np.piecewise, body)
 def _piecewise(x, condlist, funclist, *args, **kw):
-    if not isinstance(condlist, (list, tuple)) and np.ndim(condlist) == np.ndim(x):
-        condlist = [condlist]
+    several = isinstance(condlist, (list, tuple)) and (
+        np.ndim(x) == 0 or isinstance(condlist[0], (list, tuple)) or np.ndim(condlist[0])
+    )
+    if not several and (isinstance(condlist, (list, tuple)) or np.ndim(condlist) <= np.ndim(x)):
+        condlist = [condlist]  # one condition, for each element or for all
     conditions = [condlist[i] for i in range(len(condlist))]
     if len(conditions) == len(funclist) - 1:
         rest = conditions[0]

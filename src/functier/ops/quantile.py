@@ -1,37 +1,60 @@
-"""Medians, quantiles and percentiles, with and without NaN, from sorted values."""
+"""Medians, quantiles and percentiles, with and without NaN, from sorted values.
+
+The derivative by the values goes to those that the result lies between; by q, it is the
+step between them over the step of q that it takes. Weights choose a value, no more.
+"""
 
 import numpy as np
 
-from ._families import UnsupportedError, composite, normalize, unlisted
+from ._families import composite, normalize, unlisted
+from .statistics import along_axes
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
 CONTINUOUS = {
     "interpolated_inverted_cdf": (0, 1),
     "hazen": (0.5, 0.5),
     "weibull": (0, 0),
-    "linear": (1, 1),
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-STEPWISE = ("lower", "higher", "nearest", "midpoint")
+CHOOSING = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
 def _virtual(n, q, method):
     """The two indices to interpolate between, and the weight of the second."""
-    alpha, beta = CONTINUOUS.get(method, (1, 1))
-    virtual = n * q + (alpha + q * (1 - alpha - beta)) - 1
-    virtual = np.minimum(np.maximum(virtual, 0), n - 1)
+    if method.endswith("inverted_cdf") and method not in CONTINUOUS:
+        virtual = n * q - 1
+    elif method == "closest_observation":
+        virtual = n * q - 1.5
+    elif method in CONTINUOUS:
+        alpha, beta = CONTINUOUS[method]
+        virtual = n * q + (alpha + q * (1 - alpha - beta)) - 1
+    else:
+        virtual = (n - 1) * q  # with nothing to round
     low = np.floor(virtual)
     weight = virtual - low
-    if method == "lower":
-        weight = weight * 0
+    exact = np.equal(weight, 0)
+    if method == "closest_observation":  # the even one of two, which is odd counted from 0
+        exact = np.logical_and(exact, np.equal(low % 2, 1))
+    if method in ("inverted_cdf", "closest_observation"):
+        low = np.where(exact, low, low + 1)
+    elif method == "averaged_inverted_cdf":
+        weight = np.where(exact, 0.5, 1.0)
     elif method == "higher":
-        weight = np.ceil(weight)
+        low = np.ceil(virtual)
     elif method == "nearest":  # to even
-        weight = np.rint(virtual) - low
+        low = np.rint(virtual)
     elif method == "midpoint":
-        weight = np.ceil(weight) * 0.5
-    return low.astype(int), np.minimum(low + 1, n - 1).astype(int), weight
+        weight = np.where(exact, 0, 0.5)
+    last = n - 1
+    weight = np.where(np.logical_or(virtual < 0, virtual >= last), 0, weight)
+    low = np.minimum(np.maximum(low, 0), last).astype(int)
+    return low, np.minimum(low + 1, last), weight
+
+
+def _valid(q, scale):
+    return np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
 
 def _quantile(scale, leave_out):
@@ -39,52 +62,77 @@ def _quantile(scale, leave_out):
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
         weights=None,
     ):  # fmt: skip
-        if weights is not None or (method not in CONTINUOUS and method not in STEPWISE):
-            raise UnsupportedError(
-                f"quantiles by method={method!r}, or with weights, are not supported; use one of "
-                f"{', '.join((*CONTINUOUS, *STEPWISE))}"
+        if weights is not None and method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        if method not in (*CONTINUOUS, *CHOOSING, *BETWEEN):
+            raise ValueError(
+                f"{method!r} is not a valid method. Use one of: "
+                f"{', '.join((*CONTINUOUS, *CHOOSING, *BETWEEN))}"
             )
         (a,) = unlisted(a)
-        dtype = np.result_type(a)
+        dtype, shape = np.result_type(a), np.shape(a)
         weak = isinstance(q, (int, float)) and dtype.kind == "f"
-        if not hasattr(q, "level") and not (
-            np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
-        ):
+        if not hasattr(q, "level") and not _valid(q, scale):
             raise ValueError(
                 "Quantiles must be in the range [0, 1]"
                 if scale == 1
                 else "Percentiles must be in the range [0, 100]"
             )
-        x, kept = _sorted_last(a, axis)
-        n = np.shape(x)[-1]
+        (q,) = unlisted(q)
+        points = np.divide(q, scale)
+        x = _reduced_last(a, axis)
+        if weights is None:
+            x = np.sort(x, axis=-1)
+        else:
+            order = np.argsort(x, axis=-1)
+            x = np.take_along_axis(x, order, -1)
+            weights = along_axes(unlisted(weights)[0], shape, axis)
+            weights = _reduced_last(np.broadcast_to(weights, shape), axis)
+            weights = np.take_along_axis(weights, order, -1)
+        n, missing, kept = np.shape(x)[-1], False, np.shape(x)[:-1]
         if dtype.kind == "f" and not leave_out:
             missing = np.isnan(x[..., -1])
         elif dtype.kind == "f":
-            n = np.sum(np.logical_not(np.isnan(x)), axis=-1)
+            there = np.logical_not(np.isnan(x))
+            n = np.sum(there, axis=-1)
             missing, n = np.equal(n, 0), np.maximum(n, 1)
-        points = np.reshape(np.divide(q, scale), np.shape(q) + (1,) * len(kept))
-        low, high, weight = _virtual(n, points, method)
-        low, high = (
-            _pick(x, np.broadcast_to(i, np.shape(q) + kept), np.ndim(q)) for i in (low, high)
-        )
-        weight = weight.astype(dtype) if weak else weight
-        step = high - low
-        y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
+            weights = None if weights is None else np.where(there, weights, 0)
+        if weights is None:
+            points = np.reshape(points, np.shape(q) + (1,) * len(kept))
+            low, high, weight = _virtual(n, points, method)
+        else:
+            low = _weighted(weights, points)
+        y = low = _pick(x, np.broadcast_to(low, np.shape(q) + kept), np.ndim(q))
+        if method not in CHOOSING:
+            weight = weight.astype(dtype) if weak else weight
+            high = _pick(x, np.broadcast_to(high, np.shape(q) + kept), np.ndim(q))
+            step = high - low
+            y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
         if dtype.kind == "f":
             y = np.where(missing, np.nan, y)
-        return _kept(y, np.shape(a), axis, keepdims, np.ndim(q))
+        return _kept(y, shape, axis, keepdims, np.ndim(q))
 
     return body
 
 
-def _sorted_last(a, axis):
-    """`a` sorted along one last axis made of the reduced ones, and the shape in front."""
+def _weighted(weights, q):
+    """The first index where the cumulated part of the weights comes up to q."""
+    total = np.cumsum(weights, axis=-1, dtype=np.float64)
+    part = total / total[..., -1:]
+    if np.result_type(q).kind == "f":
+        part = part.astype(np.result_type(q))
+    part = np.where(np.equal(part, 0), -1, part)  # not even the quantile 0 is there
+    q = np.reshape(q, np.shape(q) + (1,) * np.ndim(part))
+    return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
+
+
+def _reduced_last(a, axis):
+    """`a` with one last axis made of the reduced ones."""
     shape = np.shape(a)
     axes = normalize(axis, len(shape))
     rest = tuple(i for i in range(len(shape)) if i not in axes)
-    kept = tuple(shape[i] for i in rest)
     n = int(np.prod([shape[i] for i in axes], dtype=int))
-    return np.sort(np.reshape(np.transpose(a, (*rest, *axes)), (*kept, n)), axis=-1), kept
+    return np.reshape(np.transpose(a, (*rest, *axes)), (*(shape[i] for i in rest), n))
 
 
 def _pick(x, index, ndim):

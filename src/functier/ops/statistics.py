@@ -95,6 +95,21 @@ composite(np.nanstd, _deviation(_nanvar))
 # ---- averages ----
 
 
+def along_axes(weights, shape, axis):
+    """Weights of an array of `shape`, or of its axes `axis`, so that they broadcast with it."""
+    if np.shape(weights) == shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalize(axis, len(shape))
+    if np.shape(weights) != tuple(shape[i] for i in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = np.transpose(weights, np.argsort(axes).tolist())
+    return np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+
+
 @lambda body: composite(np.average, body)
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     a, weights = unlisted(a, weights)
@@ -104,16 +119,7 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
         average = np.mean(a, axis=axis, keepdims=keepdims)
         n = number(shape, axis)
         return (average, np.ones(np.shape(average)) * n) if returned else average
-    if np.shape(weights) != shape:
-        if axis is None:
-            raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = normalize(axis, len(shape))
-        if np.shape(weights) != tuple(shape[i] for i in axes):
-            raise ValueError(
-                "Shape of weights must be consistent with shape of a along specified axis."
-            )
-        weights = np.transpose(weights, np.argsort(axes).tolist())
-        weights = np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+    weights = along_axes(weights, shape, axis)
     dtype = np.result_type(a, weights, *([] if _inexact(a) else ["f8"]))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
     total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
@@ -185,7 +191,8 @@ def _cov(
         degrees = total - ddof * np.sum(np.multiply(weights, aweights)) / total
     x = x - np.reshape(average, (-1, 1))
     other = np.transpose(x if weights is None else x * weights)
-    return np.squeeze(np.matmul(x, np.conjugate(other)) * np.true_divide(1, degrees))
+    c = np.matmul(x, np.conjugate(other)) * np.true_divide(1, degrees)
+    return np.squeeze(c.astype(x.dtype))
 
 
 @lambda body: composite(np.corrcoef, body)
