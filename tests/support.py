@@ -10,6 +10,7 @@ import pytest
 
 import functier as ft
 from functier import _level
+from functier._op import PENDING, load
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 
@@ -127,3 +128,10 @@ def in_thread(f: Any) -> Any:
 
 def deep(x: Any) -> Any:
     return copy.deepcopy(x)
+
+
+def load_all():
+    """Declare every operation, also those that wait until one of their functions is met."""
+    load()
+    for module in list(PENDING):
+        load(module)

@@ -13,12 +13,11 @@ from numpy.testing.overrides import (
 import functier as ft
 import samples
 from functier._numpy import name_of
-from functier._op import OPS, PENDING, load
+from functier._op import OPS
 from functier._tensor import canonical
+from support import load_all
 
-load()
-for module in list(PENDING):
-    load(module)
+load_all()
 
 OUTSIDE = (
     "numpy.lib.recfunctions", "numpy.rec", "numpy.char", "numpy.strings",

@@ -14,8 +14,11 @@ import checks
 import functier as ft
 import samples
 from functier import _batch, _diff, _tape
+from functier._batch import BatchLevel
+from functier._errors import DataDependentError
 from functier._jvp import JvpLevel
 from functier._op import OPS
+from functier._pytree import like
 from functier._tape import GradLevel
 from functier.ops._families import (
     align,
@@ -27,6 +30,9 @@ from functier.ops._families import (
     spread,
 )
 from samples._row import normal, row
+from support import load_all
+
+load_all()
 
 
 @pytest.fixture(autouse=True)
@@ -402,8 +408,8 @@ def rows_of_rules():
     return found
 
 
-WITHOUT_ROWS = {"numpy.nextafter"}
-"""Finite differences say nothing of steps as small as these."""
+WITHOUT_ROWS = {"numpy.nextafter", "scipy.special.radian"}
+"""Finite differences say nothing of steps as small as these, or as a second of arc."""
 
 KEYS = [key for key in every_rule() if key[0] not in WITHOUT_ROWS]
 
@@ -434,6 +440,90 @@ def test_rule_that_is_wrong_by_a_thousandth_is_found(key, monkeypatch):
                     with np.errstate(all="ignore"):
                         check(this)
                 except AssertionError:
+                    found = True
+
+    assert seen, "no row runs this rule"
+    assert found or not any(seen), "no row finds the fault"
+
+
+# ---- every batching rule of the table, made wrong in each element, numbers by 0.1 % ----
+
+BATCHING = {record.name: record for record in OPS.values() if record.vmap is not None}
+
+
+def batched_by(patch, rules):
+    """Put functions in the places of batching rules, and have every operation ask for its own."""
+    for record, rule in rules:
+        patch.setattr(record, "vmap", rule)
+    patch.setattr(BatchLevel, "calls", {})
+    patch.setattr(BatchLevel, "methods", {})
+    patch.setattr(ft.Tensor.level, "spare", {})
+
+
+@functools.cache
+def rows_of_batching_rules():
+    """The rows that run a batching rule, by the name of its operation."""
+    found = {}
+
+    def noting(record):
+        rule = record.vmap
+
+        def noted(*args, **params):
+            found.setdefault(record.name, {})[id(this)] = this
+            return rule(*args, **params)
+
+        return record, noted
+
+    with pytest.MonkeyPatch.context() as patch:
+        batched_by(patch, [noting(record) for record in BATCHING.values()])
+        for this in samples.named().values():
+            for check in batching(this):
+                with np.errstate(all="ignore"), contextlib.suppress(AssertionError):
+                    check(this)
+    return found
+
+
+def batching(this):
+    """The checks that a wrong batching rule has to fail."""
+    applying = checks.checks_of(this)
+    names = ("vmap", "refusal", "vmap_of_derivatives")
+    return [applying[name] for name in names if name in applying]
+
+
+@pytest.mark.parametrize("name", [name for name in BATCHING if name != "numpy.spacing"])
+def test_batching_rule_that_is_wrong_is_found(name, monkeypatch):
+    record, seen = BATCHING[name], []
+    right = record.vmap
+
+    def changed(result):
+        if isinstance(result, (tuple, list)):
+            return like(result, [changed(r) for r in result])
+        kind = np.result_type(bare(result)).kind
+        if kind == "b":
+            result = np.logical_not(result)
+        elif kind in "iu":
+            result = result + np.asarray(1, np.result_type(result))[()]
+        elif kind in "fc":
+            result = result * np.asarray(1.001, np.result_type(result))[()]
+        seen.append(kind in "biu" or bool(np.any(bare(result))))
+        return result
+
+    def wrong(*args, **params):
+        try:
+            return changed(right(*args, **params))
+        except DataDependentError:  # that is its result
+            seen.append(True)
+            return np.zeros(1)
+
+    batched_by(monkeypatch, [(record, wrong)])
+    found = False
+    for this in rows_of_batching_rules().get(name, {}).values():
+        for check in batching(this):
+            if not found:
+                try:
+                    with np.errstate(all="ignore"):
+                        check(this)
+                except (Exception, pytest.fail.Exception):  # a wrong index may stop NumPy
                     found = True
 
     assert seen, "no row runs this rule"

@@ -143,6 +143,7 @@ ROWS = [
     row(special.boxcox, positive(3), np.zeros(3)),
     row(special.powm1, positive(2, 1), normal(3)),
     row(special.radian, normal(2, 1), normal(3), normal(1)),
+    row(special.cosdg, 60 + normal(3)),  # where the derivative is not nearly 0
     row(special.owens_t, normal(2, 1), normal(3)),
     row(special.voigt_profile, normal(2, 1), positive(3), positive(1)),
     row(special.ellipkinc, 2 * normal(2, 1), unit(3), _order=1),
