@@ -16,8 +16,9 @@ the rows or columns of one product would have to copy (see NOTE [what becomes a 
 copying is slower, but for tiny matrices).
 
 An outer `Tensor` subclass, whose lower hook sees every NumPy call of a rule, writes them
-down. For arrays themselves a stack of products of vectors (``N:1,C@N:C,1``) is one call of
-`numpy.vecdot`, and a large outer product one of `numpy.einsum`: the same, sooner. The tables are read from the text below, and each line is checked in whole.
+down. (For arrays themselves a stack of products of vectors, ``N:1,C@N:C,1``, is one call of
+`numpy.vecdot`, and a large outer product one of `numpy.einsum`: the same, sooner.) The tables
+are read from the text below, and each line is checked in whole.
 """
 
 import operator
