@@ -490,6 +490,7 @@ def batching(this):
     return [applying[name] for name in names if name in applying]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BATCHING if name != "numpy.spacing"])
 def test_batching_rule_that_is_wrong_is_found(name, monkeypatch):
     record, seen = BATCHING[name], []
