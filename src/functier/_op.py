@@ -260,14 +260,14 @@ def find(func: Callable) -> Op | None:
         load()
     op = OPS.get(func)
     if op is None:
-        if func in UNSUPPORTED:
-            raise UnsupportedError(f"{name_of(func)} is not supported: {UNSUPPORTED[func]}")
         owner = func if isinstance(func, np.ufunc) else getattr(func, "__self__", None)
         if isinstance(owner, np.ufunc):
             op = MAKERS[np.ufunc](func, owner)
         else:
             load(getattr(func, "__module__", None))
             op = OPS.get(func)
+            if func in UNSUPPORTED:
+                raise UnsupportedError(f"{name_of(func)} is not supported: {UNSUPPORTED[func]}")
     return op
 
 

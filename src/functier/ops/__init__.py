@@ -61,6 +61,9 @@ __all__ = [
     "unsupported",
 ]
 
+PENDING["numpy.char"] = f"{__name__}.text"
+PENDING["numpy.lib.recfunctions"] = f"{__name__}.records"
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"
+PENDING["numpy.strings"] = f"{__name__}.text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
 PENDING["scipy.special"] = f"{__name__}.scipy_special"
