@@ -4,7 +4,10 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import numpy.char
 import numpy.fft
+import numpy.lib.recfunctions
+import numpy.strings
 from numpy.testing.overrides import (
     get_overridable_numpy_array_functions,
     get_overridable_numpy_ufuncs,
@@ -19,27 +22,18 @@ from support import load_all
 
 load_all()
 
-OUTSIDE = (
-    "numpy.lib.recfunctions", "numpy.rec", "numpy.char", "numpy.strings",
-)  # fmt: skip
-"""Modules that functier does not cover: structured arrays, text."""
-
 
 def is_public(func: Callable) -> bool:
     """Whether a user can call it; NumPy also lists what its ``like=`` goes through."""
     owner = np
     for name in func.__module__.split(".")[1:]:
         owner = getattr(owner, name)
-    return getattr(owner, func.__name__, None) is func
+    return func.__name__[0] != "_" and getattr(owner, func.__name__, None) is func
 
 
 def surface() -> dict[str, Callable]:
     """The functions and ufuncs that NumPy lets others override, by name."""
-    functions = {
-        f
-        for f in get_overridable_numpy_array_functions()
-        if f.__module__ not in OUTSIDE and is_public(f)
-    }
+    functions = {f for f in get_overridable_numpy_array_functions() if is_public(f)}
     ufuncs = {f for f in vars(np).values() if isinstance(f, np.ufunc)}
     ufuncs |= {f for f in vars(np.linalg).values() if isinstance(f, np.ufunc)}
     ufuncs &= get_overridable_numpy_ufuncs()
