@@ -286,6 +286,28 @@ def test_a_determinant_and_a_linear_system_share_an_inverse(first):
         np.testing.assert_allclose(many, np.stack([wanted, wanted]))
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: lambda a, b: ft.hessian(lambda a: f(a, b))(a),
+        lambda f: lambda a, b: ft.jacrev(ft.grad(f))(a, b),
+        lambda f: lambda a, b: ft.grad(lambda b: np.sum(ft.grad(f)(a, b) ** 2))(b),
+        lambda f: lambda a, b: ft.vmap(ft.hessian(f))(np.stack([a, a @ a]), np.stack([b, b])),
+        lambda f: lambda a, b: ft.grad(lambda a: np.abs(f(a, b)))(a + 0.5j * a.T),
+    ],
+)
+def test_sharing_an_inverse_changes_no_derivative(transform):
+    a, b = np.eye(3) + np.arange(9.0).reshape(3, 3) ** 2 / 50, np.arange(3.0)
+
+    def loss(a, same):
+        x = np.linalg.solve(same, b) + np.sum(np.linalg.solve(same, np.stack([b, b**2], 1)), 1)
+        return np.linalg.slogdet(a)[1] + x @ x
+
+    shared = transform(lambda a, b: loss(a, a) + b @ b)(a, b)
+    apart = transform(lambda a, b: loss(a, 1.0 * a) + b @ b)(a, b)
+    np.testing.assert_allclose(shared, apart, rtol=1e-9, atol=1e-9)
+
+
 def test_a_linear_system_alone_needs_no_inverse():
     calls.clear()
     a, b = Counted(np.eye(3) * 2), Counted(np.ones(3))
