@@ -26,9 +26,9 @@ from .._rule import Rule, unchanged
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
     "as_array", "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise",
-    "elementwise_vmap", "expand", "flat", "linear", "name_of", "normalize", "one_axis_vmap",
-    "op", "primitive", "quiet", "reduce_kernel", "reduction_vmap", "shift", "shift_all",
-    "spread", "unlisted", "unsupported",
+    "elementwise_vmap", "expand", "flat", "linear", "name_of", "normalize", "nowhere",
+    "one_axis_vmap", "op", "primitive", "quiet", "reduce_kernel", "reduction_vmap", "shift",
+    "shift_all", "spread", "unlisted", "unsupported", "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -46,6 +46,17 @@ def as_array(values: Any) -> Any:
 def unlisted(*values: Any) -> list:
     """Lists as arrays; the rest as it is, since a number is weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
+
+
+def nowhere(mask: Any) -> bool:
+    """Whether a mask is known to hold nowhere; a tensor's cannot be asked."""
+    return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
+
+
+def without_zero(x: Any) -> Any:
+    """`x` with 1 in the place of 0, to divide by."""
+    zero = np.equal(x, 0)
+    return x if nowhere(zero) else np.where(zero, 1, x)
 
 
 # ---- axes ----

@@ -18,13 +18,33 @@ from ._families import (
     dtype_of,
     elementwise,
     elementwise_vmap,
+    nowhere,
     primitive,
     unlisted,
+    without_zero,
 )  # fmt: skip
 
 _NoValue = np._NoValue
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
+
+# ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
+
+LARGE = 1 << 14
+
+
+def _over(g, made):
+    if type(made) is np.ndarray is type(g) and made.size > LARGE:
+        if made.shape == g.shape and made.dtype == g.dtype:
+            return np.divide(g, made, out=made)
+    return g / made
+
+
+def _one_minus(made):
+    if type(made) is np.ndarray and made.size > LARGE:
+        return np.subtract(1, made, out=made)
+    return 1 - made
+
 
 # ---- arithmetic ----
 
@@ -51,12 +71,14 @@ def _power_x(g, x, y):
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
     zero = np.equal(y, 0)
+    if nowhere(zero):
+        return g * (y * np.power(x, y - 1))
     return g * np.where(zero, 0, y * np.power(x, np.where(zero, 1, y - 1)))
 
 
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
-    return g * ans * np.log(np.where(np.equal(x, 0), 1, x))
+    return g * ans * np.log(without_zero(x))
 
 
 elementwise(np.power, _power_x, _power_y)
@@ -68,14 +90,16 @@ elementwise(np.exp, (times, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
 elementwise(np.log, (over, "x"))
-elementwise(np.log2, lambda g, x: g / (x * LN2))
-elementwise(np.log10, lambda g, x: g / (x * LN10))
-elementwise(np.log1p, lambda g, x: g / (x + 1))
+elementwise(np.log2, lambda g, x: _over(g, x * LN2))
+elementwise(np.log10, lambda g, x: _over(g, x * LN10))
+elementwise(np.log1p, lambda g, x: _over(g, x + 1))
 
 
 def _share(exp, g, ans, x):
     """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
+    if nowhere(infinite):
+        return g * exp(x - ans)
     share = exp(np.where(infinite, 0, x) - np.where(infinite, 0, ans))
     return g * np.where(infinite, np.isposinf(x), share)
 
@@ -93,13 +117,13 @@ elementwise(
 
 # ---- roots ----
 
-elementwise(np.sqrt, lambda g, ans: g / (2 * ans))
-elementwise(np.cbrt, lambda g, ans: g / (3 * ans * ans))
+elementwise(np.sqrt, lambda g, ans: _over(g, 2 * ans))
+elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
 
 
 def _over_hypot(g, ans, x):
     """g x / ans, with 0 at the origin."""
-    return g * x / np.where(np.equal(ans, 0), 1, ans)
+    return g * x / without_zero(ans)
 
 
 elementwise(
@@ -117,18 +141,18 @@ def _other_side(x):
     """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
     if dtype_of(x).kind == "c":
         return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
-    return np.sqrt(1 - x * x)
+    return np.sqrt(_one_minus(x * x))
 
 
-elementwise(np.arcsin, lambda g, x: g / _other_side(x))
+elementwise(np.arcsin, lambda g, x: _over(g, _other_side(x)))
 elementwise(np.arccos, lambda g, x: -g / _other_side(x))
-elementwise(np.arctan, lambda g, x: g / (1 + x * x))
+elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
 def _over_square(g, x, y, numerator):
     """g numerator / (x^2 + y^2), with 0 at the origin."""
     square = x * x + y * y
-    return g * numerator / np.where(np.equal(square, 0), 1, square)
+    return g * numerator / without_zero(square)
 
 
 elementwise(
@@ -138,10 +162,10 @@ elementwise(
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))
-elementwise(np.tanh, lambda g, ans: g * (1 - ans * ans))
-elementwise(np.arcsinh, lambda g, x: g / np.sqrt(x * x + 1))
-elementwise(np.arccosh, lambda g, x: g / (np.sqrt(x - 1) * np.sqrt(x + 1)))
-elementwise(np.arctanh, lambda g, x: g / (1 - x * x))
+elementwise(np.tanh, lambda g, ans: g * _one_minus(ans * ans))
+elementwise(np.arcsinh, lambda g, x: _over(g, np.sqrt(x * x + 1)))
+elementwise(np.arccosh, lambda g, x: _over(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
+elementwise(np.arctanh, lambda g, x: _over(g, _one_minus(x * x)))
 elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
 elementwise(np.radians, lambda g: g * (np.pi / 180))
 elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
@@ -153,7 +177,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 def _choice(x, y, ans):
     """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
     chosen, tie = np.equal(x, ans), np.equal(x, y)
-    if type(tie) in (np.ndarray, np.bool_) and not np.count_nonzero(tie):
+    if nowhere(tie):
         return chosen
     return np.where(tie, 0.5, chosen).astype(ans.dtype)
 
@@ -230,7 +254,7 @@ def _direction(g, ans, x):
         return g * 0
     radius = np.absolute(x)
     along = np.real(g * np.conjugate(ans))
-    return (g - along * ans) / np.where(np.equal(radius, 0), 1, radius)
+    return (g - along * ans) / without_zero(radius)
 
 
 elementwise(np.absolute, _modulus, holomorphic=False)

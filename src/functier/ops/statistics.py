@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ._families import composite, normalize, unlisted
+from ._families import composite, normalize, nowhere, unlisted
 from .reduction import number
 
 _NoValue = np._NoValue
@@ -36,6 +36,8 @@ def _square(x):
 def _root(variance):
     """The square root, with gradient 0 at 0."""
     zero = np.equal(variance, 0)
+    if nowhere(zero):
+        return np.sqrt(variance)
     return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
 
 
