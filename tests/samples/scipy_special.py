@@ -13,6 +13,10 @@ def under_mask(x, mask):
     return np.where(mask, special.entr(x, where=mask, out=None), 0.0)
 
 
+def in_seconds(*dms):
+    return 3600 * special.radian(*dms)
+
+
 def as_it_is(i, x, rng):
     """Every example has its bad values where the mask hides them."""
     return x
@@ -22,7 +26,7 @@ REAL = [
     special.gammaln, special.psi, special.erf, special.erfc, special.erfcx, special.erfi,
     special.dawsn, special.wofz, special.ndtr, special.log_ndtr, special.expit,
     special.log_expit, special.exp2, special.exp10, special.expm1, special.cbrt, special.exprel,
-    special.wrightomega, special.cosm1, special.sindg, special.cosdg, special.tandg,
+    special.wrightomega, special.cosm1, special.sindg, special.tandg,
     special.itstruve0, special.itmodstruve0, special.j0, special.j1, special.i0, special.i1,
     special.i0e, special.i1e, special.ber, special.bei, special.berp, special.beip,
     special.gammasgn, special.round, special.fresnel, special.sici, special.shichi,
@@ -83,6 +87,7 @@ ROWS = [
     *[row(f, positive(2, dtype=F32)) for f in POSITIVE],
     *[row(f, 2.0, fraction(2, dtype=F32)) for f in (special.chdtr, special.stdtr)],
     row(special.gammaincinv, 2.0, fraction(2, dtype=F32)),
+    row(special.cosdg, 60 * normal(3)),
     row(special.ndtri_exp, -positive(3)),
     # one argument has a derivative
     *[row(f, 1.5, positive(3)) for f in BESSEL],
@@ -142,7 +147,7 @@ ROWS = [
     *[row(f, unit(2, 1), positive(3) / 2) for f in (special.inv_boxcox, special.inv_boxcox1p)],
     row(special.boxcox, positive(3), np.zeros(3)),
     row(special.powm1, positive(2, 1), normal(3)),
-    row(special.radian, normal(2, 1), normal(3), normal(1)),
+    row(in_seconds, normal(2, 1), normal(3), normal(1)),
     row(special.cosdg, 60 + normal(3)),  # where the derivative is not nearly 0
     row(special.owens_t, normal(2, 1), normal(3)),
     row(special.voigt_profile, normal(2, 1), positive(3), positive(1)),

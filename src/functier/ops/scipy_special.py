@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
+from .._op import PARTIALS
 from ._families import elementwise, unsupported
 from ._special import (
     DEGREE,
@@ -435,7 +436,10 @@ for params, slope, *names in DISTRIBUTIONS:
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
         rules = [rule and completed(rule) for rule in rules]
-        elementwise(getattr(special, name), *rules, params=params)
+        ufunc = elementwise(getattr(special, name), *rules, params=params).func
+        # No fast paths: they are made before this file is imported, or not, and forward
+        # mode's want tangents of the result's dtype (that of ``wofz(float32)`` is double).
+        PARTIALS.pop(ufunc, None)
 
 for name, (params, variable, slopes) in RESULTS.items():
     jvp, vjp = of_results(params, variable, slopes)
