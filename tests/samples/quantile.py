@@ -59,7 +59,7 @@ ROWS = [
     *[row(np.quantile, normal(6, dtype=F32), STEPS, method=m, _diff=(0,)) for m in CHOOSING],
     *[weighted(apart(3, 5), q, positive(3, 5), axis=1) for q in (0.3, [0.1, 0.5], 0.0, 1.0)],
     weighted(apart(3, 5), 0.4, positive(5), axis=1),
-    weighted(apart(3, 5), 0.4, positive(3, 5), axis=(0, 1), keepdims=True),
+    weighted(apart(3, 5), 0.4, positive(3, 5), axis=0, keepdims=True),
     weighted(apart(3, 5), 0.4, positive(3, 5)),
     weighted(normal(5), 0.0, np.array([0.0, 1, 0, 2, 1]), _diff=(0,)),
     weighted(integers(0, 9, 5), 0.4, integers(1, 4, 5)),

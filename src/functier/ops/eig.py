@@ -9,8 +9,8 @@ elements of a complex vector are equally large, NumPy's choice between them is k
 The eigenvalues have to be distinct for the derivatives of the vectors; where two are
 equal, the mixing of their vectors counts as zero. A defective matrix has no derivative:
 it raises `LinAlgError`, or gives numbers that are not finite. A real matrix has real
-eigenvalues or pairs of complex ones, and NumPy's result is real or complex accordingly;
-under vmap it is complex where any example needs that.
+eigenvalues or pairs of complex ones, and NumPy's result is real or complex accordingly
+(from NumPy 2.5 on complex); under vmap it is complex where any example needs that.
 """
 
 from typing import Any

@@ -136,7 +136,8 @@ def _roots(p):
     companion = np.zeros((*p.shape[:-1], n, n), np.result_type(p, np.float32))
     companion[..., range(1, n), range(n - 1)] = 1
     companion[..., 0, :] = -p[..., 1:] / p[..., :1]
-    return np.linalg.eigvals(companion)
+    w = np.linalg.eigvals(companion)
+    return w if p.dtype.kind == "c" else real_unless(w, np.imag(w) != 0)
 
 
 roots = primitive(_roots)
