@@ -4,22 +4,32 @@ import functools
 
 import numpy as np
 
-from ._families import composite, normalize, nowhere, unlisted
+from ._families import composite, dtype_of, normalize, nowhere, unlisted
 from .reduction import number
 
 _NoValue = np._NoValue
 
 
 def _inexact(a):
-    return np.result_type(a).kind in "fc"
+    return dtype_of(a).kind in "fc"
 
 
 def _given(value, default):
     return default if value is _NoValue else value
 
 
+def _reduced(func, a, axis, keepdims, where, dtype=None):
+    """`func` with the options that say something: a call with the others takes longer."""
+    options = {} if where is True else {"where": where}
+    if dtype is not None:
+        options["dtype"] = dtype
+    return func(a, axis=axis, keepdims=keepdims, **options)
+
+
 def _ratio(total, count):
     """`total` over a count, in the dtype of `total`."""
+    if type(count) is int:
+        return total / count
     return np.divide(total, count, dtype=np.result_type(total))
 
 
@@ -28,7 +38,7 @@ def _ratio(total, count):
 
 def _square(x):
     """The square of the modulus."""
-    if np.iscomplexobj(x):
+    if dtype_of(x).kind == "c":
         return np.square(np.real(x)) + np.square(np.imag(x))
     return np.square(x)
 
@@ -55,13 +65,13 @@ def _var(
 ):  # fmt: skip
     keepdims, where = _given(keepdims, False), _given(where, True)
     (a,) = unlisted(a)
-    half = dtype is None and np.result_type(a) == np.float16
+    half = dtype is None and dtype_of(a) == np.float16
     wide = np.float32 if half else dtype
     if mean is _NoValue:
-        mean = np.mean(a, axis=axis, dtype=wide, keepdims=True, where=where)
-    total = np.sum(_square(a - mean), axis=axis, dtype=wide, keepdims=keepdims, where=where)
+        mean = _reduced(np.mean, a, axis, True, where, wide)
+    total = _reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
     n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
-    variance = _ratio(total, np.maximum(n, 0))
+    variance = _ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
 
 
@@ -149,11 +159,12 @@ composite(np.nancumprod, _filled(np.cumprod, 1))
 
 @lambda body: composite(np.nanmean, body)
 def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    options = {"axis": axis, "keepdims": _given(keepdims, False), "where": _given(where, True)}
+    keepdims, where = _given(keepdims, False), _given(where, True)
     if not _inexact(a):
-        return np.mean(a, dtype=dtype, **options)
-    total = np.sum(_without_nan(a, 0), dtype=dtype, **options)
-    return _ratio(total, np.sum(np.logical_not(np.isnan(a)), **options))
+        return _reduced(np.mean, a, axis, keepdims, where, dtype)
+    total = _reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
+    count = _reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
+    return _ratio(total, count)
 
 
 # ---- covariance ----
