@@ -13,8 +13,9 @@ def under_mask(x, mask):
     return np.where(mask, special.entr(x, where=mask, out=None), 0.0)
 
 
-def in_seconds(*dms):
-    return 3600 * special.radian(*dms)
+def in_seconds(d, m, s):
+    """Each operand has the same part in the result."""
+    return 3600 * special.radian(d / 3600, m / 60, s)
 
 
 def as_it_is(i, x, rng):
