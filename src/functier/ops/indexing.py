@@ -411,40 +411,6 @@ constant(
     ),
 )
 
-# ---- leaving out and putting in, at static places ----
-
-
-def _delete(arr, obj, axis=None):
-    if axis is None:
-        arr, axis = np.ravel(arr), 0
-    return np.take(arr, np.delete(np.arange(arr.shape[axis]), obj), axis)
-
-
-def _insert(arr, obj, values, axis=None):
-    """The new elements behind the old ones, then one `take` for the order."""
-    arr, values = as_array(arr), as_array(values)
-    if axis is None:
-        arr, axis = np.ravel(arr), 0
-    axis = shift(axis, 0, arr.ndim)
-    n = arr.shape[axis]
-    places = obj if isinstance(obj, slice) else as_array(obj)
-    values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
-    if not isinstance(places, slice) and places.ndim == 0:
-        values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
-    if isinstance(places, slice):
-        places = np.arange(n)[places]
-    elif places.dtype == bool:
-        places = np.flatnonzero(places)
-    length = values.shape[axis] if places.size == 1 else places.size
-    shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
-    new = np.astype(np.broadcast_to(values, shape), arr.dtype)
-    order = np.insert(np.arange(n), places, n + np.arange(length))
-    return np.take(np.concatenate([arr, new], axis), order, axis)
-
-
-composite(np.delete, _delete)
-composite(np.insert, _insert)
-
 # ---- filling and writing: a new array is made, an old one is not changed ----
 
 
