@@ -85,6 +85,10 @@ class Tensor:
     def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
         return self.level.function(func, args, kwargs)
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """NumPy, whose functions take tensors: for code that asks by the array API standard."""
+        return np
+
     # ---- asking for the value, its form, and its parts ----
 
     def elem(self) -> Any:

@@ -1,0 +1,98 @@
+"""Values and derivatives beside JAX's, where JAX is installed (the extra ``bench``)."""
+
+import re
+import warnings
+
+import numpy as np
+import optree
+import pytest
+
+import functier as ft
+import samples
+from checks import directions, function_of
+
+jax = pytest.importorskip("jax", reason="JAX is in the extra bench")
+jax.config.update("jax_enable_x64", True)
+jnp = jax.numpy
+
+OWNERS = {"numpy": jnp, "numpy.linalg": jnp.linalg, "numpy.fft": jnp.fft}
+
+OTHERWISE = {
+    r"sorting\.(unique|union|setxor|setdiff1d-d\[3\],d\[2\]$)": "no gradient through equal values",
+    r"histogram\.histogram(-d\[2,3\]-3|2d-d\[7\],d\[7\](-3|,d\[4\])|dd-d\[7,3\])": (
+        "counts are floating-point numbers"
+    ),
+    r"lstsq\.lstsq-d\[(2,2\],d\[2\]|2,4\]|4,3\])": "residuals where the rank is not full, too",
+    r"polynomial\.polydiv-.\[4\]": "leading zeros stay",
+    r"composite\.logspace-.*d\[1\]": "a base of one element is a scalar",
+    r"elementwise\.power-d\[4\],d\[4\]|composite\.vander-.*increasing|polynomial\.polyfit": (
+        "NaN from 0 to the power of 0"
+    ),
+    r"eig\.eigvals-d\[2,2,2\]|polynomial\.(roots-d\[4\]#2|poly-d\[3,3\])": "always complex",
+    r"fft\.fftn(-.*axes=\(\)|ofanumber)": "complex also where nothing is transformed",
+}
+"""Rows for which JAX has another answer, and which it is."""
+
+
+def counterpart(func):
+    """JAX's function of the name and the module of NumPy's, or None."""
+    name = getattr(func, "__name__", "")
+    for module, owner in OWNERS.items():
+        numpy_owner = np
+        for part in module.split(".")[1:]:
+            numpy_owner = getattr(numpy_owner, part)
+        if getattr(numpy_owner, name, None) is func:
+            return getattr(owner, name, None)
+    return None
+
+
+def comparable(row):
+    """JAX differentiates real functions alike; it has another convention for complex ones."""
+    kinds = {x.dtype.char for x in row.leaves}
+    return kinds and kinds <= set("d?lq") and row.order and row.differentiated()
+
+
+ROWS = {
+    name: row
+    for name, row in samples.named().items()
+    if comparable(row) and counterpart(row.func) is not None
+}
+
+
+def test_there_is_something_to_compare():
+    assert len(ROWS) > 300
+
+
+def marked(name):
+    for pattern, reason in OTHERWISE.items():
+        if re.match(pattern, name):
+            return pytest.param(name, marks=pytest.mark.xfail(strict=True, reason=f"JAX: {reason}"))
+    return name
+
+
+@pytest.mark.parametrize("name", [marked(name) for name in ROWS])
+def test_value_and_gradient(name):
+    row = ROWS[name]
+    theirs = counterpart(row.func)
+    f, points = function_of(row)
+    own = type(row)(theirs, row.args, row.kwargs, row.diff, row.order)
+    g, _ = function_of(own)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        value, pullback = ft.vjp(f, *points)
+        try:
+            expected, their_pullback = jax.vjp(g, *map(jnp.asarray, points))
+        except Exception as error:
+            pytest.skip(f"JAX does not do this: {type(error).__name__}")
+        cotangents = list(directions(value, 100))
+        close(value, expected)
+        # JAX pulls a complex cotangent back without conjugating, PyTorch and functier with.
+        given = [jnp.conjugate(jnp.asarray(c)) for c in cotangents]
+        close(pullback(cotangents), their_pullback(given))
+
+
+def close(actual, expected):
+    actual, expected = optree.tree_leaves(actual), jax.tree_util.tree_leaves(expected)
+    assert len(actual) == len(expected)
+    for a, b in zip(actual, expected):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-7, atol=1e-9)
