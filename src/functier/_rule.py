@@ -113,7 +113,7 @@ class Rule:
             return "sequence", name, None
         if name in op.arrays:
             return "operand", name, default
-        if operand in op.arrays and form in ("shape", "dtype") and name not in op.params:
+        if operand in op.arrays and form in FORMS and name not in op.params:
             return form, operand, default
         if name not in op.params and name not in self.defaults and op.bind_args is None:
             raise TypeError(f"a rule of {op.name} needs {name!r}, which is no name of its call")

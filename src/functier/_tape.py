@@ -72,22 +72,22 @@ class GradLevel(Level):
         if op.constant:
             return ans
         cls, edges = self.cls, []
-        for i, operand in enumerate(call.operands):
-            if type(operand) is not cls or not is_inexact(values[i]):
-                continue
+        mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
+        if not mine:
+            return ans
+        joint = op.joint if len(mine) > 1 else None
+        for i in mine:
             rule = op.vjp.get(call.names[i])
             if rule is None:
                 raise no_rule(str(self), op, call.names[i])
-            saved = rule.save(ans, call, values, i)
             fix = fix_for(ans, values[i], rule.holomorphic)
-            edges.append((operand._extra, rule.fn, saved, fix))
-        if not edges:
-            return ans
-        if op.joint is not None and len(edges) > 1:
-            saved = op.joint.save(ans, call, values, 0)
-            mine = [i for i, x in enumerate(call.operands) if type(x) is cls]
-            parts = [(p, itemgetter(i), (), fix) for i, (p, _, _, fix) in zip(mine, edges)]
-            edges = [(_node(parts), op.joint.fn, saved, None)]
+            if joint is None:
+                fn, saved = rule.fn, rule.save(ans, call, values, i)
+            else:
+                fn, saved = itemgetter(i), ()
+            edges.append((call.operands[i]._extra, fn, saved, fix))
+        if joint is not None:
+            edges = [(_node(edges), joint.fn, joint.save(ans, call, values, 0), None)]
         if isinstance(ans, (tuple, list)):
             return self.several(ans, edges)
         if not is_inexact(ans):

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .._rule import FORMS, Rule
+from .._rule import FORMS
 from ._contract import array, conj, contract
 from ._families import align, composite, constant, op
 from .factorization import adjoint, column, factor, stacked
@@ -66,18 +66,7 @@ def _shared(a: Any) -> Inverse:
     return found
 
 
-class Sharing(Rule):
-    """A rule that saves, as ``a_inverse`` or ``a_shared``, the `Inverse` of its matrix `a`."""
-
-    __slots__ = ()
-
-    def _source(self, name: str, op: Any) -> tuple[str, str, Any]:
-        if name in ("a_inverse", "a_shared"):
-            return name[2:], "a", None
-        return super()._source(name, op)
-
-
-FORMS.update(inverse=_inverse, shared=_shared)
+FORMS.update(inverse=_inverse, shared=_shared)  # what a rule saves as `a_inverse`, `a_shared`
 
 # ---- solve, inv ----
 
@@ -144,7 +133,7 @@ def _solve_a(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> Any:
     return _solve_both(g, ans, b_shape, a_shared)[0]
 
 
-_record = op(
+op(
     np.linalg.solve,
     "a b",
     "a b",
@@ -154,11 +143,11 @@ _record = op(
         "b": lambda t, ans, a, b_shape: _solve(a, t, len(b_shape) == 1),
     },
     vjp={
-        "a": Sharing(_solve_a, "ab"),
+        "a": _solve_a,
         "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
     },
+    joint=_solve_both,
 )
-_record.joint = Sharing(_solve_both, "ab")
 op(
     np.linalg.inv,
     "a",
@@ -219,7 +208,7 @@ op(
     "a",
     vmap=stacked(np.linalg.slogdet),
     jvp={"a": _slogdet_jvp},
-    vjp={"a": Sharing(_slogdet_vjp, "a")},
+    vjp={"a": _slogdet_vjp},
 )
 
 # ---- pinv, matrix_rank ----
