@@ -11,6 +11,17 @@ C, F32 = complex, np.float32
 CUBE = normal(2, 3, 4)
 INTS = integers(-5, 6, 2, 3)
 
+
+def asked(func):
+    """`func` whose array varies where its shift does, as NumPy asks the array only."""
+
+    def asked(a, by, **options):
+        return func(a + 0 * np.sum(by), by, **options)
+
+    asked.__name__ = func.__name__
+    return asked
+
+
 ROWS = [
     row(np.reshape, normal(2, 3), (3, 2)),
     row(np.reshape, normal(2, 3), -1),
@@ -90,6 +101,12 @@ ROWS = [
     row(np.roll, CUBE, (1, -2), axis=(0, 2)),
     row(np.roll, CUBE, 1, axis=(0, 0)),
     row(np.roll, normal(0, 3), 2),
+    row(asked(np.roll), normal(4), np.array(3)),
+    row(asked(np.roll), normal(2, 3), np.array(1)),
+    row(asked(np.roll), CUBE, np.array([1, -2]), axis=(0, 2)),
+    row(asked(np.roll), CUBE, np.array([1, 3]), axis=1),
+    row(asked(np.roll), CUBE, np.array(1), axis=(0, 2)),
+    row(asked(np.roll), normal(0, 3), np.array(2)),
     # repetition
     row(np.repeat, normal(2, 3), 2),
     row(np.repeat, normal(2, 3), 2, axis=-1),
@@ -143,4 +160,6 @@ ROWS = [
     row(np.triu, normal(3, 2, dtype=C)),
     row(np.triu, normal(2, 3, 3, dtype=F32), k=1),
     row(np.triu, INTS, -1),
+    *[row(asked(f), normal(2, 3, 4), np.array(1)) for f in (np.tril, np.triu)],
+    *[row(asked(f), normal(3), np.array(-1)) for f in (np.tril, np.triu)],
 ]

@@ -61,19 +61,39 @@ def _diagflat(v, k=0):
     return from_diagonal(v if v.ndim == 1 else np.ravel(v), (n, n), k)
 
 
-def _triangle(func):
+def _matrix(depth, m, name):
+    """A vector is each row of the matrix that NumPy cuts."""
+    if m.ndim == depth:
+        raise ValueError(f"{name} needs an array of 1 or more dimensions")
+    if m.ndim > depth + 1:
+        return m
+    n = m.shape[-1]
+    return np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))
+
+
+def _triangle(func, compare):
     """tril and triu: zero on one side of a diagonal of the last two axes."""
 
-    def rule(depth, m, k=0):  # `k` is NumPy's name for the diagonal
-        if m.ndim == depth:
-            raise ValueError(f"{func.__name__} needs an array of 1 or more dimensions")
-        if m.ndim == depth + 1:  # each row of the result is a part of the vector
-            n = m.shape[-1]
-            m = np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))
-        return func(m, k)
+    def cut(m, k=0):
+        """NumPy's, which asks no tensor in the place of `k`, its name for the diagonal."""
+        return varying(0, m, k) if hasattr(k, "level") else func(m, k)
 
-    linear(func, "m k", vmap=rule, vjp={"m": lambda g, k=0: func(g, k)})
+    def varying(depth, m, k):
+        m = _matrix(depth, m, func.__name__)
+        rows, columns = m.shape[-2:]
+        k = np.reshape(k, np.shape(k) + (1,) * (m.ndim - depth))
+        diagonal = np.arange(columns) - np.reshape(np.arange(rows), (rows, 1))
+        return np.where(compare(diagonal, k), m, 0)
+
+    def rule(depth, m, k=0):
+        if isinstance(k, int):
+            return func(_matrix(depth, m, func.__name__), k)
+        if k.size != 1:
+            return varying(depth, m, k)
+        return cut(_matrix(depth, m, func.__name__), np.reshape(k, ()))
+
+    linear(func, "m k", "m k", kernel=cut, vmap=rule, vjp={"m": lambda g, k=0: cut(g, k)})
 
 
-_triangle(np.tril)
-_triangle(np.triu)
+_triangle(np.tril, np.less_equal)
+_triangle(np.triu, np.greater_equal)

@@ -305,16 +305,44 @@ def _rot90(m, k=1, axes=(0, 1)):
     return m
 
 
-def _roll_vmap(k, a, shift, axis=None):
+def _roll(a, shift, axis=None):
+    """NumPy's, which asks no tensor in the place of `shift`."""
+    return _rolled(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
+
+
+def _rolled(k, a, shift, axis):
+    """Shifts that differ from example to example: an index into each axis."""
+    shape = np.shape(a)
     if axis is None:
-        return np.reshape(np.roll(flat(k, a), shift, k), a.shape)
-    return np.roll(a, shift, shift_all(axis, k, a.ndim - k))
+        a = flat(k, a)
+    axes = (0,) if axis is None else normalize_axis_tuple(axis, len(shape) - k)
+    several = np.ndim(shift) > k
+    for i in range(max(len(axes), np.shape(shift)[-1] if several else 1)):
+        axis = axes[i % len(axes)] + k
+        by = shift[..., i % np.shape(shift)[-1]] if several else shift
+        n, after = np.shape(a)[axis], np.ndim(a) - axis - 1
+        by = np.reshape(by, (*np.shape(by), *(1,) * (np.ndim(a) - k)))
+        places = np.reshape(np.arange(n), (n,) + (1,) * after) - by
+        a = np.take_along_axis(a, np.remainder(places, max(n, 1)), axis)
+    return np.reshape(a, (*np.shape(a)[:k], *shape[k:]))
+
+
+def _roll_vmap(k, a, shift, axis=None):
+    if not isinstance(shift, int):
+        if math.prod(shift.shape[:k]) != 1:
+            return _rolled(k, a, shift, axis)
+        shift = np.reshape(shift, shift.shape[k:])
+    if axis is None:
+        return np.reshape(_roll(flat(k, a), shift, k), a.shape)
+    return _roll(a, shift, shift_all(axis, k, a.ndim - k))
 
 
 linear(
     np.roll,
     "a shift axis",
+    "a shift",
+    kernel=_roll,
     vmap=_roll_vmap,
     # a product, since the negative of an unsigned shift would wrap around
-    vjp={"a": lambda g, shift, axis=None: np.roll(g, np.multiply(shift, np.intp(-1)), axis)},
+    vjp={"a": lambda g, shift, axis=None: _roll(g, np.multiply(shift, np.intp(-1)), axis)},
 )
