@@ -80,9 +80,8 @@ def _triangle(func, compare):
 
     def varying(depth, m, k):
         m = _matrix(depth, m, func.__name__)
-        rows, columns = m.shape[-2:]
         k = np.reshape(k, np.shape(k) + (1,) * (m.ndim - depth))
-        diagonal = np.arange(columns) - np.reshape(np.arange(rows), (rows, 1))
+        diagonal = np.arange(m.shape[-1]) - np.reshape(np.arange(m.shape[-2]), (-1, 1))
         return np.where(compare(diagonal, k), m, 0)
 
     def rule(depth, m, k=0):
