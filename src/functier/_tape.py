@@ -332,7 +332,7 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                 if c is not None:
                     key = parent[0]
                     if key in grads:
-                        if big:
+                        if big or (type(c) is ndarray and c.size > BIG):
                             grads[key] = _add(grads[key], c, key in ours, fresh)
                             ours.add(key)
                         else:

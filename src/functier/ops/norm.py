@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._contract import array, conj
-from ._families import composite, expand, normalize, op, primitive, shift_all
+from ._families import composite, expand, normalize, op, primitive, shift_all, without_zero
 
 # ---- the 2-norm ----
 
@@ -29,23 +29,18 @@ def _norm2(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 norm2 = primitive(_norm2, plain=True)
 
 
-def _nonzero(x: Any) -> Any:
-    """`x` to divide by: 1 where it is 0."""
-    return x + np.equal(x, 0)
-
-
 op(
     norm2,
     "x axis keepdims",
     vmap=lambda k, x, axis=None, keepdims=False: norm2(x, shift_all(axis, k, x.ndim - k), keepdims),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: (
-            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / _nonzero(ans)
+            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / without_zero(ans)
         )
     },
     vjp={
         "x": lambda g, ans, x, axis=None, keepdims=False: (
-            expand(g / _nonzero(ans), x.shape, axis, keepdims) * x
+            expand(g / without_zero(ans), x.shape, axis, keepdims) * x
         )
     },
 )
