@@ -1,0 +1,100 @@
+"""What the backward pass and the rules write into is theirs alone: with every array a large one."""
+
+import numpy as np
+import pytest
+
+import checks
+import functier as ft
+import samples
+from functier import _tape
+from functier.ops import elementwise
+
+NEVER = 1 << 60
+
+
+@pytest.fixture
+def everything_is_large(monkeypatch):
+    monkeypatch.setattr(_tape, "BIG", -1)
+    monkeypatch.setattr(elementwise, "LARGE", -1)
+
+
+REVERSE = "vjp", "second", "mutation", "vmap_of_derivatives"
+ROWS = {
+    name: row for name, row in samples.named().items() if "vjp" in checks.checks_of(row)
+}  # those with a gradient
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROWS)
+def test_rows(name, everything_is_large):
+    applying = checks.checks_of(ROWS[name])
+    for check in REVERSE:
+        if check in applying:
+            with np.errstate(all="ignore"):
+                applying[check](ROWS[name])
+
+
+def once(x, y):
+    return np.sum(np.log(1 + np.exp(-x * y)) + np.sin(x) * y)
+
+
+def shared(x, y):
+    z = x * x
+    w = -z
+    u = w + z
+    v = u * u * y
+    return np.sum(v / (2.0 + np.exp(w)) + z * w - (x - y) * (x - y) + x)
+
+
+def twice(x, y):
+    a = x + y
+    b = a + a
+    c = -b
+    return np.sum(c * c + a * b - np.exp(c * 0.1)) + np.sum(a * c)
+
+
+def repeated(x, y):
+    h = x
+    for _ in range(6):
+        h = np.tanh(h * y + x) * 0.5 - h
+    return np.sum(h * h)
+
+
+def products(x, y):
+    h = x
+    for _ in range(4):
+        h = np.tanh(h @ y.T @ x + y[0])
+    return np.sum(h * h) + np.sum(x[1:] * h[:-1])
+
+
+PROGRAMS = [once, shared, twice, repeated, products]
+
+
+def results(f, x, y):
+    """Gradients, and what comes of using a tape twice, of order 2 and of batches."""
+    value, pullback = ft.vjp(f, x, y)
+    one = np.ones_like(value)
+    batch = np.stack([x, x + 1.0])
+    return [
+        *ft.grad(f, (0, 1))(x, y),
+        *pullback(one),
+        *pullback(one),
+        *ft.jvp(ft.grad(f, (0, 1)), (x, y), (y, x))[1],
+        ft.grad(lambda x: np.sum(ft.grad(f)(x, y) * y))(x),
+        ft.vmap(ft.grad(f), (0, None))(batch, y),
+        ft.grad(lambda b: np.sum(ft.vmap(f, (0, None))(b, y)))(batch),
+    ]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_programs_give_what_they_give_without_writing(f, monkeypatch):
+    x, y = np.random.default_rng(0).normal(size=(2, 5, 4))
+    before = x.copy(), y.copy()
+    found = []
+    for large in (-1, NEVER):
+        monkeypatch.setattr(_tape, "BIG", large)
+        monkeypatch.setattr(elementwise, "LARGE", large)
+        found.append(results(f, x, y))
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
+    np.testing.assert_array_equal(before, (x, y))
