@@ -24,7 +24,6 @@ import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
-from sys import getrefcount
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
@@ -39,6 +38,7 @@ from ._root import classes_in, opts_out
 from ._tensor import CANONICAL, Tensor
 
 ndarray = np.ndarray
+getrefcount: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: 0)
 Escape = Literal["dead", "passthrough"]
 
 AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
