@@ -10,13 +10,16 @@ from ._level import AMBIENT, ENDED, Escape, Level
 class LevelContext:
     """What a transform without a function gives: a context manager and a decorator."""
 
-    def __init__(self, kind: type[Level], label: str, escape: Escape, decorate: Callable):
-        self._form, self._decorate = (kind, label, escape), decorate
+    def __init__(
+        self, kind: type[Level], label: str, escape: Escape, decorate: Callable, **options: Any
+    ):
+        self._form, self._decorate, self._options = (kind, label, escape), decorate, options
         self._entered: list[Level] = []
 
     def __enter__(self) -> Any:
         kind, label, escape = self._form
         level = kind.enter(label, escape, sys._getframe(1), lexical=True)
+        vars(level).update(self._options)  # a level of a with statement is not used again
         self._entered.append(level)
         return level.cls
 

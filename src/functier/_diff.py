@@ -175,6 +175,52 @@ def choose(
     return leaves, structure, chosen
 
 
+def choose_complex(
+    level: Level | str, args: tuple, argnums: int | tuple[int, ...]
+) -> tuple[list, Any, Sequence[int]]:
+    """`choose`, of complex leaves only: the derivative is that of complex analysis."""
+    found = leaves, _, chosen = choose(level, args, argnums)
+    refuse(level, leaves, False, NOT_COMPLEX_INPUT, chosen_paths, args, chosen)
+    return found
+
+
+def choose_real(
+    level: Level | str, args: tuple, argnums: int | tuple[int, ...]
+) -> tuple[list, Any, Sequence[int]]:
+    """`choose`, of real leaves only: each element is one direction."""
+    found = leaves, _, chosen = choose(level, args, argnums)
+    refuse(level, leaves, True, COMPLEX_INPUT, chosen_paths, args, chosen)
+    return found
+
+
+NOT_COMPLEX_INPUT = (
+    "holomorphic=True is the derivative by a complex input: pass x.astype(complex), or leave "
+    "holomorphic out"
+)
+COMPLEX_INPUT = (
+    "forward mode along its real axis is half of the derivative: use jacrev for a real result, "
+    "holomorphic=True for a complex one, or differentiate by x and y of x + 1j * y"
+)
+REAL_RESULT = (
+    "holomorphic=True is the derivative of a complex result: return it as it is, without "
+    "numpy.real and numpy.abs, or leave holomorphic out"
+)
+
+
+def refuse(
+    level: Level | str, leaves: list, complex_: bool, reason: str, where: Callable, *given: Any
+) -> None:
+    """Raise where one of the leaves at the paths ``where(*given)`` is complex, or is not."""
+    for i, leaf in enumerate(leaves):
+        if (dtype_of(leaf).kind == "c") is complex_:
+            raise TypeError(f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; {reason}")
+
+
+def complex_derivatives(grads: list) -> list:
+    """Derivatives of a holomorphic function, of its cotangents: these are conjugated."""
+    return [g if g is None else np.conjugate(g) for g in grads]
+
+
 def chosen_paths(args: tuple, chosen: Sequence[int]) -> list[str]:
     """The paths of the leaves of the chosen arguments."""
     return [p for n in chosen for p in paths(args[n], f"args[{n}]")]

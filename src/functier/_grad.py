@@ -9,7 +9,17 @@ from typing import Any, ParamSpec, overload
 import numpy as np
 
 from ._context import LevelContext, check_escape
-from ._diff import arrays_of, check_inputs, choose, filled, match, owned, split_aux
+from ._diff import (
+    arrays_of,
+    check_inputs,
+    choose,
+    choose_complex,
+    complex_derivatives,
+    filled,
+    match,
+    owned,
+    split_aux,
+)  # fmt: skip
 from ._level import Escape
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
@@ -32,6 +42,7 @@ def _transform(
     func: Callable | None,
     argnums: Any,
     has_aux: bool,
+    holomorphic: bool,
     escape: Escape,
     pack: Callable[[Any, Any], Any] | None,
 ) -> Any:
@@ -42,15 +53,17 @@ def _transform(
             GradLevel,
             f"{transform}()",
             escape,
-            lambda f: _transform(transform, f, argnums, has_aux, escape, pack),
+            lambda f: _transform(transform, f, argnums, has_aux, holomorphic, escape, pack),
+            holomorphic=holomorphic,
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
     several = isinstance(argnums, tuple)
+    select = choose_complex if holomorphic else choose
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, chosen = choose(label, args, argnums)
+        leaves, structure, chosen = select(label, args, argnums)
         outer: Any = ()
         given = (*args, kwargs) if kwargs else args
         for arg in given:
@@ -73,11 +86,14 @@ def _transform(
             del inner
             if has_aux:
                 out, aux = split_aux(level, out)
-            value, node = level.scalar(out)
+            value, node = level.scalar(out, holomorphic)
             del out
             roots = [(node, one(value))]
             del node
-            grads = owned(filled(backward(roots, nodes), leaves))
+            grads = backward(roots, nodes)
+            if holomorphic:
+                grads = complex_derivatives(grads)
+            grads = owned(filled(grads, leaves))
         finally:
             level.exit()
         level.recycle()
@@ -106,17 +122,20 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
 
 @overload
 def grad(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Callable[P, Any]: ...
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def grad(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Any: ...
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Any: ...  # fmt: skip
 def grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The gradient of a scalar function.
@@ -131,6 +150,9 @@ def grad(
         Which positional arguments to differentiate by; each an array or a pytree.
     has_aux : bool
         Whether `func` returns a second value that is passed out untouched.
+    holomorphic : bool
+        Whether the result is the complex derivative ``f'(z)``: of a complex scalar by
+        complex inputs, in which `func` has to be holomorphic (that is not checked).
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over.
 
@@ -139,13 +161,14 @@ def grad(
     callable or context manager
         Returns the gradient: the shapes, dtypes and pytree of the differentiated
         argument (a tuple of them where `argnums` is a tuple); ``(gradient, aux)`` with
-        `has_aux`. For complex inputs it is the conjugate Wirtinger derivative, so that
-        ``z - lr * grad(f)(z)`` descends (PyTorch's convention).
+        `has_aux`. For complex inputs of a real function it is the conjugate Wirtinger
+        derivative, so that ``z - lr * grad(f)(z)`` descends (PyTorch's convention).
 
     Raises
     ------
     TypeError
-        Where an input is no floating-point array, or the output is no real scalar.
+        Where an input is no floating-point array, or the output is no real scalar; with
+        `holomorphic` where one of them is not complex.
     ValueError
         Where the output is no scalar, or `argnums` does not fit.
     NoRuleError
@@ -158,23 +181,28 @@ def grad(
     array([1., 1., 1.])
     >>> float(grad(grad(lambda x: x**3))(2.0))
     12.0
+    >>> complex(grad(lambda z: z**3, holomorphic=True)(1 + 1j))
+    6j
     """
-    return _transform("grad", func, argnums, has_aux, escape, None)
+    return _transform("grad", func, argnums, has_aux, holomorphic, escape, None)
 
 
 @overload
 def value_and_grad(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Callable[P, Any]: ...
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def value_and_grad(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Any: ...
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Any: ...  # fmt: skip
 def value_and_grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The value of a scalar function and its gradient: ``(value, gradient)``.
@@ -188,22 +216,27 @@ def value_and_grad(
     >>> float(value), float(slope)
     (9.0, 6.0)
     """
-    return _transform("value_and_grad", func, argnums, has_aux, escape, lambda g, v: (v, g))
+    return _transform(
+        "value_and_grad", func, argnums, has_aux, holomorphic, escape, lambda g, v: (v, g)
+    )
 
 
 @overload
 def grad_and_value(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Callable[P, Any]: ...
+    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def grad_and_value(
-    func: None = None, argnums: Any = 0, has_aux: bool = False, *, escape: Escape = "dead"
-) -> Any: ...
+    func: None = None, argnums: Any = 0, has_aux: bool = False, *,
+    holomorphic: bool = False, escape: Escape = "dead",
+) -> Any: ...  # fmt: skip
 def grad_and_value(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The gradient of a scalar function and its value: ``(gradient, value)``.
@@ -217,7 +250,9 @@ def grad_and_value(
     >>> float(slope), float(value)
     (6.0, 9.0)
     """
-    return _transform("grad_and_value", func, argnums, has_aux, escape, lambda g, v: (g, v))
+    return _transform(
+        "grad_and_value", func, argnums, has_aux, holomorphic, escape, lambda g, v: (g, v)
+    )
 
 
 def taped(

@@ -10,12 +10,21 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from ._batch import BatchLevel
-from ._diff import choose, filled, owned
+from ._diff import (
+    REAL_RESULT,
+    choose,
+    choose_complex,
+    choose_real,
+    complex_derivatives,
+    filled,
+    owned,
+    refuse,
+)  # fmt: skip
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._level import Escape
 from ._numpy import dtype_of, shape_of
-from ._pytree import check_callable, name_of_function, unflatten
+from ._pytree import check_callable, name_of_function, paths, unflatten
 from ._tape import backward, one
 
 P = ParamSpec("P")
@@ -24,12 +33,17 @@ P = ParamSpec("P")
 
 
 def _split(
-    label: str, func: Callable, args: tuple, kwargs: dict, argnums: int | tuple[int, ...]
+    label: str,
+    func: Callable,
+    args: tuple,
+    kwargs: dict,
+    argnums: int | tuple[int, ...],
+    select: Callable,
 ) -> tuple[list, Any, list, Callable]:
     """The leaves of the differentiated arguments, their tree, the tensors among all
     arguments, and `func` as a function of the leaves.
     """
-    leaves, structure, chosen = choose(label, args, argnums)
+    leaves, structure, chosen = select(label, args, argnums)
     given = (*args, kwargs) if kwargs else args
 
     def call(inner: list) -> Any:
@@ -75,6 +89,16 @@ def _blocks(rows: Any, values: list, total: int | None) -> list:
     return blocks
 
 
+COMPLEX_RESULT = (
+    "reverse mode of its real part is half of the derivative: use jacfwd for a real input, "
+    "holomorphic=True for a complex one, or return numpy.stack([numpy.real(y), numpy.imag(y)])"
+)
+
+
+def _result_paths(structure: Any, results: list) -> list[str]:
+    return paths(unflatten(structure, results), "the result")
+
+
 def _nested(outer: Any, inner: Any, table: Any) -> Any:
     """A pytree of the outer structure, of pytrees of the inner one."""
     return unflatten(outer, [unflatten(inner, list(row)) for row in table])
@@ -88,6 +112,7 @@ def jacrev(
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Jacobian of `func` by reverse mode: one vjp for each output element.
@@ -100,6 +125,9 @@ def jacrev(
         Which positional arguments to differentiate by.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
+    holomorphic : bool
+        Whether the result is the complex derivative: of complex results by complex
+        inputs, in which `func` has to be holomorphic (that is not checked).
     escape : {"dead", "passthrough"}
         What a tensor of the levels does once the call is over.
 
@@ -113,7 +141,15 @@ def jacrev(
     Raises
     ------
     TypeError, ValueError
-        As `vjp`.
+        As `vjp`; where a result is complex and `holomorphic` is not given, or the other
+        way round.
+
+    Notes
+    -----
+    Without `holomorphic` a row for a complex input is what `grad` returns, in its
+    convention. A mode that would see half of the derivative only refuses: `jacrev` a
+    complex result (of which it differentiates the real part), `jacfwd` a complex input (of
+    which it moves the real part). torch.func refuses complex numbers in both places.
 
     Examples
     --------
@@ -121,19 +157,25 @@ def jacrev(
     >>> jacrev(np.square)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
+    >>> jacrev(np.square, holomorphic=True)(np.array([1.0, 2.0j]))
+    array([[2.+0.j, 0.+0.j],
+           [0.+0.j, 0.+4.j]])
     """
     check_callable("jacrev", func)
     label = f"jacrev({name_of_function(func)})"
 
     inner_label = f"vjp({name_of_function(func)})"
+    select = choose_complex if holomorphic else choose
+    wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums)
+        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums, select)
         frame = sys._getframe(1)
         results, roots, inputs, out_structure, aux = taped(
             inner_label, escape, frame, outer, call, leaves, has_aux
         )
+        refuse(label, results, not holomorphic, wrong, _result_paths, out_structure, results)
         basis, total = _basis(results)
         if total is None:
             pairs = [(node, g) for node, g in zip(roots, basis) if node is not None]
@@ -144,6 +186,8 @@ def jacrev(
             for i, x in enumerate(leaves):
                 if rows[i] is None:
                     rows[i] = np.zeros((total, *shape_of(x)), dtype_of(x))
+        if holomorphic:
+            rows = complex_derivatives(rows)
         table = zip(*[_blocks(r, results, total) for r in owned(rows)])
         result = _nested(out_structure, structure, table)
         return (result, aux) if has_aux else result
@@ -175,11 +219,13 @@ def jacfwd(
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Jacobian of `func` by forward mode: one jvp for each input element.
 
-    See `jacrev` for the parameters, the result and the errors.
+    See `jacrev` for the parameters, the result and the errors. Without `holomorphic` the
+    inputs have to be real; a result may be complex.
 
     Examples
     --------
@@ -192,10 +238,11 @@ def jacfwd(
     label = f"jacfwd({name_of_function(func)})"
 
     inner_label = f"jvp({name_of_function(func)})"
+    select = choose_complex if holomorphic else choose_real
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums)
+        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums, select)
         frame = sys._getframe(1)
         basis, total = _basis(leaves)
         run = inner_label, escape, frame, outer, call, leaves
@@ -213,6 +260,8 @@ def jacfwd(
             finally:
                 level.exit()
             level.recycle()
+        if holomorphic:  # a tangent has the dtype of its result
+            refuse(label, rows, False, REAL_RESULT, _result_paths, out_structure, rows)
         ndims = [len(shape_of(x)) for x in leaves]
         table = [map(_turned, _blocks(r, leaves, total), ndims) for r in owned(rows)]
         result = _nested(out_structure, structure, table)
@@ -228,12 +277,16 @@ def _turned(block: Any, n: int) -> Any:
 
 
 def hessian(
-    func: Callable[P, Any], argnums: int | tuple[int, ...] = 0, *, escape: Escape = "dead"
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    *,
+    holomorphic: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Hessian of `func`: forward over reverse mode.
 
     See `jacrev` for the parameters and the errors; the result has the argument's axes
-    (or tree) twice.
+    (or tree) twice. Complex inputs need `holomorphic`.
 
     Examples
     --------
@@ -243,4 +296,5 @@ def hessian(
            [ 0., 12.]])
     """
     check_callable("hessian", func)
-    return jacfwd(jacrev(func, argnums, escape=escape), argnums, escape=escape)
+    options: Any = {"holomorphic": holomorphic, "escape": escape}
+    return jacfwd(jacrev(func, argnums, **options), argnums, **options)

@@ -22,7 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import add, check_inputs, filled, fit, fix_for, is_inexact, owned, pull
+from ._diff import (
+    REAL_RESULT,
+    add,
+    check_inputs,
+    complex_derivatives,
+    filled,
+    fit,
+    fix_for,
+    is_inexact,
+    owned,
+    pull,
+)  # fmt: skip
 from ._level import Level, encloses, level_in
 from ._numpy import FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
@@ -40,6 +51,8 @@ Node = tuple[Any, ...]
 
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
+
+    holomorphic = False  # whether `gradient` is the complex derivative
 
     def track(self, leaves: list) -> list:
         """Tensors to differentiate by: leaves of the tape."""
@@ -149,12 +162,16 @@ class GradLevel(Level):
                     f"{self}: gradient(y, x) needs inputs made by {self.cls.__name__}(x); "
                     f"got {type(leaf).__name__}"
                 )
-        value, node = self.scalar(output)
+        value, node = self.scalar(output, self.holomorphic)
         grads = backward([(node, one(value))], [x._extra for x in leaves])
+        if self.holomorphic:
+            grads = complex_derivatives(grads)
         return unflatten(structure, owned(filled(grads, [x._value for x in leaves])))
 
-    def scalar(self, output: Any) -> tuple[Any, Any]:
-        """The value and node of a differentiated output, checked to be a real scalar."""
+    def scalar(self, output: Any, holomorphic: bool) -> tuple[Any, Any]:
+        """The value and node of a differentiated output, checked to be a real scalar, or
+        a complex one.
+        """
         if not is_value(output):
             raise TypeError(
                 f"{self}: the function returned {describe(output)}; return one scalar, or "
@@ -162,20 +179,30 @@ class GradLevel(Level):
             )
         mine = type(output) is self.cls
         value = output._value if mine else self.lower(output)
-        if type(value) is not float64 and type(value) is not float:
+        if holomorphic or (type(value) is not float64 and type(value) is not float):
             if shape_of(value) != ():
                 raise ValueError(
                     f"{self}: the function returned shape {np.shape(value)}; the gradient is "
                     f"of a scalar: return numpy.sum(y) or numpy.mean(y), or use vjp"
                 )
-            if dtype_of(value).kind != "f":
-                complex_ = dtype_of(value).kind == "c"
-                remedy = "numpy.real(y) or numpy.abs(y)" if complex_ else "y.astype(float)"
+            if dtype_of(value).kind != ("c" if holomorphic else "f"):
                 raise TypeError(
-                    f"{self}: the function returned dtype {dtype_of(value)}; the gradient is "
-                    f"of a real floating-point scalar: return {remedy}"
+                    f"{self}: the function returned dtype {dtype_of(value)}; "
+                    f"{_remedy(dtype_of(value).kind, holomorphic)}"
                 )
         return value, output._extra if mine else (next(number), None)
+
+
+def _remedy(kind: str, holomorphic: bool) -> str:
+    """What a message says of an output whose dtype is of the wrong kind."""
+    if holomorphic:
+        return REAL_RESULT
+    if kind == "c":
+        return (
+            "the gradient is of a real floating-point scalar: return numpy.real(y) or "
+            "numpy.abs(y), or pass holomorphic=True for the complex derivative"
+        )
+    return "the gradient is of a real floating-point scalar: return y.astype(float)"
 
 
 def _node(edges: list) -> Node:
