@@ -50,6 +50,7 @@ ROWS = [
     row(np.logspace, normal(), normal(2), 4),
     row(np.logspace, normal(), normal(), 3, base=positive(2)[:1], endpoint=False),
     row(np.geomspace, positive(2), positive(), 4),
+    row(np.geomspace, positive(2, dtype=F32), positive(dtype=F32), 3, _order=0),
     row(np.geomspace, -positive(), -positive(), 4, endpoint=False),
     row(np.vander, normal(3)),
     row(np.vander, np.array([0.0, 2.0]), 3, increasing=True),
@@ -77,6 +78,7 @@ ROWS = [
     ),
     row(np.interp, normal(3), NODES, normal(4), period=2.5, _diff=(0, 2), _shared=(1,)),
     row(np.interp, 0.3, np.array([1.0]), normal(1)),
+    row(np.interp, normal(3, dtype=F32), NODES, normal(4, dtype=F32), _like=ordered, _order=0),
     # covariance
     row(np.cov, normal(2, 4)),
     row(np.cov, normal(4), normal(4), bias=True),

@@ -68,6 +68,7 @@ ROWS = [
     row(np.power, normal(4), np.array([0, 1, 2, 3])),
     row(np.power, np.zeros(4), np.array([0.0, 1.0, 2.0, 3.0]), _diff=(0,)),
     row(np.power, 2.0, normal(3)),
+    row(np.power, 2.0, normal(3, dtype=F32)),
     # ties and zeros: no finite differences there
     *[row(f, np.ones(2), np.ones(2), _order=0) for f in (np.maximum, np.minimum, np.fmax, np.fmin)],
     *[row(f, np.zeros(2), np.zeros(2), _order=0) for f in (np.hypot, np.arctan2, np.copysign)],

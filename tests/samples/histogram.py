@@ -38,6 +38,7 @@ ROWS = [
     row(np.histogram2d, normal(7), normal(7), EDGES, _diff=(0, 1), _like=ordered),
     row(np.histogram2d, normal(7), normal(7), [EDGES, 2], _diff=(0, 1), _like=ordered),
     row(np.histogram2d, normal(7, dtype=F), normal(7, dtype=F), 3),
+    row(np.histogram2d, normal(7, dtype=F), normal(7, dtype=F), 2, [[-1, 1], [-2, 2]]),
     row(np.histogramdd, normal(7, 3), 2),
     row(np.histogramdd, normal(7, 2), (2, 3), density=True, weights=positive(7)),
     row(np.histogramdd, (normal(5), normal(5)), 2),

@@ -57,6 +57,10 @@ ROWS = [
     *[row(np.quantile, apart(5), STEPS, method=m, _diff=(0,)) for m in (*CHOOSING, *OTHERS)],
     *[row(np.quantile, integers(0, 9, 5), 0.3, method=m, _diff=()) for m in (*CHOOSING, *OTHERS)],
     *[row(np.quantile, normal(6, dtype=F32), STEPS, method=m, _diff=(0,)) for m in CHOOSING],
+    *[
+        row(f, apart(2, 5).astype(F32), STEPS[1:6:2].astype(F32), axis=1, method=m, _diff=(0,))
+        for f, m in ((np.quantile, "midpoint"), (np.nanquantile, "averaged_inverted_cdf"))
+    ],
     *[weighted(apart(3, 5), q, positive(3, 5), axis=1) for q in (0.3, [0.1, 0.5], 0.0, 1.0)],
     weighted(apart(3, 5), 0.4, positive(5), axis=1),
     weighted(apart(3, 5), 0.4, positive(3, 5), axis=0, keepdims=True),

@@ -126,6 +126,7 @@ def _linspace(
 
 @lambda body: composite(np.geomspace, body)
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    start, stop = (v * np.float64(1) for v in unlisted(start, stop))  # no float32, as in NumPy
     return geometric_range(start, stop, num, endpoint, dtype, axis)
 
 
@@ -264,9 +265,17 @@ def _gather(x, index):
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
+def _double(x):
+    """In double precision, as NumPy interpolates."""
+    dtype = np.result_type(x)
+    if dtype.char in "dD":
+        return x
+    return np.multiply(x, 1.0).astype(complex if dtype.kind == "c" else float)
+
+
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = unlisted(x, xp, fp)
+    x, xp, fp = (_double(v) for v in unlisted(x, xp, fp))
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:

@@ -78,6 +78,8 @@ def _power_x(g, x, y):
 
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
+    if isinstance(x, (int, float)) and x > 0:
+        return g * ans * math.log(x)  # a weak number: float32 stays what it is
     return g * ans * np.log(without_zero(x))
 
 

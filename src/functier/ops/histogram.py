@@ -61,7 +61,7 @@ constant(
 )
 
 
-def _edges(a, bins, range, weights=None):
+def _edges(a, bins, range, weights=None, several=False):
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
@@ -83,7 +83,7 @@ def _edges(a, bins, range, weights=None):
         first, last = 0, 1
     else:
         first, last = np.min(a), np.max(a)
-    dtype = np.result_type(first, last, a)
+    dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
     flat = np.equal(first, last).astype(dtype) * 0.5
     return linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
@@ -108,7 +108,7 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
         below = np.sum(np.where(under, np.reshape(weights, (-1, 1)), 0), axis=0)
     counts = np.diff(below)
     if density:
-        counts = counts / np.diff(edges) / np.sum(counts)
+        counts = counts / np.diff(edges).astype(float) / np.sum(counts)
     return counts, edges
 
 
@@ -143,7 +143,7 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     ranges = [None] * n if range is None else range
     if len(ranges) != n:
         raise ValueError("range argument must have one entry per dimension")
-    edges = [_edges(*given) for given in zip(columns, bins, ranges)]
+    edges = [_edges(*given, several=True) for given in zip(columns, bins, ranges)]
     shape = [np.shape(e)[0] + 1 for e in edges]
     place = 0
     for x, e, size in zip(columns, edges, shape):

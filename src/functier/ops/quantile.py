@@ -40,17 +40,17 @@ def _virtual(n, q, method):
     if method in ("inverted_cdf", "closest_observation"):
         low = np.where(exact, low, low + 1)
     elif method == "averaged_inverted_cdf":
-        weight = np.where(exact, 0.5, 1.0)
+        weight = 1 - 0.5 * exact.astype(weight.dtype)
     elif method == "higher":
         low = np.ceil(virtual)
     elif method == "nearest":  # to even
         low = np.rint(virtual)
     elif method == "midpoint":
-        weight = np.where(exact, 0, 0.5)
+        weight = 0.5 * np.logical_not(exact).astype(weight.dtype)
     last = n - 1
     weight = np.where(np.logical_or(virtual < 0, virtual >= last), 0, weight)
     low = np.minimum(np.maximum(low, 0), last).astype(int)
-    return low, np.minimum(low + 1, last), weight
+    return low, np.minimum(low + 1, last).astype(int), weight
 
 
 def _valid(q, scale):
@@ -96,6 +96,7 @@ def _quantile(scale, leave_out):
             there = np.logical_not(np.isnan(x))
             n = np.sum(there, axis=-1)
             missing, n = np.equal(n, 0), np.maximum(n, 1)
+            n = n.astype(np.result_type(points)) if np.result_type(points).kind == "f" else n
             weights = None if weights is None else np.where(there, weights, 0)
         if weights is None:
             points = np.reshape(points, np.shape(q) + (1,) * len(kept))
