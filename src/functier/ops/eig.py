@@ -7,8 +7,8 @@ is what NumPy returns, and a function of it need not be free of the phase. Where
 elements of a complex vector are equally large, NumPy's choice between them is kept.
 
 The eigenvalues have to be distinct for the derivatives of the vectors; where two are
-equal, the mixing of their vectors counts as zero. A defective matrix has no derivative:
-it raises `LinAlgError`, or gives numbers that are not finite. A real matrix has real
+equal, the mixing of their vectors counts as zero. A defective matrix has no derivative: it
+raises `LinAlgError`, or what comes out is large, or not a number. A real matrix has real
 eigenvalues or pairs of complex ones, and NumPy's result is real or complex accordingly
 (from NumPy 2.5 on complex); under vmap it is complex where any example needs that.
 """

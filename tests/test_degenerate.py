@@ -1,0 +1,128 @@
+"""Where a decomposition or a root is not unique: what the derivatives are there."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+
+RANK_ONE = np.outer([1.0, 2.0, -1.0], [1.0, -1.0])
+
+
+def test_a_symmetric_function_of_equal_eigenvalues_has_its_gradient():
+    eye = np.eye(3)
+
+    np.testing.assert_allclose(ft.grad(lambda x: np.sum(np.linalg.eigvals(x).real))(eye), eye)
+    np.testing.assert_allclose(
+        ft.grad(lambda x: np.sum(np.linalg.eig(x)[0].real ** 2))(eye), 2 * eye
+    )
+    np.testing.assert_allclose(ft.grad(lambda x: np.sum(np.linalg.svdvals(x)))(eye), eye)
+
+
+def test_the_mixing_of_vectors_of_equal_eigenvalues_counts_as_zero():
+    direction = np.array([[0.0, 1.0], [0.5, 0.0]])
+    for decompose in (np.linalg.eig, np.linalg.svd):
+        for part in ft.jvp(lambda x, f=decompose: tuple(f(x)), (np.eye(2),), (direction,))[1]:
+            assert np.isfinite(part).all()
+
+
+def test_a_defective_matrix_has_no_finite_gradient_of_its_eigenvalues():
+    jordan = np.array([[1.0, 1.0], [0.0, 1.0]])
+    try:
+        gradient = ft.grad(lambda x: np.real(np.linalg.eigvals(x)[0]))(jordan)
+    except np.linalg.LinAlgError:
+        return
+    assert not np.isfinite(gradient).all() or np.abs(gradient).max() > 1e10
+
+
+def test_least_squares_of_less_than_full_rank_are_those_of_the_pseudoinverse():
+    b = np.array([1.0, 0.5, 3.0])
+
+    def by_lstsq(a):
+        return np.sum(np.linalg.lstsq(a, b, 1e-10)[0] ** 3)
+
+    def by_pinv(a):
+        return np.sum((np.linalg.pinv(a, 1e-10) @ b) ** 3)
+
+    assert np.linalg.lstsq(RANK_ONE, b)[2] == 1
+    np.testing.assert_allclose(ft.grad(by_lstsq)(RANK_ONE), ft.grad(by_pinv)(RANK_ONE), 1e-6, 1e-12)
+
+
+def test_a_batch_of_differing_ranks_has_no_residuals_of_one_shape():
+    batch = np.stack([RANK_ONE, RANK_ONE + np.eye(3, 2)])
+    b = np.ones(3)
+
+    with pytest.raises(ft.DataDependentError, match="rank"):
+        ft.vmap(lambda a: np.linalg.lstsq(a, b))(batch)
+    solutions = ft.vmap(lambda a: np.linalg.pinv(a, 1e-10) @ b)(batch)
+    np.testing.assert_allclose(solutions, [np.linalg.lstsq(a, b)[0] for a in batch])
+
+
+def test_a_matrix_without_full_rank_has_no_gradient_of_its_orthogonal_factor():
+    for mode in ("reduced", "complete"):
+        with np.errstate(all="ignore"):
+            try:
+                gradient = ft.grad(lambda x, m=mode: np.sum(np.linalg.qr(x, m)[0]))(RANK_ONE)
+            except np.linalg.LinAlgError:
+                continue
+        assert not np.isfinite(gradient).all() or np.abs(gradient).max() > 1e10
+
+
+def test_columns_that_complete_a_basis_follow_the_others():
+    """The projection onto a null space, with the columns of either decomposition."""
+    x = np.array([[1.0, 2.0, 0.5], [0.3, -1.0, 2.0]])
+    t = np.array([[0.2, 0.1, -0.4], [1.0, 0.3, 0.6]])
+
+    def by_svd(x):
+        v = np.linalg.svd(x)[2][2:].T
+        return v @ v.T
+
+    def by_qr(x):
+        q = np.linalg.qr(x.T, mode="complete")[0][:, 2:]
+        return q @ q.T
+
+    def by_pinv(x):
+        return np.eye(3) - np.linalg.pinv(x) @ x
+
+    expected = ft.jvp(by_pinv, (x,), (t,))[1]
+    for f in (by_svd, by_qr):
+        np.testing.assert_allclose(ft.jvp(f, (x,), (t,))[1], expected)
+        np.testing.assert_allclose(ft.jacrev(f)(x), ft.jacrev(by_pinv)(x), atol=1e-12)
+
+
+def test_a_multiple_root_has_no_finite_derivative():
+    with np.errstate(all="ignore"):
+        jacobian = ft.jacfwd(np.roots)(np.array([1.0, -2.0, 1.0]))
+
+    assert not np.isfinite(jacobian).all() or np.abs(jacobian).max() > 1e6
+
+
+def test_roots_at_zero_move_with_the_last_coefficient():
+    jacobian = ft.jacfwd(np.roots)(np.array([1.0, -2.0, 0.0]))
+
+    np.testing.assert_allclose(jacobian, [[-2.0, -1.0, -0.5], [0.0, 0.0, 0.5]], atol=1e-12)
+
+
+def test_examples_whose_results_differ_in_length_are_refused():
+    with pytest.raises(ft.DataDependentError, match="number of roots"):
+        ft.vmap(np.roots)(np.array([[1.0, 2.0, 3.0], [0.0, 2.0, 3.0]]))
+    with pytest.raises(ft.DataDependentError, match="leading zeros"):
+        ft.vmap(lambda p: np.polymul(p, p))(np.array([[1.0, 2.0], [0.0, 2.0]]))
+    with pytest.raises(ft.DataDependentError, match="number of bins"):
+        ft.vmap(lambda x: np.histogram(x, "fd")[0])(np.array([np.arange(9.0), np.arange(9.0) ** 4]))
+    with pytest.raises(ft.DataDependentError, match="number of places"):
+        ft.vmap(lambda i: np.delete(np.arange(4.0), i))(np.array([[1, 1], [1, 2]]))
+
+
+def test_a_batch_is_complex_where_one_example_is():
+    x = np.array([[1.0, 4.0], [1.0, -4.0]])
+
+    assert ft.vmap(np.emath.sqrt)(x[:1]).dtype == float
+    np.testing.assert_array_equal(ft.vmap(np.emath.sqrt)(x), np.emath.sqrt(x))
+    assert ft.grad(lambda x: np.sum(np.emath.sqrt(x).imag))(x[1])[1] == -0.25
+
+
+def test_a_running_extremum_has_the_gradient_of_the_elements_that_it_shows():
+    x = np.array([1.0, 3.0, 2.0, 3.0, 5.0])
+    gradient = ft.grad(lambda x: np.sum(np.maximum.accumulate(x)))(x)
+
+    np.testing.assert_array_equal(gradient, [1, 2.5, 0, 0.5, 1])
