@@ -5,10 +5,13 @@ import numpy as np
 from .._numpy import dtype_of
 
 
-def scatter(values, shape, index, indices):
-    """`add_at` on plain arrays; `indices` are those in the index."""
+def scatter(values, shape, index, indices, distinct=False):
+    """`add_at` on plain arrays; `indices` are those in the index.
+
+    `distinct`: no position comes twice, as where the index is a permutation.
+    """
     out = np.zeros(shape, dtype_of(values))
-    repeatable = [i for i in indices if i.dtype != bool and i.size > 1]
+    repeatable = not distinct and [i for i in indices if i.dtype != bool and i.size > 1]
     if not repeatable:
         out[index] = values
     elif values.size < 1024 or out.ndim == 1:

@@ -97,12 +97,12 @@ def place(values, shape, index):
     return scatter(values, shape, index, ())
 
 
-def scattered(g, shape, index):
-    """The transpose of reading at `index` from an array of `shape`."""
+def scattered(g, shape, index, distinct=False):
+    """The transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
     if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
-        return scatter(g, shape, index, arrays) if arrays else place(g, shape, parts)
+        return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
     skeleton, indices = split(index)
     return add_at(g, shape, skeleton, *indices)
 

@@ -49,9 +49,9 @@ def _matching(a, ans, axis):
 
 
 def _put_back(g, order, axis, shape):
-    """The transpose of reading `order` along `axis`."""
+    """The transpose of reading `order`, a permutation, along `axis`."""
     form = np.shape(order)
-    return np.reshape(scattered(g, form, along(form, order, axis)), shape)
+    return np.reshape(scattered(g, form, along(form, order, axis), distinct=True), shape)
 
 
 def _sort_jvp(t, a, axis=-1, descending=False):
