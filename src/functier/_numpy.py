@@ -11,7 +11,7 @@ import numpy as np
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 VALUES = SCALARS | {np.ndarray}
-PLAIN = VALUES | { str, type(None), slice, type(Ellipsis)}
+PLAIN = VALUES | {str, type(None), slice, type(Ellipsis)}
 """Types that are values for certain: the first thing a hot path asks."""
 
 BASIC_PARTS = frozenset({int, slice, type(None), type(Ellipsis)})
