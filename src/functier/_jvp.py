@@ -36,6 +36,7 @@ new = object.__new__
 ndarray = np.ndarray
 float64 = np.float64
 NUMBERS = float, complex
+WEAK = int, float, complex
 
 
 class JvpLevel(Level):
@@ -86,7 +87,7 @@ class JvpLevel(Level):
         if jvp == "linear":
             tangent = call.run(
                 [
-                    x._extra if type(x) is cls else zeros(v) if name in rules else v
+                    x._extra if type(x) is cls else resting(v) if name in rules else v
                     for x, v, name in zip(operands, values, names)
                 ]
             )
@@ -267,6 +268,11 @@ def fitted(tangent: Any, ans: Any) -> Any:
     if fix_for(ans, tangent, False) is None:
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
+
+
+def resting(value: Any) -> Any:
+    """The zero tangent of a constant; that of a Python number is as weak as it."""
+    return type(value)(0) if type(value) in WEAK else zeros(value)
 
 
 # ---- the transform ----

@@ -107,9 +107,7 @@ def _range(between):
     return body
 
 
-linear_range = _range(
-    lambda start, stop, i, n: start + i * (np.subtract(stop, np.multiply(start, 1.0)) / n)
-)
+linear_range = _range(lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n))
 geometric_range = _range(lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n))
 
 
@@ -120,8 +118,9 @@ def _linspace(
     y = linear_range(start, stop, num, endpoint, dtype, axis)
     if not retstep:
         return y
+    start, stop = unlisted(start, stop)
     div = num - 1 if endpoint else num
-    return y, np.subtract(stop, np.multiply(start, 1.0)) / div if div > 0 else np.nan
+    return y, np.subtract(stop, start * 1.0) / div if div > 0 else np.nan
 
 
 @lambda body: composite(np.geomspace, body)
@@ -178,8 +177,11 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 @lambda body: composite(np.ediff1d, body)
 def _ediff1d(ary, to_end=None, to_begin=None):
     steps = np.diff(np.ravel(ary))
-    parts = [np.ravel(part) for part in (to_begin, steps, to_end) if part is not None]
-    return np.concatenate(parts).astype(steps.dtype) if len(parts) > 1 else steps
+    ends = [
+        None if end is None else np.ravel(end).astype(steps.dtype) for end in (to_begin, to_end)
+    ]
+    parts = [part for part in (ends[0], steps, ends[1]) if part is not None]
+    return np.concatenate(parts) if len(parts) > 1 else steps
 
 
 @lambda body: composite(np.trapezoid, body)

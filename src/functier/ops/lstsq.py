@@ -105,8 +105,14 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
         return np.linalg.lstsq(one, other)  # NumPy's error
     dtype = np.result_type(a, b)
     dtype = dtype if dtype.kind in "fc" else np.dtype(float)
-    a, b = np.astype(a, dtype), np.astype(b, dtype)
+    wide = np.result_type(dtype, np.float64)  # as NumPy has it: so the ranks agree
+    a, b = np.astype(a, wide), np.astype(b, wide)
     x, residuals = least_squares(a, b if b.ndim == 2 else column(b), rcond)
     s = np.linalg.svdvals(a)
     rank = np.sum(s > _tolerance(a, rcond) * np.max(s, initial=0), dtype=np.int32)
-    return x if b.ndim == 2 else np.reshape(x, x.shape[:1]), residuals, rank, s
+    x = x if b.ndim == 2 else np.reshape(x, x.shape[:1])
+    real = np.finfo(dtype).dtype
+    x, residuals, s = (
+        np.astype(y, t, copy=False) for y, t in ((x, dtype), (residuals, real), (s, real))
+    )
+    return x, residuals, rank, s

@@ -146,8 +146,9 @@ roots = primitive(_roots)
 def _influence(ans, p):
     """How each root moves with each coefficient: by implicit differentiation, in rows."""
     n = np.shape(p)[-1]
-    powers = np.power(np.reshape(ans, (*np.shape(ans), 1)), np.arange(n - 1, -1, -1))
-    slopes = np.reshape(p[..., :-1] * np.arange(n - 1, 0, -1), (*np.shape(p)[:-1], n - 1, 1))
+    exponents = np.arange(n - 1, -1, -1, dtype=np.finfo(p.dtype).dtype)
+    powers = np.power(np.reshape(ans, (*np.shape(ans), 1)), exponents)
+    slopes = np.reshape(p[..., :-1] * exponents[:-1], (*np.shape(p)[:-1], n - 1, 1))
     return -powers / np.matmul(powers[..., 1:], slopes)
 
 

@@ -63,10 +63,20 @@ def number(shape, axis=None, keepdims=False, where=True):
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
+def ratio(total, count):
+    """`total` over a count, in the dtype of `total`."""
+    if type(count) is int:
+        return total / count
+    dtype = dtype_of(total)
+    wide = np.finfo(np.result_type(dtype, np.float32)).dtype  # half counts up to 65504 only
+    quotient = total / count.astype(wide)
+    return quotient if quotient.dtype == dtype else quotient.astype(dtype)
+
+
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
     n = number(a_shape, axis, keepdims, where)
     if where is not True:
-        g = g / np.maximum(n, 1)
+        g = ratio(g, np.maximum(n, 1))
     elif n > 1:
         g = g / n
     return _sum_vjp(g, a_shape, axis, keepdims, where)

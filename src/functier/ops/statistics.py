@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from ._families import composite, dtype_of, normalize, nowhere, unlisted
-from .reduction import number
+from .reduction import number, ratio
 
 _NoValue = np._NoValue
 
@@ -24,13 +24,6 @@ def _reduced(func, a, axis, keepdims, where, dtype=None):
     if dtype is not None:
         options["dtype"] = dtype
     return func(a, axis=axis, keepdims=keepdims, **options)
-
-
-def _ratio(total, count):
-    """`total` over a count, in the dtype of `total`."""
-    if type(count) is int:
-        return total / count
-    return np.divide(total, count, dtype=np.result_type(total))
 
 
 # ---- variance ----
@@ -71,7 +64,7 @@ def _var(
         mean = _reduced(np.mean, a, axis, True, where, wide)
     total = _reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
     n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
-    variance = _ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
+    variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
 
 
@@ -164,7 +157,7 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
         return _reduced(np.mean, a, axis, keepdims, where, dtype)
     total = _reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
     count = _reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
-    return _ratio(total, count)
+    return ratio(total, count)
 
 
 # ---- covariance ----
