@@ -135,3 +135,10 @@ def load_all():
     load()
     for module in list(PENDING):
         load(module)
+
+
+def bare(x):
+    """The value under all levels: what a rule must never do."""
+    while isinstance(x, ft.Tensor):
+        x = x.elem()
+    return x

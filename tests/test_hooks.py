@@ -373,3 +373,12 @@ def test_the_hooks_of_a_level_class_do_what_its_level_does():
         equal(B.__tensor_function__(ft.Tensor.sum, (B,), (x,)).elem(), A.sum(axis=1))
     with pytest.raises(ft.EscapedTensorError):
         B.__tensor_dispatch__(np.add, (B,), (x, 1.0))
+
+
+def test_the_namespace_of_the_array_api_is_numpy():
+    def softplus(x):
+        xp = x.__array_namespace__(api_version="2023.12")
+        return xp.sum(xp.log1p(xp.exp(x)))
+
+    equal(ft.vmap(softplus)(np.zeros((3, 2))), np.full(3, 2 * np.log(2.0)))
+    equal(ft.grad(softplus)(np.zeros(2)), np.full(2, 0.5))

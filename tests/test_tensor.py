@@ -155,15 +155,6 @@ def test_an_operand_nobody_knows_is_a_type_error(foreign):
     everywhere(use)
 
 
-def test_the_namespace_of_the_array_api_is_numpy():
-    def softplus(x):
-        xp = x.__array_namespace__(api_version="2023.12")
-        return xp.sum(xp.log1p(xp.exp(x)))
-
-    equal(ft.vmap(softplus)(np.zeros((3, 2))), np.full(3, 2 * np.log(2.0)))
-    equal(ft.grad(softplus)(np.zeros(2)), np.full(2, 0.5))
-
-
 def test_equality_with_something_else_is_identity():
     def use(x):
         assert (x == object()) is False
