@@ -1,0 +1,276 @@
+"""Every row of the sample table in other precisions; weak Python numbers; integers.
+
+A row of double precision is run in single, half and extended precision, wherever NumPy's
+own function takes it: all dtypes are NumPy's, and the derivatives are those in double.
+"""
+
+import dataclasses
+import re
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+import optree
+import pytest
+
+import functier as ft
+import samples
+from checks import directions, form_of, function_of, leaves_of
+from functier import _diff
+from functier._numpy import dtype_of
+from functier._op import OPS
+from functier.ops._families import op, primitive
+from samples._batch import free
+from samples._row import row as row_of
+from support import close, equal
+
+COMPLEX = {np.float16: np.complex64, np.float32: np.complex64, np.float64: np.complex128,
+           np.longdouble: np.clongdouble}  # fmt: skip
+"""Precisions, and the complex numbers that go with each."""
+
+LEFT_OUT = {
+    r"ufunc_methods\.obl_ang1": "SciPy's own function does not return in single precision",
+    r"scipy_special\.mathieu": "SciPy's own functions are NaN in single precision",
+    r"quantile\.quantile-d\[5\],d\[11\]-method=(inverted|closest|averaged)": "steps, at a step",
+    r"polynomial\.polydiv-.\[.\],d\[": "which zeros lead, and are cut, depends on the precision",
+    r"sorting\.partition": "the order of what is not sorted depends on the precision",
+    r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
+}
+"""Rows that mean something else in another precision."""
+
+DOUBLE = {
+    r"lstsq\.": "NumPy solves it in double precision",
+    r"join\.pad.*linear_ramp": "NumPy makes the ramp in double precision",
+}
+"""Rows of single precision whose derivatives are computed in double on the way."""
+
+
+def matches(name, patterns):
+    return any(re.match(pattern, name) for pattern in patterns)
+
+
+def of_precision(row, kind, chars="dD"):
+    """The row with its operands of double precision (or of `chars`) in another one."""
+
+    def cast(x):
+        if not isinstance(x, np.ndarray) or x.dtype.char not in chars:
+            return x
+        return x.astype(kind if x.dtype.kind == "f" else COMPLEX[kind])
+
+    args, kwargs = optree.tree_map(cast, (row.args, row.kwargs))
+    return dataclasses.replace(row, args=args, kwargs=kwargs)
+
+
+def cases(kind, every):
+    """The rows that have operands of double precision; the first of each function is quick."""
+    found, known = [], set()
+    for name, row in samples.named().items():
+        chars = {x.dtype.char for x in row.leaves}
+        if not chars & set("dD") or chars & set("efFgG") or matches(name, LEFT_OUT):
+            continue
+        function = row.name or row.func
+        marks = [] if every or function not in known else [pytest.mark.slow]
+        known.add(function)
+        found.append(pytest.param(row, kind, name, id=f"{np.dtype(kind).name}:{name}", marks=marks))
+    return found
+
+
+@contextmanager
+def narrowing():
+    """Notes the dtypes of (co)tangents that have to be cast to a narrower one."""
+    found, cast = [], _diff.cast
+
+    def noting(c, dtype):
+        own = dtype_of(c)
+        if own.kind in "fc" and dtype.kind in "fc" and np.finfo(own).bits > np.finfo(dtype).bits:
+            found.append(f"{own} for {dtype}")
+        return cast(c, dtype)
+
+    _diff.cast = noting
+    try:
+        yield found
+    finally:
+        _diff.cast = cast
+
+
+def near(actual, expected, kind):
+    """Equal at the precision of `kind`, relative to the largest element."""
+    for a, b in zip(actual, expected, strict=True):
+        b = np.asarray(b).astype(np.asarray(a).dtype)  # what is too large for it is infinite
+        scale = max(1.0, float(np.max(np.abs(b), initial=0, where=np.isfinite(b))))
+        tolerance = 100 * max(float(np.finfo(kind).eps), float(np.finfo(float).eps))
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale)
+
+
+def check_batch(row, expected):
+    dims = tuple(0 if i in free(row) else None for i in range(len(row.leaves)))
+    many = [np.stack([x, x]) if d == 0 else x for x, d in zip(row.leaves, dims)]
+    batched = ft.vmap(leaves_of(row), dims)(*many)
+
+    assert [y.dtype for y in batched] == [y.dtype for y in expected]
+
+
+def check_derivatives(row, double, kind, expected, single):
+    f, points = function_of(row)
+    g, wide = function_of(double)
+    tangents = directions(points, 0)
+    with narrowing() as narrowed:
+        value, moved = ft.jvp(f, tuple(points), tangents)
+        again, pullback = ft.vjp(f, *points)
+        cotangents = list(directions(value, 100))
+        pulled = pullback(cotangents)
+    forms = [form_of(y) for y in expected if y.dtype.kind in "fc"]
+
+    assert [form_of(y) for y in value] == [form_of(y) for y in again] == forms
+    assert [form_of(t) for t in moved] == forms
+    assert [form_of(c) for c in pulled] == [form_of(x) for x in points]
+    assert not (single and narrowed), "a rule computes in double precision"
+    widened = tuple(t.astype(x.dtype) for t, x in zip(tangents, wide))
+    values, steps = ft.jvp(g, tuple(wide), widened)
+    near(moved, steps, kind)
+    given = [c.astype(np.result_type(y)) for c, y in zip(cotangents, values)]
+    near(pulled, ft.vjp(g, *wide)[1](given), kind)
+
+
+@pytest.mark.parametrize(
+    ("row", "kind", "name"),
+    cases(np.float32, True) + cases(np.float16, False) + cases(np.longdouble, False),
+)
+def test_row(row, kind, name):
+    row = of_precision(row, kind)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            expected = [np.asarray(y) for y in leaves_of(row)(*row.leaves)]
+        except TypeError:
+            return  # NumPy refuses it: there is nothing to be as
+        if row.vmap and free(row):
+            check_batch(row, expected)
+        if row.differentiated() and row.order:
+            chars = {y.dtype.char for y in expected}
+            single = kind is np.float32 and chars <= set("fF?lq") and not matches(name, DOUBLE)
+            double = of_precision(row, np.float64, "efFgG")  # at the same, rounded points
+            check_derivatives(row, double, kind, expected, single)
+
+
+def test_a_rule_that_computes_in_double_is_found():
+    sine = primitive(lambda x: np.sin(x))
+    op(
+        sine,
+        "x",
+        vmap=lambda k, x: np.sin(x),
+        jvp={"x": lambda t, x: t * np.cos(x)},
+        vjp={"x": lambda g, x: g * np.cos(x) * np.float64(1)},
+    )
+    try:
+        with pytest.raises(AssertionError, match="a rule computes in double"):
+            test_row(row_of(sine, np.ones(2)), np.float32, "planted")
+    finally:
+        del OPS[sine]
+
+
+# ---- Python numbers are weak, as NumPy's rules say (NEP 50) ----
+
+X = np.float32([0.5, -1.25, 2.0])
+WEAK = {
+    "arithmetic": lambda x: (2 * x + 1.0) / 3 - x**2 + 2.0**x,
+    "ufuncs": lambda x: np.maximum(np.multiply(x, 2.0), np.add(1, x)),
+    "where": lambda x: np.where(x > 0, x, 0.0) + np.where(x < 0, 1, x),
+    "clip": lambda x: np.clip(x, -1.0, 1),
+    "choose": lambda x: np.choose(np.array([0, 1, 2]), [x, 2, 1.5]),
+    "select": lambda x: np.select([x > 0, x < -1], [x, 2.0 * x], 0.5),
+    "linspace": lambda x: np.linspace(0.0, x, 4),
+    "interp": lambda x: np.sinc(x) * np.hypot(x, 2.0),
+    "scalar of a reduction": lambda x: np.sum(x) * 2.0 + np.mean(x) / 3,
+    "complex": lambda x: x * 2j + 1.0,
+    "integers": lambda x: x * np.arange(3, dtype=np.int8) + True,
+    "strong scalar": lambda x: x * np.float64(2.0),
+    "strong integer": lambda x: x * np.int64(2),
+    "strong array": lambda x: x + np.ones(()),
+}
+
+
+@pytest.fixture(params=WEAK.values(), ids=WEAK)
+def weak(request):
+    return request.param
+
+
+@pytest.mark.parametrize("x", [X, np.float16(X), np.longdouble(X), np.complex64(X)], ids=str)
+def test_scalars_are_as_weak_as_for_numpy(weak, x):
+    if x.dtype.kind == "c" and weak in (WEAK["clip"], WEAK["interp"]):
+        return  # NumPy has no order, and no hypot, of complex numbers
+    expected = weak(x)
+    value, tangent = ft.jvp(weak, (x,), (np.ones_like(x),))
+    again, pullback = ft.vjp(weak, x)
+
+    equal(value, expected)
+    equal(again, expected)
+    assert tangent.dtype == expected.dtype
+    assert pullback(np.ones_like(expected))[0].dtype == x.dtype
+    close(ft.vmap(weak, out_dims=-1)(np.stack([x, x], -1).T), np.stack([expected] * 2, -1), 1e-5)
+    nested = ft.vmap(lambda x: ft.jvp(weak, (x,), (np.ones_like(x),))[1])(np.stack([x, x]))
+    close(nested, np.stack([tangent, tangent]), 1e-5)
+
+
+@pytest.mark.parametrize("number", [2.0, 3])
+def test_a_differentiated_python_number_is_weak(number):
+    value = ft.value_and_grad(lambda a: np.sum(X * a))(float(number))[0]
+
+    assert value.dtype == np.float32
+    assert ft.vjp(lambda a: X * a, float(number))[0].dtype == np.float32
+    assert ft.jvp(lambda a: X * a, (2.0,), (1.0,))[1].dtype == np.float32
+
+
+def test_second_derivatives_stay_single(weak):
+    if not np.isrealobj(weak(X)) or weak(X).dtype != np.float32:
+        return
+    f = lambda x: np.sum(weak(x))  # noqa: E731
+
+    assert ft.hessian(f)(X).dtype == np.float32
+    assert ft.grad(lambda x: np.sum(ft.grad(f)(x)))(X).dtype == np.float32
+    assert ft.jacfwd(ft.jacfwd(f))(X).dtype == np.float32
+
+
+# ---- integers and booleans pass through ----
+
+WHOLE = [
+    np.array([3, 1, 2]),
+    np.int8([1, -2, 3]),
+    np.uint16([1, 2, 3]),
+    np.array([True, False, True]),
+]
+
+
+@pytest.mark.parametrize("n", WHOLE, ids=lambda n: n.dtype.name)
+def test_integers_and_booleans_pass_through(n):
+    def f(x):
+        return x * 2, n, n[::-1], np.sum(n), x > 0, x.astype(n.dtype)
+
+    expected = f(X)
+    value, moved = ft.jvp(f, (X,), (X,))
+    again = ft.vjp(f, X)[0]
+    batched = ft.vmap(f)(np.stack([X, X]))
+    for k, e in enumerate(expected):
+        equal(value[k], e)
+        equal(again[k], e)
+        equal(batched[k], np.stack([e, e]))
+    equal(moved[0], X * 2)
+    assert not any(np.any(t) for t in moved[1:])
+
+
+@pytest.mark.parametrize("n", WHOLE, ids=lambda n: n.dtype.name)
+def test_transforms_hand_integer_arguments_on(n):
+    seen = []
+
+    def f(x, n):
+        seen.append(n)
+        return np.sum(x * n), n
+
+    equal(ft.grad(f, has_aux=True)(X, n)[1], n)
+    assert ft.grad(f, has_aux=True)(X, n)[0].dtype == np.float32
+    assert all(m is n for m in seen)
+    equal(ft.vmap(lambda m: m)(n), n)
+    equal(ft.vmap(lambda m: m + m)(n), n + n)
+    equal(ft.jacrev(lambda x, n: x * n)(X, n), np.diag(n).astype(np.float32))
+    with pytest.raises(TypeError, match=f"dtype {n.dtype}"):
+        ft.grad(np.sum)(n)
