@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+from numpy.testing.overrides import allows_array_function_override
+
 import functier as ft
 
 PACKAGE = Path(ft.__file__).parent
@@ -81,7 +84,8 @@ from functier._op import find
 from numpy import char, fft
 from numpy.lib import recfunctions
 from numpy.polynomial import polynomial
-for func in (char.join, recfunctions.join_by):
+from numpy.testing.overrides import allows_array_function_override
+for func in filter(allows_array_function_override, (char.join, recfunctions.join_by)):
     try:
         find(func)
     except ft.UnsupportedError:
@@ -93,7 +97,8 @@ assert find(polynomial.polyfromroots) is None
 print(*loaded())
 """)
 
-    assert loaded >= DECLARATIONS - {"functier.ops.scipy_special"}
+    text = set() if allows_array_function_override(np.char.join) else {"functier.ops.text"}
+    assert loaded >= DECLARATIONS - {"functier.ops.scipy_special"} - text
     assert not any(name.startswith("scipy") for name in loaded)
 
 

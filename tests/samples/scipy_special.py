@@ -100,7 +100,8 @@ ROWS = [
     row(special.modstruve, 0.5, positive(3)),
     row(special.zeta, 2.5, positive(3)),
     row(special.zeta, positive(2, 1) + 1, positive(3), _diff=(1,)),
-    row(special.log_wright_bessel, 1.0, 2.0, positive(3)),
+    # SciPy 1.14 takes no logarithm for some x between 1 and 2.
+    row(special.log_wright_bessel, 1.0, 2.0, np.array([0.3, 2.5, 3.0])),
     *[row(f, 1.5, normal(3)) for f in (special.pbdv, special.pbvv, special.pbwa)],
     *[row(f, 2, 0.7, 10 * normal(3)) for f in (special.mathieu_cem, special.mathieu_sem)],
     *[row(f, 2, 0.7, positive(3)) for f in MATHIEU],
