@@ -45,7 +45,6 @@ def replaced(patch, rules):
     for rule, fn in rules:
         patch.setattr(rule, "fn", fn)
     for kind in (GradLevel, JvpLevel):  # the fast calls have the same formulas, without the record
-        patch.setattr(kind, "calls", {})
         patch.setattr(kind, "methods", {})
     patch.setattr(ft.Tensor.level, "spare", {})  # the classes there have them as methods
 
@@ -124,7 +123,6 @@ def batched_by(patch, rules):
     """Put functions in the places of batching rules, and have every operation ask for its own."""
     for record, rule in rules:
         patch.setattr(record, "vmap", rule)
-    patch.setattr(BatchLevel, "calls", {})
     patch.setattr(BatchLevel, "methods", {})
     patch.setattr(ft.Tensor.level, "spare", {})
 

@@ -436,7 +436,6 @@ def test_hook_calls_of_levels_do_not_grow_with_the_depth(monkeypatch):
         return lambda *args: calls.append(func) or call(*args)
 
     noted = {func: noting(func, call) for func, call in BatchLevel.fast_calls().items()}
-    monkeypatch.setattr(BatchLevel, "calls", noted)
     monkeypatch.setattr(BatchLevel, "methods", methods_of(noted))
     monkeypatch.setattr(ft.Tensor.level, "spare", {})
     apply = BatchLevel.apply

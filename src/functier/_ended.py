@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 from ._errors import EscapedTensorError
 from ._level import ENDED, Level, chain
@@ -17,7 +17,6 @@ class EndedLevel(Level):
     """What a level object becomes when the level has ended; `kind` is what it was."""
 
     live = False
-    calls: ClassVar[dict] = {}
 
     def exit(self) -> None:
         """It has ended already."""
@@ -112,7 +111,6 @@ MUTED = {
     "level",
     "users",
     "live",
-    "calls",
     "unary",
     "binary",
     "getitem",

@@ -78,7 +78,6 @@ class Level:
     """
 
     live = True
-    calls: ClassVar[dict[Callable, Callable]] = {}
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     held = False  # whether a generator has entered this level or one around it
@@ -97,8 +96,7 @@ class Level:
         self.label = label
         self.kind = kind = type(self)
         if kind.methods is None:
-            kind.calls = kind.fast_calls()
-            kind.methods = methods_of(kind.calls)
+            kind.methods = methods_of(kind.fast_calls())
         self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self, **kind.methods})
         self.alone = getrefcount(self.cls)
 

@@ -189,8 +189,18 @@ def _define_all() -> None:
 
 
 def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
-    """The methods that spell the operators among `calls`, for a class of its own."""
-    found: dict[str, Callable] = {"__hash__": Tensor.__hash__}  # a class with __eq__ needs one
+    """The methods that make use of `calls`, for a class of its own."""
+
+    def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        call = calls.get(ufunc)
+        if call is None or kwargs or method != "__call__":
+            return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+        return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
+
+    found: dict[str, Callable] = {
+        "__array_ufunc__": __array_ufunc__,
+        "__hash__": Tensor.__hash__,  # a class with __eq__ needs one
+    }
     for func, (plain, reflected) in OPERATORS.items():
         if func in calls:
             found[plain.__name__] = calls[func]

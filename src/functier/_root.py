@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -109,7 +109,6 @@ class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
     depth, live, generator, held = 0, True, None, False
-    calls: ClassVar[dict] = {}
 
     def __init__(self) -> None:
         self.spare: dict = {}  # as of a level

@@ -74,13 +74,8 @@ class Tensor:
         return cls.level.dispatch(cls, func, args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        level = self.level
-        if not kwargs and method == "__call__":
-            call = level.calls.get(ufunc)
-            if call is not None:
-                return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
         func = ufunc if method == "__call__" else getattr(ufunc, method)
-        return level.function(func, inputs, kwargs)
+        return self.level.function(func, inputs, kwargs)
 
     def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
         return self.level.function(func, args, kwargs)
