@@ -15,7 +15,7 @@ NEVER = 1 << 60
 @pytest.fixture
 def everything_is_large(monkeypatch):
     monkeypatch.setattr(_tape, "BIG", -1)
-    monkeypatch.setattr(elementwise, "LARGE", -1)
+    monkeypatch.setattr(elementwise, "BIG", -1)
 
 
 REVERSE = "vjp", "second", "mutation", "vmap_of_derivatives"
@@ -93,7 +93,7 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     found = []
     for large in (-1, NEVER):
         monkeypatch.setattr(_tape, "BIG", large)
-        monkeypatch.setattr(elementwise, "LARGE", large)
+        monkeypatch.setattr(elementwise, "BIG", large)
         found.append(results(f, x, y))
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)

@@ -328,7 +328,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     if not primals:
         raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals)
-    check_inputs(label, leaves, lambda: paths(primals, "primals"))
+    check_inputs(label, leaves, paths, primals, "primals")
     results, roots, inputs, out_structure, aux = taped(
         label,
         escape,

@@ -163,7 +163,6 @@ def jacrev(
     """
     check_callable("jacrev", func)
     label = f"jacrev({name_of_function(func)})"
-
     inner_label = f"vjp({name_of_function(func)})"
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
@@ -236,7 +235,6 @@ def jacfwd(
     """
     check_callable("jacfwd", func)
     label = f"jacfwd({name_of_function(func)})"
-
     inner_label = f"jvp({name_of_function(func)})"
     select = choose_complex if holomorphic else choose_real
 

@@ -27,7 +27,7 @@ from ._diff import (
 )  # fmt: skip
 from ._level import Escape, Level, encloses, level_in
 from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
-from ._op import OPS, PARTIALS, Call, Op, no_rule
+from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
 from ._rule import negated
 from ._tensor import Tensor
@@ -59,10 +59,8 @@ class JvpLevel(Level):
             for func, row in PARTIALS.items()
             if len(row) <= 6 and func not in (getitem, matmul)  # two operands
         }
-        if OPS[np.matmul].jvp == "multilinear":
-            calls[matmul] = calls[np.matmul] = _product(matmul)
-        if OPS[getitem].jvp == "linear":
-            calls[getitem] = _reading
+        calls[matmul] = calls[np.matmul] = _product(matmul)
+        calls[getitem] = _reading
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:

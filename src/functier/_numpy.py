@@ -45,6 +45,10 @@ UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
 FLOAT = np.dtype(float)
 
 
+BIG = 1 << 14
+"""From so many elements on, an array that is made anew costs more than its page faults."""
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of a value; ``()`` for a Python number."""
     try:

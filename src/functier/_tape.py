@@ -35,7 +35,7 @@ from ._diff import (
     pull,
 )  # fmt: skip
 from ._level import Level, encloses, level_in
-from ._numpy import FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
+from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -383,9 +383,6 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                 node = None
     return [grads.get(leaf[0]) for leaf in inputs]
 
-
-BIG = 1 << 14
-"""From so many elements on, an array that is made anew costs more than its page faults."""
 
 INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
 

@@ -12,7 +12,7 @@ NOTE [batch axes lead]
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,11 @@ from .._rule import Rule, unchanged
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "batch_shape", "composite", "constant", "data_dependent", "dtype_of", "elementwise",
-    "elementwise_vmap", "expand", "flat", "linear", "name_of", "normalize", "nowhere",
-    "one_axis_vmap", "op", "primitive", "quiet", "reduce_kernel", "reduction_vmap", "shift",
-    "shift_all", "spread", "unlisted", "unsupported", "without_zero",
+    "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant", "data_dependent",
+    "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
+    "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
+    "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
+    "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -88,6 +89,32 @@ def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
     return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
 
 
+def collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    """`shape` with axes of size 1."""
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
+
+
+def _rows_order(ndim: int, axis: Any) -> tuple[int, ...]:
+    axes = normalize(axis, ndim)
+    return (*(i for i in range(ndim) if i not in axes), *axes)
+
+
+def as_rows(a: Any, axis: Any) -> Any:
+    """`a` with one last axis made of the axes that a reduction goes over."""
+    shape, n = np.shape(a), len(normalize(axis, np.ndim(a)))
+    order = _rows_order(len(shape), axis)
+    form = [shape[i] for i in order]
+    cut = len(form) - n
+    return np.reshape(np.transpose(a, order), (*form[:cut], math.prod(form[cut:])))
+
+
+def from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
+    """What `as_rows` has made rows of an array of `shape`, back in its form."""
+    order = _rows_order(len(shape), axis)
+    whole = np.reshape(rows, [shape[i] for i in order])
+    return np.transpose(whole, [order.index(i) for i in range(len(shape))])
+
+
 def flat(k: int, a: Any) -> Any:
     """`a` with one axis after the batch's; also where a batch or the array is empty."""
     shape = np.shape(a)
@@ -102,7 +129,7 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
         axis = normalize_axis_index(axis, len(shape))
         return g.reshape((*shape[:axis], 1, *shape[axis + 1 :]))  # a fifth of np.reshape
     axes = normalize(axis, len(shape))
-    return np.reshape(g, tuple(1 if i in axes else n for i, n in enumerate(shape)))
+    return np.reshape(g, collapsed(shape, axes))
 
 
 def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:

@@ -8,7 +8,6 @@ applications*, 1990). Equal extrema share a gradient two by two, so that the ear
 three equal ones gets a quarter.
 """
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +15,9 @@ import numpy as np
 
 from .._errors import NoRuleError
 from .._op import OPS
-from ._families import Rule, normalize
+from ._families import Rule, as_rows, from_rows
 from .indexing import scattered
-from .reduction import _from_last, _recurrence, _reversed, _to_last
+from .reduction import backwards, from_last, recurrence, to_last
 
 
 def differentiable(ufunc: np.ufunc) -> bool:
@@ -47,14 +46,14 @@ def _push(ufunc: Any, t: Any, x: Any, y: Any) -> Any:
     """The tangent of ``y = ufunc.accumulate(x)``."""
     before, own = _factors(ufunc, x, y)
     steps = np.concatenate([t[..., :1], own * t[..., 1:]], axis=-1)
-    return _recurrence(np.concatenate([_none_like(x), before], axis=-1), steps)
+    return recurrence(np.concatenate([_none_like(x), before], axis=-1), steps)
 
 
 def _pull(ufunc: Any, g: Any, x: Any, y: Any) -> Any:
     """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``."""
     before, own = _factors(ufunc, x, y)
-    after = _reversed(np.concatenate([before, _none_like(x)], axis=-1))
-    total = _reversed(_recurrence(after, _reversed(g)))
+    after = backwards(np.concatenate([before, _none_like(x)], axis=-1))
+    total = backwards(recurrence(after, backwards(g)))
     return np.concatenate([total[..., :1], own * total[..., 1:]], axis=-1)
 
 
@@ -65,12 +64,12 @@ def accumulate_rules(ufunc: Any) -> dict[str, Any]:
     """The derivative rules of ``ufunc.accumulate``."""
 
     def jvp(t: Any, array: Any, ans: Any, axis: int = 0) -> Any:
-        x, y = _to_last(array, axis), _to_last(ans, axis)
-        return _from_last(_push(ufunc, _to_last(t, axis), x, y), axis, ans.shape)
+        x, y = to_last(array, axis), to_last(ans, axis)
+        return from_last(_push(ufunc, to_last(t, axis), x, y), axis, ans.shape)
 
     def vjp(g: Any, array: Any, ans: Any, axis: int = 0) -> Any:
-        x, y = _to_last(array, axis), _to_last(ans, axis)
-        return _from_last(_pull(ufunc, _to_last(g, axis), x, y), axis, ans.shape)
+        x, y = to_last(array, axis), to_last(ans, axis)
+        return from_last(_pull(ufunc, to_last(g, axis), x, y), axis, ans.shape)
 
     return _both(jvp, vjp, "array")
 
@@ -82,26 +81,6 @@ def _both(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
 # ---- reduce: the last that is accumulated ----
 
 
-def _order(ndim: int, axis: Any) -> tuple[int, ...]:
-    axes = normalize(axis, ndim)
-    return (*(i for i in range(ndim) if i not in axes), *axes)
-
-
-def _rows(a: Any, axis: Any) -> Any:
-    """`a` with one last axis made of the reduced ones."""
-    shape, n = np.shape(a), len(normalize(axis, np.ndim(a)))
-    order = _order(len(shape), axis)
-    form = [shape[i] for i in order]
-    cut = len(form) - n
-    return np.reshape(np.transpose(a, order), (*form[:cut], math.prod(form[cut:])))
-
-
-def _from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
-    order = _order(len(shape), axis)
-    whole = np.reshape(rows, [shape[i] for i in order])
-    return np.transpose(whole, [order.index(i) for i in range(len(shape))])
-
-
 def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> Any:
     """The rows that are accumulated, with `initial` in front of them."""
     if where is not True:
@@ -111,7 +90,7 @@ def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> Any
                 f"numpy.where(where, x, y) with a neutral y, and reduce that"
             )
         array = np.where(where, array, ufunc.identity)
-    x = _rows(array, axis)
+    x = as_rows(array, axis)
     if initial is None:
         return x
     first = np.astype(np.ones((*np.shape(x)[:-1], 1)) * initial, x.dtype)
@@ -127,7 +106,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         x = _reduced(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
-        moved = _rows(np.where(where, t, 0), axis)
+        moved = as_rows(np.where(where, t, 0), axis)
         if initial is not None:
             moved = np.concatenate([_none_like(x), moved], axis=-1)
         moved = _push(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
@@ -141,7 +120,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         lead = np.reshape(g, (*np.shape(x)[:-1], 1)) * (np.arange(n) == n - 1)
         given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
         given = given if initial is None else given[..., 1:]
-        return np.where(where, _from_rows(given, axis, np.shape(array)), 0)
+        return np.where(where, from_rows(given, axis, np.shape(array)), 0)
 
     return _both(jvp, vjp, "array", "where")
 

@@ -9,6 +9,7 @@ import operator
 
 import numpy as np
 
+from .._numpy import BIG
 from .._rule import negated, over, times, unchanged
 from ._families import (
     align,
@@ -30,18 +31,16 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 # ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
 
-LARGE = 1 << 14
-
 
 def _over(g, made):
-    if type(made) is np.ndarray is type(g) and made.size > LARGE:
+    if type(made) is np.ndarray is type(g) and made.size > BIG:
         if made.shape == g.shape and made.dtype == g.dtype:
             return np.divide(g, made, out=made)
     return g / made
 
 
 def _one_minus(made):
-    if type(made) is np.ndarray and made.size > LARGE:
+    if type(made) is np.ndarray and made.size > BIG:
         return np.subtract(1, made, out=made)
     return 1 - made
 

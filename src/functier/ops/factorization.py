@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._contract import conj
-from ._families import op
+from ._families import op, without_zero
 
 # ---- helpers ----
 
@@ -51,8 +51,7 @@ def half_lower(x: Any) -> Any:
 
 def reciprocal(x: Any) -> Any:
     """1 / x, with 0 for 0."""
-    zero = np.equal(x, 0)
-    return np.where(zero, 0, 1 / np.where(zero, 1, x))
+    return np.not_equal(x, 0) / without_zero(x)
 
 
 def gaps(w: Any) -> Any:

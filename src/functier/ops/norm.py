@@ -6,7 +6,16 @@ from typing import Any
 import numpy as np
 
 from ._contract import array, conj
-from ._families import composite, expand, normalize, op, primitive, shift_all, without_zero
+from ._families import (
+    collapsed,
+    composite,
+    expand,
+    normalize,
+    op,
+    primitive,
+    shift_all,
+    without_zero,
+)
 
 # ---- the 2-norm ----
 
@@ -87,7 +96,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         take: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
-        kept = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        kept = collapsed(x.shape, axes)
         return np.reshape(result, kept) if keepdims else result
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")

@@ -6,7 +6,7 @@ step between them over the step of q that it takes. Weights choose a value, no m
 
 import numpy as np
 
-from ._families import composite, normalize, unlisted
+from ._families import as_rows, collapsed, composite, normalize, unlisted
 from .statistics import along_axes
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
@@ -80,14 +80,14 @@ def _quantile(scale, leave_out):
             )
         (q,) = unlisted(q)
         points = np.divide(q, scale)
-        x = _reduced_last(a, axis)
+        x = as_rows(a, axis)
         if weights is None:
             x = np.sort(x, axis=-1)
         else:
             order = np.argsort(x, axis=-1)
             x = np.take_along_axis(x, order, -1)
             weights = along_axes(unlisted(weights)[0], shape, axis)
-            weights = _reduced_last(np.broadcast_to(weights, shape), axis)
+            weights = as_rows(np.broadcast_to(weights, shape), axis)
             weights = np.take_along_axis(weights, order, -1)
         n, missing, kept = np.shape(x)[-1], False, np.shape(x)[:-1]
         if dtype.kind == "f" and not leave_out:
@@ -127,15 +127,6 @@ def _weighted(weights, q):
     return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
 
 
-def _reduced_last(a, axis):
-    """`a` with one last axis made of the reduced ones."""
-    shape = np.shape(a)
-    axes = normalize(axis, len(shape))
-    rest = tuple(i for i in range(len(shape)) if i not in axes)
-    n = int(np.prod([shape[i] for i in axes], dtype=int))
-    return np.reshape(np.transpose(a, (*rest, *axes)), (*(shape[i] for i in rest), n))
-
-
 def _pick(x, index, ndim):
     """The values of `x` at `index`, whose first `ndim` axes belong to q."""
     last = np.reshape(np.moveaxis(index, range(ndim), range(-ndim, 0)), (*np.shape(x)[:-1], -1))
@@ -147,9 +138,7 @@ def _pick(x, index, ndim):
 def _kept(y, shape, axis, keepdims, ndim):
     if not keepdims:
         return y
-    axes = normalize(axis, len(shape))
-    ones = tuple(1 if i in axes else n for i, n in enumerate(shape))
-    return np.reshape(y, np.shape(y)[:ndim] + ones)
+    return np.reshape(y, np.shape(y)[:ndim] + collapsed(shape, normalize(axis, len(shape))))
 
 
 composite(np.quantile, _quantile(1, False))

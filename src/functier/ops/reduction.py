@@ -11,10 +11,13 @@ import numpy as np
 from ._families import (
     Rule,
     align,
+    as_rows,
+    collapsed,
     composite,
     constant,
     dtype_of,
     expand,
+    from_rows,
     linear,
     normalize,
     one_axis_vmap,
@@ -33,11 +36,16 @@ _NoValue = np._NoValue
 _sum = reduce_kernel(np.sum, np.add)
 
 
-def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
-    params = {} if where is True else {"where": where}
+def reduced(func, a, axis, keepdims, where, dtype=None):
+    """`func` with the options that say something: a call with the others takes longer."""
+    options = {} if where is True else {"where": where}
     if dtype is not None:
-        params["dtype"] = dtype
-    return _sum(t, axis, keepdims, **params)
+        options["dtype"] = dtype
+    return func(a, axis=axis, keepdims=keepdims, **options)
+
+
+def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
+    return reduced(_sum, t, axis, keepdims, where, dtype)
 
 
 def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
@@ -124,8 +132,7 @@ def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
     shape = np.shape(a)[k:]
     axes = normalize(axis, len(shape))
     if not keepdims:
-        form = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-        ans = np.reshape(ans, np.shape(ans)[:k] + form)
+        ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
     if where is not True:
         a, ans, where = align(k, (a, ans, where))
     return shares(a, ans, tuple([i + k for i in axes]), True, met, where)
@@ -198,15 +205,15 @@ for func in (np.any, np.all):
 # ---- cumulative operations; axis=None is the flattened array ----
 
 
-def _to_last(x, axis):
+def to_last(x, axis):
     return np.reshape(x, (-1,)) if axis is None else np.moveaxis(x, axis, -1)
 
 
-def _from_last(x, axis, shape):
+def from_last(x, axis, shape):
     return np.reshape(x, shape) if axis is None else np.moveaxis(x, -1, axis)
 
 
-def _reversed(x):
+def backwards(x):
     return x[..., ::-1]
 
 
@@ -215,8 +222,8 @@ linear(
     "a axis dtype out",
     vmap=one_axis_vmap(np.cumsum, None),
     vjp={
-        "a": lambda g, a_shape, axis=None: _from_last(
-            _reversed(np.cumsum(_reversed(_to_last(g, axis)), axis=-1)), axis, a_shape
+        "a": lambda g, a_shape, axis=None: from_last(
+            backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
         )
     },
 )
@@ -229,7 +236,7 @@ def _before(products):
     return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
 
 
-def _recurrence(a, b):
+def recurrence(a, b):
     """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
 
     Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
@@ -243,15 +250,15 @@ def _recurrence(a, b):
 
 
 def _cumprod_jvp(t, a, ans, axis=None):
-    a, t, shape = _to_last(a, axis), _to_last(t, axis), np.shape(ans)
-    return _from_last(_recurrence(a, _before(_to_last(ans, axis)) * t), axis, shape)
+    a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
+    return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
 
 
 def _cumprod_vjp(g, a, ans, axis=None):
     """The products before an element, times the sum of g over the products after it."""
-    shape, a, g = np.shape(a), _to_last(a, axis), _to_last(g, axis)
-    after = _reversed(_recurrence(_before(_reversed(a)), _reversed(g)))
-    return _from_last(_before(_to_last(ans, axis)) * after, axis, shape)
+    shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
+    after = backwards(recurrence(_before(backwards(a)), backwards(g)))
+    return from_last(_before(to_last(ans, axis)) * after, axis, shape)
 
 
 op(
@@ -292,17 +299,10 @@ def _products_of_others(a, axis, initial, where):
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
-    shape = np.shape(a)
-    axes = normalize(axis, len(shape))
-    order = (*(i for i in range(len(shape)) if i not in axes), *axes)
-    moved = np.transpose(a, order)
-    n = number(shape, axes)
-    x = np.reshape(moved, (*(shape[i] for i in order[: len(order) - len(axes)]), n))
+    x = as_rows(a, axis)
     left = _before(np.cumprod(x, axis=-1))
-    right = _reversed(_before(np.cumprod(_reversed(x), axis=-1)))
-    others = left * right * initial
-    others = np.reshape(others, np.shape(moved))
-    others = np.transpose(others, tuple(order.index(i) for i in range(len(order))))
+    right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
+    others = from_rows(left * right * initial, axis, np.shape(a))
     return others if where is True else np.where(where, others, 0)
 
 

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from ._families import composite, dtype_of, normalize, nowhere, unlisted
-from .reduction import number, ratio
+from .reduction import number, ratio, reduced
 
 _NoValue = np._NoValue
 
@@ -16,14 +16,6 @@ def _inexact(a):
 
 def _given(value, default):
     return default if value is _NoValue else value
-
-
-def _reduced(func, a, axis, keepdims, where, dtype=None):
-    """`func` with the options that say something: a call with the others takes longer."""
-    options = {} if where is True else {"where": where}
-    if dtype is not None:
-        options["dtype"] = dtype
-    return func(a, axis=axis, keepdims=keepdims, **options)
 
 
 # ---- variance ----
@@ -61,8 +53,8 @@ def _var(
     half = dtype is None and dtype_of(a) == np.float16
     wide = np.float32 if half else dtype
     if mean is _NoValue:
-        mean = _reduced(np.mean, a, axis, True, where, wide)
-    total = _reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
+        mean = reduced(np.mean, a, axis, True, where, wide)
+    total = reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
     n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
     variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
@@ -154,9 +146,9 @@ composite(np.nancumprod, _filled(np.cumprod, 1))
 def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
     keepdims, where = _given(keepdims, False), _given(where, True)
     if not _inexact(a):
-        return _reduced(np.mean, a, axis, keepdims, where, dtype)
-    total = _reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
-    count = _reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
+        return reduced(np.mean, a, axis, keepdims, where, dtype)
+    total = reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
+    count = reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
     return ratio(total, count)
 
 
