@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import libraries, memory, report, scaling, session, timing, trees
+import functier as ft
+from bench import budget, libraries, memory, report, scaling, session, timing, trees
 from bench import run as command_line
 from bench.workloads import LIST, WORKLOADS, dispatch
 
@@ -293,3 +294,18 @@ def test_the_readme_names_the_command():
     command_line.parse(options)
     extra = re.search(r'-e "\.\[(\w+)\]"', command)[1]
     assert re.search(rf"^{extra} = \[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+
+
+def test_the_budgets_name_what_the_library_does(monkeypatch):
+    def once(call):
+        call()
+        return budget.EMPTY + 1.0
+
+    monkeypatch.setattr(budget, "nanoseconds", once)
+    steps, parts = dict(budget.operation()), dict(budget.gradient())
+    assert list(steps)[:-2] == list(budget.STEPS)
+    assert steps["the whole, as it is"] == parts["the whole"] == pytest.approx(1.0)
+    x, y = np.ones(2), np.ones(2)
+    with ft.vmap() as B:
+        *_, whole = budget.operation_steps().values()
+        np.testing.assert_array_equal(whole(B(x), B(y)).elem(), [2.0, 2.0])

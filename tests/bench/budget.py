@@ -1,12 +1,13 @@
 """Where the time of one operation, and of one call of `grad`, goes.
 
-Each step of an operation is a function that does what the one before does and one thing
-more; the parts of a call are the functions that it calls, one after the other. CPU time, the
-least of many repeats. Run: ``python tests/bench/budget.py``.
+Each step of an operation is measured as a method that takes it after those before; the parts
+of a call are the functions that it calls, one after the other. CPU time, the least of many
+repeats. Run: ``python tests/bench/budget.py``.
 """
 
 import operator
 import sys
+import textwrap
 import time
 import timeit
 from collections.abc import Callable
@@ -30,65 +31,40 @@ def nanoseconds(call: Callable, number: int = 20_000) -> float:
 EMPTY = nanoseconds(lambda: None)
 
 
+STEPS = {
+    "a method of a class, called by an operator": "",
+    "its level, which is live": """
+        cls = type(a)
+        if type(b) is not cls:
+            return a
+        level = cls.level
+        if type(level) is not BatchLevel:
+            return a
+        """,
+    "the two values, of one rank": """
+        x, y = a._value, b._value
+        if x.ndim != y.ndim:
+            return a
+        """,
+    "NumPy's addition": "z = add(x, y)",
+    "the tensor of the result": """
+        a = new(cls)
+        a._value = z
+        """,
+}
+"""What the operator of a batch level does, step by step."""
+
+
 def operation_steps() -> dict[str, Callable]:
-    """What the operator of a batch level does, from an empty method on."""
-    new, add = object.__new__, operator.add
-
-    def called(a, b):
-        return a
-
-    def knows_its_level(a, b):
-        cls = type(a)
-        if type(b) is cls:
-            level = cls.level
-            if type(level) is not BatchLevel:
-                return None
-        return a
-
-    def has_aligned_values(a, b):
-        cls = type(a)
-        if type(b) is cls:
-            level = cls.level
-            if type(level) is not BatchLevel:
-                return None
-            x, y = a._value, b._value
-            if x.ndim != y.ndim:
-                return None
-        return a
-
-    def computes(a, b):
-        cls = type(a)
-        if type(b) is cls:
-            level = cls.level
-            if type(level) is not BatchLevel:
-                return None
-            x, y = a._value, b._value
-            if x.ndim != y.ndim:
-                return None
-            return add(x, y)
-        return a
-
-    def wraps(a, b):
-        cls = type(a)
-        if type(b) is cls:
-            level = cls.level
-            if type(level) is not BatchLevel:
-                return None
-            x, y = a._value, b._value
-            if x.ndim != y.ndim:
-                return None
-            z = new(cls)
-            z._value = add(x, y)
-            return z
-        return a
-
-    return {
-        "a method of a class, called by an operator": called,
-        "its level, which is live": knows_its_level,
-        "the two values, of one rank": has_aligned_values,
-        "NumPy's addition": computes,
-        "the tensor of the result": wraps,
-    }
+    """For each step a method that takes all up to it."""
+    names = {"new": object.__new__, "add": operator.add, "BatchLevel": BatchLevel}
+    methods, body = {}, ""
+    for label, step in STEPS.items():
+        body += textwrap.dedent(step).strip() + "\n"
+        source = "def method(a, b):\n" + textwrap.indent(body + "return a\n", "    ")
+        exec(source, space := dict(names))
+        methods[label] = space["method"]
+    return methods
 
 
 def operation() -> list[tuple[str, float]]:
@@ -119,13 +95,13 @@ def gradient() -> list[tuple[str, float]]:
     level = GradLevel.enter("budget", "dead", frame)
     (x,) = level.track(leaves)
     y = x * x
-    value, node = level.scalar(y)
+    value, node = level.scalar(y, False)
     parts = {
         "choosing and checking the argument": lambda: choose("budget", args, 0),
         "a level: entered, ended, its class given back": level_alone,
         "the tensor to differentiate by": lambda: level.track(leaves),
         "the function: one product, a node with two edges": lambda: x * x,
-        "the output, checked to be a scalar": lambda: level.scalar(y),
+        "the output, checked to be a scalar": lambda: level.scalar(y, False),
         "the backward pass: two rules, one sum": lambda: backward([(node, one(value))], [x._extra]),
         "a gradient with memory of its own": lambda: owned(filled([value], leaves)),
     }
