@@ -15,6 +15,16 @@ from functier._op import PENDING, load
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 
 
+def model(x, *rest):
+    """A function whose name a message has to have."""
+    return x
+
+
+def loss(x, *rest):
+    """Such a function, with a scalar result."""
+    return np.sum(x)
+
+
 def equal(actual: Any, expected: Any) -> None:
     """Equal in shape, dtype and every element; a tensor is no array."""
     assert not isinstance(actual, ft.Tensor), f"a tensor: {actual!r}"

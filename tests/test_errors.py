@@ -7,18 +7,10 @@ import pytest
 
 import functier as ft
 from functier.ops._families import primitive
-from support import equal, has_all, message, raises
+from support import equal, has_all, loss, message, model, raises
 
 X = np.arange(6.0).reshape(3, 2)
 I = np.arange(3)  # noqa: E741
-
-
-def model(x, *rest):
-    return x
-
-
-def loss(x, *rest):
-    return np.sum(x)
 
 
 # ---- inputs of derivatives ----

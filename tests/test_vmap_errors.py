@@ -5,18 +5,10 @@ import pytest
 
 import functier as ft
 from functier.ops._families import primitive
-from support import raises
+from support import model, raises
 
 X = np.arange(6.0).reshape(3, 2)
 I = np.arange(3)  # noqa: E741
-
-
-def model(x, *rest):
-    return x
-
-
-def loss(x, *rest):
-    return np.sum(x)
 
 
 # ---- vmap: arguments ----
