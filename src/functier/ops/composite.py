@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import composite, normalize, unlisted
+from ._families import composite, normalize, unlisted, without_zero
 
 _NoValue = np._NoValue
 
@@ -294,7 +294,7 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
     width = x1 - x0
-    slope = (y1 - y0) / np.where(np.equal(width, 0), 1, width)
+    slope = (y1 - y0) / without_zero(width)
     y = y0 + slope * (x - x0)
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)

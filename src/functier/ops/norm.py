@@ -72,8 +72,7 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-    zero = np.equal(total, 0)
-    return np.where(zero, total, np.power(np.where(zero, 1, total), 1 / ord))
+    return np.where(np.equal(total, 0), total, np.power(without_zero(total), 1 / ord))
 
 
 def _inexact(x: Any) -> Any:

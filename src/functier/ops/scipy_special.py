@@ -16,7 +16,7 @@ from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._op import PARTIALS
-from ._families import elementwise, unsupported
+from ._families import elementwise, unsupported, without_zero
 from ._special import (
     DEGREE,
     PI,
@@ -246,7 +246,7 @@ SEVERAL = {
     "powm1": (
         "x y",
         lambda g, x, y: g * (y * np.power(x, y - 1)),
-        lambda g, ans, x: g * ((1 + ans) * np.log(np.where(np.equal(x, 0), 1, x))),
+        lambda g, ans, x: g * ((1 + ans) * np.log(without_zero(x))),
     ),
     "radian": (
         "d m s",
