@@ -48,8 +48,10 @@ LAYERS = [
     {"_level"},
     {"_ended", "_diff"},
     {"_context", "_batch", "_tape"},
-    {"_vmap", "_grad", "_jvp"},
-    {"_jacobian", "_function", "overrides"},
+    {"_vmap", "_grad", "_jvp", "_chunks"},
+    {"_jacobian", "_linear", "_function", "overrides"},
+    {"_custom", "_collectives", "random"},
+    {"_checkpoint", "_control", "_implicit", "_modules", "_sparse", "_debug"},
     {"testing", "nn"},
 ]
 """Each module imports from the layers before its own."""

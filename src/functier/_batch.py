@@ -10,9 +10,9 @@ NOTE [contiguous levels share one wrapper]
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from operator import getitem, matmul
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,11 +37,15 @@ from ._tensor import Tensor
 new = object.__new__
 ndarray = np.ndarray
 EVERYTHING = (slice(None),)
+Randomness = Literal["error", "different", "same"]
 _warned: set[str] = set()
 
 
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
+
+    randomness: Randomness = "error"  # what a draw of `functier.random` does
+    axis_name: Hashable = None  # by which collectives know it
 
     size: int | None
     k: int

@@ -2,12 +2,12 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._batch import BatchLevel, check_axis
+from ._batch import BatchLevel, Randomness, check_axis
 from ._context import LevelContext, check_escape
 from ._level import Escape
 from ._pytree import (
@@ -28,17 +28,22 @@ ndarray = np.ndarray
 
 @overload
 def vmap(
-    func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, *, escape: Escape = "dead"
-) -> Callable[P, R]: ...
+    func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    *, axis_size: int | None = None, axis_name: Hashable = None, escape: Escape = "dead",
+) -> Callable[P, R]: ...  # fmt: skip
 @overload
 def vmap(
-    func: None = None, in_dims: Any = 0, out_dims: Any = 0, *, escape: Escape = "dead"
-) -> Any: ...
+    func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
+    *, axis_size: int | None = None, axis_name: Hashable = None, escape: Escape = "dead",
+) -> Any: ...  # fmt: skip
 def vmap(
     func: Callable | None = None,
     in_dims: Any = 0,
     out_dims: Any = 0,
+    randomness: Randomness = "error",
     *,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
     escape: Escape = "dead",
 ) -> Any:
     """Vectorize `func`: written for one example, applied to a batch at once.
@@ -55,6 +60,13 @@ def vmap(
         for every example. A prefix of the tree of positional arguments.
     out_dims : int, None, or pytree of these
         Where the batch axis goes in each result; None for a result that does not vary.
+    randomness : {"error", "different", "same"}
+        What a draw from a `functier.random` generator does in `func`: raise, give every
+        example numbers of its own, or the same ones to all.
+    axis_size : int, optional
+        The batch size, for where no argument is mapped; else it has to be theirs.
+    axis_name : hashable, optional
+        The name by which `psum` and the other collectives know the batch axis.
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over: raise on every use, or
         act as the value it wraps.
@@ -81,13 +93,19 @@ def vmap(
     (10, 15, 2)
     """
     check_escape("vmap", escape)
+    named: dict[str, Any] = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+    common = named == {"randomness": "error", "axis_name": None, "size": None}
     if func is None:
         return LevelContext(
             BatchLevel,
             "vmap()",
             escape,
-            lambda f: vmap(f, in_dims, out_dims, escape=escape),
-        )
+            lambda f: vmap(
+                f, in_dims, out_dims, randomness,
+                axis_size=axis_size, axis_name=axis_name, escape=escape,
+            ),
+            **named,
+        )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
     simple = type(in_dims) is int or (
@@ -101,17 +119,19 @@ def vmap(
         dims: Any
         for arg in args:
             if type(arg) is not ndarray and not isinstance(arg, Tensor):
-                leaves, structure, dims = _mapped_leaves(label, args, in_dims)
+                leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
                 break
         else:
             leaves, structure, dims = args, None, flat.get(len(args))
             if dims is None:
-                leaves, structure, dims = _mapped_leaves(label, args, in_dims)
+                leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
                 if simple:
                     structure = None
                     flat[len(args)] = dims
         given = (*leaves, *flatten(kwargs)[0]) if kwargs else leaves
         level = BatchLevel.enter(label, escape, sys._getframe(1), given)
+        if not common:
+            vars(level).update(named)
         try:
             inner = level.insert(leaves, dims, args)
             if structure is not None:
@@ -125,13 +145,16 @@ def vmap(
             del out
         finally:
             level.exit()
-        level.recycle()
+        if common:
+            level.recycle()
         return result
 
     return vmapped
 
 
-def _mapped_leaves(label: str, args: tuple, in_dims: Any) -> tuple[Any, Any, list]:
+def _mapped_leaves(
+    label: str, args: tuple, in_dims: Any, axis_size: int | None
+) -> tuple[Any, Any, list]:
     """The leaves of the arguments, their structure, and the axis to map for each."""
     if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
         raise _wrong_length(label, in_dims, args)
@@ -141,10 +164,10 @@ def _mapped_leaves(label: str, args: tuple, in_dims: Any) -> tuple[Any, Any, lis
     if type(in_dims) is not int:
         for leaf, dim in zip(leaves, dims):
             check_axis(label, "in_dim", dim, leaf, args)
-    if not any(dim is not None for dim in dims):
+    if axis_size is None and not any(dim is not None for dim in dims):
         raise ValueError(
             f"{label}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
-            f"arguments); give at least one array an axis to map over"
+            f"arguments); give at least one array an axis to map over, or write axis_size"
         )
     return leaves, structure, dims
 
