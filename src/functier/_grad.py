@@ -15,10 +15,13 @@ from ._diff import (
     choose,
     choose_complex,
     complex_derivatives,
+    derivatives,
     filled,
     match,
     owned,
+    placed,
     split_aux,
+    wanted,
 )  # fmt: skip
 from ._level import Escape
 from ._numpy import PLAIN, dtype_of
@@ -37,33 +40,38 @@ P = ParamSpec("P")
 ndarray = np.ndarray
 
 
-def _transform(
+def gradients(
     transform: str,
     func: Callable | None,
     argnums: Any,
     has_aux: bool,
+    argnames: Any,
     holomorphic: bool,
+    allow_int: bool,
     escape: Escape,
     pack: Callable[[Any, Any], Any] | None,
 ) -> Any:
-    """What grad, value_and_grad and grad_and_value share; `pack` orders gradient and value."""
+    """What the transforms to a gradient share; `pack` orders gradient and value."""
     check_escape(transform, escape)
     if func is None:
         return LevelContext(
             GradLevel,
             f"{transform}()",
             escape,
-            lambda f: _transform(transform, f, argnums, has_aux, holomorphic, escape, pack),
+            lambda f: gradients(
+                transform, f, argnums, has_aux, argnames, holomorphic, allow_int, escape, pack
+            ),
             holomorphic=holomorphic,
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
-    several = isinstance(argnums, tuple)
+    argnums = wanted(label, func, argnums, argnames)
+    several = argnames is not None or isinstance(argnums, tuple)
     select = choose_complex if holomorphic else choose
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, chosen = select(label, args, argnums)
+        leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
         outer: Any = ()
         given = (*args, kwargs) if kwargs else args
         for arg in given:
@@ -75,15 +83,14 @@ def _transform(
             tracked = level.track(leaves)
             nodes = [x._extra for x in tracked]
             picked = unflatten(structure, tracked)
-            inner = list(args)
             if several:
-                for n, value in zip(chosen, picked):
-                    inner[n] = value
+                inner, kwargs = placed(args, kwargs, argnums, chosen, picked)
             else:
+                inner = list(args)
                 inner[chosen[0]] = picked
             del tracked, picked
             out = func(*inner, **kwargs)
-            del inner
+            del inner, kwargs
             if has_aux:
                 out, aux = split_aux(level, out)
             value, node = level.scalar(out, holomorphic)
@@ -97,7 +104,7 @@ def _transform(
         finally:
             level.exit()
         level.recycle()
-        grad = unflatten(structure, grads)
+        grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
         if pack is None:
             return (grad, aux) if has_aux else grad
         return pack(grad, (value, aux) if has_aux else value)
@@ -123,19 +130,23 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
 @overload
 def grad(
     func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def grad(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
 def grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The gradient of a scalar function.
@@ -147,12 +158,22 @@ def grad(
         result is a context manager (``with grad() as G:``, where ``x = G(x0)`` is
         differentiated and ``G.gradient(y, x)`` is the gradient) and a decorator.
     argnums : int or tuple of int
-        Which positional arguments to differentiate by; each an array or a pytree.
+        Which positional arguments to differentiate by; each an array or a pytree. Negative
+        ones count from the last that is passed.
     has_aux : bool
-        Whether `func` returns a second value that is passed out untouched.
+        Whether `func` returns a second value that is passed out untouched: of any type;
+        where it is a pytree, its tensors come out as the values they hold.
+    argnames : str or tuple of str, optional
+        The arguments to differentiate by, by name instead of `argnums`. They may be
+        passed by keyword or by position (only by keyword to a builtin, whose signature
+        cannot be looked up). A str gives the gradient, a tuple a tuple of gradients.
     holomorphic : bool
         Whether the result is the complex derivative ``f'(z)``: of a complex scalar by
         complex inputs, in which `func` has to be holomorphic (that is not checked).
+    allow_int : bool
+        Whether inputs of an integer or boolean dtype are accepted. `func` gets them as they
+        are, as constants, and their gradient is zeros of their shape and dtype float64
+        (JAX has a dtype float0 there). In a ``with`` block it has no use.
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over.
 
@@ -170,7 +191,7 @@ def grad(
         Where an input is no floating-point array, or the output is no real scalar; with
         `holomorphic` where one of them is not complex.
     ValueError
-        Where the output is no scalar, or `argnums` does not fit.
+        Where the output is no scalar, or `argnums` or `argnames` does not fit.
     NoRuleError
         Where the function uses an operation that has no derivative rule.
 
@@ -183,26 +204,34 @@ def grad(
     12.0
     >>> complex(grad(lambda z: z**3, holomorphic=True)(1 + 1j))
     6j
+    >>> float(grad(lambda x, *, scale: scale * x**2, argnames="scale")(3.0, scale=2.0))
+    9.0
     """
-    return _transform("grad", func, argnums, has_aux, holomorphic, escape, None)
+    return gradients(
+        "grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape, None
+    )
 
 
 @overload
 def value_and_grad(
     func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def value_and_grad(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
 def value_and_grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The value of a scalar function and its gradient: ``(value, gradient)``.
@@ -216,27 +245,32 @@ def value_and_grad(
     >>> float(value), float(slope)
     (9.0, 6.0)
     """
-    return _transform(
-        "value_and_grad", func, argnums, has_aux, holomorphic, escape, lambda g, v: (v, g)
-    )
+    return gradients(
+        "value_and_grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
+        lambda g, v: (v, g),
+    )  # fmt: skip
 
 
 @overload
 def grad_and_value(
     func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Callable[P, Any]: ...  # fmt: skip
 @overload
 def grad_and_value(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
-    holomorphic: bool = False, escape: Escape = "dead",
+    argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
+    escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
 def grad_and_value(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """The gradient of a scalar function and its value: ``(gradient, value)``.
@@ -250,9 +284,10 @@ def grad_and_value(
     >>> float(slope), float(value)
     (6.0, 9.0)
     """
-    return _transform(
-        "grad_and_value", func, argnums, has_aux, holomorphic, escape, lambda g, v: (g, v)
-    )
+    return gradients(
+        "grad_and_value", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
+        lambda g, v: (g, v),
+    )  # fmt: skip
 
 
 def taped(

@@ -43,7 +43,7 @@ def _split(
     """The leaves of the differentiated arguments, their tree, the tensors among all
     arguments, and `func` as a function of the leaves.
     """
-    leaves, structure, chosen = select(label, args, argnums)
+    leaves, structure, chosen = select(label, args, argnums, kwargs)
     given = (*args, kwargs) if kwargs else args
 
     def call(inner: list) -> Any:
