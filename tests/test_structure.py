@@ -322,7 +322,7 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
-    "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
+    "checkpoint", "custom_linear_solve", "custom_root", "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
     "LevelError", "MutationError", "NoRuleError", "Tensor", "UnsupportedError", "grad",
     "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "level_of", "no_dispatch", "tensor",
     "unwrap", "value_and_grad", "vjp", "vmap",

@@ -3,6 +3,7 @@
 The public names, and nothing else. The modules with an underscore are private.
 """
 
+from ._checkpoint import checkpoint as checkpoint
 from ._errors import ConversionError as ConversionError
 from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError
@@ -15,6 +16,8 @@ from ._grad import grad as grad
 from ._grad import grad_and_value as grad_and_value
 from ._grad import value_and_grad as value_and_grad
 from ._grad import vjp as vjp
+from ._implicit import custom_linear_solve as custom_linear_solve
+from ._implicit import custom_root as custom_root
 from ._jacobian import hessian as hessian
 from ._jacobian import jacfwd as jacfwd
 from ._jacobian import jacrev as jacrev

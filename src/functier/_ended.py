@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._errors import EscapedTensorError
-from ._level import ENDED, Level, chain
+from ._level import AMBIENT, ENDED, Level, chain
 from ._numpy import dtype_of, shape_of
 from ._op import Call, Op
 from ._root import DISABLED, converted, tree_map
@@ -93,11 +93,44 @@ class PassthroughLevel(EndedLevel):
         return converted(value, how, *args)
 
 
+@contextmanager
+def resumed(cls: type[Tensor]) -> Iterator[None]:
+    """The level of `cls` and those around it are live, and ambient, also if they have ended.
+
+    For what runs again in a backward pass; other threads may do so at the same time.
+    """
+    levels = []
+    for c in cls.__mro__:
+        level = vars(c).get("level")
+        if level is not None and level.depth:
+            levels.append(MutedLevel.muted(level) if type(level) is MutedLevel else level)
+    with _LOCK:
+        ended = [level for level in levels if vars(level).get("resumed") or not level.live]
+        for level in ended:
+            level.resumed = vars(level).get("resumed", 0) + 1
+            level.__class__ = level.kind
+    token = AMBIENT.set(cls)
+    try:
+        yield
+    finally:
+        AMBIENT.reset(token)
+        with _LOCK:
+            for level in ended:
+                level.resumed -= 1
+                if not level.resumed:
+                    level.__class__ = ENDED[level.escape]
+
+
 class MutedLevel(PassthroughLevel):
     """A live level while `no_dispatch` holds somewhere; other contexts see the level."""
 
     def __init__(self, level: Level):
         self.level, self.cls, self.live, self.users = level, level.cls, level.live, 0
+
+    @staticmethod
+    def muted(level: Any) -> Any:
+        """The level that is muted, in any context."""
+        return object.__getattribute__(level, "level")
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__

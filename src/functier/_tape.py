@@ -209,7 +209,35 @@ def _node(edges: list) -> Node:
     rest: tuple | None = None
     for edge in reversed(edges):
         rest = (*edge, rest)
-    return next(number), *rest  # type: ignore[misc]
+    return (next(number), None) if rest is None else (next(number), *rest)
+
+
+def joined(parents: list[Node], rule: Callable[[tuple], Any], n: int) -> list[Node]:
+    """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
+    one rule, which gives those of the parents, again with None for a zero.
+    """
+    if not parents:
+        return [_node([]) for _ in range(n)]
+    split = _node([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
+    both = _node([(split, rule, (), None)])
+    return [_node([(both, _place(i, n), (), None)]) for i in range(n)]
+
+
+def reached(nodes: list[Node], floor: int) -> dict[int, Node]:
+    """The nodes that `nodes` lead to and that are not above `floor`, by their numbers."""
+    found, seen, waiting = {}, set(), list(nodes)
+    while waiting:
+        edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest
+        while len(edge) > 1:
+            parent, *_, rest = edge
+            key = parent[0]
+            if key <= floor:
+                found[key] = parent
+            elif key not in seen:
+                seen.add(key)
+                waiting.append(parent)
+            edge = rest or ()
+    return found
 
 
 def _unary(func: Callable, rule: Callable, pick: Any, holomorphic: bool) -> Callable:
@@ -299,12 +327,12 @@ def _indexing(rule: Callable, *_: Any) -> Callable:
     return call
 
 
-def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
+def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
     """The cotangents of `inputs`, given (node, cotangent) of the outputs.
 
-    Visits the nodes that the roots reach in falling order of their numbers, without
-    recursion. `roots` is emptied: where the caller holds no node either, each node goes,
-    with what it saved, as soon as it is done.
+    Visits the nodes that the roots reach in falling order of their numbers, down to
+    `floor`, without recursion. `roots` is emptied: where the caller holds no node either,
+    each node goes, with what it saved, as soon as it is done.
     """
     grads: dict[int, Any] = {}
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
@@ -368,7 +396,7 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node]) -> list:
                         grads[key] = c
                         if fresh:
                             ours.add(key)
-                        if parent[1] is not None:
+                        if parent[1] is not None and key > floor:
                             if node is None:
                                 node = parent
                             else:

@@ -1,0 +1,149 @@
+"""checkpoint: recompute in the backward pass what a function would have saved.
+
+NOTE [a region of the tape]
+    What a function records while it runs has numbers above the one at its start, so the
+    nodes below that number which its results reach are all that it depends on: arguments,
+    and what it closes over. Once it has returned, the results get one node that leads
+    there directly, and what is between goes. The backward pass of that node runs the
+    function again, and its tape down to the same number. It is a region itself, for the
+    levels around, so that they keep no more of it than of the first run.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import Any, ParamSpec, TypeVar, overload
+
+from ._ended import resumed
+from ._level import AMBIENT
+from ._pytree import check_callable, flatten, name_of_function
+from ._tape import GradLevel, Node, backward, joined, number, reached
+from ._tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@overload
+def checkpoint(func: Callable[P, R]) -> Callable[P, R]: ...
+@overload
+def checkpoint(func: None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def checkpoint(func: Any = None) -> Any:
+    """`func`, whose intermediate values are computed again in the backward pass.
+
+    Reverse mode keeps what each operation needs until the backward pass. Of a checkpointed
+    function it keeps the arguments and the results only, and runs the function a second
+    time when the backward pass comes there. A chain of n equal parts, each of them
+    checkpointed, needs memory for n arguments and one part.
+
+    Parameters
+    ----------
+    func : callable
+        A function of arrays or pytrees that returns such; it may close over tensors. It has
+        to do the same when it runs again: draws from a `functier.random` generator are
+        repeated, those from NumPy's are not.
+
+    Returns
+    -------
+    callable
+        With the signature and the results of `func`, under every transform. Forward mode
+        and `vmap` keep nothing anyway; they are not changed.
+
+    Raises
+    ------
+    RuntimeError
+        In the backward pass, where the second run gave results of another form.
+
+    Notes
+    -----
+    A backward pass that is differentiated in turn (``grad(grad(f))``) is a checkpointed
+    function too, of the cotangents and of what `func` depends on; each further order costs
+    a further run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> @checkpoint
+    ... def block(x):
+    ...     return np.sin(np.sin(np.sin(x)))
+    >>> float(grad(lambda x: block(block(x)))(0.0))
+    1.0
+    """
+    if func is None:
+        return checkpoint
+    check_callable("checkpoint", func)
+    label = f"checkpoint({name_of_function(func)})"
+
+    @functools.wraps(func)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        return region(label, lambda: func(*args, **kwargs))
+
+    return checkpointed
+
+
+def region(label: str, thunk: Callable[[], Any]) -> Any:
+    """The result of ``thunk()``, of whose tape its ends are kept, at every grad level."""
+    ambient, start = AMBIENT.get(), next(number)
+    out = thunk()
+    for cls, tensors in ends(out, start).items():
+        boundary = list(reached([y._extra for y in tensors], start).values())
+        forms = [y._value.shape for y in tensors]
+        again = functools.partial(_pulled, label, thunk, ambient, cls, boundary, forms)
+        for y, node in zip(tensors, joined(boundary, again, len(tensors))):
+            y._extra = node
+    return out
+
+
+def ends(out: Any, start: int) -> dict[type, list]:
+    """The tensors in `out`, also those inside of others, that were recorded after `start`,
+    by their grad level.
+    """
+    found: dict[type, dict[int, Any]] = {}
+    for leaf in flatten(out)[0]:
+        for x in inside(leaf):
+            if isinstance(type(x).level, GradLevel):
+                node = x._extra
+                if node[0] > start and node[1] is not None:
+                    found.setdefault(type(x), {})[id(x)] = x
+    return {cls: list(tensors.values()) for cls, tensors in found.items()}
+
+
+def inside(x: Any) -> Iterator[Tensor]:
+    """`x` and the tensors that it is made of, where it is a tensor."""
+    waiting = [x]
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Tensor):
+            yield x
+            waiting.append(x._value)
+            if hasattr(x, "_extra"):  # the tangent of a jvp level; a node is no tensor
+                waiting.append(x._extra)
+
+
+def _pulled(
+    label: str,
+    thunk: Callable,
+    ambient: type,
+    cls: type,
+    boundary: list[Node],
+    forms: list,
+    cotangents: tuple,
+) -> list:
+    """The cotangents of the nodes in `boundary`, by a second run."""
+
+    def again() -> list:
+        with resumed(ambient):
+            start = next(number)
+            tensors = ends(thunk(), start).get(cls, [])
+            if [y._value.shape for y in tensors] != forms:
+                raise RuntimeError(
+                    f"{label}: the function ran again for the backward pass and gave results "
+                    f"of the shapes {[y._value.shape for y in tensors]}, the first time "
+                    f"{forms}; let it depend on its arguments only"
+                )
+            pairs = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
+            del tensors
+            return backward(pairs, boundary, start)
+
+    return region(label, again)
