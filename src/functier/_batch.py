@@ -30,7 +30,9 @@ from ._numpy import (
     stretch,
 )  # fmt: skip
 from ._op import OPS, Call, Op
-from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
+from ._pytree import (
+    describe, flatten, instead_of, is_value, paths, same_structure, unflatten,
+)  # fmt: skip
 from ._root import tree_map
 from ._tensor import Tensor
 
@@ -46,13 +48,14 @@ class BatchLevel(Level):
 
     randomness: Randomness = "error"  # what a draw of `functier.random` does
     axis_name: Hashable = None  # by which collectives know it
+    chunk: Any = None  # the `_chunks.Chunk` that it computes, where it has a name
 
     size: int | None
     k: int
     parent: "BatchLevel | None"
 
     def place(self, outer: Level) -> None:
-        if type(outer) is BatchLevel:
+        if type(outer) is type(self):  # one that debugging watches is of a kind of its own
             self.parent, self.k = outer, outer.k + 1
         else:
             self.parent, self.k = None, 1
@@ -221,42 +224,20 @@ class BatchLevel(Level):
                     value = leaf._value
                     size = value.shape[k]
             if value is None:
-                moved = self._mapped(leaf, dim, args)
+                check_mapped(self, leaf, dim, args)
+                moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
                 value = self._below(moved)
             if size != self.size:
                 if self.size is not None:
-                    raise ValueError(
-                        f"{self}: {_path(leaf, args)} has size {size} along its batch axis, but "
-                        f"the level has batch size {self.size}; map over axes of one size, or "
-                        f"write in_dims=None"
+                    raise wrong_size(
+                        self, leaf, args, size, f"the level has batch size {self.size}"
                     )
                 self.size = size
             x = new(cls)
             x._value = value
             inner.append(x)
         return inner
-
-    def _mapped(self, leaf: Any, dim: Any, args: Any) -> Any:
-        """`leaf` with its axis `dim`, which is checked, in front."""
-        if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
-            raise ValueError(
-                f"{self}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; "
-                f"write in_dims=None for it, or pass an array"
-            )
-        check_axis(self, "in_dim", dim, leaf, args)
-        ndim = leaf.ndim
-        if not -ndim <= dim < ndim:
-            raise ValueError(
-                f"{self}: in_dim {dim} is out of range for {_path(leaf, args)} of shape "
-                f"{leaf.shape}; "
-                + (
-                    f"write an axis from {-ndim} to {ndim - 1}, or None"
-                    if ndim
-                    else "a 0-d value has no axis to map over: write None"
-                )
-            )
-        return np.moveaxis(leaf, dim, 0) if dim else leaf
 
     def _below(self, leaf: Any) -> Any:
         """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
@@ -308,8 +289,7 @@ class BatchLevel(Level):
                 return x
             if not is_value(x):
                 raise TypeError(
-                    f"{self}: {where} is {short(x)}, not an array; return arrays, or "
-                    f"pytrees of arrays"
+                    f"{self}: {where} is {short(x)}, not an array; {instead_of(x, 'return')}"
                 )
             x = np.asarray(x) if type(x) in SCALARS else x
             if self.size is None:
@@ -472,6 +452,34 @@ def check_axis(level: BatchLevel | str, option: str, dim: Any, leaf: Any, args: 
         raise TypeError(
             f"{level}: {option} {dim!r} of {_path(leaf, args)} is no int; write an axis or None"
         )
+
+
+def check_mapped(level: BatchLevel | str, leaf: Any, dim: Any, args: Any) -> None:
+    """Raise where `leaf` has no axis `dim` to map over."""
+    if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
+        raise ValueError(
+            f"{level}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; "
+            f"write in_dims=None for it, or {instead_of(leaf)}"
+        )
+    check_axis(level, "in_dim", dim, leaf, args)
+    ndim = leaf.ndim
+    if not -ndim <= dim < ndim:
+        raise ValueError(
+            f"{level}: in_dim {dim} is out of range for {_path(leaf, args)} of shape "
+            f"{leaf.shape}; "
+            + (
+                f"write an axis from {-ndim} to {ndim - 1}, or None"
+                if ndim
+                else "a 0-d value has no axis to map over: write None"
+            )
+        )
+
+
+def wrong_size(level: BatchLevel | str, leaf: Any, args: Any, size: int, but: str) -> ValueError:
+    return ValueError(
+        f"{level}: {_path(leaf, args)} has size {size} along its batch axis, but {but}; map over "
+        f"axes of one size, or write in_dims=None"
+    )
 
 
 def _path(leaf: Any, args: Any) -> str:

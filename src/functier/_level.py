@@ -47,6 +47,9 @@ AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
 ENDED: dict[str, type["Level"]] = {}
 """What a level object becomes when the level ends, by escape mode; `_ended` fills it."""
 
+WATCHERS: list[Callable[["Level"], None]] = []
+"""What is shown each level that is entered, in any context; empty where nobody debugs."""
+
 INSTEAD = (
     "write numpy.sin(x) for math.sin(x), x.astype(float) for float(x), numpy.stack for "
     "numpy.array([x, y]), numpy.zeros(shape) + x for numpy.full(shape, x), "
@@ -138,6 +141,9 @@ class Level:
             level.held = level.generator is not None or outer.level.held
         elif outer.level.held:
             level.held = True
+        if WATCHERS:
+            for watcher in WATCHERS[:]:
+                watcher(level)
         level.place(parent)
         AMBIENT.set(level.cls)
         return level
