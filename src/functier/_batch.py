@@ -30,9 +30,7 @@ from ._numpy import (
     stretch,
 )  # fmt: skip
 from ._op import OPS, Call, Op
-from ._pytree import (
-    describe, flatten, instead_of, is_value, paths, same_structure, unflatten,
-)  # fmt: skip
+from ._pytree import describe, flatten, instead_of, is_value, paths, same_structure, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 

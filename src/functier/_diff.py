@@ -10,7 +10,7 @@ import numpy as np
 
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._pytree import LEAF, describe, flatten, is_value, paths, same_structure, unflatten
+from ._pytree import LEAF, describe, flatten, instead_of, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
 
 float64 = np.float64
@@ -381,8 +381,8 @@ def check_inputs(
             continue
         if not is_value(leaf):
             raise TypeError(
-                f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; pass "
-                f"arrays or pytrees of arrays, and leave other arguments out of argnums"
+                f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
+                f"{instead_of(leaf)}, and leave other arguments out of argnums"
             )
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
             raise TypeError(
@@ -412,7 +412,7 @@ def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]
-            raise TypeError(f"{level}: {where} is a {type(y).__name__}; return arrays")
+            raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
     return leaves, structure
 
 
