@@ -11,11 +11,11 @@ NOTE [a region of the tape]
 
 import functools
 from collections.abc import Callable, Iterator
-from operator import itemgetter
 from typing import Any, ParamSpec, TypeVar, overload
 
 from ._ended import resumed
 from ._level import AMBIENT
+from ._numpy import shape_of
 from ._pytree import check_callable, flatten, name_of_function
 from ._tape import GradLevel, Node, backward, joined, number, reached
 from ._tensor import Tensor
@@ -88,7 +88,7 @@ def region(label: str, thunk: Callable[[], Any]) -> Any:
     out = thunk()
     for cls, tensors in ends(out, start).items():
         boundary = list(reached([y._extra for y in tensors], start).values())
-        forms = [y._value.shape for y in tensors]
+        forms = [shape_of(y._value) for y in tensors]
         again = functools.partial(_pulled, label, thunk, ambient, cls, boundary, forms)
         for y, node in zip(tensors, joined(boundary, again, len(tensors))):
             y._extra = node
@@ -136,10 +136,10 @@ def _pulled(
         with resumed(ambient):
             start = next(number)
             tensors = ends(thunk(), start).get(cls, [])
-            if [y._value.shape for y in tensors] != forms:
+            if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(
                     f"{label}: the function ran again for the backward pass and gave results "
-                    f"of the shapes {[y._value.shape for y in tensors]}, the first time "
+                    f"of the shapes {[shape_of(y._value) for y in tensors]}, the first time "
                     f"{forms}; let it depend on its arguments only"
                 )
             pairs = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]

@@ -93,14 +93,13 @@ def custom_root(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from functier import grad
+    >>> def newton(f, x):
+    ...     for _ in range(10):
+    ...         x = x - f(x) / grad(f)(x)
+    ...     return x
     >>> def cube_root(a):
-    ...     return custom_root(
-    ...         lambda x: x**3 - a, 1.0,
-    ...         solve=lambda f, x: np.cbrt(x - f(0.0) - x),
-    ...         tangent_solve=lambda g, y: y / g(1.0),
-    ...     )
+    ...     return custom_root(lambda x: x**3 - a, 1.0, newton, lambda g, y: y / g(1.0))
     >>> float(cube_root(8.0)), round(float(grad(cube_root)(8.0)), 6)
     (2.0, 0.083333)
     """
@@ -437,7 +436,7 @@ class _Batches:
         return level.insert(rows, [0] * len(rows), label)
 
 
-def _stranger(cls: type, ambient: type) -> bool:
+def _stranger(cls: Any, ambient: type) -> bool:
     return issubclass(cls, Tensor) and cls.level.depth > 0 and not issubclass(ambient, cls)
 
 
