@@ -359,8 +359,7 @@ class Level:
     def where(self) -> str:
         """The file and line of the call or the ``with`` that made this level."""
         code, instruction = self.made
-        lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
-        return f"{code.co_filename}:{(lines or [code.co_firstlineno])[0]}"
+        return f"{code.co_filename}:{line_of(code, instruction)}"
 
     def __repr__(self) -> str:
         return self.label
@@ -368,6 +367,12 @@ class Level:
 
 COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.version
 """Whether the count of references to a class is exact."""
+
+
+def line_of(code: CodeType, instruction: int) -> int:
+    """The line of an instruction."""
+    lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
+    return (lines or [code.co_firstlineno])[0]
 
 
 def encloses(outer: type, cls: type) -> bool:

@@ -7,9 +7,10 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._batch import BatchLevel, Randomness, check_axis
+from ._batch import BatchLevel, Randomness, check_axis, check_mapped, wrong_size
+from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape
-from ._level import Escape
+from ._level import Escape, line_of
 from ._pytree import (
     check_callable,
     flatten,
@@ -29,12 +30,14 @@ ndarray = np.ndarray
 @overload
 def vmap(
     func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, axis_size: int | None = None, axis_name: Hashable = None, escape: Escape = "dead",
+    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
+    executor: Any = None, progress: bool = False, escape: Escape = "dead",
 ) -> Callable[P, R]: ...  # fmt: skip
 @overload
 def vmap(
     func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
-    *, axis_size: int | None = None, axis_name: Hashable = None, escape: Escape = "dead",
+    *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
+    executor: Any = None, progress: bool = False, escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
 def vmap(
     func: Callable | None = None,
@@ -42,8 +45,11 @@ def vmap(
     out_dims: Any = 0,
     randomness: Randomness = "error",
     *,
+    chunk_size: int | None = None,
     axis_size: int | None = None,
     axis_name: Hashable = None,
+    executor: Any = None,
+    progress: bool = False,
     escape: Escape = "dead",
 ) -> Any:
     """Vectorize `func`: written for one example, applied to a batch at once.
@@ -63,10 +69,18 @@ def vmap(
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator does in `func`: raise, give every
         example numbers of its own, or the same ones to all.
+    chunk_size : int, optional
+        How many examples to compute at a time. Memory for what `func` makes on the way is
+        that of so many examples; results are those of the whole batch (see the notes).
     axis_size : int, optional
         The batch size, for where no argument is mapped; else it has to be theirs.
     axis_name : hashable, optional
         The name by which `psum` and the other collectives know the batch axis.
+    executor : concurrent.futures.Executor or the like, optional
+        What computes the chunks, at the same time as far as it can: threads, processes,
+        or `get_executor()` of a `dask.distributed.Client`.
+    progress : bool
+        Whether to show a bar over the chunks (needs the extra `progress`, which is tqdm).
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over: raise on every use, or
         act as the value it wraps.
@@ -93,21 +107,44 @@ def vmap(
     (10, 15, 2)
     """
     check_escape("vmap", escape)
-    named: dict[str, Any] = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
-    common = named == {"randomness": "error", "axis_name": None, "size": None}
+    named: dict[str, Any] | None = None
+    if randomness != "error" or axis_name is not None or axis_size is not None:
+        if randomness not in ("error", "different", "same"):
+            raise ValueError(
+                f"vmap: randomness={randomness!r}; write 'error', 'different' or 'same'"
+            )
+        if axis_size is not None:
+            axis_size = check_count("vmap", "axis_size", axis_size, 0)
+        named = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+    in_parts = chunk_size is not None or executor is not None or progress
+    if in_parts:
+        chunk_size = check_chunking("vmap", chunk_size, executor, progress)
     if func is None:
-        return LevelContext(
+        return (_Decorator if in_parts else LevelContext)(
             BatchLevel,
             "vmap()",
             escape,
             lambda f: vmap(
-                f, in_dims, out_dims, randomness,
-                axis_size=axis_size, axis_name=axis_name, escape=escape,
+                f, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size,
+                axis_name=axis_name, executor=executor, progress=progress, escape=escape,
             ),
-            **named,
+            **(named or {}),
         )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
+    if chunk_size is not None:
+        return _in_chunks(
+            func, label, in_dims, out_dims, named, escape, chunk_size, executor, progress
+        )
+    return _whole(func, label, in_dims, out_dims, named, escape)
+
+
+def _whole(
+    func: Callable, label: str, in_dims: Any, out_dims: Any, named: dict[str, Any] | None,
+    escape: Escape,
+) -> Callable:  # fmt: skip
+    """`func` for a batch as a whole; `named` is what its level is told."""
+    axis_size = named["size"] if named else None
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
@@ -128,9 +165,11 @@ def vmap(
                 if simple:
                     structure = None
                     flat[len(args)] = dims
+        if axis_size is not None:
+            _batch_size(label, leaves, dims, args, axis_size)
         given = (*leaves, *flatten(kwargs)[0]) if kwargs else leaves
         level = BatchLevel.enter(label, escape, sys._getframe(1), given)
-        if not common:
+        if named is not None:
             vars(level).update(named)
         try:
             inner = level.insert(leaves, dims, args)
@@ -145,11 +184,77 @@ def vmap(
             del out
         finally:
             level.exit()
-        if common:
+        if named is None:
             level.recycle()
         return result
 
     return vmapped
+
+
+def _in_chunks(
+    func: Callable, label: str, in_dims: Any, out_dims: Any, named: dict[str, Any] | None,
+    escape: Escape, chunk_size: int, executor: Any, progress: bool,
+) -> Callable:  # fmt: skip
+    """`func` for a batch in parts of `chunk_size` examples."""
+    axis_size = named["size"] if named else None
+
+    @functools.wraps(func)
+    def vmapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+        size = _batch_size(label, leaves, dims, args, axis_size)
+        frame = sys._getframe(1)
+        call = _Part(func, label, in_dims, out_dims, named, escape, (frame.f_code, frame.f_lasti))
+        del frame
+        parts = [
+            (lambda start, stop, leaf=leaf: leaf)
+            if dim is None
+            else pieces_of(leaf, dim % leaf.ndim, size, chunk_size)
+            for leaf, dim in zip(leaves, dims)
+        ]
+
+        def arguments(start: int, stop: int) -> tuple[tuple, dict]:
+            return unflatten(structure, [part(start, stop) for part in parts]), kwargs
+
+        join = Join(label, out_dims)
+        return in_chunks(call, label, size, chunk_size, arguments, join, executor, progress)
+
+    return vmapped
+
+
+class _Part:
+    """A function for a part of a batch, by `_whole`; picklable where the function is."""
+
+    def __init__(
+        self, func: Callable, label: str, in_dims: Any, out_dims: Any,
+        named: dict[str, Any] | None, escape: Escape, made: tuple,
+    ):  # fmt: skip
+        self.options: tuple = func, label, in_dims, out_dims
+        self.named, self.escape, self.made = named or {}, escape, made
+
+    def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> Any:
+        named = {**self.named, "size": chunk.stop - chunk.start, "chunk": chunk, "made": self.made}
+        return _whole(*self.options, named, self.escape)(*args, **kwargs)
+
+    def __getstate__(self) -> dict:
+        code, instruction = self.made
+        return {**vars(self), "made": (code.co_filename, line_of(code, instruction))}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        file, line = self.made
+        code = _Part.__setstate__.__code__.replace(co_filename=file, co_firstlineno=line)
+        self.made = code, 0
+
+
+class _Decorator(LevelContext):
+    """`vmap` without a function but in chunks: a ``with`` block cannot run once for each."""
+
+    def __enter__(self) -> Any:
+        raise TypeError(
+            "vmap(chunk_size=...) is no context manager, as a with block runs once and not for "
+            "every chunk; write it as a decorator, or vmap(f, chunk_size=...), or leave "
+            "chunk_size out"
+        )
 
 
 def _mapped_leaves(
@@ -172,12 +277,23 @@ def _mapped_leaves(
     return leaves, structure, dims
 
 
+def _batch_size(label: str, leaves: Any, dims: list, args: tuple, axis_size: int | None) -> int:
+    """The batch size, which all mapped leaves have to have."""
+    found, but = axis_size, f"axis_size is {axis_size}"
+    for leaf, dim in zip(leaves, dims):
+        if dim is not None:
+            check_mapped(label, leaf, dim, args)
+            size = leaf.shape[dim]
+            if found is None:
+                found, but = size, f"the level has batch size {size}"
+            elif size != found:
+                raise wrong_size(label, leaf, args, size, but)
+    return found  # type: ignore[return-value]
+
+
 def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
     results, structure = flatten(out)
-    if type(out_dims) is int:
-        dims = [out_dims] * len(results)
-    else:
-        dims = prefix_leaves(out_dims, out, str(level), "out_dims")
+    dims = leaf_dims(out_dims, out, results, str(level))
     where = paths(out, "the result")
     if type(out_dims) is not int:
         for dim, path in zip(dims, where):
