@@ -106,10 +106,9 @@ def custom_root(
     label = f"custom_root({name_of_function(f)})"
     for given in (f, solve, tangent_solve):
         check_callable("custom_root", given)
-    aux: list = []
-
-    def solved(low: Function, guess: Any) -> Any:
-        return _parted(label, solve(low, guess), aux) if has_aux else solve(low, guess)
+    levels = _differentiating()
+    aux: list = []  # of the solve for the value, and then of those for derivatives
+    solved = _without_aux(label, solve, levels, aux) if has_aux else solve
 
     def root(around: list, off: list) -> Any:
         if not around:
@@ -124,7 +123,7 @@ def custom_root(
             tangent_solve, tangent_solve, around, off,
         )  # fmt: skip
 
-    x = root(_differentiating(), [])
+    x = root(levels, [])
     return (x, aux[0]) if has_aux else x
 
 
@@ -197,13 +196,13 @@ def custom_linear_solve(
     label = f"custom_linear_solve({name_of_function(matvec)})"
     for given in (matvec, solve, transpose_solve or solve):
         check_callable("custom_linear_solve", given)
-    aux: list = []
-
-    def solved(matvec: Function, b: Any) -> Any:
-        return _parted(label, solve(matvec, b), aux) if has_aux else solve(matvec, b)
-
+    levels = _differentiating()
+    aux: list = []  # of the solve for the value, and then of those for derivatives
     back = solve if symmetric else transpose_solve
-    x = _linear(label, matvec, b, solved, back, symmetric, _differentiating(), [])
+    if has_aux:
+        solve = _without_aux(label, solve, levels, aux)
+        back = back and _without_aux(label, back, levels, [])
+    x = _linear(label, matvec, b, solve, back, symmetric, levels, [])
     return (x, aux[0]) if has_aux else x
 
 
@@ -315,14 +314,20 @@ def _transposed(f: Function, x: Any) -> Function:
     return lambda g: pullback(g)[0]
 
 
-def _parted(label: str, result: Any, aux: list) -> Any:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise TypeError(
-            f"{label}: has_aux=True needs a solver that returns (x, aux); it returned "
-            f"{describe(result)}"
-        )
-    aux[:] = result[1:]
-    return result[0]
+def _without_aux(label: str, solve: Solver, levels: list[Level], aux: list) -> Solver:
+    """A solver whose second result goes to the list `aux`, without a part of `levels`."""
+
+    def solved(f: Function, given: Any) -> Any:
+        result = solve(f, given)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"{label}: has_aux=True needs a solver that returns (x, aux); it returned "
+                f"{describe(result)}"
+            )
+        aux.append(_lowered(levels, result[1]))
+        return result[0]
+
+    return solved
 
 
 def _same_forms(label: str, who: str, result: Any, x: Any) -> None:
@@ -416,7 +421,7 @@ class _Batches:
         Values may be tensors of batch levels elsewhere: of a Jacobian, whose unit vectors
         come later. Each of their batch axes gets a `vmap` inside, as the last of `extra`.
         """
-        other = [type(v) for v in values if _stranger(type(v), ambient)]
+        other: list[Any] = [type(v) for v in values if _stranger(type(v), ambient)]
         if not other:
             with resumed(ambient):
                 for _ in range(extra):
