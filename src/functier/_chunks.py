@@ -33,11 +33,12 @@ class Run:
     Equal to, and of one hash with, its copies in other processes.
     """
 
-    __slots__ = ("__weakref__", "executor", "id", "label", "process", "randomness")
+    __slots__ = ("__weakref__", "bases", "executor", "id", "label", "process", "randomness")
 
     def __init__(self, label: str, executor: Any = None, randomness: str = "error"):
         self.id, self.label, self.executor = os.urandom(8).hex(), label, executor
-        self.randomness, self.process = randomness, process()  # for `_draws`
+        self.randomness, self.process = randomness, process()  # for `_draws`, as `bases` is
+        self.bases: dict = {}
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Run and other.id == self.id
@@ -49,7 +50,8 @@ class Run:
         return self.id, self.label, self.randomness, self.process
 
     def __setstate__(self, state: tuple) -> None:
-        (self.id, self.label, self.randomness, self.process), self.executor = state, None
+        self.id, self.label, self.randomness, self.process = state
+        self.executor, self.bases = None, {}
 
 
 def process() -> tuple[str, int]:

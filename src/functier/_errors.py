@@ -31,6 +31,10 @@ class MutationError(LevelError):
     """A tensor, or a plain array with a tensor, was about to be written to."""
 
 
+class RandomnessError(LevelError):
+    """A draw inside `vmap` whose `randomness` does not say what it should do."""
+
+
 class UnsupportedError(TypeError):
     """A NumPy function that functier declares as not supported, with the reason."""
 
@@ -41,3 +45,19 @@ class NoRuleError(NotImplementedError):
 
 class FallbackWarning(UserWarning):
     """A function without a batching rule was applied in a loop over the batch."""
+
+
+class NonFiniteError(FloatingPointError):
+    """An operation made a NaN or an infinity while `debug_nans` was on."""
+
+
+class LeakError(RuntimeError):
+    """Tensors of levels that have ended were still alive where `check_leaks` looked."""
+
+
+class LeakWarning(UserWarning):
+    """What `check_leaks` warns with in `LeakError`'s place."""
+
+
+class GradcheckError(AssertionError):
+    """A derivative, or a batched result, is not what `functier.testing` found it to be."""

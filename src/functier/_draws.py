@@ -1,0 +1,252 @@
+"""Which stream of numbers a draw comes from, and how draws repeat.
+
+A `functier.random` generator is a *source*; the NumPy generator inside it is its own
+stream. Where the program is in a chunk or in one of the scopes below, the source draws
+from another one:
+
+    with noted() as drawn:      # a first run: where does each source stand?
+        y = f(x)
+    with replayed(drawn):       # every further run draws the same numbers
+        y = f(x)
+
+Chunks and scopes are in one chain, `CHUNK` of `_chunks`, innermost first; so they nest in
+any order, and threads and other processes know of them.
+
+NOTE [a scope draws from streams of its own]
+    Nothing in `replayed` or in a chunk moves the source itself, nor the stream of another
+    scope. So the numbers depend neither on the order of the chunks nor on who else draws
+    meanwhile, and there is nothing to put back after an exception. When a chunked call is
+    over, each source that any chunk drew from moves on once, where the call was made.
+"""
+
+import copy
+import hashlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextvars import Token
+from itertools import count
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from ._chunks import CHUNK, Chunk, Run, process
+from ._errors import RandomnessError
+from ._level import Level
+from ._pytree import paths
+
+CHUNKS, AFTER, CHILDREN = 1, 0, 2
+"""What the streams that follow from a state are for."""
+
+_SOURCES: WeakSet = WeakSet()
+_LOCK = threading.Lock()
+_number = count()
+
+
+def enlist(source: Any) -> None:
+    """Have a source found by its key when a chunk that drew from it comes back."""
+    with _LOCK:
+        _SOURCES.add(source)
+
+
+def new_key() -> tuple:
+    """The key of a new source; its copies in other processes have the same one."""
+    return *process(), next(_number)
+
+
+# ---- where draws come from ----
+
+
+def stream_of(source: Any, scope: Any) -> Any:
+    """The NumPy generator that a draw comes from in `scope`; the source is locked."""
+    if scope is None or scope is source._home:
+        return source._own
+    if type(scope) is not Chunk:
+        return scope.stream(source)
+    stream = scope.streams.get(source._key)
+    return _enter(source, scope) if stream is None else stream
+
+
+def _enter(source: Any, chunk: Chunk) -> Any:
+    """The stream of a source that a chunk draws from for the first time."""
+    run = chunk.run
+    if run.process != process() and not source._sent:
+        raise RandomnessError(
+            f"{run.label}: a chunk that runs in another process drew from a generator which that "
+            f"process has made itself, as a global of a module, so that chunks would share "
+            f"numbers; pass the generator in as an argument, with in_dims=None",
+            named=True,
+        )
+    base = run.bases.get(source._key)
+    if base is None:
+        base = run.bases[source._key] = copy.deepcopy(stream_of(source, chunk.outer))
+    if run.randomness == "different":
+        stream = following(base, CHUNKS, chunk.index)
+    else:
+        stream = following(base, CHILDREN)
+        stream.bit_generator.state = base.bit_generator.state
+    chunk.streams[source._key] = stream
+    chunk.report(moved_on, source._key)
+    return stream
+
+
+def moved_on(run: Run, keys: set) -> None:
+    """Move the sources with these keys, which chunks of `run` drew from, on."""
+    with _LOCK:
+        sources = [source for source in _SOURCES if source._key in keys]
+    for source in sources:
+        with source._lock:
+            stream = stream_of(source, CHUNK.get())
+            base = run.bases.get(source._key, stream)
+            stream.bit_generator.state = following(base, AFTER).bit_generator.state
+
+
+def settled(stream: Any, scope: Any) -> Any:
+    """The stream of a source that is made in `scope`, of what it was seeded with.
+
+    In a chunk it follows from the chunk's number too: ``default_rng(0)`` in the function
+    must not give every chunk the same numbers, unless these are to be the same.
+    """
+    if scope is None:
+        return stream
+    stream = settled(stream, scope.outer)
+    if type(scope) is Chunk and scope.run.randomness == "different":
+        return following(stream, CHUNKS, scope.index)
+    return stream
+
+
+def fresh_seed(scope: Any) -> Any:
+    """A seed sequence of fresh entropy; one that repeats what has to be repeated."""
+    if scope is None:
+        return np.random.SeedSequence()
+    if type(scope) is not Chunk:
+        return scope.fresh()
+    if scope.run.randomness != "same":
+        return fresh_seed(scope.outer)
+    n = scope.streams["seeds"] = scope.streams.get("seeds", 0) + 1
+    return np.random.SeedSequence(int(scope.run.id, 16), spawn_key=(n,))
+
+
+def following(base: Any, *place: int) -> Any:
+    """A stream that follows from where `base` stands, one for each `place`."""
+    bits = base.bit_generator
+    seed = int.from_bytes(digest(bits.state), "little")
+    return np.random.Generator(type(bits)(np.random.SeedSequence(seed, spawn_key=place)))
+
+
+def digest(state: Any) -> bytes:
+    """A hash of the state of a bit generator, the same one on every machine."""
+    total = hashlib.sha256()
+    for part in _parts(state):
+        total.update(part.encode() + b";")
+    return total.digest()
+
+
+def _parts(state: Any) -> Iterator[str]:
+    if isinstance(state, dict):
+        for name in sorted(state):
+            yield name
+            yield from _parts(state[name])
+    else:
+        yield repr(state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state)
+
+
+# ---- a second run draws what the first one drew ----
+
+
+class Scope:
+    """A part of the program where draws are noted or repeated; one level of the chain."""
+
+    run = Run("")
+    outer: Any
+    _token: Token
+
+    def __enter__(self) -> Any:
+        self.outer = CHUNK.get()
+        self._token = CHUNK.set(self)  # type: ignore[arg-type]
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        CHUNK.reset(self._token)
+
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in vars(self).items() if name != "_token"}
+
+
+class noted(Scope):
+    """Note where each source stands when it is first drawn from."""
+
+    def __init__(self) -> None:
+        self.states: dict[tuple, Any] = {}
+        self.seeds: list = []
+
+    def stream(self, source: Any) -> Any:
+        stream = stream_of(source, self.outer)
+        if source._key not in self.states:
+            self.states[source._key] = copy.deepcopy(stream)
+        return stream
+
+    def fresh(self) -> Any:
+        self.seeds.append(fresh_seed(self.outer))
+        return copy.deepcopy(self.seeds[-1])
+
+
+class replayed(Scope):
+    """Draw again what was drawn in `drawn`, a `noted` scope; as often as one likes.
+
+    A source that was not drawn from there draws as it would without this scope.
+    """
+
+    def __init__(self, drawn: noted):
+        self.drawn = drawn
+        self.streams: dict[tuple, Any] = {}
+        self.seeds = list(reversed(drawn.seeds))
+
+    def stream(self, source: Any) -> Any:
+        stream = self.streams.get(source._key)
+        if stream is None:
+            state = self.drawn.states.get(source._key)
+            if state is None:
+                return stream_of(source, self.outer)
+            stream = self.streams[source._key] = copy.deepcopy(state)
+        return stream
+
+    def fresh(self) -> Any:
+        return copy.deepcopy(self.seeds.pop()) if self.seeds else fresh_seed(self.outer)
+
+
+# ---- NumPy's own generators among the arguments ----
+
+
+def watched(leaves: Any) -> list[tuple[int, Any, bytes]]:
+    """NumPy's generators among the leaves of the arguments, and where they stand.
+
+    Such a generator draws once for the whole batch, and no level can see it. What can be
+    seen is that it has moved: `check_unmoved`.
+    """
+    module: Any = sys.modules.get("numpy.random")  # NumPy imports it on demand
+    if module is None:
+        return []
+    kinds = module.Generator, module.RandomState
+    return [(i, x, _stand(x)) for i, x in enumerate(leaves) if isinstance(x, kinds)]
+
+
+def _stand(generator: Any) -> bytes:
+    if hasattr(generator, "bit_generator"):
+        return digest(generator.bit_generator.state)
+    return digest(generator.get_state(legacy=False))
+
+
+def check_unmoved(level: Level, generators: list, args: tuple, kwargs: dict) -> None:
+    """Raise where one of the generators that `watched` found has moved since."""
+    for i, generator, stood in generators:
+        if _stand(generator) != stood:
+            where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
+            raise level.refusal(
+                RandomnessError,
+                f"{where} is NumPy's {type(generator).__name__}, and the function drew from it: "
+                f"one draw for the whole batch; pass functier.random.default_rng(seed) and write "
+                f"vmap(..., randomness='different') for numbers of their own for each example, "
+                f"or randomness='same' to accept the same ones for all",
+            )
