@@ -48,10 +48,11 @@ LAYERS = [
     {"_level"},
     {"_ended", "_diff"},
     {"_context", "_batch", "_tape", "_chunks"},
-    {"_vmap", "_grad", "_jvp"},
-    {"_jacobian", "_linear", "_function", "overrides"},
-    {"_custom", "_collectives", "random"},
-    {"_checkpoint", "_control", "_implicit", "_modules", "_sparse", "_debug"},
+    {"_draws"},
+    {"_vmap", "_grad", "_jvp", "_basis"},
+    {"_jacobian", "_linear", "_products", "_function", "overrides"},
+    {"_custom", "_collectives", "_masks", "_finite", "random"},
+    {"_checkpoint", "_control", "_scan", "_implicit", "_modules", "_sparse", "_debug", "_leaks"},
     {"testing", "nn"},
 ]
 """Each module imports from the layers before its own."""
@@ -322,8 +323,9 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
+    "associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop",
     "checkpoint", "custom_linear_solve", "custom_root", "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
-    "LevelError", "MutationError", "NoRuleError", "Tensor", "UnsupportedError", "grad",
+    "LevelError", "MutationError", "NoRuleError", "RandomnessError", "Tensor", "UnsupportedError", "grad",
     "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "level_of", "no_dispatch", "tensor",
     "unwrap", "value_and_grad", "vjp", "vmap",
 }  # fmt: skip

@@ -76,7 +76,7 @@ def gradients(
         given = (*args, kwargs) if kwargs else args
         for arg in given:
             if type(arg) not in PLAIN:
-                outer = outer_tensors(leaves, given, chosen)
+                outer = outer_tensors(leaves, given, () if allow_int else chosen)
                 break
         level = GradLevel.enter(label, escape, sys._getframe(1), outer)
         try:
@@ -207,9 +207,7 @@ def grad(
     >>> float(grad(lambda x, *, scale: scale * x**2, argnames="scale")(3.0, scale=2.0))
     9.0
     """
-    return gradients(
-        "grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape, None
-    )
+    return gradients("grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape, None)
 
 
 @overload

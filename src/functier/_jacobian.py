@@ -9,25 +9,32 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._batch import BatchLevel
+from ._basis import Rows, blocks, only_unit, some_units, units
+from ._batch import BatchLevel, Randomness
+from ._context import check_escape
 from ._diff import (
     REAL_RESULT,
+    Mixed,
     choose,
     choose_complex,
     choose_real,
     complex_derivatives,
+    derivatives,
     filled,
     owned,
+    placed,
     refuse,
+    wanted,
 )  # fmt: skip
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._level import Escape
 from ._numpy import dtype_of, shape_of
-from ._pytree import check_callable, name_of_function, paths, unflatten
-from ._tape import backward, one
+from ._pytree import check_callable, flatten, name_of_function, paths, unflatten
+from ._tape import backward
 
 P = ParamSpec("P")
+ndarray = np.ndarray
 
 # ---- what both modes share ----
 
@@ -37,56 +44,27 @@ def _split(
     func: Callable,
     args: tuple,
     kwargs: dict,
-    argnums: int | tuple[int, ...],
+    argnums: Any,
     select: Callable,
+    allow_int: bool = False,
 ) -> tuple[list, Any, list, Callable]:
     """The leaves of the differentiated arguments, their tree, the tensors among all
     arguments, and `func` as a function of the leaves.
     """
-    leaves, structure, chosen = select(label, args, argnums, kwargs)
+    leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
     given = (*args, kwargs) if kwargs else args
 
     def call(inner: list) -> Any:
-        picked, full = unflatten(structure, inner), list(args)
-        for n, value in zip(chosen, picked if isinstance(argnums, tuple) else (picked,)):
-            full[n] = value
-        return func(*full, **kwargs)
+        picked = unflatten(structure, inner)
+        if type(argnums) is int:
+            full = list(args)
+            full[chosen[0]] = picked
+            return func(*full, **kwargs)
+        full, named = placed(args, kwargs, argnums, chosen, picked)
+        return func(*full, **named)
 
-    return leaves, structure, outer_tensors(leaves, given, chosen), call
-
-
-def _basis(values: list) -> tuple[list, int | None]:
-    """For each value, unit vectors of all values together, shape (total, *value.shape);
-    and how many there are.
-
-    The only one of a single value comes without an axis (None): it needs no batch.
-    """
-    sizes = [prod(shape_of(x)) for x in values]
-    if sizes == [1]:
-        shape = shape_of(values[0])
-        return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])], None
-    total, start, parts = sum(sizes), 0, []
-    for x, n in zip(values, sizes):
-        part = np.zeros((total, *shape_of(x)), dtype_of(x))
-        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
-        parts.append(part)
-        start += n
-    return parts, total
-
-
-def _blocks(rows: Any, values: list, total: int | None) -> list:
-    """Split the axis of all unit vectors into the axes of each value."""
-    form, start, blocks = shape_of(rows), 0, []
-    if total is None:
-        shape = shape_of(values[0])
-        return [rows.reshape(shape + form) if shape else rows]
-    for x in values:
-        shape = shape_of(x)
-        stop = start + prod(shape)
-        block = rows if len(values) == 1 else rows[start:stop]
-        blocks.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
-        start = stop
-    return blocks
+    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen)
+    return leaves, structure, outer, call
 
 
 COMPLEX_RESULT = (
@@ -99,12 +77,32 @@ def _result_paths(structure: Any, results: list) -> list[str]:
     return paths(unflatten(structure, results), "the result")
 
 
-def _nested(outer: Any, inner: Any, table: Any) -> Any:
-    """A pytree of the outer structure, of pytrees of the inner one."""
+def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
+    """A pytree of the outer structure, whose leaves have the forms of `values` (without
+    their first axis where these are `batched`), of pytrees of the inner one.
+    """
+    if type(inner) is Mixed:
+        shapes = [shape_of(x)[batched:] for x in values]
+        return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
     return unflatten(outer, [unflatten(inner, list(row)) for row in table])
 
 
-# ---- the transforms ----
+def _checked(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
+    """The name of `func`, where the options are right."""
+    check_escape(transform, escape)
+    check_callable(transform, func)
+    name = name_of_function(func)
+    if chunk_size is not None:
+        is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+        if not is_int or chunk_size < 1:
+            raise (ValueError if is_int else TypeError)(
+                f"{transform}({name}): chunk_size={chunk_size!r}; write how many rows of the "
+                f"Jacobian are computed at once, from 1 on, or None for all of them"
+            )
+    return name
+
+
+# ---- reverse mode ----
 
 
 def jacrev(
@@ -112,7 +110,10 @@ def jacrev(
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
+    chunk_size: int | None = None,
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Jacobian of `func` by reverse mode: one vjp for each output element.
@@ -125,9 +126,19 @@ def jacrev(
         Which positional arguments to differentiate by.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
+    argnames : str or tuple of str, optional
+        The arguments to differentiate by, by name instead of `argnums`; see `grad`.
+    chunk_size : int, optional
+        How many rows of the Jacobian (output elements) to compute at once; None for all.
+        `func` is called once in any case. A batched backward pass takes memory of the
+        order of `chunk_size` times the function's intermediate values; with 1 there is
+        no batch, but a loop.
     holomorphic : bool
         Whether the result is the complex derivative: of complex results by complex
         inputs, in which `func` has to be holomorphic (that is not checked).
+    allow_int : bool
+        Whether inputs of an integer or boolean dtype are accepted, as constants; their
+        Jacobian is zeros of dtype float64.
     escape : {"dead", "passthrough"}
         What a tensor of the levels does once the call is over.
 
@@ -141,8 +152,8 @@ def jacrev(
     Raises
     ------
     TypeError, ValueError
-        As `vjp`; where a result is complex and `holomorphic` is not given, or the other
-        way round.
+        As `vjp`; where `chunk_size` is no positive int; where a result is complex and
+        `holomorphic` is not given, or the other way round.
 
     Notes
     -----
@@ -161,37 +172,61 @@ def jacrev(
     array([[2.+0.j, 0.+0.j],
            [0.+0.j, 0.+4.j]])
     """
-    check_callable("jacrev", func)
-    label = f"jacrev({name_of_function(func)})"
-    inner_label = f"vjp({name_of_function(func)})"
+    return _reverse(
+        "jacrev", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
+    )
+
+
+def _reverse(
+    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
+    chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
+) -> Callable:  # fmt: skip
+    """The Jacobian by reverse mode, in the name of `transform`."""
+    name = _checked(transform, func, escape, chunk_size)
+    label, inner_label = f"{transform}({name})", f"vjp({name})"
+    argnums = wanted(label, func, argnums, argnames)
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums, select)
+        leaves, structure, outer, call = _split(
+            label, func, args, kwargs, argnums, select, allow_int
+        )
         frame = sys._getframe(1)
         results, roots, inputs, out_structure, aux = taped(
             inner_label, escape, frame, outer, call, leaves, has_aux
         )
         refuse(label, results, not holomorphic, wrong, _result_paths, out_structure, results)
-        basis, total = _basis(results)
-        if total is None:
-            pairs = [(node, g) for node, g in zip(roots, basis) if node is not None]
+        sizes = [prod(shape_of(y)) for y in results]
+        total: int | None = None
+        if sizes == [1]:
+            pairs = [(node, g) for node, g in zip(roots, only_unit(results)) if node is not None]
             roots.clear()
             rows = filled(backward(pairs, inputs), leaves)
         else:
-            rows = _pulled(label, frame, outer, roots, basis, inputs)
-            for i, x in enumerate(leaves):
-                if rows[i] is None:
-                    rows[i] = np.zeros((total, *shape_of(x)), dtype_of(x))
+            total = sum(sizes)
+            run = label, frame, outer, roots
+            if chunk_size is None or chunk_size >= total:
+                rows = _pulled(*run, units(results, sizes, total), inputs)
+                _fill(rows, leaves, total)
+            else:
+                rows = _pulled_in_chunks(*run, results, sizes, inputs, leaves, chunk_size)
         if holomorphic:
             rows = complex_derivatives(rows)
-        table = zip(*[_blocks(r, results, total) for r in owned(rows)])
-        result = _nested(out_structure, structure, table)
+        columns = [blocks(r, results, total) for r in owned(rows)]
+        table = zip(*columns) if columns else [()] * len(results)
+        result = _nested(out_structure, structure, table, results)
         return (result, aux) if has_aux else result
 
     return jacobian
+
+
+def _fill(rows: list, leaves: list, n: int) -> None:
+    """Put `n` rows of zeros in the places of the leaves that nothing depends on."""
+    for i, x in enumerate(leaves):
+        if rows[i] is None:
+            rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
 
 
 def _pulled(
@@ -213,18 +248,58 @@ def _pulled(
     return rows
 
 
+def _pulled_in_chunks(
+    label: str, frame: FrameType, outer: list, roots: list, results: list, sizes: list[int],
+    inputs: list, leaves: list, chunk_size: int,
+) -> list:  # fmt: skip
+    """`_pulled` for so many unit vectors at a time; for one at a time without a level."""
+    total = sum(sizes)
+    gathered = Rows(total)
+    for start in range(0, total, chunk_size):
+        stop = min(start + chunk_size, total)
+        basis = some_units(results, sizes, start, stop)
+        nodes = roots if stop == total else list(roots)  # the last chunk frees the tape
+        if chunk_size == 1:
+            pairs = [(node, g[0]) for node, g in zip(nodes, basis) if node is not None]
+            nodes.clear()
+            rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
+        else:
+            rows = _pulled(label, frame, outer, nodes, basis, inputs)
+        _fill(rows, leaves, stop - start)
+        gathered.put(start, stop, rows)
+        del basis, rows
+    return gathered.joined()
+
+
+# ---- forward mode ----
+
+
 def jacfwd(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
     has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
+    chunk_size: int | None = None,
+    randomness: Randomness = "error",
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Jacobian of `func` by forward mode: one jvp for each input element.
 
-    See `jacrev` for the parameters, the result and the errors. Without `holomorphic` the
-    inputs have to be real; a result may be complex.
+    See `jacrev` for the other parameters, the result and the errors. Complex inputs need
+    `holomorphic`.
+
+    Parameters
+    ----------
+    chunk_size : int, optional
+        How many columns of the Jacobian (input elements) to compute at once; None for
+        all. `func` is called once for each chunk; `aux` is that of the first call. With 1
+        there is no batch.
+    randomness : {"error", "different", "same"}
+        What a draw from a `functier.random` generator in `func` does: raise, give each
+        column numbers of its own, or the same ones to all.
 
     Examples
     --------
@@ -233,39 +308,103 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
-    check_callable("jacfwd", func)
-    label = f"jacfwd({name_of_function(func)})"
-    inner_label = f"jvp({name_of_function(func)})"
+    return _forward(
+        "jacfwd", func, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
+        allow_int, escape,
+    )  # fmt: skip
+
+
+def _forward(
+    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
+    chunk_size: int | None, randomness: Randomness, holomorphic: bool, allow_int: bool,
+    escape: Escape,
+) -> Callable:  # fmt: skip
+    """The Jacobian by forward mode, in the name of `transform`."""
+    name = _checked(transform, func, escape, chunk_size)
+    label, inner_label = f"{transform}({name})", f"jvp({name})"
+    argnums = wanted(label, func, argnums, argnames)
+    if randomness not in ("error", "different", "same"):
+        raise ValueError(
+            f"{label}: randomness={randomness!r}; write 'error', 'different' or 'same'"
+        )
     select = choose_complex if holomorphic else choose_real
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(label, func, args, kwargs, argnums, select)
+        leaves, structure, outer, call = _split(
+            label, func, args, kwargs, argnums, select, allow_int
+        )
         frame = sys._getframe(1)
-        basis, total = _basis(leaves)
+        sizes = [prod(shape_of(x)) for x in leaves]
         run = inner_label, escape, frame, outer, call, leaves
-        if total is None:
-            pairs, out_structure, aux = pushed(*run, basis, has_aux)
+        total: int | None = None
+        if sizes == [1] or not sizes:
+            pairs, out_structure, aux = pushed(*run, only_unit(leaves) if sizes else [], has_aux)
             rows = [t for _, t in pairs]
         else:
-            level = BatchLevel.enter(label, escape, frame, outer)
-            try:
-                pairs, out_structure, aux = pushed(
-                    *run, level.insert(basis, [0] * len(basis), label), has_aux
+            total = sum(sizes)
+            if chunk_size is None or chunk_size >= total:
+                basis = units(leaves, sizes, total)
+                rows, out_structure, aux = _spread(label, run, basis, has_aux, randomness)
+            else:
+                rows, out_structure, aux = _spread_in_chunks(
+                    label, run, sizes, has_aux, randomness, chunk_size
                 )
-                rows = [level.unwrap(t) for _, t in pairs]
-                del pairs
-            finally:
-                level.exit()
-            level.recycle()
         if holomorphic:  # a tangent has the dtype of its result
             refuse(label, rows, False, REAL_RESULT, _result_paths, out_structure, rows)
         ndims = [len(shape_of(x)) for x in leaves]
-        table = [map(_turned, _blocks(r, leaves, total), ndims) for r in owned(rows)]
-        result = _nested(out_structure, structure, table)
+        table = [map(_turned, blocks(r, leaves, total), ndims) for r in owned(rows)]
+        result = _nested(out_structure, structure, table, rows, total is not None)
         return (result, aux) if has_aux else result
 
     return jacobian
+
+
+def _spread(
+    label: str, run: tuple, basis: list, has_aux: bool, randomness: Randomness
+) -> tuple[list, Any, Any]:
+    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
+    _, escape, frame, outer, *_ = run
+    level = BatchLevel.enter(label, escape, frame, outer)
+    drawn = randomness != "error"
+    if drawn:
+        level.randomness = randomness  # for which reason the level is not used again
+    try:
+        pairs, structure, aux = pushed(*run, level.insert(basis, [0] * len(basis), label), has_aux)
+        rows = [level.unwrap(t) for _, t in pairs]
+        del pairs
+        if drawn:  # so that aux may vary along the batch: that of the first example
+            leaves, tree = flatten(aux)
+            first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
+            aux = unflatten(tree, first)
+    finally:
+        level.exit()
+    if not drawn:
+        level.recycle()
+    return rows, structure, aux
+
+
+def _spread_in_chunks(
+    label: str, run: tuple, sizes: list[int], has_aux: bool, randomness: Randomness,
+    chunk_size: int,
+) -> tuple[list, Any, Any]:  # fmt: skip
+    """`_spread` for so many unit vectors at a time; for one at a time without a level."""
+    total, leaves = sum(sizes), run[-1]
+    gathered = Rows(total)
+    for start in range(0, total, chunk_size):
+        stop = min(start + chunk_size, total)
+        basis = some_units(leaves, sizes, start, stop)
+        if chunk_size == 1:
+            pairs, structure, own = pushed(*run, [t[0] for t in basis], has_aux)
+            rows = [np.expand_dims(t, 0) for _, t in pairs]
+            del pairs
+        else:
+            rows, structure, own = _spread(label, run, basis, has_aux, randomness)
+        if not start:
+            aux = own
+        gathered.put(start, stop, rows)
+        del basis, rows, own
+    return gathered.joined(), structure, aux
 
 
 def _turned(block: Any, n: int) -> Any:
@@ -274,17 +413,27 @@ def _turned(block: Any, n: int) -> Any:
     return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block
 
 
+# ---- both ----
+
+
 def hessian(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
     *,
+    argnames: str | tuple[str, ...] | None = None,
+    chunk_size: int | None = None,
+    randomness: Randomness = "error",
     holomorphic: bool = False,
+    allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
     """The Hessian of `func`: forward over reverse mode.
 
-    See `jacrev` for the parameters and the errors; the result has the argument's axes
-    (or tree) twice. Complex inputs need `holomorphic`.
+    See `jacrev` and `jacfwd` for the parameters and the errors; the result has the
+    argument's axes (or tree) twice. `chunk_size` is how many of its columns are computed
+    at once, with one call of `func` and one backward pass for each chunk. Complex inputs
+    need `holomorphic`.
 
     Examples
     --------
@@ -293,6 +442,10 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    check_callable("hessian", func)
-    options: Any = {"holomorphic": holomorphic, "escape": escape}
-    return jacfwd(jacrev(func, argnums, **options), argnums, **options)
+    inner = _reverse(
+        "hessian", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
+    )
+    return _forward(
+        "hessian", inner, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
+        allow_int, escape,
+    )  # fmt: skip
