@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar, overload
 
+from ._draws import noted, replayed
 from ._ended import resumed
 from ._level import AMBIENT
 from ._numpy import shape_of
@@ -85,12 +86,18 @@ def checkpoint(func: Any = None) -> Any:
 def region(label: str, thunk: Callable[[], Any]) -> Any:
     """The result of ``thunk()``, of whose tape its ends are kept, at every grad level."""
     ambient, start = AMBIENT.get(), next(number)
-    out = thunk()
+    with noted() as drawn:
+        out = thunk()
+
+    def again() -> Any:
+        with replayed(drawn):
+            return thunk()
+
     for cls, tensors in ends(out, start).items():
         boundary = list(reached([y._extra for y in tensors], start).values())
         forms = [shape_of(y._value) for y in tensors]
-        again = functools.partial(_pulled, label, thunk, ambient, cls, boundary, forms)
-        for y, node in zip(tensors, joined(boundary, again, len(tensors))):
+        pulled = functools.partial(_pulled, label, again, ambient, cls, boundary, forms)
+        for y, node in zip(tensors, joined(boundary, pulled, len(tensors))):
             y._extra = node
     return out
 
@@ -123,7 +130,7 @@ def inside(x: Any) -> Iterator[Tensor]:
 
 def _pulled(
     label: str,
-    thunk: Callable,
+    run: Callable[[], Any],
     ambient: type,
     cls: type,
     boundary: list[Node],
@@ -135,7 +142,7 @@ def _pulled(
     def again() -> list:
         with resumed(ambient):
             start = next(number)
-            tensors = ends(thunk(), start).get(cls, [])
+            tensors = ends(run(), start).get(cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(
                     f"{label}: the function ran again for the backward pass and gave results "
