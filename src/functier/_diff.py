@@ -382,13 +382,13 @@ def check_inputs(
         if not is_value(leaf):
             raise TypeError(
                 f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
-                f"{instead_of(leaf)}, and leave other arguments out of argnums"
+                f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
             )
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
             raise TypeError(
                 f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
                 f"floating-point or complex input: pass x.astype(float), or leave it out "
-                f"of argnums"
+                f"of argnums (or argnames)"
             )
 
 

@@ -45,6 +45,13 @@ class JvpLevel(Level):
     A primal is of a floating-point or complex dtype; its tangent has its shape and dtype.
     """
 
+    def track(self, leaves: list, directions: list) -> list:
+        """The inputs, each with its direction."""
+        return [
+            self.pair(x if type(x) is ndarray else self.lower(x), self.lower(t))
+            for x, t in zip(leaves, directions)
+        ]
+
     def pair(self, primal: Any, tangent: Any) -> Any:
         x = new(self.cls)
         x._value, x._extra = primal, tangent
@@ -285,6 +292,7 @@ def pushed(
     leaves: list,
     directions: list,
     has_aux: bool,
+    strict: bool = False,
 ) -> tuple[list, Any, Any]:
     """Call a function of leaves at a level of its own, each with its direction.
 
@@ -293,15 +301,14 @@ def pushed(
     """
     level = JvpLevel.enter(label, escape, frame, outer)
     try:
-        inner = [
-            level.pair(x if type(x) is ndarray else level.lower(x), level.lower(t))
-            for x, t in zip(leaves, directions)
-        ]
+        inner = level.track(leaves, directions)
         out = call(inner)
         aux: Any = None
         if has_aux:
             out, aux = split_aux(level, out)
         outputs, structure = arrays_of(level, out)
+        if strict:
+            _check_dependence(level, out, outputs)
         pairs = [level.unwrap(y) for y in outputs]
         del inner, out, outputs
     finally:
@@ -310,11 +317,23 @@ def pushed(
     return pairs, structure, aux
 
 
+def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
+    """Raise where a leaf of the result has no tangent."""
+    for i, y in enumerate(outputs):
+        if type(y) is not level.cls:
+            raise ValueError(
+                f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or only "
+                f"by operations whose derivative is zero (rounding, comparing); its tangent is "
+                f"zeros where strict=True is left out"
+            )
+
+
 def jvp(
     func: Callable | None = None,
     primals: tuple = (),
     tangents: tuple = (),
     *,
+    strict: bool = False,
     has_aux: bool = False,
     escape: Escape = "dead",
 ) -> Any:
@@ -328,6 +347,8 @@ def jvp(
         ``J.unwrap(y)`` is ``(primal, tangent)``.
     primals, tangents : tuple
         The arguments, and for each the direction, of the same structure and shapes.
+    strict : bool
+        Whether to raise where an output does not depend on any of the primals.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
@@ -344,7 +365,8 @@ def jvp(
     TypeError
         Where primals or tangents are no tuples, or a primal is no floating-point array.
     ValueError
-        Where a tangent does not have the structure or the shape of its primal.
+        Where a tangent does not have the structure or the shape of its primal; with
+        `strict` where an output does not depend on the primals.
     NoRuleError
         Where the function uses an operation that has no derivative rule.
 
@@ -382,6 +404,7 @@ def jvp(
         leaves,
         directions,
         has_aux,
+        strict,
     )
     value = unflatten(out_structure, [p for p, _ in pairs])
     tangent = unflatten(out_structure, owned([t for _, t in pairs], directions))
