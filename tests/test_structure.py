@@ -323,11 +323,14 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
-    "associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop",
-    "checkpoint", "custom_linear_solve", "custom_root", "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
-    "LevelError", "MutationError", "NoRuleError", "RandomnessError", "Tensor", "UnsupportedError", "grad",
-    "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "level_of", "no_dispatch", "tensor",
-    "unwrap", "value_and_grad", "vjp", "vmap",
+    "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError", "check_leaks", "debug_nans",
+    "detect_anomaly",
+    "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning", "LevelError",
+    "MutationError", "NoRuleError", "RandomnessError", "Tensor", "UnsupportedError", "all_gather",
+    "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
+    "custom_root", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "level_of", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter", "scan",
+    "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 
 

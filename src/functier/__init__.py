@@ -4,13 +4,32 @@ The public names, and nothing else. The modules with an underscore are private.
 """
 
 from ._checkpoint import checkpoint as checkpoint
+from ._collectives import all_gather as all_gather
+from ._collectives import axis_index as axis_index
+from ._collectives import axis_size as axis_size
+from ._collectives import pmax as pmax
+from ._collectives import pmean as pmean
+from ._collectives import pmin as pmin
+from ._collectives import psum as psum
+from ._collectives import psum_scatter as psum_scatter
+from ._control import cond as cond
+from ._control import fori_loop as fori_loop
+from ._control import switch as switch
+from ._control import while_loop as while_loop
+from ._debug import debug_nans as debug_nans
+from ._debug import detect_anomaly as detect_anomaly
 from ._errors import ConversionError as ConversionError
 from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError
 from ._errors import FallbackWarning as FallbackWarning
+from ._errors import GradcheckError as GradcheckError
+from ._errors import LeakError as LeakError
+from ._errors import LeakWarning as LeakWarning
 from ._errors import LevelError as LevelError
 from ._errors import MutationError as MutationError
+from ._errors import NonFiniteError as NonFiniteError
 from ._errors import NoRuleError as NoRuleError
+from ._errors import RandomnessError as RandomnessError
 from ._errors import UnsupportedError as UnsupportedError
 from ._grad import grad as grad
 from ._grad import grad_and_value as grad_and_value
@@ -22,9 +41,13 @@ from ._jacobian import hessian as hessian
 from ._jacobian import jacfwd as jacfwd
 from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
+from ._leaks import check_leaks as check_leaks
 from ._level import level_of as level_of
 from ._ended import no_dispatch as no_dispatch
 from ._level import unwrap as unwrap
+from ._scan import associative_scan as associative_scan
+from ._scan import map as map
+from ._scan import scan as scan
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor
 from ._vmap import vmap as vmap

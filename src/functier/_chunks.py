@@ -286,7 +286,7 @@ def _concurrently(
 def _width(executor: Any) -> int:
     """Twice the number of workers, so that each finds its next task waiting."""
     workers = getattr(executor, "_max_workers", None)
-    client = getattr(executor, "_client", None)
+    client: Any = getattr(executor, "_client", None)
     if workers is None and hasattr(client, "nthreads"):  # Dask's
         workers = sum(client.nthreads().values())
     return 2 * workers if workers else 64
@@ -305,7 +305,7 @@ def _not_sent(error: BaseException, task: Task, label: str) -> TypeError:
 def _bar(label: str, count: int) -> Any:
     """A progress bar over `count` chunks."""
     try:
-        from tqdm.auto import tqdm  # an extra
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
     except ImportError as error:
         raise ImportError(
             f"{label}: progress=True needs tqdm, which is not installed; write "

@@ -113,6 +113,11 @@ def vmap(
             raise ValueError(
                 f"vmap: randomness={randomness!r}; write 'error', 'different' or 'same'"
             )
+        if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
+            raise TypeError(
+                f"vmap: axis_name={axis_name!r} is no name; write a string, or something else "
+                f"that is hashable and no tuple (which stands for several names)"
+            )
         if axis_size is not None:
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
         named = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
@@ -228,12 +233,13 @@ class _Part:
         self, func: Callable, label: str, in_dims: Any, out_dims: Any,
         named: dict[str, Any] | None, escape: Escape, made: tuple,
     ):  # fmt: skip
-        self.options: tuple = func, label, in_dims, out_dims
+        self.func, self.label, self.in_dims, self.out_dims = func, label, in_dims, out_dims
         self.named, self.escape, self.made = named or {}, escape, made
 
     def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> Any:
         named = {**self.named, "size": chunk.stop - chunk.start, "chunk": chunk, "made": self.made}
-        return _whole(*self.options, named, self.escape)(*args, **kwargs)
+        whole = _whole(self.func, self.label, self.in_dims, self.out_dims, named, self.escape)
+        return whole(*args, **kwargs)
 
     def __getstate__(self) -> dict:
         code, instruction = self.made
