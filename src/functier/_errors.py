@@ -52,7 +52,12 @@ class NonFiniteError(FloatingPointError):
 
 
 class LeakError(RuntimeError):
-    """Tensors of levels that have ended were still alive where `check_leaks` looked."""
+    """Tensors of levels that have ended were still alive where `check_leaks` looked.
+
+    `paths` says, for those that the message shows, what holds them.
+    """
+
+    paths: tuple[str, ...] = ()
 
 
 class LeakWarning(UserWarning):

@@ -1,0 +1,460 @@
+"""Debugging: who made a NaN, and which forward line a failing derivative belongs to.
+
+NOTE [watched levels]
+    While somebody debugs, a level that is entered changes its class to a watched one: the
+    fast paths, which ask ``type(level) is GradLevel``, hand on to `Level.function`, and
+    that looks at operands and results. What a level was is still its `kind`, under which
+    it is used again; so nothing of this is left when debugging is over, and where nobody
+    debugs it costs the question whether `WATCHERS` is empty.
+
+Only the call that the user has made is looked at. What a rule computes on its way, one
+level down, may well be infinite and then be left out by `numpy.where`.
+"""
+
+import linecache
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._batch import BatchLevel
+from ._diff import fit
+from ._finite import Fault, counted, find_fault, parts
+from ._jvp import JvpLevel
+from ._level import AMBIENT, WATCHERS, Level, chain
+from ._numpy import dtype_of, name_of, shape_of
+from ._op import OPS, Call, Op
+from ._pytree import flatten, paths
+from ._root import classes_in
+from ._tape import WRAPPERS, GradLevel, number
+from ._tensor import Tensor
+
+LIBRARIES = tuple(str(Path(module.__file__).parent) for module in (np, sys.modules[__package__]))  # type: ignore[arg-type]
+
+
+class Watch(NamedTuple):
+    """What is looked for, in one context."""
+
+    nans: bool = False
+    infs: bool = False
+    rules: bool = False  # NaNs of derivative rules only
+    notes: bool = False  # whether errors of derivative rules get a note
+
+    def quiet(self) -> Any:
+        """NumPy's warnings of what this raises an error for are left out."""
+        named = {"invalid": self.nans, "divide": self.infs, "over": self.infs}
+        return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
+
+
+class Site(NamedTuple):
+    """Where the user called what; the lines from the inside out, up to the transform's."""
+
+    what: str
+    stack: tuple[tuple[CodeType, int], ...]
+
+    def lines(self, n: int | None = None) -> Iterator[str]:
+        for code, line in self.stack[:n]:
+            text = linecache.getline(code.co_filename, line).strip()
+            yield f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
+
+
+WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+RUNNING: ContextVar[Site | None] = ContextVar("running", default=None)
+"""The user's call that is being computed; what happens inside it is not looked at."""
+
+
+def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
+    """The user's frames around `frame`, up to the one that runs `last`."""
+    stack = []
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(LIBRARIES):
+            stack.append((code, frame.f_lineno))
+            if code is last:
+                break
+        frame = frame.f_back
+    return Site(what, tuple(stack))
+
+
+# ---- watched levels ----
+
+
+class Watched(Level):
+    """What all watched levels do: they look at the result of every call."""
+
+    flawed: list[str]  # inputs that are not finite
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        watch = WATCH.get()
+        if watch is None or RUNNING.get() is not None:
+            return super().function(func, args, kwargs)
+        here = site(title(func), sys._getframe(1), self.made[0])
+        token = RUNNING.set(here)
+        try:
+            with watch.quiet():
+                result = super().function(func, args, kwargs)
+        finally:
+            RUNNING.reset(token)
+        if watch.nans or watch.infs:
+            operands = named_operands(func, args, kwargs)
+            fault = find_fault(watch.nans, watch.infs, result, operands, is_elementwise(func))
+            if fault is not None:
+                self.report(fault, here, [x for _, x in operands])
+        return result
+
+    def report(self, fault: Fault, here: Site, operands: list) -> None:
+        """Raise the error for a fault in the result of a call."""
+        cls = (*classes_in(*operands), self.cls)[0]
+        levels = [c.level for c in cls.__mro__ if hasattr(c, "level") and c.level.depth]
+        flawed = [text for level in levels for text in getattr(level, "flawed", ())]
+        if fault.made:
+            text = f"{here.what} made {fault.what} out of {fault.given}"
+        elif flawed:
+            text = f"{here.what} returned {fault.what}, from inputs: {'; '.join(flawed)}"
+        elif not fault.nan:
+            return  # an infinity that the user has written, as a mask has
+        else:
+            text = f"{here.what} returned {fault.what}, which came in with an operand"
+        level = levels[0]
+        where = f"{chain(level.cls)}, made at {level.where()}"
+        raise fault.error(f"{level} ({where}): {text}", next(here.lines(1), "")) from None
+
+    def look(self, leaves: Iterable) -> None:
+        """Note which of the values that enter the level are not finite."""
+        watch = WATCH.get()
+        if watch is None or not (watch.nans or watch.infs):
+            return
+        for x in leaves:
+            if isinstance(x, Tensor) and x.level.depth:
+                continue  # made under other levels, which looked at it
+            for part in parts(x):
+                nan, inf = np.isnan(part.bare), np.isinf(part.bare)
+                bad = (nan & watch.nans) | (inf & watch.infs)
+                if bad.any():
+                    where = tuple(map(int, np.argwhere(bad)[0]))
+                    self.flawed.append(
+                        f"{path_of(x)} of {self} holds {counted(part.bare, bad)}, the first at "
+                        f"index {where}"
+                    )
+
+
+class WatchedBatch(Watched, BatchLevel):
+    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
+        self.look([x for x, dim in zip(leaves, dims) if dim is not None])
+        return super().insert(leaves, dims, args)
+
+
+class WatchedJvp(Watched, JvpLevel):
+    def track(self, leaves: list, directions: Any) -> list:
+        self.look([*leaves, *directions])
+        return super().track(leaves, directions)
+
+
+class WatchedGrad(Watched, GradLevel):
+    def track(self, leaves: list) -> list:
+        self.look(leaves)
+        return super().track(leaves)
+
+    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
+        start = next(number)
+        names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
+        return self.noted(super().record(op, call, values, ans), start, op, names)
+
+    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+        start = next(number)
+        return self.noted(super().apply_single(op, x, given), start, op, op.lead[:1])
+
+    def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
+        """`result`, the rules of whose new nodes know where they come from."""
+        watch = WATCH.get()
+        if watch is not None:
+            here = RUNNING.get() or site(op.name, sys._getframe(2), self.made[0])
+            known: dict[int, tuple] = {}
+            for y in result if isinstance(result, (tuple, list)) else (result,):
+                if type(y) is self.cls:
+                    y._extra = self.watched_node(y._extra, start, known, op, list(names), here)
+        return result
+
+    def watched_node(self, node: tuple, start: int, known: dict, *about: Any) -> tuple:
+        if node[0] < start or node[1] is None:
+            return node
+        if node[0] not in known:
+            edges, edge = [], node[1:]
+            while edge is not None:
+                parent, rule, saved, fix, rest = edge
+                edges.append((self.watched_node(parent, start, known, *about), rule, saved, fix))
+                edge = rest
+            op, names, here = about
+            following: tuple | None = None
+            for i, (parent, rule, saved, fix) in reversed([*enumerate(edges)]):
+                if type(rule) is not Edge:
+                    operand = names[i] if len(names) == len(edges) else ""
+                    rule = Edge(rule, str(self), op, operand, here, fix)
+                following = (parent, rule, saved, fix, following)
+            known[node[0]] = (node[0], *following)  # type: ignore[misc]
+        return known[node[0]]
+
+
+KINDS: dict[type[Level], type[Watched]] = {
+    BatchLevel: WatchedBatch,
+    GradLevel: WatchedGrad,
+    JvpLevel: WatchedJvp,
+}
+
+
+def watch_level(level: Any) -> None:
+    """Have a level that is live, or about to be, watched where this context asks for it."""
+    kind = type(level)
+    if WATCH.get() is None or not level.live or issubclass(kind, Watched) or kind is not level.kind:
+        return
+    if kind not in KINDS:
+        KINDS[kind] = type(f"Watched{kind.__name__}", (Watched, kind), {})
+    level.flawed = []
+    level.__class__ = KINDS[kind]
+
+
+class Edge:
+    """A derivative rule on the tape that knows its forward line and looks at its result."""
+
+    __slots__ = ("elementwise", "fix", "here", "label", "names", "notes", "rule", "what")
+
+    def __init__(self, rule: Callable, label: str, op: Op, operand: str, here: Site, fix: Any):
+        self.rule, self.label, self.here, self.fix = rule, label, here, fix
+        self.notes, self.elementwise = noting(), is_elementwise(op.func)
+        self.what = f"the derivative of {title(op.func)}"
+        if operand:
+            self.what += f" for its operand {operand!r}"
+        if title(op.func) != here.what:
+            self.what += f" (part of {here.what})"
+        own = op.vjp.get(operand)
+        self.names = own.needs if own is not None and own.fn is rule else ()
+
+    def __call__(self, g: Any, *saved: Any) -> Any:
+        watch, outermost = WATCH.get(), RUNNING.get()
+        try:
+            with watch.quiet() if watch is not None else nullcontext():
+                c, result = self.run(g, saved)
+        except Exception as error:
+            if self.notes:
+                self.add_note(error)
+            raise
+        if watch is not None and outermost is None and (watch.nans or watch.infs or watch.rules):
+            names = self.names if len(self.names) == len(saved) else [""] * len(saved)
+            operands = [("cotangent", g), *zip(names, saved)]
+            nans = watch.nans or watch.rules
+            fault = find_fault(nans, watch.infs, c, operands, self.elementwise)
+            if fault is not None:
+                self.report(fault, g)
+        return result
+
+    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
+        """What the rule returns, and that in the form of the operand."""
+        token = RUNNING.set(Site(self.what, self.here.stack))
+        try:
+            c = self.rule(g, *saved)
+            if self.fix is None or c is None:
+                return c, c
+            return c, fit(c, self.fix[0], self.fix[1])
+        finally:
+            RUNNING.reset(token)
+
+    def report(self, fault: Fault, g: Any) -> None:
+        if fault.made:
+            text = f"made {fault.what} out of {fault.given}"
+        elif any(not np.isfinite(part.bare).all() for part in parts(g)):
+            text = f"returned {fault.what}: the cotangent that came in was not finite"
+        elif fault.nan:
+            text = f"returned {fault.what}, which was among the values of the forward pass"
+        else:
+            return
+        raise fault.error(f"{self.label}: {self.what} {text}", self.lines()) from None
+
+    def add_note(self, error: Exception) -> None:
+        note = f"{self.label}: raised in {self.what}, which was recorded at\n  {self.lines()}"
+        if note not in getattr(error, "__notes__", ()):
+            error.add_note(note)
+
+    def lines(self) -> str:
+        return "\n  from ".join(self.here.lines())
+
+
+class CustomEdge(Edge):
+    """A rule that somebody has written: what happens inside it is looked at, too."""
+
+    __slots__ = ()
+
+    def __init__(self, rule: Callable):
+        level = AMBIENT.get().level
+        last = level.made[0] if level.depth else None
+        self.rule, self.label, self.fix, self.names = rule, str(level), None, ()
+        self.here, self.elementwise = site("a custom rule", sys._getframe(2), last), False
+        self.notes, self.what = noting(), "a custom derivative rule"
+
+    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
+        c = self.rule(g, *saved)
+        return c, c
+
+
+def noting() -> bool:
+    watch = WATCH.get()
+    return watch is not None and watch.notes
+
+
+def watch_rule(rule: Callable) -> Callable:
+    return rule if WATCH.get() is None else CustomEdge(rule)
+
+
+# ---- the words of a message ----
+
+
+def is_elementwise(func: Any) -> bool:
+    return func is np.where or (isinstance(func, np.ufunc) and func.signature is None)
+
+
+def title(func: Callable) -> str:
+    name = name_of(func)
+    return "indexing" if name == "_operator.getitem" else name
+
+
+def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
+    """The values among the arguments of a call, each with the name of its parameter."""
+    op = OPS.get(func)
+    names = op.params if op is not None and op.bind_args is None and not op.variadic else ()
+    given = [(names[i] if i < len(names) else f"argument {i}", x) for i, x in enumerate(args)]
+    return [*given, *kwargs.items()]
+
+
+def path_of(leaf: Any) -> str:
+    """What the arguments of a transform's call, which is on the stack, name `leaf`."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(6):
+        if frame is None:
+            break
+        for name in ("args", "primals", "tangents"):
+            tree = frame.f_locals.get(name)
+            if isinstance(tree, tuple):
+                for path, x in zip(paths(tree, name), flatten(tree)[0]):
+                    if x is leaf:
+                        return path
+        frame = frame.f_back
+    return f"an input of shape {shape_of(leaf)} and dtype {dtype_of(leaf)}"
+
+
+# ---- switching it on ----
+
+_LOCK = threading.Lock()
+_users = [0]
+
+
+@contextmanager
+def _watching(**options: bool) -> Iterator[None]:
+    with _LOCK:
+        _users[0] += 1
+        if _users[0] == 1:
+            WATCHERS.append(watch_level)
+            WRAPPERS.append(watch_rule)
+    token = WATCH.set((WATCH.get() or Watch())._replace(**options))
+    try:
+        for cls in AMBIENT.get().__mro__:  # where it is switched on inside a function
+            level = cls.__dict__.get("level")
+            if isinstance(level, Level):
+                watch_level(level)
+        yield
+    finally:
+        WATCH.reset(token)
+        with _LOCK:
+            _users[0] -= 1
+            if not _users[0]:
+                WATCHERS.remove(watch_level)
+                WRAPPERS.remove(watch_rule)
+
+
+@contextmanager
+def debug_nans(nans: bool = True, infs: bool = True) -> Iterator[None]:
+    """Raise at the first operation that makes a NaN or an infinity.
+
+    A context manager, and a decorator (``@debug_nans()``). It looks at every NumPy call on
+    a tensor of any level, and at every derivative rule in the backward pass.
+
+    Parameters
+    ----------
+    nans, infs : bool
+        What to look for. Both False switches it off again inside.
+
+    Raises
+    ------
+    NonFiniteError
+        Names the operation, the transform, how many elements are bad, the index and the
+        example of the first, the operands' values there, and the line of your code; for a
+        derivative rule also the cotangent, and the line of the operation it belongs to.
+        A NaN is reported where no operand had one, an infinity where all operands were
+        finite (elementwise operations are compared element by element). Values that were
+        bad when they came in are reported as such, by their path among the arguments, at
+        the first operation whose result they spoil.
+
+    Notes
+    -----
+    Infinities that you write (the ``-inf`` of a mask) are no fault, and an operation may
+    leave NaNs out, as `numpy.nanmean` does. But ``numpy.where(x > 0, numpy.log(x), 0)``
+    is reported at the logarithm, which makes the NaN: clip its argument as well.
+
+    It holds for the context (thread or task) that switches it on. Levels that it watches
+    take the slow paths, and each call costs two passes over its result; without it the
+    price is a few nanoseconds a level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> with debug_nans():
+    ...     ft.grad(lambda x: np.sum(np.sqrt(x)))(np.array([1.0, 0.0]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 infinity...
+    """  # noqa: E501
+    with _watching(nans=nans, infs=infs):
+        yield
+
+
+@contextmanager
+def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
+    """Errors of the backward pass show the forward line that they belong to.
+
+    A context manager, and a decorator; torch's anomaly mode. An exception in a derivative
+    rule (a custom one, mostly), or a cotangent whose shape does not fit, carries a note
+    with the stack of your code at the operation that recorded the rule.
+
+    Parameters
+    ----------
+    check_nan : bool
+        Whether a derivative rule that makes a NaN raises.
+
+    Raises
+    ------
+    NonFiniteError
+        See `debug_nans`, which looks at the forward pass, too, and at infinities.
+
+    Notes
+    -----
+    The forward pass has to run inside. The stack is kept with each operation on the tape:
+    for finding a fault, not for every day.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> with detect_anomaly(), np.errstate(all="ignore"):
+    ...     y, pullback = ft.vjp(lambda x: np.sqrt(x) * 0.0, 0.0)
+    ...     pullback(1.0)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 NaN...
+    """
+    with _watching(rules=check_nan, notes=True):
+        yield
