@@ -1,0 +1,282 @@
+"""Control flow that may differ from example to example: cond, switch and loops.
+
+Python over NumPy on tensors: functions may close over tensors of any level, and nothing
+here needs a derivative or a batching rule.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ._masks import Mask, bare, check_function, integer, merged, settled, truth
+from ._pytree import name_of_function
+
+# ---- a choice ----
+
+
+def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
+    """``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
+
+    Under `vmap` the predicate may differ from example to example. A function that no
+    example chooses does not run; where both run, their results are merged by `numpy.where`.
+
+    Parameters
+    ----------
+    pred : scalar
+        A truth value, or a real number that is true where it is not 0.
+    true_fun, false_fun : callable
+        Functions of `operands`, which may also close over tensors of any level.
+    *operands : pytrees
+        The arguments; PyTorch's tuple of operands is written with a star. What an example
+        passes to the function that it did not choose is replaced by the value of one that
+        did, so neither an exception nor a NaN nor a derivative comes of it. That holds
+        for `operands` only: a function sees what it closes over for all examples.
+
+    Returns
+    -------
+    pytree
+        What the chosen function returned. Where examples differ, both functions return
+        one structure, and in each place one shape and dtype (Python numbers adapt).
+
+    Raises
+    ------
+    TypeError
+        Where an argument is no function, `pred` is no real number, or results that are
+        to be merged differ in structure, shape or dtype; the message has the path.
+    ValueError
+        Where `pred` is no scalar.
+
+    Notes
+    -----
+    Where examples differ, the time and the memory are those of both functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad, vmap
+    >>> def root(x):
+    ...     return cond(x > 0, np.sqrt, lambda x: 0.0 * x, x)
+    >>> vmap(root)(np.array([4.0, 0.0, -1.0]))
+    array([ 2.,  0., -0.])
+    >>> vmap(grad(root))(np.array([4.0, 0.0, -1.0]))
+    array([0.25, 0.  , 0.  ])
+    """
+    check_function("cond", "true_fun", true_fun)
+    check_function("cond", "false_fun", false_fun)
+    mask = truth("cond", "pred", pred)
+    if mask.whole:
+        return true_fun(*operands)
+    if not mask.some:
+        return false_fun(*operands)
+    label = f"cond({name_of_function(true_fun)}, {name_of_function(false_fun)})"
+    other = Mask(np.logical_not(mask.pred))
+    first, second = true_fun(*mask.shield(operands)), false_fun(*other.shield(operands))
+    return merged(label, mask.pred, ("true_fun", "false_fun"), first, second)
+
+
+def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
+    """``branches[index](*operands)``, where `index` may differ from example to example.
+
+    Only the branches that occur run; see `cond`, of which this is the general case, for
+    what becomes of the operands, and what the results need.
+
+    Parameters
+    ----------
+    index : scalar
+        An integer from 0 to ``len(branches) - 1``.
+    branches : sequence of callable
+        Functions of `operands`.
+    *operands : pytrees
+        The arguments.
+
+    Returns
+    -------
+    pytree
+        What the chosen function returned.
+
+    Raises
+    ------
+    IndexError
+        Where `index` is out of range. (JAX takes the first or the last branch.)
+    TypeError, ValueError
+        Where there is no branch, `index` is no integer or no scalar, and as in `cond`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> def area(kind, a):
+    ...     return switch(kind, [lambda a: a * a, lambda a: np.pi * a * a], a)
+    >>> vmap(area)(np.array([0, 1]), np.array([2.0, 1.0]))
+    array([4.        , 3.14159265])
+    """
+    branches = tuple(branches)
+    if not branches:
+        raise ValueError("switch: branches is empty; pass at least one function")
+    for i, branch in enumerate(branches):
+        check_function("switch", f"branches[{i}]", branch)
+    label = f"switch({', '.join(name_of_function(b) for b in branches)})"
+    if type(index) is not int:
+        integer(label, "index", index)
+    given, axes = bare(index)
+    occurring = [int(i) for i in np.unique(given)] or [0] if axes else [int(given)]
+    for i in occurring[0], occurring[-1]:
+        if not 0 <= i < len(branches):
+            raise IndexError(
+                f"{label}: index {i} is out of range; write an index from 0 to "
+                f"{len(branches) - 1}, with numpy.clip where it can be another"
+            )
+    first, *rest = occurring
+    if not rest:
+        return branches[first](*operands)
+    result: Any = None
+    for i in occurring:
+        mask = Mask(np.equal(index, i))
+        own = branches[i](*mask.shield(operands))
+        names = f"branches[{i}]", f"branches[{first}]"
+        result = own if i == first else merged(label, mask.pred, names, own, result)
+    return result
+
+
+# ---- loops ----
+
+
+def _advanced(
+    label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any
+) -> Any:
+    """The carry after one more step of the examples that go on; the others keep theirs."""
+    func = "body_fun"
+    if mask.whole:
+        return settled(label, func, root, carry, call(*operands))
+    fresh = settled(label, func, root, carry, call(*mask.shield(operands)))
+    return merged(label, mask.pred, (func, root), fresh, carry)
+
+
+def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
+    """``val = body_fun(val)`` as long as ``cond_fun(val)`` holds, from `init_val` on.
+
+    Under `vmap` the loop goes on while it does for any example. An example that has
+    finished keeps its value exactly, and `body_fun` sees the value of one that has not in
+    its place (see `cond`).
+
+    Parameters
+    ----------
+    cond_fun : callable
+        From the carry to a truth value.
+    body_fun : callable
+        From the carry to the next one.
+    init_val : pytree
+        The first carry. A Python number takes the dtype that the first step gives it.
+
+    Returns
+    -------
+    pytree
+        The last carry, of the structure, shapes and dtypes of `init_val`.
+
+    Raises
+    ------
+    TypeError
+        Where the carry changes its structure, a shape or a dtype; the message has the
+        path, and a note tells the iteration.
+    ValueError
+        Where the result of `cond_fun` is no scalar.
+
+    Notes
+    -----
+    Reverse mode (which JAX's does not have) keeps what `body_fun` records in every
+    iteration. ``while_loop(cond_fun, checkpoint(body_fun), init_val)`` keeps the carry of
+    each iteration, and what the body records once, for its time once more. Forward mode
+    and `vmap` keep nothing beyond the carry.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad, vmap
+    >>> def root(a):  # Newton's method
+    ...     return while_loop(
+    ...         lambda x: np.abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, 1.0 + 0 * a
+    ...     )
+    >>> vmap(root)(np.array([1.0, 4.0, 9.0]))
+    array([1., 2., 3.])
+    >>> vmap(grad(root))(np.array([4.0, 9.0])).round(6)
+    array([0.25    , 0.166667])
+    """
+    check_function("while_loop", "cond_fun", cond_fun)
+    check_function("while_loop", "body_fun", body_fun)
+    label = f"while_loop({name_of_function(body_fun)})"
+    carry = init_val
+    for iteration in count():
+        try:
+            mask = truth(label, "the result of cond_fun", cond_fun(carry))
+            if not mask.some:
+                break
+            carry = _advanced(label, "init_val", mask, body_fun, (carry,), carry)
+        except Exception as error:
+            error.add_note(f"{label}: in iteration {iteration}")
+            raise
+    return carry
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: Any = None
+) -> Any:
+    """``val = body_fun(i, val)`` for `i` from `lower` to ``upper - 1``, from `init_val` on.
+
+    Parameters
+    ----------
+    lower, upper : scalar
+        Integers. Under `vmap` they may differ from example to example: an example
+        that has finished keeps its value, as in `while_loop`.
+    body_fun : callable
+        From the index and the carry to the next carry. The index is an ``int`` where
+        `lower` is the same for all examples.
+    init_val : pytree
+        The first carry. A Python number takes the dtype that the first step gives it.
+    unroll : optional
+        For JAX's sake; there is nothing to unroll.
+
+    Returns
+    -------
+    pytree
+        The last carry, of the structure, shapes and dtypes of `init_val`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where a bound is no integer or no scalar, and as in `while_loop`, whose notes on
+        memory hold here too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> def power(x, n):
+    ...     return fori_loop(0, n, lambda i, y: y * x, 1.0)
+    >>> vmap(power)(np.array([2.0, 3.0, 5.0]), np.array([3, 2, 0]))
+    array([8., 9., 1.])
+    """
+    check_function("fori_loop", "body_fun", body_fun)
+    label = f"fori_loop({name_of_function(body_fun)})"
+    integer(label, "lower", lower)
+    integer(label, "upper", upper)
+    start, lower_axes = bare(lower)
+    stop, upper_axes = bare(upper)
+    i = lower if lower_axes else int(start)
+    carry = init_val
+    steps: Any = count() if lower_axes or upper_axes else range(int(stop) - int(start))
+    for step in steps:
+        try:
+            if lower_axes or upper_axes:
+                mask = Mask(np.less(i, upper))
+                if not mask.some:
+                    break
+                carry = _advanced(label, "init_val", mask, body_fun, (i, carry), carry)
+            else:
+                carry = settled(label, "body_fun", "init_val", carry, body_fun(i, carry))
+        except Exception as error:
+            error.add_note(f"{label}: in iteration {step}")
+            raise
+        i = i + 1
+    return carry

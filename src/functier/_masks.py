@@ -1,0 +1,240 @@
+"""Truth values that differ from example to example, and results of one form.
+
+What `_control` and `_scan` stand on. Python over NumPy on tensors of any level.
+
+NOTE [donors]
+    Where examples differ in what they choose, a function runs on the whole batch for those
+    that chose it. The others must not disturb it (a singular matrix, the root of a negative
+    number), so their operands are replaced by those of a *donor*, an example that did
+    choose it. Its values are constants, and numpy.where drops what comes of them: forward
+    the results, backward the cotangents.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._batch import BatchLevel
+from ._numpy import dtype_of, shape_of
+from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
+from ._tensor import Tensor
+
+new = object.__new__
+ndarray = np.ndarray
+WEAK = frozenset({bool, int, float, complex})
+
+
+# ---- predicates under levels ----
+
+
+class Mask:
+    """A truth value, one for all or one for each example of some batch levels."""
+
+    __slots__ = ("donor", "pred", "some", "whole")
+
+    def __init__(self, pred: Any):
+        self.pred = pred
+        taken, axes = bare(pred)
+        if not axes:
+            self.some = self.whole = bool(taken)
+            return
+        taken = np.asarray(taken)
+        self.some, self.whole = bool(taken.any()), bool(taken.all())
+        if self.some and not self.whole:
+            place = np.unravel_index(int(taken.argmax()), taken.shape)
+            found = zip(axes, place, taken.shape)
+            self.donor = {cls: int(i) for cls, i, n in found if n > 1}
+
+    def shield(self, tree: Any) -> Any:
+        """`tree` with the values of the donor for the examples that have no part in it.
+
+        See NOTE [donors].
+        """
+        leaves, structure = flatten(tree)
+        return unflatten(structure, [self._shield(x) for x in leaves])
+
+    def _shield(self, x: Any) -> Any:
+        if not _differs(x, self.donor):
+            return x
+        return np.where(self.pred, x, _donated(x, self.donor))
+
+
+def bare(x: Any) -> tuple[Any, list]:
+    """The value under all levels, and the class of the batch level of each leading axis."""
+    axes: list = []
+    while isinstance(x, Tensor):
+        level = x.level
+        if isinstance(level, BatchLevel) and level.live:
+            axes = _classes(level) + axes
+            x = x._value
+        else:
+            x = level.elem(x)
+    return x, axes
+
+
+def _classes(level: BatchLevel | None) -> list:
+    """The classes of a group of contiguous levels, outermost first."""
+    found: list = []
+    while level is not None:
+        found.append(level.cls)
+        level = level.parent
+    return found[::-1]
+
+
+def _differs(x: Any, donor: dict) -> bool:
+    """Whether `x` varies along one of the donor's levels, or has a derivative inside it.
+
+    What has neither is the same for the donor already. (A derivative by a value that does
+    not vary is one for each example all the same.)
+    """
+    while isinstance(x, Tensor) and x.level.depth:
+        level = x.level
+        if isinstance(level, BatchLevel) and level.live:
+            if any(cls in donor and n > 1 for cls, n in zip(_classes(level), x._value.shape)):
+                return True
+            x = x._value
+        else:
+            if any(issubclass(type(x), cls) for cls in donor):
+                return True
+            x = level.elem(x)
+    return False
+
+
+def _donated(x: Any, donor: dict) -> Any:
+    """The value of `x` for the donor, for all examples and without derivatives."""
+    if not isinstance(x, Tensor) or not x.level.depth:
+        return x
+    level = x.level
+    if not (isinstance(level, BatchLevel) and level.live):
+        return _donated(level.elem(x), donor)
+    value, index = _donated(x._value, donor), []
+    for cls, n in zip(_classes(level), value.shape):
+        i = donor.get(cls) if n > 1 else None
+        index.append(slice(None) if i is None else slice(i, i + 1))
+    y = new(level.cls)
+    y._value = value[tuple(index)]
+    return y
+
+
+# ---- arguments ----
+
+
+def check_function(name: str, argument: str, func: Any) -> None:
+    if not callable(func):
+        raise TypeError(f"{name}: {argument} is {form(func)}, not a function; pass a function")
+
+
+def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, instead: str) -> Any:
+    """`value`, checked to be a scalar of a dtype of one of `kinds`."""
+    if not is_value(value):
+        raise TypeError(f"{label}: {argument} is {form(value)}; {wanted}")
+    if shape_of(value) != ():
+        raise ValueError(
+            f"{label}: {argument} has shape {shape_of(value)} for each example; {wanted}, {instead}"
+        )
+    if dtype_of(value).kind not in kinds:
+        raise TypeError(f"{label}: {argument} has dtype {dtype_of(value)}; {wanted}")
+    return value
+
+
+def truth(label: str, argument: str, pred: Any) -> Mask:
+    """The mask of a predicate: a truth value, or a number that is true where it is not 0."""
+    if type(pred) is bool or type(pred) is np.bool_:
+        return Mask(pred)
+    scalar(
+        label, argument, pred, "biuf", "write one truth value",
+        "with numpy.all or numpy.any; numpy.where chooses element by element",
+    )  # fmt: skip
+    return Mask(pred if dtype_of(pred).kind == "b" else np.not_equal(pred, 0))
+
+
+def integer(label: str, argument: str, value: Any) -> Any:
+    return scalar(label, argument, value, "iu", "write one integer", "or vmap the function")
+
+
+# ---- results that must have one form ----
+
+
+def joint(a: Any, b: Any) -> np.dtype | None:
+    """The dtype of two leaves of one shape that may stand for each other, or None.
+
+    Dtypes have to be equal, but a Python number takes the dtype of an array that it fits.
+    """
+    weak_a, weak_b = type(a) in WEAK, type(b) in WEAK
+    if shape_of(a) != shape_of(b):
+        return None
+    if weak_a and weak_b:
+        return np.result_type(a, b)
+    own, other = dtype_of(a), dtype_of(b)
+    if not (weak_a or weak_b):
+        return own if own == other else None
+    number, dtype = (a, other) if weak_a else (b, own)
+    fits = dtype.kind in "biufc" and np.result_type(number, dtype) == dtype
+    return dtype if fits else None
+
+
+def form(x: Any) -> str:
+    """How a message writes the form of a leaf: ``float64[3]``."""
+    if type(x) in WEAK or not is_value(x):
+        return f"a Python {type(x).__name__}"
+    return f"{dtype_of(x)}{list(shape_of(x))}"
+
+
+def merged(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) -> Any:
+    """`first` where `pred` holds, else `second`; the results of functions of these names."""
+    if first is second:
+        return first
+    leaves, structure = flatten(first)
+    others, other_structure = flatten(second)
+    if structure != other_structure and not same_structure(first, second):
+        raise TypeError(
+            f"{label}: {names[0]} returned {describe(first)}, but {names[1]} returned "
+            f"{describe(second)}; where examples differ in what they choose, the results need "
+            f"one structure"
+        )
+    results = []
+    for i, (a, b) in enumerate(zip(leaves, others)):
+        if a is not b:
+            if not (is_value(a) and is_value(b)) or joint(a, b) is None:
+                raise TypeError(
+                    f"{label}: {paths(first, 'the result')[i]} is {form(a)} from {names[0]}, but "
+                    f"{form(b)} from {names[1]}; where examples differ in what they choose, the "
+                    f"results need one shape and dtype: use numpy.broadcast_to or x.astype"
+                )
+            a = np.where(pred, a, b)
+        results.append(a)
+    return unflatten(structure, results)
+
+
+def settled(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
+    """The carry `fresh` that `func` returned, checked to have the form of the one before."""
+    leaves, structure = flatten(fresh)
+    before, own = flatten(old)
+    if structure != own and not same_structure(fresh, old):
+        raise TypeError(
+            f"{label}: {func} returned the carry {describe(fresh)}, but it was "
+            f"{describe(old)}; the carry keeps the structure of {root}"
+        )
+    changed = False
+    for i, (a, b) in enumerate(zip(before, leaves)):
+        kind = type(a)
+        if a is b or (
+            kind is type(b) and (kind is np.float64 or (kind is ndarray and _alike(a, b)))
+        ):
+            continue
+        numbers = is_value(a), is_value(b)
+        dtype = joint(a, b) if all(numbers) else None
+        if dtype is None and any(numbers):
+            raise TypeError(
+                f"{label}: {func} returned {form(b)} for {paths(old, root)[i]} of the carry, "
+                f"which was {form(a)}; the carry keeps its shapes and dtypes: start with an array "
+                f"of that form, or use x.astype"
+            )
+        if type(b) in WEAK and type(a) not in WEAK:
+            leaves[i], changed = dtype.type(b), True  # type: ignore[union-attr]
+    return unflatten(structure, leaves) if changed else fresh
+
+
+def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype
