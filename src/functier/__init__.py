@@ -48,6 +48,9 @@ from ._level import unwrap as unwrap
 from ._scan import associative_scan as associative_scan
 from ._scan import map as map
 from ._scan import scan as scan
+from ._sparse import jacobian_pattern as jacobian_pattern
+from ._sparse import sparse_hessian as sparse_hessian
+from ._sparse import sparse_jacobian as sparse_jacobian
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor
 from ._vmap import vmap as vmap

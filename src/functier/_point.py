@@ -1,0 +1,361 @@
+"""Products of a function's Jacobian with vectors: what is read from them, and checked."""
+
+from collections.abc import Callable, Iterator
+from math import prod
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._colouring import Pattern, Plan, Sweep, coloured, peeled
+from ._diff import REAL_RESULT, cast, choose, choose_complex, choose_real, refuse
+from ._errors import ConversionError
+from ._grad import taped
+from ._jacobian import _pulled, _result_paths, _split, _spread
+from ._level import Escape
+from ._numpy import dtype_of, shape_of
+from ._tensor import Tensor
+
+ndarray = np.ndarray
+
+INSTEAD = (
+    "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
+    "returns the entries as an array"
+)
+COMPLEX_RESULT = (
+    "a reverse product of it is half of the derivative: write mode='fwd' for a real input, "
+    "holomorphic=True for a complex one"
+)
+MANY = 1 << 26
+"""So many entries that are not finite are not taken for a pattern."""
+
+
+# ---- the function at one point ----
+
+
+class Settings(NamedTuple):
+    """What is the same for all calls of one transformed function."""
+
+    transform: str
+    func: Callable
+    name: str
+    argnums: int | tuple[int, ...]
+    mode: str
+    has_aux: bool
+    holomorphic: bool
+    symmetric: bool
+    chunk: int | None
+    escape: Escape
+
+    @property
+    def label(self) -> str:
+        return f"{self.transform}({self.name})"
+
+
+class Misfit(ValueError):
+    """A pattern is of another shape than the Jacobian."""
+
+
+class Point:
+    """A function at one point, and the products of its Jacobian there.
+
+    The Jacobian is a matrix of `m` rows, the elements of the result, and `n` columns, the
+    elements of the differentiated arguments; leaves follow each other, in C order each.
+    """
+
+    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: FrameType):
+        self.settings, self.frame = settings, frame
+        select: Callable = choose_real if settings.mode != "rev" else choose
+        if settings.holomorphic:
+            select = choose_complex
+        self.leaves, _, self.outer, self.call = _split(
+            settings.label, settings.func, args, kwargs, settings.argnums, select
+        )
+        self.n = sum(prod(shape_of(x)) for x in self.leaves)
+        self.aux: Any = None
+        self.pattern: Pattern | None = None  # which has to fit
+        self.form: tuple[int, np.dtype] | None = None
+        self.tape: tuple | None = None
+
+    @property
+    def m(self) -> int:
+        if self.form is None:
+            self.taped()
+        assert self.form is not None
+        return self.form[0]
+
+    def require(self, pattern: Pattern | None) -> None:
+        """From here on the Jacobian has to have the shape of `pattern`."""
+        self.pattern = pattern
+        self.check()
+
+    def check(self) -> None:
+        pattern, n = self.pattern, self.n
+        m = None if self.form is None else self.form[0]
+        if pattern is not None and not pattern.fits(m, n):
+            has = f"{n} columns" if m is None else f"the shape ({m}, {n})"
+            raise Misfit(
+                f"{self.settings.label}: the pattern {pattern.describe()}, but the Jacobian has "
+                f"{has}: a row for each element of the result, a column for each of the input"
+            )
+
+    def met(self, sizes: list[int], results: list, aux: Any) -> None:
+        """Take note of the sizes and dtypes of the results of the function."""
+        if self.form is None:
+            dtype = np.result_type(*map(dtype_of, results)) if results else np.dtype(float)
+            self.form, self.aux = (sum(sizes), dtype), aux
+            self.check()
+
+    def forward(self, seeds: ndarray) -> Any:
+        """The products with `seeds`, shape (k, n): shape (k, m)."""
+        settings = self.settings
+        run = (
+            f"jvp({settings.name})", settings.escape, self.frame, self.outer, self.call, self.leaves
+        )  # fmt: skip
+        basis = _split_seeds(seeds, self.leaves)
+        rows, structure, aux = _spread(settings.label, run, basis, settings.has_aux, "error")
+        if settings.holomorphic:
+            refuse(settings.label, rows, False, REAL_RESULT, _result_paths, structure, rows)
+        sizes = [prod(shape_of(r)[1:]) for r in rows]
+        self.met(sizes, rows, aux)
+        return _joined([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
+
+    def taped(self) -> tuple:
+        """The results, what the backward passes start from, and where they end."""
+        if self.tape is None:
+            settings = self.settings
+            results, roots, inputs, structure, aux = taped(
+                f"vjp({settings.name})", settings.escape, self.frame, self.outer, self.call,
+                self.leaves, settings.has_aux,
+            )  # fmt: skip
+            wrong = REAL_RESULT if settings.holomorphic else COMPLEX_RESULT
+            where = _result_paths, structure, results
+            refuse(settings.label, results, not settings.holomorphic, wrong, *where)
+            self.tape = results, roots, inputs
+            self.met([prod(shape_of(y)) for y in results], results, aux)
+        return self.tape
+
+    def reverse(self, seeds: ndarray) -> Any:
+        """The products of `seeds`, shape (k, m), with the Jacobian: shape (k, n)."""
+        if self.settings.symmetric:
+            return self.forward(seeds)
+        results, roots, inputs = self.taped()
+        k, basis = len(seeds), _split_seeds(seeds, results)
+        label = self.settings.label
+        rows = _pulled(label, self.frame, self.outer, list(roots), basis, inputs)
+        if self.settings.holomorphic:
+            rows = [r if r is None else np.conjugate(r) for r in rows]
+        parts = []
+        for row, x in zip(rows, self.leaves):
+            size = prod(shape_of(x))
+            part = np.zeros((k, size), dtype_of(x)) if row is None else row.reshape(k, size)
+            parts.append(part)
+        out = _joined(parts, k)
+        _, dtype = self.form  # type: ignore[misc]
+        own = dtype_of(out)
+        return out if own.kind == "c" != dtype.kind else cast(out, dtype)
+
+
+def _split_seeds(seeds: ndarray, values: list) -> list:
+    """For each value the part of `seeds` that is its own, shape (k, *value.shape)."""
+    start, parts = 0, []
+    for x in values:
+        shape = shape_of(x)
+        stop = start + prod(shape)
+        part = seeds[:, start:stop].reshape(len(seeds), *shape)
+        parts.append(part.astype(dtype_of(x), copy=False))
+        start = stop
+    return parts
+
+
+def _joined(parts: list, k: int) -> Any:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts, axis=1) if parts else np.zeros((k, 0))
+
+
+def plain(x: Any, settings: Settings) -> None:
+    """Refuse a tensor of a level around: its elements are no plain numbers."""
+    if isinstance(x, Tensor):
+        raise type(x).level.refusal(
+            ConversionError, f"{settings.label} would take tensors out of their level; {INSTEAD}"
+        )
+
+
+# ---- reading a Jacobian, and checking it ----
+
+
+def entries(plan: Plan, point: Point, check: bool = False) -> tuple[Any, Any]:
+    """The entries of the pattern, in its order; where `check` is set, also the product of
+    the plan's sample.
+    """
+    point.require(plan.pattern)
+    numbers, values, checked = [], [], None
+    for mode, sweep in (("fwd", plan.forward), ("rev", plan.reverse)):
+        if sweep is None:
+            continue
+        product, size = (point.forward, point.n) if mode == "fwd" else (point.reverse, point.m)
+        extra: Any = None
+        if check and checked is None:
+            if plan.sample is None or len(plan.sample.vector) != size:
+                plan.sample = Sample(plan, size, mode)
+            extra = plan.sample.vector[None]
+        own, found, further = sweep.read(product, size, None, extra, point.settings.chunk)
+        numbers += own
+        values += found
+        if extra is not None:
+            checked = further[0]
+    return _in_order(numbers, values), checked
+
+
+def _in_order(numbers: list, values: list) -> Any:
+    """The values, of which those of each part have these numbers."""
+    if len(values) == 1 and numbers[0] is None:
+        return values[0]
+    places = np.concatenate(numbers)
+    order = np.empty(len(places), np.intp)
+    order[places] = np.arange(len(places))
+    return np.take(np.concatenate(values), order)
+
+
+class Sample:
+    """A random vector, to compare its product with the Jacobian and with what was read.
+
+    It is kept with a plan; no element of it is near 0.
+    """
+
+    def __init__(self, plan: Plan, size: int, mode: str):
+        rows, cols = plan.pattern.rows, plan.pattern.cols
+        self.mode = mode
+        self.lines, across = (rows, cols) if mode == "fwd" else (cols, rows)
+        self.vector = signed(np.random.default_rng(size), size)
+        self.factors = self.vector[across]
+
+    def off(self, data: ndarray, product: ndarray) -> ndarray:
+        """For each row (column in reverse mode) of the matrix with these entries how many
+        times the usual rounding error it is, by which its product differs.
+
+        What is not finite in both says nothing.
+        """
+        with np.errstate(all="ignore"):
+            terms = data * self.factors
+            expected = self.total(terms.real, len(product))
+            usual = self.total(np.abs(terms), len(product))
+            if terms.dtype.kind == "c":
+                expected = expected + 1j * self.total(terms.imag, len(product))
+            usual *= ROUNDING * np.finfo(np.result_type(data.dtype, np.float16)).eps
+            times = np.abs(product - expected) / usual
+        lost = np.isfinite(product) != np.isfinite(expected)
+        if lost.any():
+            times[lost] = np.inf
+        return np.fmax(times, 0, out=times)  # where nothing is known: 0 of 0, or NaN of both
+
+    def total(self, terms: ndarray, size: int) -> ndarray:
+        return np.bincount(self.lines, terms, size)
+
+
+def signed(rng: Any, size: int) -> ndarray:
+    """Random numbers of both signs, none of them near 0."""
+    return rng.uniform(0.5, 1.5, size) * rng.choice([-1.0, 1.0], size)
+
+
+ROUNDING = 64
+"""How many rounding errors of its row an element of a product may be off."""
+
+
+# ---- probing ----
+
+
+def probe(point: Point) -> tuple[Pattern, bool]:
+    """The pattern of the Jacobian at a point, and whether its products with 0 are finite.
+
+    From coarse to fine: a product with a random vector that is not 0 in some blocks of
+    columns tells which rows have entries in one of them; where no row can have entries in
+    two of these blocks, it tells in which. Blocks with entries are divided until they are
+    columns. What is 0 in a product is 0 in the Jacobian, with probability one.
+
+    A row whose product with 0 is not finite (0 times infinity) is taken to be full.
+    """
+    settings = point.settings
+    turned, chunk = settings.mode == "rev", settings.chunk
+    product, other = point.forward, point.reverse
+    if turned:
+        n, product = point.m, point.reverse
+    else:
+        n = point.n
+    zero = product(np.zeros((1, n)))
+    plain(zero, settings)
+    m = zero.shape[1]
+    poisoned = np.flatnonzero(~np.isfinite(zero[0]))
+    if len(poisoned) * n > MANY:
+        raise ValueError(
+            f"{settings.label}: the derivative is not finite in {len(poisoned)} of {m} "
+            f"{'columns' if turned else 'rows'}, such as {poisoned[0]}, so that the pattern cannot "
+            f"be probed at this point; give a pattern, or the one of jacobian_pattern at another "
+            f"point"
+        )
+    finite = np.flatnonzero(np.isfinite(zero[0]))
+    done = [(np.repeat(poisoned, n), np.tile(np.arange(n), len(poisoned)))]
+    rng = np.random.default_rng(n)
+    shift = max((n - 1).bit_length() - 3, 0)
+    first = np.arange(((n - 1) >> shift) + 1 if n else 0)
+    rows, blocks = np.repeat(finite, len(first)), np.tile(first, len(finite))
+    while len(rows):
+        weights = signed(rng, n)
+        of_block = coloured(*_distinct(rows, blocks))
+        of_column = np.append(of_block, np.full(len(first), -1))[np.arange(n) >> shift]
+        sweep = Sweep(of_column, of_block[blocks], rows)
+        numbers, values, _ = sweep.read(product, n, weights, None, chunk)
+        found = _in_order(numbers, values) != 0
+        rows, blocks = rows[found], blocks[found]
+        if not shift:
+            break
+        step = min(2, shift)
+        shift -= step
+        blocks = ((blocks << step)[:, None] + np.arange(1 << step)).reshape(-1)
+        rows = np.repeat(rows, 1 << step)
+        inside = (blocks << shift) < n
+        rows, blocks = rows[inside], blocks[inside]
+        if settings.mode == "auto" and len(rows):
+            long = _long_rows(rows)
+            if len(long):
+                done += _full_rows(other, long, m, chunk)
+                rest = ~np.isin(rows, long)
+                rows, blocks = rows[rest], blocks[rest]
+    done.append((rows, blocks))
+    rows, cols = [np.concatenate(part) for part in zip(*done)]
+    if turned:
+        rows, cols = cols, rows
+    return Pattern(rows, cols, (point.m, point.n)), not len(poisoned)
+
+
+def _distinct(rows: ndarray, blocks: ndarray) -> tuple[ndarray, ndarray]:
+    """One row of each kind: those with the same blocks ask the same of a colouring."""
+    first = np.flatnonzero(np.diff(rows, prepend=-1))
+    marks = np.random.default_rng(0).integers(0, 2**64, blocks.max() + 1, np.uint64, False)
+    kinds = np.add.reduceat(marks[blocks], first)  # equal by chance in one of 2**64 pairs
+    _, some = np.unique(kinds, return_index=True)
+    chosen = np.zeros(len(first), bool)
+    chosen[some] = True
+    mine = np.repeat(chosen, np.diff(first, append=len(rows)))
+    return rows[mine], blocks[mine]
+
+
+def _long_rows(rows: ndarray) -> ndarray:
+    """The rows that are better read by reverse products, one for each."""
+    counts = np.bincount(rows)
+    k, total = peeled(counts)
+    if counts.max() < 16 or 2 * total >= counts.max():
+        return rows[:0]
+    return np.sort(np.argsort(-counts, kind="stable")[:k])
+
+
+def _full_rows(product: Callable, rows: ndarray, m: int, chunk: int | None) -> Iterator[tuple]:
+    """The entries of `rows`, from products with their unit vectors."""
+    step = chunk or len(rows)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        seeds = np.zeros((len(some), m))
+        seeds[np.arange(len(some)), some] = 1
+        numbers, columns = np.nonzero(product(seeds))
+        yield some[numbers], columns
