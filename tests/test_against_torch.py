@@ -250,6 +250,18 @@ def test_programs(program):
     )
 
 
+def test_cond_of_a_batch():
+    """PyTorch has it under vmap; its gradients of this raise."""
+
+    def f(xp, choose):
+        return lambda x: choose(x > 0, lambda x: xp.sqrt(x), lambda x: 3 * x * x)(x)
+
+    xs = np.array([4.0, 0.0, -1.0])
+    own = ft.vmap(f(np, lambda p, yes, no: lambda *args: ft.cond(p, yes, no, *args)))
+    theirs = torch.vmap(f(torch, lambda p, yes, no: lambda *args: torch.cond(p, yes, no, args)))
+    close(own(xs), theirs(torch.tensor(xs)))
+
+
 def differentiable(y):
     return y.dtype.is_floating_point or y.dtype.is_complex
 
