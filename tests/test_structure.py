@@ -337,6 +337,7 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
+    "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize", "vhp",
     "jacobian_pattern", "sparse_hessian", "sparse_jacobian",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError", "check_leaks", "debug_nans",
     "detect_anomaly",

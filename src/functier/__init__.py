@@ -43,6 +43,8 @@ from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
 from ._leaks import check_leaks as check_leaks
 from ._level import level_of as level_of
+from ._linear import linear_transpose as linear_transpose
+from ._linear import linearize as linearize
 from ._ended import no_dispatch as no_dispatch
 from ._level import unwrap as unwrap
 from ._scan import associative_scan as associative_scan
@@ -51,6 +53,10 @@ from ._scan import scan as scan
 from ._sparse import jacobian_pattern as jacobian_pattern
 from ._sparse import sparse_hessian as sparse_hessian
 from ._sparse import sparse_jacobian as sparse_jacobian
+from ._products import elementwise_grad as elementwise_grad
+from ._products import ggnvp as ggnvp
+from ._products import hvp as hvp
+from ._products import vhp as vhp
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor
 from ._vmap import vmap as vmap

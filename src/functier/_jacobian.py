@@ -35,6 +35,8 @@ from ._tape import backward
 
 P = ParamSpec("P")
 ndarray = np.ndarray
+Run = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
+"""What `pushed` takes before the directions."""
 
 # ---- what both modes share ----
 
@@ -336,7 +338,7 @@ def _forward(
         )
         frame = sys._getframe(1)
         sizes = [prod(shape_of(x)) for x in leaves]
-        run = inner_label, escape, frame, outer, call, leaves
+        run: Run = (inner_label, escape, frame, outer, call, leaves)
         total: int | None = None
         if sizes == [1] or not sizes:
             pairs, out_structure, aux = pushed(*run, only_unit(leaves) if sizes else [], has_aux)
@@ -361,10 +363,10 @@ def _forward(
 
 
 def _spread(
-    label: str, run: tuple, basis: list, has_aux: bool, randomness: Randomness
+    label: str, run: Run, basis: list, has_aux: bool, randomness: Randomness
 ) -> tuple[list, Any, Any]:
     """The tangents of the results for a batch of directions; see `pushed` for the rest."""
-    _, escape, frame, outer, *_ = run
+    _, escape, frame, outer, _, _ = run
     level = BatchLevel.enter(label, escape, frame, outer)
     drawn = randomness != "error"
     if drawn:
@@ -385,7 +387,7 @@ def _spread(
 
 
 def _spread_in_chunks(
-    label: str, run: tuple, sizes: list[int], has_aux: bool, randomness: Randomness,
+    label: str, run: Run, sizes: list[int], has_aux: bool, randomness: Randomness,
     chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
     """`_spread` for so many unit vectors at a time; for one at a time without a level."""

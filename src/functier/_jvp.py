@@ -317,6 +317,29 @@ def pushed(
     return pairs, structure, aux
 
 
+def directed(
+    label: str,
+    primals: Any,
+    tangents: Any,
+    noun: str = "tangent",
+    call: str = "jvp(func, (x,), (t,))",
+) -> tuple[list, Any, list]:
+    """The leaves of the primals, checked, their tree, and a direction for each leaf."""
+    if type(primals) is not tuple or type(tangents) is not tuple:
+        for name, given in (("primals", primals), (f"{noun}s", tangents)):
+            if not isinstance(given, (tuple, list)):
+                raise TypeError(
+                    f"{label}: {name} is a {type(given).__name__}; write a tuple with one entry "
+                    f"for each argument, {call}"
+                )
+        primals, tangents = tuple(primals), tuple(tangents)
+    if not primals:
+        raise ValueError(f"{label}: no primals were given; call {call}")
+    leaves, structure = flatten(primals)
+    check_inputs(label, leaves, paths, primals, "primals")
+    return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
+
+
 def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
     """Raise where a leaf of the result has no tangent."""
     for i, y in enumerate(outputs):
@@ -381,19 +404,7 @@ def jvp(
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
     label = f"jvp({name_of_function(func)})"
-    if type(primals) is not tuple or type(tangents) is not tuple:
-        for noun, given in (("primals", primals), ("tangents", tangents)):
-            if not isinstance(given, (tuple, list)):
-                raise TypeError(
-                    f"{label}: {noun} is a {type(given).__name__}; write a tuple with one entry "
-                    f"for each argument, jvp(f, (x,), (t,))"
-                )
-        primals, tangents = tuple(primals), tuple(tangents)
-    if not primals:
-        raise ValueError(f"{label}: no primals were given; call jvp(func, (x,), (t,))")
-    leaves, structure = flatten(primals)
-    check_inputs(label, leaves, paths, primals, "primals")
-    directions = match(label, leaves, structure, tangents, "tangent", "primals")
+    leaves, structure, directions = directed(label, primals, tangents)
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     pairs, out_structure, aux = pushed(
         label,

@@ -1,0 +1,437 @@
+"""linearize and linear_transpose: a linear map as a function, for many calls.
+
+NOTE [a derivative that is recorded]
+    `linearize` is `jvp` with tangents that are not known yet. They are tensors of a
+    `TraceLevel`, and the `JvpLevel` of the call is nested in that one. So primals are
+    computed once, on values, as in any jvp; and whatever a rule does with a tangent
+    comes to the trace level, which computes it for zeros (it needs the forms only) and
+    notes it as a step. A step holds the steps whose results it takes, so what no result
+    needs goes by itself, and zeros that `jvp` knows to be zeros make no steps at all.
+"""
+
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ._context import check_escape
+from ._diff import check_inputs, match, owned, zeros
+from ._errors import ConversionError
+from ._grad import outer_tensors, taped
+from ._jvp import pushed
+from ._level import Escape, Level, encloses, level_in
+from ._numpy import SIMPLE, SPELLED, VALUES, dtype_of, shape_of
+from ._op import Call, Op
+from ._pytree import (
+    check_callable,
+    flatten,
+    is_value,
+    like,
+    name_of_function,
+    paths,
+    unflatten,
+)
+from ._tape import backward
+from ._tensor import Tensor
+
+new = object.__new__
+number = count()
+Step = tuple[Any, ...]
+"""``(number, function, arguments, ((position, step), ...), keyword arguments)``; an input
+is ``(number, None)``."""
+
+
+class TraceLevel(Level):
+    """A level that notes what is done with its tensors.
+
+    `_value` is what has come out of zeros, of which only the form is of use; `_extra` is
+    the step that makes the value.
+    """
+
+    def unknown(self, values: list) -> list:
+        """Tensors that stand for what is given later, in the forms of `values`."""
+        return [self.result(x, (next(number), None)) for x in values]
+
+    def result(self, value: Any, step: Step) -> Any:
+        """The tensor, or tensors, of what `step` makes."""
+        if isinstance(value, (tuple, list)):
+            return like(value, [
+                self.result(v, (next(number), operator.getitem, (None, i), ((0, step),), {}))
+                for i, v in enumerate(value)
+            ])  # fmt: skip
+        if not is_value(value):
+            return value
+        x = new(self.cls)
+        x._value, x._extra = value, step
+        return x
+
+    @classmethod
+    def fast_calls(kind) -> dict[Callable, Callable]:
+        calls: dict[Callable, Callable] = {}
+        for ufunc in (*SIMPLE, np.matmul):
+            make = _unary if ufunc.nin == 1 else _binary
+            calls[ufunc] = make(ufunc)
+            if ufunc in SPELLED:
+                calls[SPELLED[ufunc]] = make(SPELLED[ufunc])
+        return calls
+
+    def apply(self, op: Op, call: Call) -> Any:
+        values, places = [self.lower(x) for x in call.operands], []
+        with np.errstate(all="ignore"):
+            ans = call.run(values)
+        constants = list(values)
+        for i, x in enumerate(call.operands):
+            if type(x) is self.cls:
+                places.append((i, x._extra))
+                constants[i] = None
+        if call.direct:
+            func, given = op.kernel, call.given
+        else:  # whose parameters have the operands among them
+            given = {k: v for k, v in call.given.items() if k not in call.names}
+            func, given = _Again(Call(op, given, call.names, [], False)), {}
+        return self.result(ans, (next(number), func, tuple(constants), tuple(places), given))
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        if how in (bool, int, "__index__"):
+            how = how if isinstance(how, str) else how.__name__
+            raise self.refusal(
+                ConversionError,
+                f"{how}(x) asks for the value of a tangent, which is not known yet; what is "
+                f"linear depends on no such value",
+            )
+        return super().convert(x, how, *args)
+
+
+class _Again:
+    """A call that is made again with other operands."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Call):
+        self.call = call
+
+    def __call__(self, *values: Any) -> Any:
+        return self.call.run(values)
+
+
+def _unary(func: Callable) -> Callable:
+    def call(x: Any) -> Any:
+        cls = type(x)
+        level = cls.level
+        if type(level) is not TraceLevel:
+            return level.unary(func, x)
+        y = new(cls)
+        with np.errstate(all="ignore"):
+            y._value = func(x._value)
+        y._extra = next(number), func, (None,), ((0, x._extra),), {}
+        return y
+
+    return call
+
+
+def _binary(func: Callable) -> Callable:
+    def call(a: Any, b: Any) -> Any:
+        cls, other = type(a), type(b)
+        if other is cls:
+            level = cls.level
+            x, y = a._value, b._value
+            step: Step = func, (None, None), ((0, a._extra), (1, b._extra)), {}
+        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
+            level = cls.level
+            x, y = a._value, b
+            step = func, (None, b), ((0, a._extra),), {}
+        elif cls in VALUES or encloses(cls, other):
+            cls, level = other, other.level
+            x, y = a, b._value
+            step = func, (a, None), ((1, b._extra),), {}
+        else:
+            return level_in(a, b).binary(func, a, b)
+        if type(level) is not TraceLevel:
+            return level.binary(func, a, b)
+        z = new(cls)
+        with np.errstate(all="ignore"):
+            z._value = func(x, y)
+        z._extra = next(number), *step
+        return z
+
+    return call
+
+
+class Program:
+    """The steps from `inputs` to `outputs`, in their order; called with the input values."""
+
+    def __init__(self, inputs: Sequence[Step], outputs: Sequence[Step | None]):
+        found = {step[0]: step for step in outputs if step is not None}
+        waiting = list(found.values())
+        while waiting:  # without recursion: there may be many
+            step = waiting.pop()
+            for _, parent in step[3] if step[1] is not None else ():
+                if parent[0] not in found:
+                    found[parent[0]] = parent
+                    waiting.append(parent)
+        slots = {step[0]: i for i, step in enumerate(inputs)}
+        steps: list[Any] = []
+        last: dict[int, int] = {}
+        for key in sorted(found):
+            if key in slots:
+                continue
+            _, func, args, places, given = found[key]
+            slots[key] = len(slots)
+            own = tuple([(i, slots[parent[0]]) for i, parent in places])
+            for _, slot in own:
+                last[slot] = len(steps)
+            steps.append((func, args, own, given))
+        self.size, self.n = len(slots), len(inputs)
+        self.outputs = [None if step is None else slots[step[0]] for step in outputs]
+        drop: list[list[int]] = [[] for _ in steps]
+        for slot, at in last.items():
+            if slot not in self.outputs:
+                drop[at].append(slot)
+        self.steps = [_coded(step, tuple(d)) for step, d in zip(steps, drop)]
+
+    def __call__(self, values: list) -> list:
+        """The outputs; None for one that is zeros."""
+        at = values + [None] * (self.size - self.n)
+        out = self.n
+        for kind, func, a, b, given, drop in self.steps:
+            if kind == 0:
+                at[out] = func(at[a])
+            elif kind == 1:
+                at[out] = func(at[a], b)
+            elif kind == 2:
+                at[out] = func(a, at[b])
+            elif kind == 3:
+                at[out] = func(at[a], at[b])
+            else:
+                args = list(a)
+                for i, slot in b:
+                    args[i] = at[slot]
+                at[out] = func(*args, **given)
+                del args
+            for slot in drop:
+                at[slot] = None
+            out += 1
+        return [None if slot is None else at[slot] for slot in self.outputs]
+
+
+def _coded(step: tuple, drop: tuple) -> tuple:
+    """A step in the form that its kind is called in most quickly."""
+    func, args, places, given = step
+    where = tuple([i for i, _ in places])
+    if not given:
+        func = SPELLED.get(func, func) if len(args) < 3 else func
+        if len(args) == 1:
+            return 0, func, places[0][1], None, None, drop
+        if len(args) == 2 and where == (0,):
+            return 1, func, places[0][1], args[1], None, drop
+        if len(args) == 2 and where == (1,):
+            return 2, func, args[0], places[0][1], None, drop
+        if len(args) == 2 and where == (0, 1):
+            return 3, func, places[0][1], places[1][1], None, drop
+    return 4, func, args, places, given, drop
+
+
+def linearize(
+    func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead"
+) -> tuple:
+    """The value of `func` and its derivative there, as a function of tangents.
+
+    Parameters
+    ----------
+    func : callable
+        A function of arrays or pytrees that returns such; it is called once.
+    *primals : array or pytree of arrays
+        Where to evaluate it; floating-point or complex.
+    has_aux : bool
+        Whether `func` returns ``(output, aux)``.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over.
+
+    Returns
+    -------
+    tuple
+        ``(output, jvp_fn)``, or ``(output, jvp_fn, aux)``. ``jvp_fn(*tangents)`` takes the
+        structures, shapes and dtypes of the primals and returns the tangent of the output:
+        what `jvp` gives, at the price of the operations on tangents alone. It is plain
+        code: it may be called many times, on batched tangents, inside other transforms,
+        and after the level has ended.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where a primal is no floating-point array, or the tangents do not fit.
+    ConversionError
+        Where a rule asks for the value of a tangent.
+    NoRuleError
+        Where the function uses an operation that has no derivative rule.
+
+    Notes
+    -----
+    `jvp_fn` keeps the values that the derivative needs, as long as it lives. It is worth
+    its recording, which takes about as long as one `jvp`, from the second call on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y, jvp_fn = linearize(np.sin, np.array([0.0, 1.0]))
+    >>> jvp_fn(np.array([1.0, 0.0]))
+    array([1., 0.])
+    >>> from functier import vmap
+    >>> vmap(jvp_fn)(np.eye(2)).shape
+    (2, 2)
+    """
+    check_escape("linearize", escape)
+    check_callable("linearize", func)
+    name = name_of_function(func)
+    label = f"linearize({name})"
+    if not primals:
+        raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
+    leaves, structure = flatten(primals)
+    check_inputs(label, leaves, paths, primals, "primals")
+    frame, outer = sys._getframe(1), outer_tensors(leaves)
+    level = TraceLevel.enter(f"trace({name})", escape, frame, outer)
+    try:
+        tangents = level.unknown([zeros(x) for x in leaves])
+        inputs = [t._extra for t in tangents]
+        pairs, out_structure, aux = pushed(
+            label, escape, frame, outer, lambda inner: func(*unflatten(structure, inner)),
+            leaves, tangents, has_aux,
+        )  # fmt: skip
+        results = [p for p, _ in pairs]
+        program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
+        del tangents, inputs, pairs
+    finally:
+        level.exit()
+    level.recycle()
+    given = [_form(x) for x in leaves]
+    forms = [_form(y) for y in results]
+
+    def jvp_fn(*tangents: Any) -> Any:
+        """The tangent of the output for `tangents`, one for each primal."""
+        directions = match(label, given, structure, tangents, "tangent", "primals")
+        found = program([_with_form(t) for t in directions])
+        found = [zeros(form) if t is None else t for t, form in zip(found, forms)]
+        return unflatten(out_structure, owned(found, directions))
+
+    value = unflatten(out_structure, results)
+    return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
+
+
+def _form(value: Any) -> np.ndarray:
+    """An array of the form of `value`, which holds no memory."""
+    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+
+
+def _with_form(value: Any) -> Any:
+    """`value`, which has a shape and can be indexed: no Python number."""
+    return dtype_of(value).type(value) if type(value) in (float, complex) else value
+
+
+def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
+    """The transpose of a linear function.
+
+    Parameters
+    ----------
+    func : callable
+        A function of arrays or pytrees that returns such, and is linear in all of them.
+    *primals : array, pytree of arrays, or anything with a shape and a dtype
+        The forms of its arguments; their values are not used.
+
+    Returns
+    -------
+    callable
+        ``transpose(cotangents)`` takes the structure, shapes and dtypes of the output and
+        returns a tuple with one result for each primal: for ``func = lambda x: A @ x``,
+        ``(A.T @ c,)``. Complex numbers are not conjugated, here as in JAX (a `vjp`
+        multiplies by the conjugate transpose).
+
+    Raises
+    ------
+    TypeError
+        Where a primal has no floating-point or complex dtype, or a result is no array.
+    ValueError
+        Where `func` is seen not to be linear, or the cotangents do not fit.
+
+    Notes
+    -----
+    `func` is called twice, with zeros and with arbitrary numbers, and its transpose is
+    applied once. So it is seen where ``func(0)`` is not 0, and where ``func(x)`` is not
+    what the derivative at 0 says it is: nearly always where a function is not linear. There
+    is no such check inside another transform, where values may not be known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> transpose = linear_transpose(np.cumsum, np.zeros(3))
+    >>> transpose(np.array([1.0, 1.0, 1.0]))
+    (array([3., 2., 1.]),)
+    """
+    check_callable("linear_transpose", func)
+    label = f"linear_transpose({name_of_function(func)})"
+    if not primals:
+        raise ValueError(f"{label}: no primals were given; call linear_transpose(func, x, ...)")
+    leaves, structure = flatten(primals)
+    leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
+    check_inputs(label, leaves, paths, primals, "primals")
+    results, roots, inputs, out_structure, _ = taped(
+        label, "dead", sys._getframe(1), [], lambda inner: func(*unflatten(structure, inner)),
+        leaves, False,
+    )  # fmt: skip
+    given, forms = [_form(x) for x in leaves], [_form(y) for y in results]
+
+    def pulled(cotangents: list) -> list:
+        pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
+        grads = backward(pairs, inputs)
+        return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
+
+    if not any(isinstance(y, Tensor) for y in results):
+        for i, y in enumerate(results):
+            if np.any(np.not_equal(y, 0)):
+                where = paths(unflatten(out_structure, results), "the result")[i]
+                raise ValueError(f"{label}: {where} is not 0 where the primals are; {NOT_LINEAR}")
+        _probe(label, func, structure, given, forms, pulled)
+
+    def transpose(cotangents: Any) -> tuple:
+        """The transpose applied to `cotangents`: a result for each primal."""
+        matched = match(label, forms, out_structure, cotangents, "cotangent", "output")
+        return unflatten(structure, owned(pulled(matched), matched))
+
+    return transpose
+
+
+NOT_LINEAR = (
+    "the function is not linear: subtract what it is at 0, or use linearize or vjp for the "
+    "derivative at a point"
+)
+
+
+def _probe(
+    label: str, func: Callable, structure: Any, given: list, forms: list, pulled: Callable
+) -> None:
+    """Raise where ``c @ func(u)`` is not ``transpose(c) @ u`` for some c and u."""
+    rng = np.random.default_rng(0)
+    points = [_drawn(rng, x) for x in given]
+    weights = [_drawn(rng, y) for y in forms]
+    values = flatten(func(*unflatten(structure, points)))[0]
+    if any(isinstance(y, Tensor) for y in values):
+        return
+    products = [np.multiply(c, y) for c, y in zip(weights, values)]
+    again = [np.multiply(g, x) for g, x in zip(pulled(weights), points)]
+    difference = sum(np.sum(p).real for p in products) - sum(np.sum(p).real for p in again)
+    scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
+    eps = max([np.finfo(x.dtype).eps for x in (*given, *forms) if x.dtype.kind in "fc"])
+    if not abs(difference) <= np.sqrt(eps) * scale:
+        raise ValueError(f"{label}: its value is not that of its derivative at 0; {NOT_LINEAR}")
+
+
+def _drawn(rng: np.random.Generator, form: np.ndarray) -> Any:
+    """Numbers of a form; zeros for an integer result, which has no derivative."""
+    if form.dtype.kind not in "fc":
+        return zeros(form)
+    x = rng.normal(size=form.shape)
+    if form.dtype.kind == "c":
+        x = x + 1j * rng.normal(size=form.shape)
+    return np.asarray(x).astype(form.dtype)[()]

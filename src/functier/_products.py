@@ -1,0 +1,301 @@
+"""Products with second derivatives (hvp, vhp, ggnvp), and the derivative of a function
+that works element by element.
+"""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+import numpy as np
+
+from ._context import check_escape
+from ._diff import filled, owned
+from ._grad import gradients, taped
+from ._jvp import directed, pushed
+from ._level import Escape
+from ._numpy import shape_of
+from ._pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
+from ._tape import backward
+from ._tensor import Tensor
+
+P = ParamSpec("P")
+
+
+def hvp(
+    func: Callable,
+    primals: tuple,
+    tangents: tuple,
+    *,
+    has_aux: bool = False,
+    escape: Escape = "dead",
+) -> tuple:
+    """The value of a scalar function and its Hessian times a vector, without the Hessian.
+
+    Parameters
+    ----------
+    func : callable
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`.
+    primals, tangents : tuple
+        The arguments (arrays or pytrees), and for each the vector, of the same structure
+        and shapes.
+    has_aux : bool
+        Whether `func` returns a second value.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
+
+    Returns
+    -------
+    tuple
+        ``(value, product)``, or ``(value, product, aux)``. The product is a tuple in the
+        structure of `primals`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `jvp` for the arguments, and as `grad` for the result of `func`.
+
+    Notes
+    -----
+    Forward over reverse mode: one call of `func` with its gradient, and the directional
+    derivative of both; a small multiple of the time of `func`, and of the memory of `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, (product,) = hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.ones(2),))
+    >>> float(value), product
+    (9.0, array([ 6., 12.]))
+    """
+    name, label = _named("hvp", func, escape)
+    leaves, structure, directions = directed(label, primals, tangents, call="hvp(f, (x,), (t,))")
+    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+    gradient = _gradient("hvp", func, len(primals), has_aux, escape)
+    pairs, tree, rest = pushed(
+        f"jvp({name})", escape, sys._getframe(1), outer,
+        lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
+    )  # fmt: skip
+    product = unflatten(tree, owned([t for _, t in pairs], directions))
+    return _with_aux(product, rest, has_aux)
+
+
+def vhp(
+    func: Callable,
+    primals: tuple,
+    cotangents: tuple,
+    *,
+    has_aux: bool = False,
+    escape: Escape = "dead",
+) -> tuple:
+    """The value of a scalar function and a vector times its Hessian: reverse over reverse.
+
+    The product is that of `hvp`, as a Hessian is symmetric; it is computed with the
+    derivative rules of reverse mode only. `hvp` takes less time and memory, so this is for
+    functions that have no rules of forward mode. See `hvp` for the parameters and the errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> value, (product,) = vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.ones(2),))
+    >>> float(value), product
+    (9.0, array([ 6., 12.]))
+    """
+    name, label = _named("vhp", func, escape)
+    leaves, structure, vectors = directed(
+        label, primals, cotangents, "cotangent", "vhp(f, (x,), (v,))"
+    )
+    outer = [x for x in (*leaves, *vectors) if isinstance(x, Tensor)]
+    gradient = _gradient("vhp", func, len(primals), has_aux, escape)
+    _, roots, inputs, _, rest = taped(
+        f"vjp({name})", escape, sys._getframe(1), outer,
+        lambda inner: gradient(*unflatten(structure, inner)), leaves, True,
+    )  # fmt: skip
+    pairs = [(node, v) for node, v in zip(roots, vectors) if node is not None]
+    roots.clear()
+    product = unflatten(structure, owned(filled(backward(pairs, inputs), leaves), vectors))
+    return _with_aux(product, rest, has_aux)
+
+
+def ggnvp(
+    func: Callable,
+    loss: Callable,
+    primals: tuple,
+    tangents: tuple,
+    *,
+    has_aux: bool = False,
+    escape: Escape = "dead",
+) -> tuple:
+    """The generalized Gauss-Newton matrix of ``loss(func(*primals))`` times a vector.
+
+    The matrix is ``J.T @ H @ J``, where J is the Jacobian of `func` and H the Hessian of
+    `loss` at its result: the Hessian without the second derivatives of `func`. For a convex
+    loss it is positive semidefinite, which second-order optimizers rely on (Schraudolph,
+    *Fast curvature matrix-vector products*, 2002).
+
+    Parameters
+    ----------
+    func : callable
+        A function of arrays or pytrees that returns such; ``(output, aux)`` with `has_aux`.
+    loss : callable
+        A function of the result of `func` that returns a real scalar.
+    primals, tangents : tuple
+        The arguments of `func`, and for each the vector, of the same structure and shapes.
+    has_aux : bool
+        Whether `func` returns a second value.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
+
+    Returns
+    -------
+    tuple
+        ``(value, product)``, or ``(value, product, aux)``: the loss, and a tuple in the
+        structure of `primals`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `jvp` for `func` and the arguments, and as `grad` for the result of `loss`.
+
+    Notes
+    -----
+    `func` is called twice, forward for ``J @ v`` and with a tape for ``J.T @ u``; `loss`
+    once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = lambda y: np.sum(y * y) / 2
+    >>> value, (product,) = ggnvp(np.exp, square, (np.zeros(2),), (np.array([1.0, 2.0]),))
+    >>> float(value), product
+    (1.0, array([1., 2.]))
+    """
+    name, label = _named("ggnvp", func, escape)
+    check_callable("ggnvp", loss)
+    leaves, structure, directions = directed(
+        label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
+    )
+    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+    frame = sys._getframe(1)
+
+    def call(inner: list) -> Any:
+        return func(*unflatten(structure, inner))
+
+    outputs, tree, aux = pushed(
+        f"jvp({name})", escape, frame, outer, call, leaves, directions, has_aux
+    )
+    results = [y for y, _ in outputs]
+    moved = [t for _, t in outputs]
+    gradient = _gradient("ggnvp", loss, 1, False, escape)
+    outer += [x for x in (*results, *moved) if isinstance(x, Tensor)]
+    pairs, _, value = pushed(
+        f"jvp({name_of_function(loss)})", escape, frame, outer,
+        lambda inner: gradient(unflatten(tree, inner)), results, moved, True,
+    )  # fmt: skip
+    _, roots, inputs, _, _ = taped(f"vjp({name})", escape, frame, outer, call, leaves, has_aux)
+    cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
+    roots.clear()
+    product = unflatten(structure, owned(filled(backward(cotangents, inputs), leaves)))
+    return (value, product, aux) if has_aux else (value, product)
+
+
+def elementwise_grad(
+    func: Callable[P, Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    escape: Escape = "dead",
+) -> Callable[P, Any]:
+    """The derivative of a function that works element by element, at every element.
+
+    It is the diagonal of the Jacobian, from one backward pass: the gradient of the sum of
+    the result. That `func` does work element by element (each element of its result
+    depends on that element of the arguments only) is not checked, except for the shape.
+
+    Parameters
+    ----------
+    func : callable
+        Returns an array, or ``(array, aux)`` with `has_aux`.
+    argnums, has_aux, argnames, holomorphic, allow_int, escape
+        As for `grad`.
+
+    Returns
+    -------
+    callable
+        Returns the derivative, of the shape and dtype of the differentiated argument (a
+        tuple where there are several); with `has_aux`, ``(derivative, aux)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `grad`; where the result is no single array, or has not the shape of each
+        differentiated argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> elementwise_grad(np.square)(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 6.])
+    >>> elementwise_grad(elementwise_grad(np.sin))(np.zeros(2))
+    array([-0., -0.])
+    """
+    _, label = _named("elementwise_grad", func, escape)
+
+    @functools.wraps(func)
+    def total(*args: Any, **kwargs: Any) -> tuple:
+        out = func(*args, **kwargs)
+        aux: Any = None
+        if has_aux:
+            if not isinstance(out, tuple) or len(out) != 2:
+                raise TypeError(
+                    f"{label}: has_aux=True needs a function that returns (output, aux); it "
+                    f"returned {describe(out)}"
+                )
+            out, aux = out
+        if not is_value(out):
+            raise TypeError(
+                f"{label}: the function returned {describe(out)}; return one array, whose "
+                f"elements depend on those of the arguments one by one"
+            )
+        return np.sum(out), (shape_of(out), aux)
+
+    def checked(grad: Any, value: tuple) -> Any:
+        _, (shape, aux) = value
+        for g in flatten(grad)[0]:
+            if shape_of(g) != shape:
+                whole = f"pass numpy.broadcast_to(x, {shape})" if shape else "use grad"
+                raise ValueError(
+                    f"{label}: the function returned shape {shape} for an argument of shape "
+                    f"{shape_of(g)}, so its elements do not depend on those one by one; "
+                    f"{whole}, or jacrev for the whole Jacobian"
+                )
+        return (grad, aux) if has_aux else grad
+
+    return gradients(
+        "elementwise_grad", total, argnums, True, argnames, holomorphic, allow_int, escape, checked
+    )
+
+
+# ---- what they share ----
+
+
+def _named(transform: str, func: Any, escape: Any) -> tuple[str, str]:
+    """The name of `func`, and the transform's with it."""
+    check_escape(transform, escape)
+    check_callable(transform, func)
+    name = name_of_function(func)
+    return name, f"{transform}({name})"
+
+
+def _gradient(transform: str, func: Callable, n: int, has_aux: bool, escape: Escape) -> Callable:
+    """``(gradients, value)`` by all of `n` arguments, in the name of `transform`."""
+    return gradients(
+        transform, func, tuple(range(n)), has_aux, None, False, False, escape,
+        lambda gradient, value: (gradient, value),
+    )  # fmt: skip
+
+
+def _with_aux(product: Any, rest: Any, has_aux: bool) -> tuple:
+    return (rest[0], product, rest[1]) if has_aux else (rest, product)
