@@ -50,6 +50,8 @@ LAYERS = [
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws"},
     {"_vmap", "_grad", "_jvp", "_basis"},
+    {"_flat"},
+    {"_ruled", "_calls"},
     {"_jacobian", "_linear", "_products", "_function", "overrides"},
     {"_custom", "_collectives", "_masks", "_finite", "random"},
     {"_checkpoint", "_control", "_scan", "_implicit", "_modules", "_point", "_debug", "_leaks"},
@@ -337,6 +339,8 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
+    "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
+    "sequential_vmap",
     "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize", "vhp",
     "jacobian_pattern", "sparse_hessian", "sparse_jacobian",
     "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError", "check_leaks", "debug_nans",

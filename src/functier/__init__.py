@@ -16,6 +16,10 @@ from ._control import cond as cond
 from ._control import fori_loop as fori_loop
 from ._control import switch as switch
 from ._control import while_loop as while_loop
+from ._custom import custom_jvp as custom_jvp
+from ._custom import custom_vjp as custom_vjp
+from ._custom import custom_vmap as custom_vmap
+from ._custom import sequential_vmap as sequential_vmap
 from ._debug import debug_nans as debug_nans
 from ._debug import detect_anomaly as detect_anomaly
 from ._errors import ConversionError as ConversionError
@@ -57,6 +61,8 @@ from ._products import elementwise_grad as elementwise_grad
 from ._products import ggnvp as ggnvp
 from ._products import hvp as hvp
 from ._products import vhp as vhp
+from ._pytree import register_dataclass as register_dataclass
+from ._pytree import register_pytree_node as register_pytree_node
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor
 from ._vmap import vmap as vmap

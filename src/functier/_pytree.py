@@ -119,7 +119,9 @@ def structure_of(tree: Any) -> Any:
     return optree.tree_structure(tree, namespace=NAMESPACE)
 
 
-def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False) -> list:
+def prefix_leaves(
+    prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False, entry: str = "int"
+) -> list:
     """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
     entries: list = []
 
@@ -132,9 +134,35 @@ def prefix_leaves(prefix: Any, tree: Any, where: str, option: str, is_tuple: boo
     except (ValueError, TypeError):
         raise ValueError(
             f"{where}: {option}={prefix!r} does not fit the structure of the "
-            f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; write one int, or "
-            f"a tree that is a prefix of it"
+            f"{'arguments' if is_tuple else 'result'}, {describe(tree)}; write one {entry}, "
+            f"or a tree that is a prefix of it"
         ) from None
+
+
+def leaves_or_none(given: Any, structure: Any, n: int, like: Callable[[], Any]) -> list | None:
+    """The leaves of `given`, of a structure with `n` leaves, in which None may stand for parts.
+
+    A part's leaves are None then. The result is None where `given` does not fit; ``like()``
+    is a tree of the structure.
+    """
+    leaves, own = flatten(given)
+    if own == structure and len(leaves) == n:
+        return leaves
+    found: list = []
+
+    def add(entry: Any, subtree: Any) -> None:
+        if entry is None:
+            found.extend([None] * structure_of(subtree).num_leaves)
+        elif optree.treespec_is_leaf(structure_of(subtree)):
+            found.append(entry)
+        else:
+            raise ValueError("a leaf in the place of a node")
+
+    try:
+        optree.tree_map_(add, given, like(), is_leaf=_is_none, namespace=NAMESPACE)
+    except (ValueError, TypeError):
+        return None
+    return found
 
 
 def _is_none(x: Any) -> bool:

@@ -1,0 +1,232 @@
+"""A call of a function with rules for pytrees, as rules of its leaves.
+
+What the rules return is checked here, and comes out with the dtypes of what it belongs to.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._diff import add, cast, is_inexact, zeros
+from ._flat import Rules
+from ._numpy import dtype_of, shape_of
+from ._pytree import (
+    describe,
+    flatten,
+    is_value,
+    leaves_or_none,
+    paths,
+    prefix_leaves,
+    unflatten,
+)
+
+Form = tuple[tuple[int, ...], np.dtype] | None
+
+
+def form_of(x: Any) -> Form:
+    """Shape and dtype of a leaf that has a derivative, else None."""
+    return (shape_of(x), dtype_of(x)) if is_value(x) and is_inexact(x) else None
+
+
+class Call(Rules):
+    """The rules of `custom` for the leaves of `args`; a form is the structure of a result.
+
+    `custom` has the function, ``fun``, and its rules ``_fwd``, ``_bwd``, ``_jvp``,
+    ``_partials`` and ``_batch`` or None, as `functier.custom_vjp` describes them; and
+    ``nondiff``, the positions of the arguments that are not differentiated.
+    """
+
+    def __init__(self, custom: Any, args: tuple):
+        self.custom, self.name = custom, custom.__name__
+        self.has_vjp = custom._fwd is not None
+        self.has_jvp = custom._jvp is not None or custom._partials is not None
+        self.has_vmap = custom._batch is not None
+        parts = [flatten(x) for x in args]
+        self.leaves = [leaf for part, _ in parts for leaf in part]
+        self.structures = [(structure, len(part)) for part, structure in parts]
+        self.diff = [n for n in range(len(args)) if n not in custom.nondiff]
+        if custom.nondiff:
+            place = [n for n, (part, _) in enumerate(parts) for _ in part]
+            self.fixed = [i for i, n in enumerate(place) if n in custom.nondiff]
+
+    def args(self, leaves: list) -> list:
+        found, start = [], 0
+        for structure, n in self.structures:
+            found.append(unflatten(structure, leaves[start : start + n]))
+            start += n
+        return found
+
+    def parted(self, leaves: list) -> tuple[list, list]:
+        """The arguments that are not differentiated, and the others."""
+        args = self.args(leaves)
+        nondiff = self.custom.nondiff
+        return [x for n, x in enumerate(args) if n in nondiff], [args[n] for n in self.diff]
+
+    def run(self, leaves: list) -> tuple[list, Any]:
+        return flatten(self.custom.fun(*self.args(leaves)))
+
+    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+        assert self.custom._fwd is not None
+        result = self.custom._fwd(*self.args(leaves))
+        out, residuals = self.pair(result, "fwd", "(out, residuals)")
+        outs, form = flatten(out)
+        saved, structure = flatten(residuals)
+        forms = list(map(form_of, leaves)), list(map(_cotangent_form, outs))
+        how = structure, len(saved), form, forms
+        return outs, form, saved + [leaves[i] for i in self.fixed], how
+
+    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
+        assert self.custom._bwd is not None
+        structure, n, form, (in_forms, out_forms) = how
+        given = [
+            np.zeros(*f)[()] if g is None and f is not None else g
+            for g, f in zip(cotangents, out_forms)
+        ]
+        leaves: list = [None] * len(in_forms)
+        for i, x in zip(self.fixed, saved[n:]):
+            leaves[i] = x
+        nondiff = self.parted(leaves)[0]
+        residuals = unflatten(structure, saved[:n])
+        result = self.custom._bwd(*nondiff, residuals, unflatten(form, given))
+        return self.cotangents(result, in_forms)
+
+    def cotangents(self, result: Any, forms: list) -> list:
+        """The cotangents that a backward rule returned, checked, for every leaf."""
+        if not isinstance(result, (tuple, list)) or len(result) != len(self.diff):
+            got = f"{len(result)} of them" if isinstance(result, (tuple, list)) else (
+                describe(result)
+            )  # fmt: skip
+            raise TypeError(
+                f"{self.name}: bwd returned {got}, but a tuple with the cotangent of each of its "
+                f"{len(self.diff)} differentiated arguments was expected, None for zero; write "
+                f"return (x_bar,) for one"
+            )
+        found: list = []
+        for n, (structure, count) in enumerate(self.structures):
+            if n not in self.diff:
+                found += [None] * count
+                continue
+            own = forms[len(found) : len(found) + count]
+            like = functools.partial(_like, structure, own)
+            given = result[self.diff.index(n)]
+            leaves = leaves_or_none(given, structure, count, like)
+            if leaves is None:
+                raise TypeError(
+                    f"{self.name}: the cotangent of args[{n}] that bwd returned is "
+                    f"{describe(given)}, but {describe(like())} was expected, as the argument is, "
+                    f"or None for zero"
+                )
+            for i, (g, form) in enumerate(zip(leaves, own)):
+                if g is not None and form is not None:
+                    g = self.fitting(g, form, "cotangent", "bwd", like, f"args[{n}]", i)
+                found.append(None if form is None else g)
+        return found
+
+    def fitting(
+        self, g: Any, form: Any, noun: str, rule: str, like: Callable, root: str, i: int
+    ) -> Any:
+        """A (co)tangent with the dtype of its value, whose shape it has to have."""
+        shape, dtype = form
+        if not is_value(g) or shape_of(g) != shape:
+            got = f"shape {shape_of(g)}" if is_value(g) else f"type {type(g).__name__}"
+            raise ValueError(
+                f"{self.name}: the {noun} of {paths(like(), root)[i]} that {rule} returned has "
+                f"{got}, but an array of shape {shape} was expected, or None for zero"
+            )
+        return cast(g, dtype)
+
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+        custom = self.custom
+        if custom._partials is not None:
+            return self.sum_of_partials(custom._partials, leaves, tangents)
+        assert custom._jvp is not None
+        nondiff, primals = self.parted(leaves)
+        moves = self.parted(_filled(tangents, leaves))[1]
+        result = custom._jvp(*nondiff, tuple(primals), tuple(moves))
+        out, moved = self.pair(result, "the jvp rule", "(out, tangent_out)")
+        outs, form = flatten(out)
+        return outs, form, self.tangents(moved, out, outs, form)
+
+    def sum_of_partials(
+        self, partials: tuple, leaves: list, tangents: list
+    ) -> tuple[list, Any, list]:
+        args = self.args(leaves)
+        if len(partials) != len(args):
+            raise TypeError(
+                f"{self.name}: defjvps was given {len(partials)} rules, but the function was "
+                f"called with {len(args)} arguments; give one for each, or None"
+            )
+        out = self.custom(*args)
+        outs, form = flatten(out)
+        total: list = [None] * len(outs)
+        start = 0
+        for rule, (structure, n) in zip(partials, self.structures):
+            own, values = tangents[start : start + n], leaves[start : start + n]
+            start += n
+            if rule is None or all(t is None for t in own):
+                continue
+            moved = rule(unflatten(structure, _filled(own, values)), out, *args)
+            total = list(map(add, total, self.tangents(moved, out, outs, form)))
+        return outs, form, total
+
+    def tangents(self, moved: Any, out: Any, outs: list, form: Any) -> list:
+        """The tangents that a rule returned for the result `out`, checked, for every leaf."""
+        leaves = leaves_or_none(moved, form, len(outs), lambda: out)
+        if leaves is None:
+            raise TypeError(
+                f"{self.name}: the tangent that the jvp rule returned is {describe(moved)}, but "
+                f"{describe(out)} was expected, as the result is"
+            )
+        found = []
+        for i, (t, x) in enumerate(zip(leaves, outs)):
+            own = form_of(x)
+            if t is not None and own is not None:
+                t = self.fitting(t, own, "tangent", "the jvp rule", lambda: out, "the result", i)
+            found.append(None if own is None else t)
+        return found
+
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+        assert self.custom._batch is not None
+        batched = tuple(self.args([dim == 0 for dim in dims]))
+        result = self.custom._batch(size, batched, *self.args(leaves))
+        out, out_batched = self.pair(result, "the vmap rule", "(out, out_batched)")
+        outs, form = flatten(out)
+        flags = prefix_leaves(out_batched, out, self.name, "out_batched", entry="bool")
+        for i, (x, flag) in enumerate(zip(outs, flags)):
+            if not isinstance(flag, (bool, np.bool)):
+                raise TypeError(
+                    f"{self.name}: out_batched of the vmap rule has {flag!r} for "
+                    f"{paths(out, 'the result')[i]}; write True or False"
+                )
+            if flag and (not is_value(x) or shape_of(x)[:1] != (size,)):
+                raise ValueError(
+                    f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is "
+                    f"{describe(x)}, but out_batched says that its axis 0 is the batch, of size "
+                    f"{size}"
+                )
+        return outs, form, [0 if flag else None for flag in flags]
+
+    def pair(self, result: Any, rule: str, expected: str) -> Any:
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise TypeError(
+                f"{self.name}: {rule} returned {describe(result)}, but a tuple {expected} was "
+                f"expected"
+            )
+        return result
+
+
+def _filled(tangents: list, values: list) -> list:
+    return [zeros(x) if t is None and is_value(x) else t for t, x in zip(tangents, values)]
+
+
+def _cotangent_form(x: Any) -> Form:
+    return (shape_of(x), dtype_of(x)) if is_value(x) else None
+
+
+def _like(structure: Any, forms: list) -> Any:
+    """A tree for messages, with arrays that take no memory."""
+    return unflatten(
+        structure, [0 if f is None else np.broadcast_to(f[1].type(0), f[0]) for f in forms]
+    )

@@ -1,0 +1,306 @@
+"""Functions that have rules of their own, applied at one level after the other.
+
+NOTE [one level at a time]
+    `apply` finds the innermost level among the leaves. A rule for that level runs one
+    level down: it gets the leaves' values there, and what is ambient is the level around,
+    so that the levels around differentiate and batch the rule as ordinary code, and a rule
+    that calls its own function comes back here. Where there is no level any more, the
+    function itself runs.
+
+A value that a rule got from elsewhere than its arguments cannot be of the level that is
+handled, since nobody would account for its derivative: `_checked` refuses it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from ._batch import BatchLevel
+from ._diff import zeros
+from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
+from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
+from ._jvp import JvpLevel, fitted
+from ._level import AMBIENT
+from ._numpy import PLAIN, shape_of
+from ._tape import GradLevel, backward, joined
+from ._tensor import Tensor
+
+
+def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
+    """The result of a function with rules; see NOTE [one level at a time]."""
+    leaves, level = innermost(leaves)
+    if level is None:
+        return rules.run(leaves)
+    for kind, handle in HANDLERS.items():
+        if issubclass(level.kind, kind):
+            return handle(rules, level, leaves)
+    return rules.run(leaves)  # it sees what the function does
+
+
+def innermost(leaves: list) -> tuple[list, Any]:
+    """The leaves, without levels that let pass, and the innermost level among them."""
+    found: Any = None
+    for i, x in enumerate(leaves):
+        cls = type(x)
+        if cls in PLAIN or not issubclass(cls, Tensor) or not cls.level.depth:
+            continue
+        while isinstance(x, Tensor) and x.level.depth and not x.level.live:
+            x = x.level.release(x, x.level)
+            leaves = [*leaves[:i], x, *leaves[i + 1 :]]
+        if isinstance(x, Tensor) and x.level.depth > (found.depth if found else 0):
+            found = x.level
+    return leaves, found
+
+
+def below(level: Any, call: Callable, *args: Any) -> Any:
+    """The result of a call for which the level around `level` is the innermost one."""
+    token = AMBIENT.set(level.cls.__base__)
+    try:
+        return call(*args)
+    finally:
+        AMBIENT.reset(token)
+
+
+def _checked(level: Any, rules: Rules, what: str, leaves: list) -> None:
+    """Raise where a result one level down is a tensor of `level`, or of one inside."""
+    for x in leaves:
+        if isinstance(x, level.cls):
+            inner = x.level
+            raise level.refusal(
+                LevelError,
+                f"{what} of {rules.name} gave a tensor of {inner}, which none of its arguments "
+                f"is there: the function closes over it, and its derivative would be lost; "
+                f"pass the value to {rules.name} as an argument",
+            )
+
+
+def _own(rules: Rules, level: Any, leaves: list) -> list[int]:
+    """The positions of the tensors of `level`, by which it differentiates."""
+    own = [i for i, x in enumerate(leaves) if type(x) is level.cls]
+    for i in own:
+        if i in rules.fixed:
+            raise level.refusal(
+                LevelError,
+                f"a tensor of this level was passed to {rules.name} in a place that is not "
+                f"differentiated (nondiff_argnums); take the argument out of nondiff_argnums, "
+                f"or pass functier.stop_gradient(x)",
+            )
+    return own
+
+
+# ---- reverse mode ----
+
+
+def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
+    own = _own(rules, level, leaves)
+    values = [level.lower(x) for x in leaves]
+    pull: Callable[[tuple], Any]
+    if rules.has_vjp:
+        outs, form, saved, how = below(level, rules.fwd, values)
+        _checked(level, rules, "the forward rule", [*outs, *saved])
+        places = inexact(outs)
+        pull = _by_rule(rules, level, saved, how, own, places, len(outs))
+    elif rules.has_jvp:
+        outs, form, pull = below(level, _transposed, rules, level, values, own)
+        _checked(level, rules, "the jvp rule", outs)
+        places = inexact(outs)
+    elif not _in_batch(values):
+        return rules.run(leaves)
+    else:
+        outs, form = below(level, apply, rules, values)
+        _checked(level, rules, "the batching rule", outs)
+        places = inexact(outs)
+        pull = _recomputed(rules, values, own, places)
+    nodes = joined([leaves[i]._extra for i in own], pull, len(places))
+    for place, node in zip(places, nodes):
+        y = object.__new__(level.cls)
+        y._value, y._extra = outs[place], node
+        outs[place] = y
+    return outs, form
+
+
+def _by_rule(
+    rules: Rules, level: Any, saved: list, how: Any, own: list, places: list, n: int
+) -> Callable[[tuple], list]:
+    made = level.made  # which tells this entry from later ones of a recycled level
+
+    def pull(given: tuple) -> list:
+        cotangents: list = [None] * n
+        for place, g in zip(places, given):
+            cotangents[place] = g
+        grads = rules.bwd(saved, how, cotangents)
+        if level.made is made and level.live:
+            _checked(level, rules, "the backward rule", grads)
+        return [grads[i] for i in own]
+
+    return pull
+
+
+def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list, Any, Callable]:
+    """The result by the jvp rule, and the transpose of its tangents.
+
+    The tangents are the only tensors of a level of their own, whose tape the cotangents
+    take; the rule is linear in them, so it does not matter where: at zero.
+    """
+    found: list = []
+
+    def linear(tangents: list) -> list:
+        given: list = [None] * len(values)
+        for i, t in zip(own, tangents):
+            given[i] = t
+        outs, form, results = rules.jvp(values, given)
+        if any(isinstance(y, type(t)) for t in tangents for y in outs):
+            raise LevelError(
+                f"{level}: the jvp rule of {rules.name} gave a result that depends on a "
+                f"tangent; return (out, tangent_out), where out depends on the primals only"
+            )
+        moving = [i for i in inexact(outs) if results[i] is not None]
+        found.extend((outs, form, moving))
+        return [results[i] for i in moving]
+
+    starts = [zeros(values[i]) for i in own]
+    roots, inputs = tape_of(f"jvp({rules.name})", linear, starts, values)
+    outs, form, moving = found
+    live = inexact(outs)
+
+    def pull(given: tuple) -> list:
+        cotangents = dict(zip(live, given))
+        pairs = [
+            (node, cotangents[i])
+            for i, node in zip(moving, roots)
+            if node is not None and cotangents[i] is not None
+        ]
+        return backward(pairs, inputs)
+
+    return outs, form, pull
+
+
+# ---- forward mode ----
+
+
+def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
+    own = _own(rules, level, leaves)
+    values = [level.lower(x) for x in leaves]
+    tangents: list = [None] * len(leaves)
+    for i in own:
+        tangents[i] = leaves[i]._extra
+    if rules.has_jvp:
+        outs, form, moved = below(level, rules.jvp, values, tangents)
+    elif rules.has_vjp:
+        outs, form, moved = below(level, _transposed_bwd, rules, level, values, tangents)
+    elif not _in_batch([*values, *tangents]):
+        return rules.run(leaves)
+    else:
+        outs, form, moved = below(level, _pushed, rules, values, tangents)
+    _checked(level, rules, "the rule", [*outs, *moved])
+    for i in inexact(outs):
+        if moved[i] is not None:
+            outs[i] = level.pair(outs[i], fitted(moved[i], outs[i]))
+    return outs, form
+
+
+def _transposed_bwd(
+    rules: Rules, level: Any, values: list, tangents: list
+) -> tuple[list, Any, list]:
+    """The result, and its tangents by the transpose of the backward rule.
+
+    That is linear in the cotangents, so the tape of what it does at zero is its transpose.
+    """
+    outs, form, saved, how = rules.fwd(values)
+    places = inexact(outs)
+    moving: list[int] = []
+
+    def linear(starts: list) -> list:
+        cotangents: list = [None] * len(outs)
+        for i, g in zip(places, starts):
+            cotangents[i] = g
+        grads = rules.bwd(saved, how, cotangents)
+        moving.extend(i for i, t in enumerate(tangents) if t is not None and grads[i] is not None)
+        return [grads[i] for i in moving]
+
+    starts = [zeros(outs[i]) for i in places]
+    try:
+        roots, inputs = tape_of(f"bwd({rules.name})", linear, starts, [*values, *tangents])
+    except (ConversionError, MutationError, NoRuleError, UnsupportedError) as error:
+        raise NoRuleError(
+            f"{level}: {rules.name} has no jvp rule, and its backward rule, written in something "
+            f"else than NumPy functions with rules, cannot be transposed for forward mode: "
+            f"{error}; give {rules.name} a rule with defjvp"
+        ) from error
+    pairs = [(node, tangents[i]) for i, node in zip(moving, roots) if node is not None]
+    moved: list = [None] * len(outs)
+    for i, t in zip(places, backward(pairs, inputs)):
+        moved[i] = t
+    return outs, form, moved
+
+
+# ---- batches ----
+
+
+def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
+    values: list = []
+    dims: list = []
+    for x in leaves:
+        dim = None
+        if type(x) is not level.cls:
+            x = level.lower(x)
+        else:
+            x = level.elem(x)
+            if shape_of(x)[0] == level.size:
+                dim = 0
+            else:
+                x = x[0]
+        values.append(x)
+        dims.append(dim)
+    if rules.has_vmap:
+        outs, form, out_dims = below(level, rules.vmap, level.size, values, dims)
+        _checked(level, rules, "the batching rule", outs)
+    elif any(_is_differentiated(x) for x in values):
+        outs, (form, out_dims) = below(level, apply, Batched(rules, level, dims), values)
+        _checked(level, rules, "a rule", outs)
+    else:
+        return rules.run(leaves)
+    return level.insert(outs, out_dims, f"the result of {rules.name}"), form
+
+
+def _is_differentiated(x: Any) -> bool:
+    while isinstance(x, Tensor):
+        if issubclass(getattr(x.level, "kind", object), (GradLevel, JvpLevel)):
+            return True
+        x = x._value
+    return False
+
+
+def _in_batch(values: list) -> bool:
+    for x in values:
+        while isinstance(x, Tensor):
+            if issubclass(getattr(x.level, "kind", object), BatchLevel):
+                return True
+            x = x._value
+    return False
+
+
+# ---- functions with a batching rule alone ----
+
+
+def _recomputed(rules: Rules, values: list, own: list, places: list) -> Callable:
+    def pull(given: tuple) -> list:
+        used = [(i, g) for i, g in zip(places, given) if g is not None]
+        pullback = Pulled(rules, len(values), own, [i for i, _ in used])
+        return apply(pullback, [*values, *[g for _, g in used]])[0]
+
+    return pull
+
+
+def _pushed(rules: Rules, values: list, tangents: list) -> tuple[list, Any, list]:
+    own = [i for i, t in enumerate(tangents) if t is not None]
+    leaves = [*values, *[tangents[i] for i in own]]
+    results, (form, places) = apply(Pushed(rules, len(values), own, []), leaves)
+    outs = results[: len(results) - len(places)]
+    moved: list = [None] * len(outs)
+    for i, t in zip(places, results[len(outs) :]):
+        moved[i] = t
+    return outs, form, moved
+
+
+HANDLERS = {GradLevel: _at_grad, JvpLevel: _at_jvp, BatchLevel: _at_batch}
+"""What is done at a level of each kind."""
