@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import nullcontext
 from contextvars import Context, ContextVar, copy_context
+from math import isqrt
 from queue import SimpleQueue
 from typing import Any
 
@@ -467,11 +468,14 @@ def check_count(transform: str, option: str, value: Any, least: int) -> int:
 def pieces_of(leaf: Any, axis: int, size: int, chunk_size: int) -> Callable[[int, int], Any]:
     """A function that gives the part of `leaf` from `start` to `stop` along `axis`.
 
-    Parts are views. Those of a tensor are made at once, by one operation, of which the
-    backward pass is one too: that of a part by itself would be as large as the whole.
+    Parts are views. Those of a tensor are made at once, by operations of which the
+    backward pass is one too: that of a part by itself would be as large as the whole. For
+    many parts there are two rounds, as each part of a round costs as much as it has parts.
     """
-    if isinstance(leaf, Tensor) and size > chunk_size:
-        parts = np.array_split(leaf, range(chunk_size, size, chunk_size), axis)
-        return lambda start, stop: parts[start // chunk_size]
     lead = (slice(None),) * axis
-    return lambda start, stop: leaf[(*lead, slice(start, stop))]
+    if not isinstance(leaf, Tensor) or size <= chunk_size:
+        return lambda start, stop: leaf[(*lead, slice(start, stop))]
+    width = chunk_size * max(isqrt(size // chunk_size), 8)
+    rows = np.array_split(leaf, range(width, size, width), axis) if width < size else [leaf]
+    cells = [np.array_split(r, range(chunk_size, r.shape[axis], chunk_size), axis) for r in rows]
+    return lambda start, stop: cells[start // width][start % width // chunk_size]

@@ -150,6 +150,7 @@ def _whole(
 ) -> Callable:  # fmt: skip
     """`func` for a batch as a whole; `named` is what its level is told."""
     axis_size = named["size"] if named else None
+    again = not named or (named["randomness"] == "error" and named["axis_name"] is None)
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
@@ -189,7 +190,7 @@ def _whole(
             del out
         finally:
             level.exit()
-        if named is None:
+        if again:
             level.recycle()
         return result
 
@@ -234,10 +235,13 @@ class _Part:
         named: dict[str, Any] | None, escape: Escape, made: tuple,
     ):  # fmt: skip
         self.func, self.label, self.in_dims, self.out_dims = func, label, in_dims, out_dims
-        self.named, self.escape, self.made = named or {}, escape, made
+        self.named = named or {"randomness": "error", "axis_name": None}
+        self.escape, self.made = escape, made
 
     def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> Any:
-        named = {**self.named, "size": chunk.stop - chunk.start, "chunk": chunk, "made": self.made}
+        named = {**self.named, "size": chunk.stop - chunk.start, "made": self.made}
+        if named["axis_name"] is not None:
+            named["chunk"] = chunk
         whole = _whole(self.func, self.label, self.in_dims, self.out_dims, named, self.escape)
         return whole(*args, **kwargs)
 

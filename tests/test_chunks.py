@@ -1,0 +1,907 @@
+"""vmap in chunks: what it computes, what it keeps in memory, and what may compute it."""
+
+import contextvars
+import gc
+import multiprocessing
+import os
+import pickle
+import sys
+import threading
+import tracemalloc
+import weakref
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import functier as ft
+from functier import _chunks, _level
+from functier._chunks import CHUNK, Run
+from support import equal, has_all, message, model, raises
+
+XS = np.arange(30.0).reshape(10, 3)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+class OwnError(Exception):
+    """One whose class a caller asks for."""
+
+
+# Functions that another process can import.
+
+
+def several(x, scale=2.0):
+    """Results in a tree."""
+    return {"sines": np.sin(x) * scale, "rest": Pair(np.sum(x), [x[::-1], x > 3])}
+
+
+def fails_late(x):
+    """Raises in the chunk that has the number 21."""
+    if np.any(ft.unwrap(x) == 21):
+        raise OwnError("it was 21")
+    return x
+
+
+def process(x):
+    return np.sum(x) * 0 + os.getpid()
+
+
+def branches(x):
+    return x if x > 0 else -x
+
+
+def place(x):
+    chunk = CHUNK.get()
+    chunk.report(merged, chunk.index)
+    return np.sum(x) * 0 + chunk.index
+
+
+def everything_of_the_place(x):
+    """All that a chunk knows, as numbers."""
+    chunk = CHUNK.get()
+    outer = -1 if chunk.outer is None else chunk.outer.index
+    known = chunk.index, chunk.count, chunk.start, chunk.stop, chunk.size, outer
+    return np.sum(x) * 0 + np.array(known)
+
+
+MERGED: list = []
+
+
+def merged(run, items):
+    MERGED.append((run, sorted(items), CHUNK.get()))
+
+
+@pytest.fixture(scope="module")
+def threads():
+    with ThreadPoolExecutor(3) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module")
+def processes():
+    # Not "fork": the process has threads.
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture(autouse=True)
+def everything_is_left():
+    yield
+    assert _level.AMBIENT.get() is ft.Tensor
+    assert CHUNK.get() is None
+
+
+def same_trees(actual, expected):
+    """Trees of one structure, types of containers included, with equal arrays."""
+    assert type(actual) is type(expected)
+    if isinstance(expected, dict):
+        assert list(actual) == list(expected)
+        actual, expected = list(actual.values()), list(expected.values())
+    if isinstance(expected, (tuple, list)):
+        assert len(actual) == len(expected)
+        for a, e in zip(actual, expected):
+            same_trees(a, e)
+    else:
+        equal(actual, expected)
+
+
+def against_the_whole(f, args, chunk_size, in_dims=0, out_dims=0, **options):
+    """vmap in chunks gives what vmap of the whole batch gives."""
+    expected = ft.vmap(f, in_dims, out_dims)(*args)
+    same_trees(ft.vmap(f, in_dims, out_dims, chunk_size=chunk_size, **options)(*args), expected)
+
+
+# ---- results ----
+
+OUT_DIMS = [0, 1, -1, {"sines": -1, "rest": 0}, {"sines": 0, "rest": Pair(0, [1, 0])}]
+
+
+@settings(max_examples=60)
+@given(
+    n=st.integers(0, 7),
+    chunk_size=st.integers(1, 9),
+    in_dim=st.sampled_from([0, 1, -1, -2]),
+    scale=st.sampled_from(["none", "mapped", "shared"]),
+    out_dims=st.sampled_from(OUT_DIMS),
+)
+def test_chunks_give_what_the_whole_batch_gives(n, chunk_size, in_dim, scale, out_dims):
+    def f(x, scale):
+        tree = several(x, scale)
+        if out_dims in (1, -1):  # which needs an axis in each leaf
+            tree["rest"] = tree["rest"]._replace(first=x)
+        return tree
+
+    xs = np.moveaxis(np.arange(3.0 * n).reshape(n, 3), 0, in_dim)
+    if scale == "none":
+        args, in_dims = (xs, 2.0), (in_dim, None)
+    elif scale == "mapped":
+        args, in_dims = (xs, np.arange(n) + 0.5), (in_dim, 0)
+    else:
+        args, in_dims = (xs, np.arange(3.0)), (in_dim, None)
+    against_the_whole(f, args, chunk_size, in_dims, out_dims)
+
+
+@pytest.mark.parametrize("fault", ["order", "overlap", "lost"])
+def test_a_fault_in_what_is_joined_is_found(fault, monkeypatch):
+    add = _chunks._Column.add
+
+    def wrong(self, chunk, leaf):
+        if fault == "order":
+            moved = (chunk.start + 3) % chunk.size
+            chunk.start, chunk.stop = moved, moved + chunk.stop - chunk.start
+        elif fault == "overlap" and chunk.index:
+            chunk.start, chunk.stop = chunk.start - 1, chunk.stop - 1
+        elif chunk.index == 2:
+            leaf = leaf * 0
+        return add(self, chunk, leaf)
+
+    monkeypatch.setattr(_chunks._Column, "add", wrong)
+    with pytest.raises(AssertionError):
+        against_the_whole(np.sin, (np.arange(9.0),), 3)
+
+
+def test_arguments_and_results_may_be_trees():
+    args = ({"x": XS, "pair": Pair(XS[:, 0], XS.T)}, [np.ones(3)])
+    in_dims = ({"x": 0, "pair": Pair(0, 1)}, None)
+
+    def f(tree, rest):
+        return Pair(tree["x"] * tree["pair"].first + rest[0], (tree["pair"].second, None))
+
+    against_the_whole(f, args, 4, in_dims)
+    against_the_whole(f, args, 4, in_dims, Pair(1, 0))
+
+
+def test_keyword_arguments_are_shared():
+    result = ft.vmap(lambda x, *, w: x @ w, chunk_size=3)(XS, w=np.arange(3.0))
+    equal(result, XS @ np.arange(3.0))
+
+
+@pytest.mark.parametrize("chunk_size", [1, 2, 5, 7])
+def test_a_batch_that_no_argument_has(chunk_size):
+    f = ft.vmap(lambda: np.arange(2.0), axis_size=5, chunk_size=chunk_size)
+    equal(f(), np.tile(np.arange(2.0), (5, 1)))
+
+
+@pytest.mark.parametrize("number", [3, np.int64(3), np.int8(3)])
+def test_a_chunk_size_may_be_a_number_of_numpy(number):
+    equal(ft.vmap(np.sin, chunk_size=number)(XS), np.sin(XS))
+
+
+def test_it_is_a_decorator_too():
+    @ft.vmap(chunk_size=3, in_dims=1)
+    def f(x):
+        """What it is for."""
+        return np.sum(x)
+
+    assert f.__name__ == "f" and f.__doc__ == "What it is for."
+    equal(f(XS), XS.sum(0))
+
+
+def test_dtypes_that_differ_from_chunk_to_chunk_are_promoted():
+    """Real eigenvalues come as real numbers, unless others of the batch are complex."""
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for matrices in ([np.eye(2), np.eye(2), turn], [turn, np.eye(2), np.eye(2)]):
+        against_the_whole(np.linalg.eigvals, (np.stack(matrices),), 1)
+
+
+@pytest.mark.parametrize("chunk_size", [2, 100])
+def test_the_caller_may_write_to_the_result(chunk_size):
+    xs = XS.copy()
+    result = ft.vmap(lambda x: x + 0, chunk_size=chunk_size)(xs)
+    result[...] = -1
+    equal(xs, XS)
+
+
+def test_chunks_of_arguments_are_views():
+    seen = []
+
+    def f(x, y):
+        seen.append(x.elem().base is xs or np.shares_memory(x.elem(), xs))
+        return x + y
+
+    xs = XS.copy()
+    ft.vmap(f, (1, None), chunk_size=2)(xs, 1.0)
+    assert seen == [True, True]
+
+
+def test_arrays_of_other_classes_are_concatenated():
+    class Own(ft.Tensor):
+        pass
+
+    result = ft.vmap(lambda x: x * 2, chunk_size=3)(Own(XS))
+    assert type(result) is Own
+    equal(result.elem(), XS * 2)
+
+
+# ---- what does not vary ----
+
+
+def test_a_result_that_does_not_vary_is_that_of_the_first_chunk():
+    w = np.arange(3.0)
+    result = ft.vmap(lambda x: (x + w, w, "name"), out_dims=(0, None, None), chunk_size=4)(XS)
+    equal(result[0], XS + w)
+    assert result[1] is w and result[2] == "name"
+    nan = ft.vmap(lambda x: w * np.nan, out_dims=None, chunk_size=4)(XS)
+    equal(nan, w * np.nan)
+
+
+def test_a_result_that_varies_from_chunk_to_chunk_needs_an_axis():
+    numbers = iter(range(10))
+    f = ft.vmap(lambda x: np.array(next(numbers)), out_dims=None, chunk_size=4)
+    raises(
+        ValueError, lambda: f(XS), "vmap(<lambda>): the result of chunk 1", "chunk 0",
+        "out_dims is None", "write the axis",
+    )  # fmt: skip
+    raises(
+        ValueError, lambda: ft.vmap(model, out_dims=None, chunk_size=4)(XS), "vmap(model)",
+        "out_dims is None", "varies along the batch",
+    )  # fmt: skip
+
+
+# ---- results that do not fit together ----
+
+
+def test_structures_that_differ_from_chunk_to_chunk():
+    def f(x):
+        return (x, x) if CHUNK.get().index else x
+
+    raises(
+        ValueError, lambda: ft.vmap(f, chunk_size=4)(XS), "vmap(f): chunk 1 gave",
+        "(float64[4, 3], float64[4, 3])", "chunk 0 an array of shape (4, 3)", "same for every batch",
+    )  # fmt: skip
+
+
+def test_shapes_that_differ_from_chunk_to_chunk():
+    def f(x):
+        return {"a": x[: 2 + (CHUNK.get().index == 2)]}
+
+    raises(
+        ValueError, lambda: ft.vmap(f, chunk_size=4)(XS), "vmap(f): the result['a'] of chunk 2",
+        "(3,) for each example", "(2,)",
+    )  # fmt: skip
+
+
+# ---- the options ----
+
+POOL = ThreadPoolExecutor  # the class, which has a function submit: an instance was meant
+
+OPTIONS = [
+    ({"chunk_size": 0}, ValueError, ["chunk_size=0", "at least 1"]),
+    ({"chunk_size": -2}, ValueError, ["chunk_size=-2", "at least 1"]),
+    ({"chunk_size": 2.0}, TypeError, ["chunk_size is 2.0", "float", "an int"]),
+    ({"chunk_size": True}, TypeError, ["chunk_size is True", "an int"]),
+    ({"axis_size": -1}, ValueError, ["axis_size=-1", "at least 0"]),
+    ({"axis_size": "3"}, TypeError, ["axis_size is '3'", "str"]),
+    ({"axis_size": np.bool_(True)}, TypeError, ["axis_size", "an int"]),
+    ({"randomness": "diff"}, ValueError, ["randomness='diff'", "'different'"]),
+    ({"randomness": 3}, ValueError, ["randomness=3", "'different'"]),
+    ({"axis_name": ["i"]}, TypeError, ["axis_name=['i']", "hashable"]),
+    ({"axis_name": ("i", "j")}, TypeError, ["axis_name=('i', 'j')", "several names"]),
+    ({"executor": object(), "chunk_size": 2}, TypeError, ["executor is a object", "submit"]),
+    ({"executor": ThreadPoolExecutor(1)}, ValueError, ["executor", "chunk_size=n"]),
+    ({"progress": True}, ValueError, ["progress", "chunk_size=n"]),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "parts"), OPTIONS)
+@pytest.mark.parametrize("func", [model, None])
+def test_an_option_that_is_wrong(options, kind, parts, func):
+    raises(kind, lambda: ft.vmap(func, **options), "vmap", *parts)
+
+
+def test_a_with_block_cannot_be_run_for_every_chunk():
+    def use():
+        with ft.vmap(chunk_size=3):
+            pass
+
+    raises(TypeError, use, "vmap(chunk_size=...)", "with block", "decorator")
+
+
+@pytest.mark.parametrize("options", [{}, {"chunk_size": 3}])
+def test_an_axis_size_that_is_not_that_of_an_argument(options):
+    f = ft.vmap(model, axis_size=np.int64(4), **options)
+    raises(
+        ValueError, lambda: f(np.ones((4, 2)), {"a": np.ones(3)}), "vmap(model): args[1]['a']",
+        "size 3", "axis_size is 4",
+    )  # fmt: skip
+    assert f(np.ones((4, 2)), 1.0 * np.ones(4)).shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("in_dims", "args", "parts"),
+    [
+        (0, (XS, np.ones(3)), ["args[1]", "size 3", "batch size 10"]),
+        (2, (XS,), ["in_dim 2", "args[0]", "(10, 3)"]),
+        ((0, 0), (XS,), ["in_dims", "2 entries", "1 positional"]),
+        (None, (XS,), ["no argument is mapped", "axis_size"]),
+        (0, (XS, 2.0), ["args[1]", "2.0", "no axis to map over"]),
+        (({"a": 0},), (XS,), ["in_dims", "does not fit"]),
+        ((0, "0"), (XS, XS), ["in_dim", "'0'"]),
+    ],
+)
+def test_errors_are_those_of_the_whole_batch(in_dims, args, parts):
+    errors = []
+    for options in ({}, {"chunk_size": 3}):
+        with pytest.raises((ValueError, TypeError)) as error:
+            ft.vmap(model, in_dims, **options)(*args)
+        errors.append((type(error.value), message(error)))
+    assert errors[0] == errors[1]
+    has_all(errors[0][1], "vmap(model)", *parts)
+
+
+def test_a_message_names_the_line_of_the_call():
+    raises(
+        ft.DataDependentError, lambda: ft.vmap(branches, chunk_size=2)(XS[:, 0]),
+        "vmap(branches)", "test_chunks.py:", "numpy.where",
+    )  # fmt: skip
+
+
+# ---- under and around other transforms ----
+
+
+def chunked(f, chunk_size, **dims):
+    return ft.vmap(f, chunk_size=chunk_size, **dims)
+
+
+def norm(x):
+    return np.sqrt(np.sum(x * x) + 1)
+
+
+NESTINGS = {
+    "grad of chunks": lambda v: ft.grad(lambda xs: np.sum(v(norm)(xs) ** 2)),
+    "chunks of grad": lambda v: v(ft.grad(norm)),
+    "jvp of chunks": lambda v: lambda xs: ft.jvp(v(norm), (xs,), (np.cos(xs),)),
+    "chunks of jvp": lambda v: v(lambda x: ft.jvp(norm, (x,), (np.cos(x),))),
+    "jacrev of chunks": lambda v: ft.jacrev(v(norm)),
+    "jacfwd of chunks": lambda v: ft.jacfwd(v(norm)),
+    "hessian of chunks": lambda v: ft.hessian(lambda xs: np.sum(v(norm)(xs) ** 2)),
+    "chunks of hessian": lambda v: v(ft.hessian(norm)),
+    "vmap of chunks": lambda v: ft.vmap(lambda x: v(lambda y: x * y)(x), in_dims=1),
+    "chunks of vmap": lambda v: v(lambda x: ft.vmap(lambda y: norm(x * y))(x)),
+    "chunks of chunks": lambda v: v(lambda x: v(lambda y: norm(x * y))(x)),
+    "chunks of what is mapped and what is not": lambda v: (
+        lambda xs: v(lambda x: ft.grad(lambda w: np.sum(v(lambda y: norm(w * y))(x)))(xs[0]))(xs)
+    ),
+    "grad of chunks of grad": lambda v: ft.grad(lambda xs: np.sum(v(ft.grad(norm))(xs))),
+    "a closure over a tensor": lambda v: ft.grad(
+        lambda w: np.sum(v(lambda i: norm(w[0] * i))(np.arange(7.0)))
+    ),
+}
+
+
+@pytest.mark.parametrize("nesting", NESTINGS.values(), ids=NESTINGS)
+@settings(max_examples=12)
+@given(n=st.integers(1, 6), chunk_size=st.integers(1, 4), with_threads=st.booleans())
+def test_nested_with_other_transforms(nesting, threads, n, chunk_size, with_threads):
+    xs = np.sin(np.arange(3.0 * n)).reshape(n, 3)
+    pool = threads if with_threads else None
+    got = nesting(lambda f: ft.vmap(f, chunk_size=chunk_size, executor=pool))(xs)
+    expected = nesting(ft.vmap)(xs)
+    for a, e in zip(*[r if isinstance(r, tuple) else (r,) for r in (got, expected)]):
+        np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
+
+
+def test_many_chunks_are_differentiated_in_linear_time():
+    """As each part's own cotangent would be as large as the whole, this would be quadratic."""
+    made = []
+
+    def counted(n):
+        xs = np.ones((n, 1))
+        calls = 0
+
+        def count(frame, event, argument):
+            nonlocal calls
+            calls += event == "c_call" or event == "call"
+
+        f = ft.grad(lambda xs: np.sum(ft.vmap(norm, chunk_size=1)(xs)))
+        f(xs)
+        sys.setprofile(count)
+        try:
+            f(xs)
+        finally:
+            sys.setprofile(None)
+        made.append(calls)
+
+    counted(40)
+    counted(400)
+    assert made[1] < 13 * made[0]
+
+
+# ---- memory ----
+
+
+def peak(f):
+    gc.collect()
+    tracemalloc.start()
+    try:
+        result = f()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_is_that_of_a_chunk():
+    xs = np.random.default_rng(0).normal(size=(256, 4096))
+
+    def f(x):
+        return np.sum(np.exp(np.outer(x[:64], x[:64]) * 0.1))  # 64 times as large as its row
+
+    whole, expected = peak(lambda: ft.vmap(f)(xs))
+    parts, result = peak(lambda: ft.vmap(f, chunk_size=8)(xs))
+    equal(result, expected)
+    assert parts < whole / 16
+    assert parts < 8 * 3 * 64 * 64 * 8 + 200_000  # three such arrays of a chunk are alive
+
+
+def test_memory_of_the_result_is_not_taken_twice():
+    xs = np.ones((64, 20_000))
+    once, result = peak(lambda: ft.vmap(np.sin, chunk_size=2)(xs))
+    assert once < result.nbytes + 4 * 2 * 20_000 * 8
+
+
+def test_memory_with_threads_is_that_of_the_chunks_under_way():
+    xs = np.ones((200, 20_000))
+    with ThreadPoolExecutor(2) as pool:
+        f = ft.vmap(lambda x: np.sum(np.sin(x) * np.cos(x)), chunk_size=2, executor=pool)
+        bound, _ = peak(lambda: f(xs))
+    assert bound < 2 * 3 * 2 * 20_000 * 8 + 500_000
+    assert bound < xs.nbytes / 10
+
+
+# ---- threads ----
+
+
+def test_the_order_is_that_of_the_batch(threads):
+    gates = [threading.Event() for _ in range(3)]
+
+    def f(x):
+        index = CHUNK.get().index
+        if index < 2:
+            gates[index + 1].wait(10)  # the last chunk is the first to be done
+        gates[index].set()
+        return x * 2
+
+    equal(ft.vmap(f, chunk_size=4, executor=threads)(XS), XS * 2)
+
+
+def test_threads_see_the_levels_around_the_call(threads):
+    seen = []
+
+    def f(x, w):
+        seen.append((threading.get_ident(), ft.level_of(x), ft.level_of(x * w)))
+        return np.sum(x * w)
+
+    def total(w):
+        return np.sum(ft.vmap(f, (0, None), chunk_size=2, executor=threads)(XS, w))
+
+    equal(ft.grad(total)(np.ones(3)), XS.sum(0))
+    assert {(depth, inner) for _, depth, inner in seen} == {(2, 2)}
+    assert threading.get_ident() not in {thread for thread, _, _ in seen}
+
+
+def test_threads_have_the_context_of_the_call(threads):
+    variable: contextvars.ContextVar = contextvars.ContextVar("variable", default=0)
+    variable.set(3)
+
+    def f(x):
+        value = variable.get()
+        variable.set(value + 1)  # which stays in the task
+        return np.log(x) + value
+
+    with np.errstate(divide="ignore"):
+        result = ft.vmap(f, chunk_size=1, executor=threads)(np.zeros(4))
+    assert np.all(np.isneginf(result))
+    assert variable.get() == 3
+
+
+def test_a_pool_that_is_given_inside_its_own_tasks_does_not_wait_for_itself():
+    with ThreadPoolExecutor(1) as pool:
+
+        def inner(x):
+            return ft.vmap(lambda y: x * y, chunk_size=1, executor=pool)(x)
+
+        equal(
+            ft.vmap(inner, chunk_size=2, executor=pool)(XS),
+            XS[:, :, None] * XS[:, None, :],
+        )
+
+
+def test_chunks_of_several_threads_do_not_mix():
+    f = ft.vmap(ft.grad(norm), chunk_size=2)
+    inputs = [np.sin(np.arange(15.0) + i).reshape(5, 3) for i in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        for xs, result in zip(inputs, pool.map(f, inputs)):
+            equal(result, ft.vmap(ft.grad(norm))(xs))
+
+
+class Counting(Executor):
+    """Threads, of which it is noted how many tasks wait or run at a time."""
+
+    def __init__(self, workers):
+        self.pool = ThreadPoolExecutor(workers)
+        self._max_workers = workers
+        self.now = self.most = self.all = 0
+        self.futures: list[Future] = []
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.now += 1
+        self.all += 1
+        self.most = max(self.most, self.now)
+        future = self.pool.submit(fn, *args, **kwargs)
+        future.add_done_callback(self.less)
+        self.futures.append(future)
+        return future
+
+    def less(self, future):
+        self.now -= 1
+
+    def shutdown(self, wait=True, *, cancel_futures=False):
+        self.pool.shutdown(wait, cancel_futures=cancel_futures)
+
+
+def test_an_executor_has_no_more_tasks_than_keep_it_busy():
+    with Counting(2) as pool:
+        ft.vmap(np.sin, chunk_size=1, executor=pool)(np.ones(50))
+    assert pool.all == 50
+    assert 2 <= pool.most <= 4
+
+
+def test_an_executor_that_does_not_tell_how_many_workers_it_has():
+    with Counting(2) as pool:
+        del pool._max_workers
+        equal(ft.vmap(np.sin, chunk_size=1, executor=pool)(np.ones(200)), np.sin(np.ones(200)))
+    assert pool.most <= 64
+
+
+# ---- errors of a chunk ----
+
+
+@pytest.mark.parametrize("kind", [OwnError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("outer", [False, True])
+def test_the_first_error_reaches_the_caller_as_it_is(kind, outer):
+    error, started, running = kind("why"), [], threading.Event()
+
+    def f(x):
+        started.append(CHUNK.get().index)
+        if CHUNK.get().index == 1:
+            running.wait(10)
+            raise error
+        running.set()
+        return x
+
+    with Counting(2) as pool:
+        g = ft.vmap(f, chunk_size=1, executor=pool)
+        with pytest.raises(kind) as caught:
+            ft.vmap(lambda x: g(x))(XS.T) if outer else g(XS)
+        assert all(future.done() for future in pool.futures)
+    assert caught.value is error
+    assert error.__cause__ is None
+    assert len(started) <= 6  # of ten
+
+
+def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
+    ended, raised, begun = [], threading.Event(), threading.Event()
+
+    def f(x):
+        index = CHUNK.get().index
+        if index == 0:
+            begun.wait(10)
+            raised.set()
+            raise OwnError
+        begun.set()
+        raised.wait(10)
+        ended.append(index)
+        return x
+
+    with Counting(2) as pool:
+        with pytest.raises(OwnError):
+            ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40))
+        assert 1 in ended
+        left = list(ended)
+        assert any(future.cancelled() for future in pool.futures)
+    assert ended == left
+    assert len(ended) <= 5
+
+
+def test_an_error_of_the_first_in_time_wins():
+    first = threading.Event()
+
+    def f(x):
+        if CHUNK.get().index == 0:
+            first.wait(10)
+            raise ValueError("later")
+        try:
+            raise OwnError("sooner")
+        finally:
+            threading.Timer(0.2, first.set).start()
+
+    with ThreadPoolExecutor(2) as pool, pytest.raises(OwnError, match="sooner"):
+        ft.vmap(f, chunk_size=5, executor=pool)(XS)
+
+
+def test_an_interrupt_of_the_waiting_caller_cancels(monkeypatch):
+    """Ctrl-C reaches the main thread, which waits for a result."""
+    release = threading.Event()
+
+    class Interrupted(_chunks.SimpleQueue):
+        def get(self):
+            if not release.is_set():
+                release.set()
+                raise KeyboardInterrupt
+            return super().get()
+
+    monkeypatch.setattr(_chunks, "SimpleQueue", Interrupted)
+    with Counting(1) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            ft.vmap(lambda x: (release.wait(10), x)[1], chunk_size=1, executor=pool)(XS)
+        assert all(future.done() for future in pool.futures)
+    assert pool.all <= 2
+
+
+def test_without_an_executor_no_later_chunk_is_begun():
+    begun = []
+
+    def f(x):
+        begun.append(CHUNK.get().index)
+        return fails_late(x)
+
+    with pytest.raises(OwnError):
+        ft.vmap(f, chunk_size=2)(XS)
+    assert begun == [0, 1, 2, 3]
+
+
+def test_an_executor_that_is_closed():
+    pool = ThreadPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        ft.vmap(np.sin, chunk_size=2, executor=pool)(XS)
+
+
+# ---- nothing stays ----
+
+
+@pytest.mark.parametrize("ends", ["well", "with an error"])
+@pytest.mark.parametrize("pooled", [False, True])
+def test_nothing_keeps_the_arrays_alive(ends, pooled, threads):
+    class Kept(np.ndarray):
+        pass
+
+    def f(x):
+        made.append(weakref.ref(x.elem()))
+        if ends == "with an error" and CHUNK.get().index == 2:
+            raise OwnError
+        return np.sin(x)
+
+    made: list = []
+    xs = np.ones((8, 100)).view(Kept)
+    gone = weakref.ref(xs)
+    gc.collect()
+    gc.disable()
+    try:
+        try:
+            ft.vmap(f, chunk_size=2, executor=threads if pooled else None)(xs)
+        except OwnError:
+            assert ends == "with an error"
+        if pooled:  # an idle worker holds on to its last task until it gets another
+            barrier = threading.Barrier(3)
+            for future in [threads.submit(barrier.wait) for _ in range(3)]:
+                future.result()
+        del xs
+        assert made
+        assert [ref() for ref in made] == [None] * len(made)
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+# ---- processes ----
+
+
+def test_processes_give_what_the_whole_batch_gives(processes):
+    against_the_whole(several, (XS,), 4, executor=processes)
+    against_the_whole(several, (XS, np.arange(3.0)), 3, (0, None), executor=processes)
+    against_the_whole(ft.grad(norm).__wrapped__, (XS,), 3, executor=processes)
+    ids = ft.vmap(process, chunk_size=2, executor=processes)(XS)
+    assert os.getpid() not in ids
+
+
+def test_an_error_in_another_process_keeps_its_class(processes):
+    raises(OwnError, lambda: ft.vmap(fails_late, chunk_size=2, executor=processes)(XS), "it was 21")
+    raises(
+        ft.DataDependentError,
+        lambda: ft.vmap(branches, chunk_size=2, executor=processes)(XS[:, 0]),
+        "vmap(branches)", "test_chunks.py:", "numpy.where",
+    )  # fmt: skip
+
+
+def test_what_cannot_be_pickled_needs_threads(processes):
+    def local(x):
+        return x
+
+    run = lambda f, *args, **kw: ft.vmap(f, chunk_size=3, executor=processes)(*args, **kw)  # noqa: E731
+    words = "could not be sent", "cannot be pickled", "ThreadPoolExecutor"
+    raises(TypeError, lambda: run(lambda x: x, XS), "vmap(<lambda>): chunk", *words)
+    raises(TypeError, lambda: run(local, XS), "vmap(local)", *words)
+    raises(TypeError, lambda: run(model, XS, scale=local), "vmap(model)", *words)
+    with pytest.raises(TypeError) as error:
+        ft.grad(lambda x: np.sum(run(model, x)))(XS)
+    has_all(message(error), "vmap(model)", *words)
+    assert isinstance(error.value.__cause__, ft.ConversionError)
+    equal(run(model, XS), XS)  # the pool goes on
+
+
+def test_an_error_of_the_function_that_speaks_of_pickling_is_its_own(threads):
+    def f(x):
+        raise TypeError("cannot pickle this")
+
+    with pytest.raises(TypeError, match="^cannot pickle this$"):
+        ft.vmap(f, chunk_size=3, executor=threads)(XS)
+
+
+# ---- which chunk is computed ----
+
+
+def check_places(executor):
+    MERGED.clear()
+    known = ft.vmap(everything_of_the_place, chunk_size=4, executor=executor)(XS)
+    expected = [[0, 3, 0, 4, 10, -1]] * 4 + [[1, 3, 4, 8, 10, -1]] * 4 + [[2, 3, 8, 10, 10, -1]] * 2
+    equal(known, np.array(expected, float))
+    equal(ft.vmap(place, chunk_size=4, executor=executor)(XS), np.arange(10) // 4 * 1.0)
+    ((run, items, chunk),) = MERGED
+    assert isinstance(run, Run) and run.label == "vmap(place)"
+    assert items == [0, 1, 2] and chunk is None
+
+
+def test_a_function_can_know_its_chunk(threads):
+    check_places(None)
+    check_places(threads)
+
+
+def test_a_function_in_another_process_can_know_its_chunk(processes):
+    check_places(processes)
+
+
+def test_a_nested_call_knows_the_chunk_around_it(threads):
+    def f(x):
+        inner = ft.vmap(everything_of_the_place, chunk_size=2)(x)
+        return np.stack([inner[:, 0], inner[:, -1]])
+
+    for executor in (None, threads):
+        result = ft.vmap(f, chunk_size=5, executor=executor)(XS)
+        equal(result[:, 0], np.tile([0.0, 0, 1], (10, 1)))
+        equal(result[:, 1], np.repeat([0.0, 1], 5)[:, None] * np.ones(3))
+
+
+def test_reports_are_merged_where_the_call_was_made(threads):
+    def f(x):
+        return ft.vmap(place, chunk_size=2)(x)
+
+    MERGED.clear()
+    ft.vmap(f, chunk_size=5, executor=threads)(XS)
+    assert [items for _, items, _ in MERGED] == [[0, 1], [0, 1]]
+    assert {chunk.index for _, _, chunk in MERGED} == {0, 1}
+    assert MERGED[0][0] != MERGED[1][0]
+
+
+def test_reports_are_merged_after_an_error(threads):
+    def f(x):
+        place(x)
+        return fails_late(x)
+
+    for executor in (None, threads):
+        MERGED.clear()
+        with pytest.raises(OwnError):
+            ft.vmap(f, chunk_size=2, executor=executor)(XS)
+        ((_, items, _),) = MERGED
+        assert {0, 3} <= set(items) or executor
+        assert 3 in items
+
+
+def test_a_run_is_known_again_after_pickling():
+    run, other = Run("vmap(f)"), Run("vmap(f)")
+    copy = pickle.loads(pickle.dumps(run))
+    assert copy == run and hash(copy) == hash(run) and copy.label == "vmap(f)"
+    assert run != other
+
+
+# ---- the bar ----
+
+
+class Bar:
+    """What stands in for tqdm, and notes what is done to it."""
+
+    made: list = []  # noqa: RUF012
+
+    def __init__(self, total, desc, unit):
+        self.total, self.desc, self.unit, self.n, self.closed = total, desc, unit, 0, False
+        Bar.made.append(self)
+
+    def update(self):
+        self.n += 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.closed = True
+
+
+@pytest.fixture
+def bars(monkeypatch):
+    auto = pytest.importorskip("tqdm.auto", reason="the extra progress is not installed")
+    Bar.made = []
+    monkeypatch.setattr(auto, "tqdm", Bar)
+    return Bar.made
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_bar_counts_chunks(bars, threads, pooled):
+    options = {"executor": threads} if pooled else {}
+    equal(ft.vmap(model, chunk_size=3, progress=True, **options)(XS), XS)
+    (bar,) = bars
+    assert (bar.desc, bar.unit, bar.total, bar.n, bar.closed) == (
+        "vmap(model)",
+        "chunk",
+        4,
+        4,
+        True,
+    )
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_a_bar_is_closed_after_an_error(bars, threads, pooled):
+    options = {"executor": threads} if pooled else {}
+    with pytest.raises(OwnError):
+        ft.vmap(fails_late, chunk_size=2, progress=True, **options)(XS)
+    (bar,) = bars
+    assert bar.closed and bar.n < 5
+
+
+def test_a_bar_goes_on_as_chunks_end(bars, threads):
+    """Not in the order of the batch: the first chunk waits for the bar."""
+
+    def f(x):
+        while CHUNK.get().index == 0 and bars[0].n < 3:
+            threading.Event().wait(0.001)
+        return x
+
+    equal(ft.vmap(f, chunk_size=3, progress=True, executor=threads)(XS), XS)
+
+
+def test_the_bar_is_that_of_tqdm(capsys):
+    pytest.importorskip("tqdm", reason="the extra progress is not installed")
+    ft.vmap(model, chunk_size=3, progress=True)(XS)
+    has_all(capsys.readouterr().err, "vmap(model)", "100%", "4/4", "chunk")
+
+
+def test_a_bar_needs_tqdm(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    f = ft.vmap(model, chunk_size=3, progress=True)
+    raises(ImportError, lambda: f(XS), "vmap(model)", "tqdm", "functier[progress]")
