@@ -380,6 +380,20 @@ def encloses(outer: type, cls: type) -> bool:
     return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 
+def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
+    """The class of the innermost level around `frame`, or around one of `values` that
+    came from there to a thread which no level was made in.
+    """
+    inner = AMBIENT.get()
+    if inner.level.held or not inner.level.live:
+        inner = enclosing_level(inner, frame)
+    for x in values:
+        cls = type(x)
+        if cls not in PLAIN and issubclass(cls, inner) and cls.level.live:
+            inner = cls
+    return inner
+
+
 def level_in(a: Any, b: Any) -> Any:
     """The level of the first tensor of two operands, one of which is one."""
     return a.level if isinstance(a, Tensor) else b.level

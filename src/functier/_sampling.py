@@ -1,0 +1,441 @@
+"""Draws from a source at the levels around it: what `functier.random` is made of.
+
+NOTE [the axes of a draw]
+    A draw has one axis for each "different" level around it, outermost first, then those
+    that its caller asked for. One call of NumPy's method fills it, and it becomes a tensor
+    of these levels. Parameters that vary along a level have their axis of it in the same
+    place: `sunk` brings it there.
+
+NOTE [same]
+    At a "same" level each example draws what it would draw by itself. So where nothing that
+    the draw depends on varies along the level, there is one draw. Where a parameter does,
+    each example starts from the same state; the source then goes on with a stream of its
+    own, since some examples may have taken more numbers than others.
+"""
+
+import copy
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from ._batch import BatchLevel
+from ._chunks import CHUNK
+from ._draws import AFTER, following, stream_of
+from ._errors import MutationError, NoRuleError, RandomnessError
+from ._level import AMBIENT, Level, innermost
+from ._numpy import shape_of, stretch
+from ._tensor import Tensor
+
+Size = int | Sequence[int] | None
+WHOLE = slice(None)
+
+
+def plain(operands: tuple) -> bool:
+    """Whether no level has to be asked: none is around, and no operand is a tensor."""
+    if AMBIENT.get() is not Tensor:
+        return False
+    for x in operands:
+        if isinstance(x, Tensor):
+            return False
+    return True
+
+
+def batches(operands: tuple, name: str) -> list[BatchLevel]:
+    """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
+    found: list[BatchLevel] = []
+    for cls in innermost(operands, sys._getframe()).__mro__:
+        level: Any = getattr(cls, "level", None)
+        if isinstance(level, BatchLevel):
+            if level.randomness == "error":
+                raise level.refusal(
+                    RandomnessError,
+                    f"rng.{name}(...) draws, and randomness is 'error', the default; write "
+                    f"vmap(..., randomness='different') for numbers of its own for each example, "
+                    f"or randomness='same' for the same ones for all",
+                )
+            found.insert(0, level)
+    return found
+
+
+def as_shape(size: Size) -> tuple[int, ...]:
+    if size is None:
+        return ()
+    return tuple(size) if isinstance(size, (tuple, list)) else (int(size),)  # type: ignore[arg-type]
+
+
+# ---- one draw ----
+
+
+def sample(
+    source: Any,
+    name: str,
+    draw: Callable,
+    operands: tuple = (),
+    size: Size = None,
+    cores: tuple[int, ...] = (),
+    each: bool = False,
+) -> Any:
+    """``draw(stream, *operands, size)`` of NumPy's generator, at the levels around it.
+
+    Parameters
+    ----------
+    name : str
+        The method, for messages.
+    operands : tuple
+        What the draw depends on; tensors of batch levels get their axes of these in front.
+    size : int, tuple of int or None
+        The shape for each example; None for that of the operands broadcast together.
+    cores : tuple of int
+        How many trailing axes of each operand do not broadcast; none by default.
+    each : bool
+        Whether `draw` takes the operands of one example only.
+    """
+    with source._lock:
+        stream = stream_of(source, CHUNK.get())
+        if plain(operands):
+            return draw(stream, *operands, size)
+        levels = batches(operands, name)
+        different = [level for level in levels if level.randomness == "different"]
+        lead = tuple([_size(level, name) for level in different])
+        tensors = any(isinstance(x, Tensor) for x in operands)
+        if not tensors and not lead:
+            return draw(stream, *operands, size)
+        if not tensors and not each:
+            shape = as_shape(size)
+            if size is None and operands:
+                shape = _loops([shape_of(x) for x in operands], cores)
+            return _risen(draw(stream, *operands, lead + shape), different)
+        values = [sunk(x, levels, name, i) for i, x in enumerate(operands)]
+        return _drawn(stream, draw, values, levels, lead, size, cores, each)
+
+
+def _drawn(
+    stream: Any, draw: Callable, values: list, levels: list[BatchLevel], lead: tuple,
+    size: Size, cores: tuple, each: bool,
+) -> Any:  # fmt: skip
+    """`sample` with operands that have an axis of size 1 or more for each level."""
+    k = len(levels)
+    varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
+    if size is None and not each:
+        shape: Any = _loops([v.shape[k:] for v in values], cores)
+    else:
+        shape = size if each else as_shape(size)
+    if not each:
+        values = aligned(k, values, cores, k + len(shape))
+    different = [i for i, level in enumerate(levels) if level.randomness == "different"]
+    same = [i for i in range(k) if i not in different and varying[i] > 1]
+
+    def once(chosen: tuple) -> Any:
+        """The draw at one place along the levels in `same`."""
+        own = [_at(v, k, dict(zip(same, chosen)), different) for v in values]
+        if not each:
+            return draw(stream, *own, lead + shape if lead or shape else None)
+        m = len(lead)
+        rows = []
+        for place in np.ndindex(*lead):
+            row = [v[tuple([i if n > 1 else 0 for i, n in zip(place, v.shape[:m])])] for v in own]
+            rows.append(np.asarray(draw(stream, *row, shape)))
+        if rows:
+            return np.stack(rows).reshape(*lead, *rows[0].shape)
+        form = np.asarray(draw(copy.deepcopy(stream), *[_some(v, m) for v in own], shape))
+        return np.empty((*lead, *form.shape), form.dtype)
+
+    if not same:
+        return _risen(once(()), [levels[i] for i in different])
+    start, rows = copy.deepcopy(stream), []
+    for chosen in np.ndindex(*[varying[i] for i in same]):
+        stream.bit_generator.state = start.bit_generator.state
+        rows.append(np.asarray(once(chosen)))
+    stream.bit_generator.state = following(start, AFTER).bit_generator.state
+    result = np.stack(rows).reshape(*[varying[i] for i in same], *rows[0].shape)
+    kept = sorted([*same, *different])
+    order = [same.index(i) if i in same else len(same) + different.index(i) for i in kept]
+    result = result.transpose(*order, *range(len(order), result.ndim))
+    return _risen(result, [levels[i] for i in kept])
+
+
+def _some(value: Any, m: int) -> Any:
+    """A valid operand in the place of the examples of an empty batch."""
+    shape = value.shape[m:]
+    return np.full(shape, 1 if value.dtype.kind in "iu" else 1 / max(1, *shape[-1:]))[()]
+
+
+def _at(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any:
+    """`value` at one place along some of its `k` leading axes; those in `different` stay."""
+    index: list[Any] = []
+    for i in range(k):
+        if i in different:
+            index.append(WHOLE)
+        else:
+            index.append(chosen.get(i, 0) if value.shape[i] > 1 else 0)
+    return value[tuple(index)]
+
+
+def _loops(shapes: list, cores: tuple) -> tuple[int, ...]:
+    """What the shapes without their core axes broadcast to."""
+    cores = cores or (0,) * len(shapes)
+    return np.broadcast_shapes(*[s[: len(s) - c] for s, c in zip(shapes, cores)])
+
+
+def aligned(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
+    """Arrays with `k` leading axes, and `rank` or more, that broadcast but for core axes."""
+    cores = cores or (0,) * len(values)
+    rank = max([rank, *[v.ndim - c for v, c in zip(values, cores)]])
+    return [stretch(k, v, v.shape, rank + c) for v, c in zip(values, cores)]
+
+
+def _size(level: BatchLevel, name: str) -> int:
+    if level.size is None:
+        raise ValueError(
+            f"{level}: rng.{name}(...) draws for each example, and the level has no batch size "
+            f"yet; make a tensor of it first, B(xs), or write vmap(..., axis_size=n)"
+        )
+    return level.size
+
+
+# ---- into the levels, and out of them ----
+
+
+def _risen(value: Any, levels: list[BatchLevel]) -> Any:
+    """A tensor of the levels, whose axes are the first of `value`, outermost first."""
+    for level in levels:
+        (value,) = level.insert([value], [0], "a draw")
+    return value
+
+
+def sunk(
+    x: Any, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
+) -> Any:
+    """An operand as a plain array with an axis for each level, of size 1 where it does not
+    vary; without its derivatives where `stop` says so, else it must have none.
+    """
+    for level in reversed(levels):
+        x = _value(x, name, place, stop)
+        if type(x) is level.cls:
+            x = level.elem(x)
+        else:
+            x = level.lower(x)
+            x = np.reshape(x, (1, *shape_of(x)))
+    x = _value(x, name, place, stop)
+    if isinstance(x, Tensor):  # of no level, or of one that has ended
+        x = x.level.unwrap(x) if x.level.depth else x.elem()
+    return np.asarray(x)
+
+
+def _value(x: Any, name: str, place: int, stop: bool) -> Any:
+    """`x` without the levels of derivatives that are the innermost of it."""
+    while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
+        if isinstance(level, BatchLevel):
+            break
+        if not stop:
+            raise _no_derivative(level, name, place)
+        x = x._value
+    return x
+
+
+def frozen(x: Any, levels: list[BatchLevel]) -> Any:
+    """`x` without its derivatives, as an array with an axis for each level."""
+    return sunk(x, levels, stop=True)
+
+
+def risen(value: Any, levels: list[BatchLevel]) -> Any:
+    """The inverse of `frozen`; levels along which nothing varies are left out."""
+    k = len(levels)
+    kept = [i for i in range(k) if value.shape[i] > 1 or levels[i].size == 1]
+    shape = tuple([value.shape[i] for i in kept]) + value.shape[k:]
+    return _risen(value.reshape(shape), [levels[i] for i in kept])
+
+
+DISCRETE = frozenset({
+    "binomial", "choice", "geometric", "hypergeometric", "integers", "logseries", "multinomial",
+    "multivariate_hypergeometric", "negative_binomial", "poisson", "zipf",
+})  # fmt: skip
+
+
+def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
+    parameters = list(signature(getattr(np.random.Generator, name)).parameters)
+    parameter = "p" if name == "choice" else parameters[place + 1]
+    if name in DISCRETE:
+        reason = "the numbers are integers, which jump where the parameter moves"
+    else:
+        reason = "the method takes other steps where the parameter moves"
+    return NoRuleError(
+        f"{level}: the numbers of rng.{name}(...) have no derivative by {parameter!r}: {reason}; "
+        f"keep {parameter!r} free of the variables that are differentiated, or draw at a fixed "
+        f"value of it and weigh by the ratio of the densities"
+    )
+
+
+def refuse_write(operands: tuple, name: str, instead: str) -> None:
+    """Raise where a call that writes to an array has to ask a level."""
+    if plain(operands):
+        return
+    levels: list[Level] = list(batches(operands, name))
+    levels += [type(x).level for x in operands if isinstance(x, Tensor)]
+    if levels:
+        raise levels[-1].refusal(
+            MutationError,
+            f"rng.{name}(...) would write to an array that is no tensor of this level, or that "
+            f"all examples share; write {instead}",
+        )
+
+
+# ---- draws that are differentiated by their parameters ----
+
+
+def _scaled(z: Any, scale: Any) -> Any:
+    return scale * z
+
+
+def _located(z: Any, loc: Any, scale: Any) -> Any:
+    return loc + scale * z
+
+
+def _weibull(z: Any, a: Any) -> Any:
+    none = np.equal(a, 0)
+    return np.where(none, 0.0, z ** (1 / np.where(none, 1.0, a)))
+
+
+def _triangular(u: Any, left: Any, mode: Any, right: Any) -> Any:
+    base = right - left
+    below = u * base <= mode - left
+    part = np.where(below, u * (mode - left), (1 - u) * (right - mode)) * base
+    length = np.sqrt(part)
+    return np.where(below, left + length, right - length)
+
+
+PATHS: dict[str, tuple[str, Callable]] = {
+    "exponential": ("standard_exponential", _scaled),
+    "gamma": ("standard_gamma", _scaled),
+    "gumbel": ("gumbel", _located),
+    "laplace": ("laplace", _located),
+    "logistic": ("logistic", _located),
+    "lognormal": ("standard_normal", lambda z, mean, sigma: np.exp(mean + sigma * z)),
+    "normal": ("standard_normal", _located),
+    "pareto": ("standard_exponential", lambda z, a: np.expm1(z / a)),
+    "power": ("standard_exponential", lambda z, a: (-np.expm1(-z)) ** (1 / a)),
+    "rayleigh": ("rayleigh", _scaled),
+    "triangular": ("random", _triangular),
+    "uniform": ("random", lambda u, low, high: low + (high - low) * u),
+    "weibull": ("standard_exponential", _weibull),
+}
+"""By method: NumPy's method that draws the standard numbers, and what NumPy makes of them
+and the parameters (``numpy/random/src/distributions/distributions.c``)."""
+
+
+def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int = 0) -> Any:
+    """A draw by the formula in `PATHS`, where an operand is a tensor; else by NumPy.
+
+    Derivatives go through the formula. The first `fixed` operands are parameters of the
+    standard draw, which has no derivative by them.
+    """
+
+    def draw(stream: Any, *given: Any) -> Any:
+        return getattr(stream, name)(*given)
+
+    if not any(isinstance(x, Tensor) for x in operands):
+        return sample(source, name, draw, operands, size)
+    levels = batches(operands, name)
+    values = aligned(len(levels), [frozen(x, levels) for x in operands])
+    with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
+        empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
+        draw(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
+    shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
+    if size is not None:
+        wanted = as_shape(size)
+        if np.broadcast_shapes(wanted, shape) != wanted:
+            raise ValueError(
+                f"rng.{name}(...): size {wanted} does not fit its parameters, which have the "
+                f"shape {shape} together; write size={shape}, or leave size out"
+            )
+        shape = wanted
+    standard, formula = PATHS[name]
+    z = sample(
+        source,
+        name,
+        lambda stream, *given: getattr(stream, standard)(*given[:-1], size=given[-1]),
+        operands[:fixed],
+        shape or None,
+    )
+    return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
+
+
+METHODS = {"svd", "eigh", "cholesky"}
+
+
+def normal_vector(
+    source: Any, mean: Any, cov: Any, size: Size, check_valid: str, tol: float, method: str
+) -> Any:
+    """``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
+
+    Without derivatives `A` is the factor ``A0`` that `method` gives. With derivatives it is
+    ``A0 L``, with the Cholesky factor `L` of ``A0^-1 cov A0^-T``, which is the identity;
+    ``A0`` is held fixed. That has the covariance `cov` for all `cov`, and finite derivatives
+    also where eigenvalues are equal, which those of the singular vectors are not; for
+    "cholesky" it is the derivative of the Cholesky factor itself.
+    """
+    name = "multivariate_normal"
+    levels = batches((mean, cov), name)
+    form, n = shape_of(cov), (*shape_of(mean), 0)[0]
+    if form != (n, n) or len(shape_of(mean)) != 1:
+        raise ValueError(
+            f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
+            f"(n,) and (n, n) for each example"
+        )
+    if method not in METHODS or check_valid not in ("warn", "raise", "ignore"):
+        raise ValueError(
+            f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
+            f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"
+        )
+    value = frozen(cov, levels)
+    factor, spread, valid = _factored(value, method, tol)
+    if check_valid != "ignore" and not valid:
+        text = "covariance is not symmetric positive-semidefinite."  # NumPy's words
+        if check_valid == "raise":
+            raise ValueError(text)
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    z = sample(
+        source, name, lambda stream, size: stream.standard_normal(size), (), (*as_shape(size), n)
+    )
+    a = risen(factor, levels)
+    level = _differentiates(cov)
+    if level is not None:
+        if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
+            raise NoRuleError(
+                f"{level}: cov is singular, and rng.{name}(...) has no derivative by it there; "
+                f"write cov + 1e-9 * numpy.eye(n)"
+            )
+        inverse = risen(np.linalg.inv(factor), levels)
+        a = a @ np.linalg.cholesky(inverse @ cov @ np.swapaxes(inverse, -1, -2))
+    return z @ np.swapaxes(a, -1, -2) + mean
+
+
+def _factored(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
+    """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
+    takes the matrix for a covariance.
+    """
+    if method == "cholesky":
+        factor = np.linalg.cholesky(cov)
+        return factor, np.diagonal(factor, axis1=-2, axis2=-1) ** 2, True
+    if method == "eigh":
+        values, vectors = np.linalg.eigh(cov)
+        valid = not np.any(values < -tol)
+    else:
+        vectors, values, right = np.linalg.svd(cov)
+        turned = np.swapaxes(right, -1, -2) * values[..., None, :] @ right
+        valid = np.allclose(turned, cov, rtol=tol, atol=tol)
+    return vectors * np.sqrt(np.abs(values))[..., None, :], values, valid
+
+
+def _differentiates(x: Any) -> Level | None:
+    """A level of derivatives in `x`."""
+    while isinstance(x, Tensor):
+        level = type(x).level
+        if level.depth and not isinstance(level, BatchLevel):
+            return level
+        x = x._value
+    return None

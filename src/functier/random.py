@@ -1,0 +1,490 @@
+"""Random numbers inside transforms: NumPy's generator, with a rule for each level.
+
+`default_rng` and `Generator` are `numpy.random`'s, and so are the numbers, until a draw
+is made inside `vmap`. There ``vmap(..., randomness=...)`` decides:
+
+- ``"error"``, the default: the draw raises.
+- ``"different"``: every example gets numbers of its own. The source moves as by one draw
+  of the whole batch.
+- ``"same"``: all examples get the same ones, those that each would draw by itself.
+
+Nested vmaps decide each for its own axis. Parameters may be tensors: `Generator` says
+which are differentiated. A chunked vmap draws the same numbers on every executor, and
+`checkpoint` repeats them in its second run.
+"""
+
+import copy
+import operator
+from threading import RLock
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from ._chunks import CHUNK
+from ._draws import enlist, fresh_seed, new_key, settled, stream_of
+from ._errors import RandomnessError
+from ._sampling import Size, batches, moved, normal_vector, plain, refuse_write, sample
+from ._tensor import Tensor
+
+__all__ = ["Generator", "default_rng"]
+
+
+def default_rng(seed: Any = None) -> "Generator":
+    """A `Generator` with NumPy's default bit generator.
+
+    Parameters
+    ----------
+    seed : None, int, array of int, SeedSequence, BitGenerator or Generator
+        As for `numpy.random.default_rng`; without it the seed is fresh entropy. A
+        `functier.random.Generator` is returned as it is; one of NumPy's is shared, so that
+        draws from either move both.
+
+    Returns
+    -------
+    Generator
+
+    Notes
+    -----
+    Made inside a chunk of a vmap with ``randomness="different"``, its numbers depend on the
+    chunk too: the function runs once for each, and all would begin with the same ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> rng = default_rng(0)
+    >>> vmap(lambda x: x + rng.normal(size=3), randomness="different")(np.zeros(5)).shape
+    (5, 3)
+    """
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(np.random.default_rng(fresh_seed(CHUNK.get()) if seed is None else seed))
+
+
+class Generator:
+    """NumPy's `numpy.random.Generator`, for use inside transforms.
+
+    It has all methods of NumPy's, with their parameters, and draws the same numbers outside
+    of `vmap`. What differs inside is told in `functier.random`, and for single methods here.
+
+    Parameters
+    ----------
+    bit_generator : BitGenerator or numpy.random.Generator
+        Where the numbers come from.
+
+    Raises
+    ------
+    RandomnessError
+        By a draw inside a `vmap` whose randomness is "error".
+    NoRuleError
+        Where a parameter is differentiated and the draw has no derivative by it.
+    MutationError
+        By ``out=`` and `shuffle` inside `vmap`, or on a tensor.
+
+    Notes
+    -----
+    Differentiated by its parameters, with the standard draw held fixed (the
+    "reparameterization trick"): `exponential`, `gumbel`, `laplace`, `logistic`, `lognormal`,
+    `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`, `triangular`, `uniform`,
+    `weibull`; `gamma` by its scale. The result is NumPy's formula of NumPy's standard
+    numbers, so that it is equal up to rounding. `choice`, `permutation` and `permuted` are
+    differentiated by what they pick from. Parameters of the other methods may be batched,
+    not differentiated.
+
+    With batched parameters and ``randomness="same"``, these others, and methods that take
+    one parameter vector only (`dirichlet`, `multivariate_hypergeometric`, `choice` with
+    batched ``p`` or without replacement), run once for each example, some 10 us each.
+
+    Copies are independent. A pickled generator continues in the process that reads it.
+    Several threads may draw from one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> rng = Generator(np.random.PCG64(0))
+    >>> float(rng.normal()) == np.random.default_rng(0).normal()
+    True
+    >>> float(grad(lambda scale: rng.normal(scale=scale) ** 2)(0.0))
+    0.0
+    """
+
+    __slots__ = ("__weakref__", "_home", "_key", "_lock", "_own", "_sent")
+
+    def __init__(self, bit_generator: Any):
+        own = bit_generator
+        if not isinstance(own, np.random.Generator):
+            own = np.random.Generator(own)
+        self._make(settled(own, CHUNK.get()), new_key(), CHUNK.get(), False)
+
+    def _make(self, own: Any, key: tuple, home: Any, sent: bool) -> "Generator":
+        """`home`: the scope that draws from its own stream; `sent`: by another process."""
+        self._own, self._key, self._home, self._sent = own, key, home, sent
+        self._lock = RLock()
+        enlist(self)
+        return self
+
+    def __repr__(self) -> str:
+        return f"functier.random.Generator({type(self._own.bit_generator).__name__})"
+
+    def __reduce__(self) -> tuple:
+        return _received, (type(self), self._own, self._key)
+
+    def __copy__(self) -> "Generator":
+        with self._lock:
+            return self._child(copy.deepcopy(stream_of(self, CHUNK.get())))
+
+    def __deepcopy__(self, memo: dict) -> "Generator":
+        return self.__copy__()
+
+    def _child(self, own: Any) -> "Generator":
+        """A generator for a stream that belongs to this scope already."""
+        return object.__new__(type(self))._make(own, new_key(), CHUNK.get(), False)
+
+    @property
+    def bit_generator(self) -> Any:
+        """Where the numbers come from; its state is that of NumPy's after the same draws."""
+        with self._lock:
+            return stream_of(self, CHUNK.get()).bit_generator
+
+    def spawn(self, n_children: int) -> list["Generator"]:
+        """New independent generators; inside `vmap` too these are `n_children` in all."""
+        with self._lock:
+            return [self._child(g) for g in stream_of(self, CHUNK.get()).spawn(n_children)]
+
+    # ---- uniform bits ----
+
+    def bytes(self, length: int) -> Any:
+        """Random bytes. Raises where every example should have its own: they are no array."""
+        for level in [] if plain(()) else batches((), "bytes"):
+            if level.randomness == "different":
+                raise level.refusal(
+                    RandomnessError,
+                    "rng.bytes(...) is one object of Python and cannot differ from example to "
+                    "example; write rng.integers(0, 256, length, dtype=numpy.uint8)",
+                )
+        with self._lock:
+            return stream_of(self, CHUNK.get()).bytes(length)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:  # fmt: skip
+        """Integers from `low` to `high`; with `high` None, from 0 to `low`."""
+        bounds = (0, low) if high is None else (low, high)
+        return sample(
+            self,
+            "integers",
+            lambda stream, low, high, size: stream.integers(low, high, size, dtype, endpoint),
+            bounds,
+            size,
+        )
+
+    def random(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Uniform numbers in [0, 1)."""
+        return self._standard("random", size, {"dtype": dtype}, out)
+
+    # ---- standard draws ----
+
+    def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Normal numbers of mean 0 and standard deviation 1."""
+        return self._standard("standard_normal", size, {"dtype": dtype}, out)
+
+    def standard_exponential(
+        self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
+    ) -> Any:
+        """Exponential numbers of scale 1."""
+        given = {"dtype": dtype, "method": method}
+        return self._standard("standard_exponential", size, given, out)
+
+    def standard_gamma(
+        self, shape: Any, size: Size = None, dtype: Any = np.float64, out: Any = None
+    ) -> Any:
+        """Gamma numbers of scale 1; `shape` may be batched."""
+        return self._standard("standard_gamma", size, {"dtype": dtype}, out, shape)
+
+    def standard_cauchy(self, size: Size = None) -> Any:
+        """Cauchy numbers of location 0 and scale 1."""
+        return self._standard("standard_cauchy", size)
+
+    def standard_t(self, df: Any, size: Size = None) -> Any:
+        """Student's t; `df` may be batched."""
+        return self._drawn("standard_t", size, df)
+
+    def _standard(
+        self, name: str, size: Size, given: dict | None = None, out: Any = None, *operands: Any
+    ) -> Any:
+        """A draw with options of NumPy's; `out` only where no level has to be asked."""
+        given = given or {}
+        if out is not None:
+            refuse_write((out, *operands), name, f"x = rng.{name}(...) without out=")
+            given = {**given, "out": out}
+        return sample(
+            self,
+            name,
+            lambda stream, *params: getattr(stream, name)(*params[:-1], size=params[-1], **given),
+            operands,
+            size,
+        )
+
+    def _drawn(self, name: str, size: Size, *operands: Any) -> Any:
+        """A draw whose parameters may be batched, and are not differentiated."""
+        return sample(
+            self, name, lambda stream, *given: getattr(stream, name)(*given), operands, size
+        )
+
+    # ---- differentiated by their parameters ----
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
+        """``low + (high - low) * u``, with `u` uniform in [0, 1)."""
+        return moved(self, "uniform", (low, high), size)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """``loc + scale * z``, with `z` standard normal."""
+        return moved(self, "normal", (loc, scale), size)
+
+    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
+        """``exp(mean + sigma * z)``, with `z` standard normal."""
+        return moved(self, "lognormal", (mean, sigma), size)
+
+    def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """``scale * e``, with `e` standard exponential."""
+        return moved(self, "exponential", (scale,), size)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """``loc + scale * z``, with `z` of the standard Laplace distribution."""
+        return moved(self, "laplace", (loc, scale), size)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """``loc + scale * z``, with `z` of the standard logistic distribution."""
+        return moved(self, "logistic", (loc, scale), size)
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+        """``loc + scale * z``, with `z` of the standard Gumbel distribution."""
+        return moved(self, "gumbel", (loc, scale), size)
+
+    def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
+        """``scale * sqrt(2 * e)``, with `e` standard exponential."""
+        return moved(self, "rayleigh", (scale,), size)
+
+    def weibull(self, a: Any, size: Size = None) -> Any:
+        """``e ** (1 / a)``, with `e` standard exponential."""
+        return moved(self, "weibull", (a,), size)
+
+    def pareto(self, a: Any, size: Size = None) -> Any:
+        """``expm1(e / a)``, with `e` standard exponential."""
+        return moved(self, "pareto", (a,), size)
+
+    def power(self, a: Any, size: Size = None) -> Any:
+        """``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
+        return moved(self, "power", (a,), size)
+
+    def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
+        """The inverse of the distribution function at a uniform number in [0, 1)."""
+        return moved(self, "triangular", (left, mode, right), size)
+
+    def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
+        """``scale * g``, with `g` standard gamma; no derivative by `shape`."""
+        return moved(self, "gamma", (shape, scale), size, fixed=1)
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Size = None, check_valid: str = "warn",
+        tol: float = 1e-8, *, method: str = "svd",
+    ) -> Any:  # fmt: skip
+        """``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
+
+        Where `cov` is differentiated, a draw moves with it by the Cholesky factor of
+        ``inv(A) @ cov @ inv(A).T``, `A` held fixed: its covariance is `cov`, whichever `method`
+        gave `A`, and derivatives are finite where eigenvalues are equal. With "svd" and
+        "eigh" they are not those of the numbers for a fixed seed, as the eigenvectors do
+        not take part; expectations have the same derivatives. A singular `cov` has none.
+        """
+        if not (isinstance(mean, Tensor) or isinstance(cov, Tensor)):
+            return sample(
+                self,
+                "multivariate_normal",
+                lambda stream, size: stream.multivariate_normal(
+                    mean, cov, size, check_valid, tol, method=method
+                ),
+                (),
+                size,
+            )
+        return normal_vector(self, mean, cov, size, check_valid, tol, method)
+
+    # ---- parameters that may be batched, and are not differentiated ----
+
+    def beta(self, a: Any, b: Any, size: Size = None) -> Any:
+        """Beta numbers."""
+        return self._drawn("beta", size, a, b)
+
+    def chisquare(self, df: Any, size: Size = None) -> Any:
+        """Chi-square numbers."""
+        return self._drawn("chisquare", size, df)
+
+    def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
+        """Fisher's F."""
+        return self._drawn("f", size, dfnum, dfden)
+
+    def noncentral_chisquare(self, df: Any, nonc: Any, size: Size = None) -> Any:
+        """Noncentral chi-square numbers."""
+        return self._drawn("noncentral_chisquare", size, df, nonc)
+
+    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None) -> Any:
+        """The noncentral F."""
+        return self._drawn("noncentral_f", size, dfnum, dfden, nonc)
+
+    def vonmises(self, mu: Any, kappa: Any, size: Size = None) -> Any:
+        """Angles of the von Mises distribution."""
+        return self._drawn("vonmises", size, mu, kappa)
+
+    def wald(self, mean: Any, scale: Any, size: Size = None) -> Any:
+        """Numbers of the Wald (inverse Gaussian) distribution."""
+        return self._drawn("wald", size, mean, scale)
+
+    def binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+        """Binomial integers."""
+        return self._drawn("binomial", size, n, p)
+
+    def negative_binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+        """Negative binomial integers."""
+        return self._drawn("negative_binomial", size, n, p)
+
+    def poisson(self, lam: Any = 1.0, size: Size = None) -> Any:
+        """Poisson integers."""
+        return self._drawn("poisson", size, lam)
+
+    def geometric(self, p: Any, size: Size = None) -> Any:
+        """Geometric integers."""
+        return self._drawn("geometric", size, p)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Any:
+        """Hypergeometric integers."""
+        return self._drawn("hypergeometric", size, ngood, nbad, nsample)
+
+    def logseries(self, p: Any, size: Size = None) -> Any:
+        """Integers of the logarithmic series distribution."""
+        return self._drawn("logseries", size, p)
+
+    def zipf(self, a: Any, size: Size = None) -> Any:
+        """Integers of the Zipf distribution."""
+        return self._drawn("zipf", size, a)
+
+    def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
+        """Multinomial counts: the last axis of the result is that of `pvals`."""
+        return sample(
+            self,
+            "multinomial",
+            lambda stream, *given: stream.multinomial(*given),
+            (n, pvals),
+            size,
+            cores=(0, 1),
+        )
+
+    def dirichlet(self, alpha: Any, size: Size = None) -> Any:
+        """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
+        return self._vectors("dirichlet", size, alpha)
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: Any, size: Size = None, method: str = "marginals"
+    ) -> Any:
+        """Counts of each colour; one call of NumPy's for each example where one is batched."""
+        return self._vectors(
+            "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
+        )
+
+    def _vectors(self, name: str, size: Size, *operands: Any, options: Any = None) -> Any:
+        """A draw of vectors, of parameters that NumPy does not broadcast."""
+        options = options or {}
+        if any(isinstance(x, Tensor) for x in operands):
+            return sample(
+                self,
+                name,
+                lambda stream, *given: getattr(stream, name)(*given, **options),
+                operands,
+                size,
+                each=True,
+            )
+        return sample(
+            self,
+            name,
+            lambda stream, size: getattr(stream, name)(*operands, size, **options),
+            (),
+            size,
+        )
+
+    # ---- orders ----
+
+    def choice(
+        self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:  # fmt: skip
+        """Elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
+
+        Without replacement, or with batched `p`, one call of NumPy's for each example.
+        """
+        if plain((a, p)):
+            with self._lock:
+                stream = stream_of(self, CHUNK.get())
+                return stream.choice(a, size, replace, p, axis, shuffle)
+        array = a if isinstance(a, Tensor) else np.asarray(a)
+        n = array.shape[axis] if array.ndim else a
+        if isinstance(p, Tensor) or not replace:
+            index = sample(
+                self,
+                "choice",
+                lambda stream, *given: stream.choice(
+                    n, given[-1], replace, given[0] if given[1:] else p, 0, shuffle
+                ),
+                (p,) if isinstance(p, Tensor) else (),
+                size,
+                each=True,
+            )
+        else:
+            index = sample(
+                self, "choice", lambda stream, size: stream.choice(n, size, replace, p), (), size
+            )
+        return np.take(array, index, axis=axis) if array.ndim else index
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """`x` with its parts along `axis` in another order, or the integers below `x`."""
+        if plain((x,)):
+            with self._lock:
+                return stream_of(self, CHUNK.get()).permutation(x, axis)
+        array = x if isinstance(x, Tensor) else np.asarray(x)
+        n = array.shape[axis] if array.ndim else operator.index(x)
+        order = self._orders("permutation", (n,), 0)
+        return np.take(array, order, axis=axis) if array.ndim else order
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+        """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
+        if out is not None:
+            refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
+        if out is not None or plain((x,)):
+            with self._lock:
+                return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
+        array = x if isinstance(x, Tensor) else np.asarray(x)
+        if axis is None:
+            order = self._orders("permuted", (array.size,), 0)
+            return np.reshape(np.take(np.reshape(array, -1), order), array.shape)
+        return np.take_along_axis(array, self._orders("permuted", array.shape, axis), axis)
+
+    def _orders(self, name: str, shape: tuple, axis: int) -> Any:
+        """An order of the indices of an axis, for each position along the others."""
+        axis = normalize_axis_index(axis, len(shape))
+        along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
+
+        def draw(stream: Any, size: Any) -> Any:
+            return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
+
+        return sample(self, name, draw, (), shape)
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the parts of an array or a list in another order, in place: outside of vmap."""
+        refuse_write((x,), "shuffle", "y = rng.permutation(x, axis=axis)")
+        with self._lock:
+            stream_of(self, CHUNK.get()).shuffle(x, axis)
+
+
+def _received(kind: type, own: Any, key: tuple) -> Generator:
+    return object.__new__(kind)._make(own, key, None, True)
