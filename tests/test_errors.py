@@ -255,7 +255,7 @@ def test_primals_that_are_no_tuple():
 
 def test_no_primals():
     raises(ValueError, lambda: ft.vjp(model), "vjp(model)", "vjp(func, x, ...)")
-    raises(ValueError, lambda: ft.jvp(model), "jvp(model)", "jvp(func, (x,), (t,))")
+    raises(ValueError, lambda: ft.jvp(model), "jvp(model)", "jvp(f, (x,), (t,))")
 
 
 def test_cotangents_that_do_not_fit():

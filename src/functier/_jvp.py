@@ -322,7 +322,7 @@ def directed(
     primals: Any,
     tangents: Any,
     noun: str = "tangent",
-    call: str = "jvp(func, (x,), (t,))",
+    call: str = "jvp(f, (x,), (t,))",
 ) -> tuple[list, Any, list]:
     """The leaves of the primals, checked, their tree, and a direction for each leaf."""
     if type(primals) is not tuple or type(tangents) is not tuple:
