@@ -21,6 +21,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "essay.py": [],
+    "ode_sensitivity.py": ["sensitivity.png"],
 }
 """Each example and the pictures that it makes."""
 
@@ -120,6 +121,26 @@ def test_digits(tmp_path):
     assert accuracy and float(accuracy[1]) >= 95, out
     difference = re.search(r"largest difference\s+(\S+)", out)
     assert difference and float(difference[1]) < 1e-9, out
+
+
+@pytest.mark.slow
+def test_ode_sensitivity(tmp_path):
+    out = run_example("ode_sensitivity.py", tmp_path)
+    row = re.search(r"^ +200 +\S+ +([\d.]+) +\S+ +([\d.]+) +(\S+) +([\d.]+)$", out, re.MULTILINE)
+    assert row, out
+    assert all(3.9 < float(row[i]) < 4.1 for i in (1, 2, 4)), out
+    assert float(row[3]) < 1e-6, out
+    peaks = [float(peak) for peak in re.findall(r"s +([\d.]+) MB", out)]
+    assert len(peaks) == 3, out
+    assert peaks[0] > 3 * peaks[1] > 9 * peaks[2], out
+    difference = re.search(r"forward mode included: (\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    deviation = re.search(r"standard deviation of log counts ([\d.]+)", out)
+    assert deviation and float(deviation[1]) < 0.3, out
+    iterations = re.search(r"(\d+) to (\d+) iterations each", out)
+    assert iterations and 3 < int(iterations[1]) < int(iterations[2]) < 30, out
+    ratio = re.search(r"ratio of the two ([\d.]+) to ([\d.]+)", out)
+    assert ratio and 0.7 < float(ratio[1]) < float(ratio[2]) < 1.4, out
 
 
 def test_essay(tmp_path):
