@@ -3,6 +3,9 @@
 The public names, and nothing else. The modules with an underscore are private.
 """
 
+import typing as _typing
+from importlib import import_module as _import_module
+
 from ._checkpoint import checkpoint as checkpoint
 from ._collectives import all_gather as all_gather
 from ._collectives import axis_index as axis_index
@@ -63,8 +66,28 @@ from ._products import hvp as hvp
 from ._products import vhp as vhp
 from ._pytree import register_dataclass as register_dataclass
 from ._pytree import register_pytree_node as register_pytree_node
+from ._stop import enable_grad as enable_grad
+from ._stop import no_grad as no_grad
+from ._stop import stop_gradient as stop_gradient
 from ._tensor import Tensor as Tensor
 from ._tensor import tensor as tensor
 from ._vmap import vmap as vmap
 
 __version__ = "0.1.0"
+
+if _typing.TYPE_CHECKING:
+    from . import random as random
+    from . import testing as testing
+
+_ON_DEMAND = {"random", "testing"}
+"""The public modules, which are imported when they are first asked for."""
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name in _ON_DEMAND:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

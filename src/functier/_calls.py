@@ -31,22 +31,23 @@ def form_of(x: Any) -> Form:
 
 
 class Call(Rules):
-    """The rules of `custom` for the leaves of `args`; a form is the structure of a result.
+    """The rules of `custom` for the leaves of arguments; a form is the structure of a result.
+
+    `parts` has the leaves and the structure of each argument. Only the structures are kept:
+    a tape holds this object.
 
     `custom` has the function, ``fun``, and its rules ``_fwd``, ``_bwd``, ``_jvp``,
     ``_partials`` and ``_batch`` or None, as `functier.custom_vjp` describes them; and
     ``nondiff``, the positions of the arguments that are not differentiated.
     """
 
-    def __init__(self, custom: Any, args: tuple):
+    def __init__(self, custom: Any, parts: list[tuple[list, Any]]):
         self.custom, self.name = custom, custom.__name__
         self.has_vjp = custom._fwd is not None
         self.has_jvp = custom._jvp is not None or custom._partials is not None
         self.has_vmap = custom._batch is not None
-        parts = [flatten(x) for x in args]
-        self.leaves = [leaf for part, _ in parts for leaf in part]
         self.structures = [(structure, len(part)) for part, structure in parts]
-        self.diff = [n for n in range(len(args)) if n not in custom.nondiff]
+        self.diff = [n for n in range(len(parts)) if n not in custom.nondiff]
         if custom.nondiff:
             place = [n for n, (part, _) in enumerate(parts) for _ in part]
             self.fixed = [i for i, n in enumerate(place) if n in custom.nondiff]

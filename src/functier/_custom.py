@@ -140,11 +140,11 @@ class Custom:
             )
         if kwargs or len(args) < self._places:
             args = self._by_position(args, kwargs)
-        call = Call(self, args)
-        leaves, level = innermost(call.leaves)
+        parts = [flatten(x) for x in args]
+        leaves, level = innermost([leaf for part, _ in parts for leaf in part])
         if level is None:
             return self.fun(*args)
-        outs, structure = apply(call, leaves)
+        outs, structure = apply(Call(self, parts), leaves)
         return unflatten(structure, outs)
 
     def _by_position(self, args: tuple, kwargs: dict) -> tuple:

@@ -186,6 +186,7 @@ def no_dispatch(cls: type) -> Iterator[None]:
     if cls is not Tensor and level is not None:
         with _LOCK:
             if not isinstance(level, MutedLevel):
+                level.alone = 0  # a class that is written to is not used again
                 cls.level = MutedLevel(level)  # type: ignore[attr-defined]
             muted = cls.level  # type: ignore[attr-defined]
             muted.users += 1

@@ -1,0 +1,127 @@
+"""Where derivatives end: stop_gradient for a value, no_grad for a block of code."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from ._batch import BatchLevel
+from ._ended import no_dispatch
+from ._jvp import JvpLevel
+from ._level import AMBIENT
+from ._pytree import flatten, unflatten
+from ._root import DISABLED
+from ._tape import GradLevel
+from ._tensor import Tensor
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a constant: every derivative of the result is zero, of each order.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+        Of any levels. Leaves that are no arrays come back as they are.
+
+    Returns
+    -------
+    array or pytree of arrays
+        The same values in the same memory, without what any level of `grad`, `vjp` or `jvp`
+        knows of them. They keep their batch under `vmap`, wherever its level is in the
+        nesting. Outside of all transforms it is `x`.
+
+    Notes
+    -----
+    JAX's ``lax.stop_gradient`` and torch's ``detach``. What a level knows of a value is with
+    the value, so this works in threads and generators, too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> grad(lambda x: np.sum(x * stop_gradient(x)))(np.array([1.0, 2.0]))
+    array([1., 2.])
+    """
+    leaves, structure = flatten(x)
+    return unflatten(structure, [_stopped(leaf) for leaf in leaves])
+
+
+def _stopped(x: Any) -> Any:
+    if not isinstance(x, Tensor) or not x.level.depth:
+        return x
+    level: Any = x.level
+    if not level.live:
+        return _stopped(level.release(x, level))
+    if not issubclass(level.kind, BatchLevel):
+        return _stopped(x._value)
+    value = _stopped(x._value)
+    if value is x._value:
+        return x
+    y = object.__new__(type(x))
+    y._value = value
+    return y
+
+
+def _is_differentiating(cls: type) -> bool:
+    level = vars(cls).get("level")
+    kind = getattr(level, "kind", None)
+    return kind is not None and issubclass(kind, (GradLevel, JvpLevel))
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """A block, or as a decorator a function, whose operations are not differentiated.
+
+    Inside, tensors of the levels of `grad`, `vjp` and `jvp` around the block count as the
+    values they hold, so results are constants. `vmap` goes on. A transform that is called
+    inside differentiates as ever.
+
+    See Also
+    --------
+    stop_gradient : the same for one value; cheaper, and right in any thread.
+    enable_grad : switches it back inside.
+
+    Notes
+    -----
+    torch's; but there forward mode goes on in the block, and here all derivatives agree. The
+    levels around are those of this context: a tensor that another thread handed over
+    without its context (`contextvars.copy_context`) is differentiated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> def f(x):
+    ...     with no_grad():
+    ...         scale = np.max(np.abs(x))
+    ...     return np.sum(x / scale)
+    >>> grad(f)(np.array([1.0, -4.0]))
+    array([0.25, 0.25])
+    """
+    with ExitStack() as stack:
+        for cls in AMBIENT.get().__mro__:
+            if _is_differentiating(cls):
+                stack.enter_context(no_dispatch(cls))
+        yield
+
+
+@contextmanager
+def enable_grad() -> Iterator[None]:
+    """A block inside of a `no_grad` block whose operations are differentiated again.
+
+    Examples
+    --------
+    >>> from functier import grad
+    >>> def f(x):
+    ...     with no_grad():
+    ...         a = x * x
+    ...         with enable_grad():
+    ...             b = x * 3.0
+    ...     return a + b
+    >>> float(grad(f)(2.0))
+    3.0
+    """
+    token = DISABLED.set(frozenset(c for c in DISABLED.get() if not _is_differentiating(c)))
+    try:
+        yield
+    finally:
+        DISABLED.reset(token)
