@@ -33,7 +33,6 @@ import numpy as np
 
 from ._chunks import CHUNK, Chunk, Run, process
 from ._errors import RandomnessError
-from ._level import Level
 from ._pytree import paths
 
 CHUNKS, AFTER, CHILDREN = 1, 0, 2
@@ -73,9 +72,9 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     run = chunk.run
     if run.process != process() and not source._sent:
         raise RandomnessError(
-            f"{run.label}: a chunk that runs in another process drew from a generator which that "
-            f"process has made itself, as a global of a module, so that chunks would share "
-            f"numbers; pass the generator in as an argument, with in_dims=None",
+            f"{run.label}: a chunk in another process drew from a generator that belongs to that "
+            f"process, a global of a module; the caller's would not move, and a second call would "
+            f"draw the same numbers; pass the generator in as an argument, with in_dims=None",
             named=True,
         )
     base = run.bases.get(source._key)
@@ -228,8 +227,11 @@ def watched(leaves: Any) -> list[tuple[int, Any, bytes]]:
     module: Any = sys.modules.get("numpy.random")  # NumPy imports it on demand
     if module is None:
         return []
-    kinds = module.Generator, module.RandomState
-    return [(i, x, _stand(x)) for i, x in enumerate(leaves) if isinstance(x, kinds)]
+    kinds, found = (module.Generator, module.RandomState), []
+    for i, x in enumerate(leaves):
+        if type(x) is not np.ndarray and isinstance(x, kinds):
+            found.append((i, x, _stand(x)))
+    return found
 
 
 def _stand(generator: Any) -> bytes:
@@ -238,15 +240,17 @@ def _stand(generator: Any) -> bytes:
     return digest(generator.get_state(legacy=False))
 
 
-def check_unmoved(level: Level, generators: list, args: tuple, kwargs: dict) -> None:
+def check_unmoved(level: Any, generators: list, args: tuple, kwargs: dict) -> None:
     """Raise where one of the generators that `watched` found has moved since."""
+    if level.randomness == "same":
+        return
     for i, generator, stood in generators:
         if _stand(generator) != stood:
             where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
             raise level.refusal(
                 RandomnessError,
-                f"{where} is NumPy's {type(generator).__name__}, and the function drew from it: "
-                f"one draw for the whole batch; pass functier.random.default_rng(seed) and write "
-                f"vmap(..., randomness='different') for numbers of their own for each example, "
-                f"or randomness='same' to accept the same ones for all",
+                f"{where} is NumPy's {type(generator).__name__}, which knows nothing of examples, "
+                f"and the function drew from it: once for the whole batch; pass "
+                f"functier.random.default_rng(seed) with randomness='different' for numbers of "
+                f"its own for each example, or write vmap(..., randomness='same') to accept that",
             )

@@ -10,6 +10,7 @@ import numpy as np
 from ._batch import BatchLevel, Randomness, check_axis, check_mapped, wrong_size
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape
+from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
 from ._pytree import (
     check_callable,
@@ -177,12 +178,15 @@ def _whole(
         level = BatchLevel.enter(label, escape, sys._getframe(1), given)
         if named is not None:
             vars(level).update(named)
+        generators = watched(given) if kwargs or structure is not None else ()
         try:
             inner = level.insert(leaves, dims, args)
             if structure is not None:
                 inner = unflatten(structure, inner)
             out = func(*inner, **kwargs)
             del inner
+            if generators:
+                check_unmoved(level, generators, args, kwargs)
             if leading and (type(out) is level.cls or type(out) is ndarray):
                 result = level.unwrap(out)
             else:
@@ -222,7 +226,10 @@ def _in_chunks(
             return unflatten(structure, [part(start, stop) for part in parts]), kwargs
 
         join = Join(label, out_dims)
-        return in_chunks(call, label, size, chunk_size, arguments, join, executor, progress)
+        randomness = named["randomness"] if named else "error"
+        return in_chunks(
+            call, label, size, chunk_size, arguments, join, executor, progress, randomness
+        )
 
     return vmapped
 
