@@ -82,6 +82,16 @@ def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
     return Site(what, tuple(stack))
 
 
+@contextmanager
+def unseen() -> Iterator[None]:
+    """What a transform does itself, with the axes of its arguments, is not looked at."""
+    token = RUNNING.set(RUNNING.get() or Site("vmap", ()))
+    try:
+        yield
+    finally:
+        RUNNING.reset(token)
+
+
 # ---- watched levels ----
 
 
@@ -147,7 +157,12 @@ class Watched(Level):
 class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
         self.look([x for x, dim in zip(leaves, dims) if dim is not None])
-        return super().insert(leaves, dims, args)
+        with unseen():
+            return super().insert(leaves, dims, args)
+
+    def unwrap(self, x: Any, *where: Any) -> Any:
+        with unseen():
+            return super().unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):

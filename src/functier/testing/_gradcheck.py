@@ -1,0 +1,435 @@
+"""gradcheck and gradgradcheck: whole Jacobians of all modes against finite differences."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import GradcheckError
+from .._grad import vjp
+from .._jvp import jvp
+from .._numpy import shape_of
+from .._pytree import flatten
+from .._vmap import vmap
+from ._numeric import (
+    Problem,
+    check_forms,
+    compare,
+    random_like,
+    real_vector,
+    unit,
+)
+
+FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
+
+
+def gradcheck(
+    func: Callable,
+    inputs: Any,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = True,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = True,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Compare the derivatives of `func` with finite differences.
+
+    Parameters
+    ----------
+    func : callable
+        A function of arrays or pytrees that returns such. Inputs and results of other
+        dtypes than floating-point and complex are left alone.
+    inputs : tuple, or one argument
+        The arguments of `func`.
+    eps : float, optional
+        The step of the central differences, which are taken in the inputs' precision. By
+        default the cube root of the machine epsilon of the coarsest dtype among inputs and
+        results: 6e-6 in double, 5e-3 in single, 0.1 in half precision.
+    atol, rtol : float, optional
+        How far an element may be from the numerical one: ``atol + rtol * abs(numerical)``.
+        By default both are that cube root, too, so a rule that is wrong by a hundredth of a
+        per cent is found in double precision.
+    raise_exception : bool
+        Whether a failure raises; else the result is False.
+    nondet_tol : float
+        How much two runs on the same inputs may differ.
+    check_undefined_grad : bool
+        Whether each result is also pulled back alone, where the rules see no cotangents of
+        the others.
+    check_grad_dtypes : bool
+        Whether (co)tangents must have the shape and dtype of what they belong to, and
+        results under a transform those of a plain call.
+    check_batched_grad, check_batched_forward_grad : bool
+        Whether `vmap` over cotangents (tangents) has to equal a loop.
+    check_forward_ad, check_backward_ad : bool
+        Which modes to check.
+    fast_mode : bool
+        Compare products with random vectors, one for each input (and, in reverse mode, each
+        pair of input and result), in place of whole Jacobians: a few calls instead of two
+        for each input element and one for each result element. A fault is found as well,
+        but the message knows no elements.
+
+    Returns
+    -------
+    bool
+        True where all agree.
+
+    Raises
+    ------
+    GradcheckError
+        Names the mode, the input and the result by their paths, the element that differs
+        most, and shows both Jacobians; also where `func` is not deterministic, or changes
+        its inputs. It is an `AssertionError`.
+    ValueError
+        Where there is nothing to differentiate.
+
+    Notes
+    -----
+    The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about
+    sparse tensors. Forward mode and dtypes are checked by default. A complex number is
+    checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where
+    the function grows fast over `eps`, finite differences say nothing: check elsewhere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gradcheck(lambda x, y: np.sin(x) @ y, (np.ones((2, 3)), np.ones(3)))
+    True
+    """
+    options: dict[str, Any] = {
+        "eps": eps, "nondet_tol": nondet_tol, "undefined": check_undefined_grad,
+        "dtypes": check_grad_dtypes, "fast": fast_mode,
+    }  # fmt: skip
+    try:
+        problem = Problem("gradcheck", func, _tuple(inputs), "inputs")
+        tolerances = tolerances_of(problem, atol, rtol)
+        check_deterministic(problem, nondet_tol)
+        check_problem(
+            problem,
+            {FORWARD: check_forward_ad, REVERSE: check_backward_ad},
+            *tolerances,
+            **options,
+        )
+        if check_batched_forward_grad and check_forward_ad:
+            check_batched(problem, FORWARD, problem.point, pushing(problem), *tolerances)
+        if check_batched_grad and check_backward_ad:
+            check_batched(problem, REVERSE, problem.value, pulling(problem), *tolerances)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = True,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = True,
+    check_rev_over_rev: bool = True,
+    check_fwd_over_fwd: bool = True,
+    check_rev_over_fwd: bool = True,
+    fast_mode: bool = False,
+) -> bool:
+    """Compare second derivatives of `func` with finite differences of the first ones.
+
+    The first derivative of either mode is a function of the inputs and of a cotangent (a
+    tangent); that function is checked as `gradcheck` does. So a first derivative that is
+    wrong passes where its derivative is consistent: call both.
+
+    Parameters
+    ----------
+    func, inputs, eps, atol, rtol, raise_exception, nondet_tol
+        As of `gradcheck`.
+    grad_outputs : pytree of arrays, optional
+        The cotangent, with one array for each floating-point or complex result; by default
+        random ones.
+    gen_non_contig_grad_outputs : bool
+        Whether the random ones are not contiguous in memory.
+    check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode
+        As of `gradcheck`, for the outer derivative.
+    check_fwd_over_rev, check_rev_over_rev, check_fwd_over_fwd, check_rev_over_fwd : bool
+        Which pairs of modes to check: the outer one over the inner one.
+
+    Returns
+    -------
+    bool
+        True where all agree.
+
+    Raises
+    ------
+    GradcheckError, ValueError
+        As `gradcheck`; the mode is that of the pair.
+
+    Notes
+    -----
+    The options are those of `torch.autograd.gradgradcheck` but for ``masked``. It has no
+    pairs over forward mode. All four are checked by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gradgradcheck(lambda x: np.sum(x**3), np.array([1.0, 2.0]))
+    True
+    """
+    options: dict[str, Any] = {
+        "eps": eps, "nondet_tol": nondet_tol, "undefined": check_undefined_grad,
+        "dtypes": check_grad_dtypes, "fast": fast_mode,
+    }  # fmt: skip
+    try:
+        first = Problem("gradgradcheck", func, _tuple(inputs), "inputs")
+        cotangents = _cotangents(first, grad_outputs, gen_non_contig_grad_outputs)
+        for name, given, forward, reverse in (
+            ("reverse", cotangents, check_fwd_over_rev, check_rev_over_rev),
+            ("forward", random_like(first.point, 1), check_fwd_over_fwd, check_rev_over_fwd),
+        ):
+            if not (forward or reverse):
+                continue
+            problem = derivative(first, name, given)
+            tolerances = tolerances_of(problem, atol, rtol)
+            modes = {f"forward over {name} mode": forward, f"reverse over {name} mode": reverse}
+            over_forward, over_reverse = modes
+            check_deterministic(problem, nondet_tol)
+            check_problem(problem, modes, *tolerances, **options)
+            if check_batched_grad and reverse:
+                check_batched(problem, over_reverse, problem.value, pulling(problem), *tolerances)
+            if check_batched_grad and forward:
+                check_batched(problem, over_forward, problem.point, pushing(problem), *tolerances)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def _tuple(inputs: Any) -> tuple:
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+
+
+def tolerances_of(problem: Problem, atol: float | None, rtol: float | None) -> tuple[float, float]:
+    return (
+        problem.step if atol is None else float(atol),
+        problem.step if rtol is None else float(rtol),
+    )
+
+
+def _cotangents(problem: Problem, grad_outputs: Any, gaps: bool) -> list:
+    if grad_outputs is None:
+        return random_like(problem.value, 2, gaps)
+    given = flatten(grad_outputs)[0]
+    shapes, wanted = [shape_of(g) for g in given], [shape_of(y) for y in problem.value]
+    if shapes != wanted:
+        raise ValueError(
+            f"{problem.label}: grad_outputs have the shapes {shapes}, but the results "
+            f"{problem.outputs} have {wanted}; pass one array for each"
+        )
+    return [np.asarray(g).astype(np.result_type(y)) for g, y in zip(given, problem.value)]
+
+
+def derivative(first: Problem, name: str, given: list) -> Problem:
+    """The derivative of a problem in one mode, a function of its inputs and of `given`."""
+    n, reverse = len(first.point), name == "reverse"
+
+    def pulled(*xs: Any) -> list:
+        return list(vjp(first, *xs[:n])[1](list(xs[n:])))
+
+    def pushed(*xs: Any) -> list:
+        return list(jvp(first, xs[:n], xs[n:])[1])
+
+    problem = Problem("", pulled if reverse else pushed, (*first.point, *given), "")
+    noun, of = ("cotangent", first.inputs) if reverse else ("tangent", first.outputs)
+    problem.label = first.label
+    problem.inputs = first.inputs + [f"{noun}[{i}]" for i in range(len(given))]
+    problem.outputs = [f"the {name} derivative for {path}" for path in of]
+    return problem
+
+
+def pushing(problem: Problem) -> Callable[[Sequence], list]:
+    """From a tangent to the tangent of the results."""
+    return lambda tangents: list(jvp(problem, tuple(problem.point), tuple(tangents))[1])
+
+
+def pulling(problem: Problem) -> Callable[[Sequence], list]:
+    """From a cotangent to the cotangents of the inputs; the function runs once."""
+    pullback = vjp(problem, *problem.point)[1]
+    return lambda cotangents: list(pullback(list(cotangents)))
+
+
+# ---- the parts of a check ----
+
+
+def check_deterministic(problem: Problem, nondet_tol: float) -> None:
+    """The function, run again, gives the same."""
+    _again(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
+
+
+def _again(problem: Problem, what: str, first: Sequence, second: Sequence, tol: float) -> None:
+    a, b = real_vector(first), real_vector(second)
+    if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=tol, equal_nan=True):
+        size = float(np.nanmax(np.abs(a - b))) if a.shape == b.shape else np.inf
+        raise GradcheckError(
+            f"{problem.label}: {what} is not deterministic: two runs on the same inputs differ by "
+            f"{size:.3g}; seed its random numbers inside, or allow for it with nondet_tol"
+        )
+
+
+def check_problem(
+    problem: Problem,
+    modes: dict[str, bool],
+    atol: float,
+    rtol: float,
+    *,
+    eps: float | None,
+    nondet_tol: float,
+    undefined: bool,
+    dtypes: bool,
+    fast: bool,
+) -> None:
+    """The modes' derivatives of one function: forward mode first, then reverse mode."""
+    (forward, check_forward), (reverse, check_reverse) = modes.items()
+    seeds = random_like(problem.point, 3), random_like(problem.value, 4)
+    if check_forward:
+        value, moved = jvp(problem, tuple(problem.point), tuple(seeds[0]))
+        if dtypes:
+            check_forms(problem.label, f"the value under {forward}", problem.outputs, value,
+                        problem.value)  # fmt: skip
+            check_forms(problem.label, f"the tangent of {forward}", problem.outputs, moved, value)
+        _again(problem, forward, moved, pushing(problem)(seeds[0]), nondet_tol)
+    if check_reverse:
+        value, pullback = vjp(problem, *problem.point)
+        pulled = list(pullback(seeds[1]))
+        if dtypes:
+            check_forms(problem.label, f"the value under {reverse}", problem.outputs, value,
+                        problem.value)  # fmt: skip
+            check_forms(problem.label, f"the cotangent of {reverse}", problem.inputs, pulled,
+                        problem.point)  # fmt: skip
+        _again(problem, f"a second pass of {reverse}", pulled, pullback(seeds[1]), nondet_tol)
+        _again(problem, reverse, pulled, pulling(problem)(seeds[1]), nondet_tol)
+    if fast:
+        _check_products(problem, modes, atol, rtol, eps)
+    else:
+        rows, columns = problem.rows(), problem.columns()
+        numerical = problem.jacobian(eps)
+        for mode, on, made in (
+            (forward, check_forward, jacobian_forward),
+            (reverse, check_reverse, jacobian_reverse),
+        ):
+            if on:
+                analytical = made(problem)
+                compare(problem.label, mode, numerical, analytical, rows, columns, atol, rtol)
+    if undefined and check_reverse and len(problem.value) > 1:
+        _check_alone(problem, reverse, seeds[1], rtol)
+
+
+def jacobian_forward(problem: Problem) -> np.ndarray:
+    push, point = pushing(problem), problem.point
+    units = [unit(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)]
+    rows = real_vector(problem.value).size
+    return np.stack([real_vector(push(u)) for u in units], 1) if units else np.zeros((rows, 0))
+
+
+def jacobian_reverse(problem: Problem) -> np.ndarray:
+    pull, value = pulling(problem), problem.value
+    units = [unit(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)]
+    columns = real_vector(problem.point).size
+    return np.stack([real_vector(pull(u)) for u in units]) if units else np.zeros((0, columns))
+
+
+def _check_products(
+    problem: Problem, modes: dict[str, bool], atol: float, rtol: float, eps: float | None
+) -> None:
+    """The modes' products with random vectors, by each input alone."""
+    (forward, check_forward), (reverse, check_reverse) = modes.items()
+    moved = Moved(problem, eps)
+    if check_forward:
+        moved.compare_pushed(forward, pushing(problem), atol, rtol)
+    if check_reverse:
+        moved.compare_pulled(reverse, pulling(problem), atol, rtol)
+
+
+class Moved:
+    """How the results move along a random direction of each input: finite differences."""
+
+    def __init__(self, problem: Problem, eps: float | None):
+        self.problem, self.tangents = problem, random_like(problem.point, 5)
+        zeros = [v * 0 for v in problem.point]
+        self.directions = [[*zeros[:i], t, *zeros[i + 1 :]] for i, t in enumerate(self.tangents)]
+        self.products = np.stack([problem.difference(d, eps) for d in self.directions], 1)
+        self.columns = [(path, "a random direction") for path in problem.inputs]
+
+    def compare_pushed(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
+        """Forward mode gives the same products."""
+        pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
+        rows = self.problem.rows()
+        compare(self.problem.label, mode, self.products, pushed, rows, self.columns, atol, rtol)
+
+    def compare_pulled(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
+        """Reverse mode gives the products' products with a random cotangent of each result."""
+        value, outputs = self.problem.value, self.problem.outputs
+        zeros = [v * 0 for v in value]
+        weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
+        pulled = [[_inner([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
+        rows = [(path, "its product with a random cotangent") for path in outputs]
+        vectors = np.stack([real_vector(w) for w in weights])
+        scale = max(1.0, float(np.linalg.norm(vectors, axis=1).max()))  # a sum of many errors
+        compare(
+            self.problem.label, mode, vectors @ self.products, np.array(pulled), rows,
+            self.columns, atol * scale, rtol,
+        )  # fmt: skip
+
+
+def _inner(a: Sequence, b: Sequence) -> float:
+    return float(real_vector(a) @ real_vector(b))
+
+
+def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> None:
+    """A cotangent of one result alone gives what it gives beside zeros."""
+    pull = pulling(problem)
+    for j, (path, c) in enumerate(zip(problem.outputs, cotangents)):
+        whole = pull([c if i == j else y * 0 for i, y in enumerate(problem.value)])
+        alone = vjp(lambda *xs: problem(*xs)[j], *problem.point)[1](c)
+        a, b = real_vector(whole), real_vector(alone)
+        compare(
+            problem.label,
+            f"{mode} of {path} alone, without cotangents of the other results,",
+            a[None], b[None], [(path, "a random cotangent")], problem.columns(), rtol, rtol,
+            ("with zeros", "alone"),
+        )  # fmt: skip
+
+
+def check_batched(
+    problem: Problem, mode: str, like: Sequence, product: Callable, atol: float, rtol: float
+) -> None:
+    """`vmap` over random (co)tangents against a loop, two of them."""
+    several = [random_like(like, seed) for seed in (7, 8)]
+    loop = [real_vector(product(s)) for s in several]
+    stacked = [np.stack(column) for column in zip(*several)]
+    batched = vmap(lambda *s: product(s))(*stacked)
+    names = problem.outputs if like is problem.point else problem.inputs
+    forms = problem.value if like is problem.point else problem.point
+    for i, one in enumerate(loop):
+        own = [np.asarray(y)[i][()] for y in batched]
+        check_forms(problem.label, f"vmap of {mode}", names, own, forms)
+        columns = problem.rows() if like is problem.point else problem.columns()
+        compare(
+            problem.label, f"vmap of {mode}, example {i},", one[None], real_vector(own)[None],
+            [("the product", "a random (co)tangent")], columns, atol, rtol, ("loop", "batched"),
+        )  # fmt: skip

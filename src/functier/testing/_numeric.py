@@ -1,0 +1,248 @@
+"""A function of pytrees as one of real vectors, its differences, and how near is near.
+
+NOTE [complex numbers are two real ones]
+    A complex element is two coordinates, its real and its imaginary part, on either side.
+    So a Jacobian is a real matrix for every function, holomorphic or not. Forward mode
+    moves along ``1`` and ``1j``; reverse mode pulls ``1`` and ``1j`` back, and the parts of
+    what comes are the row, as the cotangent of ``x`` pairs with a tangent by
+    ``real(conj(g) * t)``.
+
+NOTE [steps and tolerances]
+    The step is the cube root of the precision (machine epsilon) of the coarsest dtype among
+    inputs and results: 6e-6 in double, 5e-3 in single, 0.1 in half. A central difference
+    over it is wrong by about its square, in rounding and in truncation, where the function
+    and its third derivative are of the order of 1. The tolerances are the step itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import GradcheckError
+from .._numpy import dtype_of, shape_of
+from .._pytree import flatten, is_value, name_of_function, paths, unflatten
+
+
+def is_inexact(x: Any) -> bool:
+    return is_value(x) and dtype_of(x).kind in "fc"
+
+
+class Problem:
+    """A function at a point, as one of the leaves that can be differentiated by.
+
+    Its other leaves (integers, strings) stay as they are, and of its results only those of
+    a floating-point or complex dtype count.
+    """
+
+    def __init__(self, label: str, func: Callable, args: Any, root: str):
+        self.label, self.func = f"{label}({name_of_function(func)})", func
+        self.given, self.structure = flatten(args)
+        self.chosen = [i for i, x in enumerate(self.given) if is_inexact(x)]
+        where = paths(args, root)
+        self.inputs = [where[i] for i in self.chosen]
+        self.point = [copied(self.given[i]) for i in self.chosen]
+        if not self.point:
+            raise ValueError(
+                f"{self.label}: none of the {root} is of a floating-point or complex dtype, so "
+                f"there is nothing to differentiate by; pass x.astype(float)"
+            )
+        out = self.run(self.point)
+        leaves, where = flatten(out)[0], paths(out, "the result")
+        self.outputs = [p for p, y in zip(where, leaves) if is_inexact(y)]
+        if not self.outputs:
+            raise ValueError(
+                f"{self.label}: the function returned nothing of a floating-point or complex "
+                f"dtype, so there is nothing to differentiate"
+            )
+        self.value = [copied(y) for y in leaves if is_inexact(y)]
+        dtypes = [dtype_of(x) for x in (*self.point, *self.value)]
+        self.step = max(float(np.finfo(d).eps) for d in dtypes) ** (1 / 3)
+
+    def run(self, leaves: Sequence) -> Any:
+        """The result for other values of the chosen leaves, which it must not change."""
+        given = list(self.given)
+        for i, x in zip(self.chosen, leaves):
+            given[i] = x
+        return self.func(*unflatten(self.structure, given))
+
+    def __call__(self, *leaves: Any) -> list:
+        """The floating-point results, a list of leaves."""
+        return [y for y in flatten(self.run(leaves))[0] if is_inexact(y)]
+
+    def at(self, leaves: Sequence) -> np.ndarray:
+        """The results as one real vector, for plain values."""
+        before = [copied(x) for x in leaves]
+        values = self(*leaves)
+        for x, b, path in zip(leaves, before, self.inputs):
+            if not np.array_equal(x, b, equal_nan=True):
+                raise GradcheckError(
+                    f"{self.label}: the function changes {path} in place; let it work on a copy"
+                )
+        forms = [(shape_of(y), dtype_of(y)) for y in values]
+        if forms != [(shape_of(y), dtype_of(y)) for y in self.value]:
+            raise GradcheckError(
+                f"{self.label}: the results have the shapes and dtypes {forms} near the point, but "
+                f"{[(shape_of(y), dtype_of(y)) for y in self.value]} at it"
+            )
+        return real_vector(values)
+
+    def difference(self, tangents: Sequence, eps: float | None = None) -> np.ndarray:
+        """The central difference along `tangents`, in the precision of the inputs."""
+        h = eps or self.step
+        ends = []
+        for sign in (1, -1):
+            moved = [along(x, t, sign * h) for x, t in zip(self.point, tangents)]
+            ends.append(self.at(moved))
+        with np.errstate(invalid="ignore"):
+            return (ends[0] - ends[1]) / (2 * h)
+
+    def jacobian(self, eps: float | None = None) -> np.ndarray:
+        """The numerical Jacobian, a real matrix."""
+        columns = []
+        for i, x in enumerate(self.point):
+            for k in range(real_vector([x]).size):
+                columns.append(self.column(i, k, eps))
+        return np.stack(columns, 1) if columns else np.zeros((real_vector(self.value).size, 0))
+
+    def column(self, i: int, k: int, eps: float | None) -> np.ndarray:
+        """The central difference along coordinate `k` of leaf `i`.
+
+        The step is the one that was really made: what is left of it where x is large.
+        """
+        x = self.point[i]
+        h, ends, where = eps or self.step, [], []
+        h = max(h, 4 * float(np.spacing(np.abs(real_view(x)[k]))))
+        for sign in (1, -1):
+            moved = copied(x, array=True)
+            view = real_view(moved)
+            view[k] += sign * h
+            where.append(view[k])
+            ends.append(self.at([*self.point[:i], moved[()], *self.point[i + 1 :]]))
+        with np.errstate(invalid="ignore"):
+            return (ends[0] - ends[1]) / (where[0] - where[1])
+
+    # ---- the coordinates ----
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The path and the element of each coordinate of the results."""
+        return coordinates(self.outputs, self.value)
+
+    def columns(self) -> list[tuple[str, str]]:
+        return coordinates(self.inputs, self.point)
+
+
+def copied(x: Any, array: bool = False) -> Any:
+    """A copy of a value, a scalar where it is one."""
+    y = np.array(x, order="C")
+    return y if array or y.shape else y[()]
+
+
+def real_view(x: Any) -> np.ndarray:
+    """The coordinates of an array, in its memory where it is contiguous."""
+    flat = np.ascontiguousarray(x).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def real_vector(values: Sequence) -> np.ndarray:
+    """All coordinates of several values, in the widest of their precisions."""
+    return np.concatenate([real_view(v) for v in values]) if values else np.zeros(0)
+
+
+def along(x: Any, t: Any, h: float) -> Any:
+    """``x + h * t`` in the dtype of `x`."""
+    return copied(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
+
+
+def unit(values: Sequence, i: int, k: int) -> list:
+    """The unit vector of coordinate `k` of value `i`, in the form of the values."""
+    made = [np.zeros(shape_of(v), dtype_of(v)) for v in values]
+    real_view(made[i])[k] = 1
+    return [m[()] for m in made]
+
+
+def coordinates(names: list[str], values: list) -> list[tuple[str, str]]:
+    found = []
+    for name, v in zip(names, values):
+        complex_ = dtype_of(v).kind == "c"
+        for index in np.ndindex(shape_of(v)):
+            element = f"element {index}" if index else "its value"
+            parts = [f"the real part of {element}", f"the imaginary part of {element}"]
+            found += [(name, part) for part in (parts if complex_ else [element])]
+    return found
+
+
+def random_like(values: Sequence, seed: int, gaps: bool = False) -> list:
+    """Random (co)tangents in the form of the values; with `gaps` they are not contiguous."""
+    rng, found = np.random.default_rng(seed), []
+    for v in values:
+        shape = shape_of(v)
+        wide = (*shape[:-1], 2 * shape[-1]) if gaps and shape else shape
+        x = rng.normal(size=wide)
+        if dtype_of(v).kind == "c":
+            x = x + 1j * rng.normal(size=wide)
+        x = np.asarray(x).astype(dtype_of(v))
+        found.append(x[..., ::2] if gaps and shape else x[()])
+    return found
+
+
+# ---- comparing, and what to say ----
+
+
+def compare(
+    label: str,
+    mode: str,
+    numerical: np.ndarray,
+    analytical: np.ndarray,
+    rows: list[tuple[str, str]],
+    columns: list[tuple[str, str]],
+    atol: float,
+    rtol: float,
+    names: tuple[str, str] = ("numerical", "analytical"),
+) -> None:
+    """Raise where two matrices differ, with both blocks of the worst place."""
+    if np.isnan(numerical).any():
+        i, j = map(int, np.argwhere(np.isnan(numerical))[0])
+        raise GradcheckError(
+            f"{label}: the {names[0]} derivative of {rows[i][0]} by {columns[j][0]} is NaN, in "
+            f"{rows[i][1]} by {columns[j][1]}; check at a point around which the function is finite"
+        )
+    with np.errstate(invalid="ignore"):
+        off = np.abs(analytical - numerical)
+    off[analytical == numerical] = 0  # infinities
+    excess = off - atol - rtol * np.abs(numerical)
+    excess = np.where(np.isnan(excess), np.inf, excess)
+    if not excess.size or not (excess > 0).any():
+        return
+    i, j = map(int, np.unravel_index(np.argmax(excess), excess.shape))
+    (out, element), (given, direction) = rows[i], columns[j]
+    in_rows = [r for r, (path, _) in enumerate(rows) if path == out]
+    in_columns = [c for c, (path, _) in enumerate(columns) if path == given]
+    blocks = [m[np.ix_(in_rows, in_columns)] for m in (numerical, analytical)]
+    wrong = int((excess[np.ix_(in_rows, in_columns)] > 0).sum())
+    a, b = float(numerical[i, j]), float(analytical[i, j])
+    raise GradcheckError(
+        f"{label}: {mode} is wrong: the derivative of {out} by {given}\n"
+        f"  differs in {wrong} of {blocks[0].size} elements, most in {element} of {out} "
+        f"by {direction} of {given}:\n"
+        f"  {names[0]} {a!r}, {names[1]} {b!r}, difference {float(off[i, j])!r} "
+        f"(atol={atol:.3g}, rtol={rtol:.3g})\n"
+        f"  {names[0]}:\n{_shown(blocks[0])}\n  {names[1]}:\n{_shown(blocks[1])}"
+    )
+
+
+def _shown(block: np.ndarray) -> str:
+    with np.printoptions(threshold=64, edgeitems=3, linewidth=96):
+        return "    " + str(block).replace("\n", "\n    ")
+
+
+def check_forms(label: str, mode: str, names: list[str], found: Sequence, wanted: Sequence) -> None:
+    """Raise where shapes or dtypes are not those that they have to be."""
+    if len(found) != len(wanted):
+        raise GradcheckError(f"{label}: {mode} gave {len(found)} values, expected {len(wanted)}")
+    for name, x, y in zip(names, found, wanted):
+        if (shape_of(x), dtype_of(x)) != (shape_of(y), dtype_of(y)):
+            raise GradcheckError(
+                f"{label}: {mode} gave {dtype_of(x)} of shape {shape_of(x)} for {name}, which is "
+                f"{dtype_of(y)} of shape {shape_of(y)}"
+            )
