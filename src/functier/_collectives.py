@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 
 from ._batch import BatchLevel, short
-from ._frames import enclosing_level
-from ._level import AMBIENT
+from ._level import innermost
 from ._numpy import PLAIN, dtype_of, shape_of
 from ._op import OPS, Op
 from ._pytree import flatten, is_value, paths, unflatten
@@ -129,16 +128,8 @@ SCATTER = _linear(_scatter, _gather)
 def _named(op: str, axis_name: Any, leaves: list, frame: FrameType) -> list[BatchLevel]:
     """The levels of one name or a tuple of names, among those around `frame` or `leaves`."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
-    ambient = AMBIENT.get()
-    inner = ambient
-    if ambient.level.held or not ambient.level.live:
-        inner = enclosing_level(ambient, frame)
-    for leaf in leaves:
-        cls = type(leaf)
-        if cls not in PLAIN and issubclass(cls, inner):  # in a thread that no level was made in
-            inner = cls
     found: dict[Hashable, BatchLevel] = {}
-    for cls in inner.__mro__:
+    for cls in innermost(leaves, frame).__mro__:
         level: Any = getattr(cls, "level", None)
         if isinstance(level, BatchLevel) and level.axis_name is not None:
             found.setdefault(level.axis_name, level)

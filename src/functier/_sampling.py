@@ -28,6 +28,7 @@ from ._draws import AFTER, following, stream_of
 from ._errors import MutationError, NoRuleError, RandomnessError
 from ._level import AMBIENT, Level, innermost
 from ._numpy import shape_of, stretch
+from ._root import DISABLED
 from ._tensor import Tensor
 
 Size = int | Sequence[int] | None
@@ -49,7 +50,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
     found: list[BatchLevel] = []
     for cls in innermost(operands, sys._getframe()).__mro__:
         level: Any = getattr(cls, "level", None)
-        if isinstance(level, BatchLevel):
+        if isinstance(level, BatchLevel) and cls not in DISABLED.get():
             if level.randomness == "error":
                 raise level.refusal(
                     RandomnessError,
@@ -227,13 +228,14 @@ def sunk(
 
 
 def _value(x: Any, name: str, place: int, stop: bool) -> Any:
-    """`x` without the levels of derivatives that are the innermost of it."""
+    """`x` without the levels of derivatives, or that are switched off, around the others."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
-        if isinstance(level, BatchLevel):
-            break
-        if not stop:
-            raise _no_derivative(level, name, place)
-        x = x._value
+        if type(x) not in DISABLED.get():
+            if isinstance(level, BatchLevel):
+                break
+            if not stop:
+                raise _no_derivative(level, name, place)
+        x = level.elem(x)
     return x
 
 
@@ -265,8 +267,8 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
         reason = "the method takes other steps where the parameter moves"
     return NoRuleError(
         f"{level}: the numbers of rng.{name}(...) have no derivative by {parameter!r}: {reason}; "
-        f"keep {parameter!r} free of the variables that are differentiated, or draw at a fixed "
-        f"value of it and weigh by the ratio of the densities"
+        f"write functier.stop_gradient({parameter}) for a draw at its value; the derivative of an "
+        f"expectation is that of the draw's log density times what is averaged"
     )
 
 
@@ -435,7 +437,8 @@ def _differentiates(x: Any) -> Level | None:
     """A level of derivatives in `x`."""
     while isinstance(x, Tensor):
         level = type(x).level
-        if level.depth and not isinstance(level, BatchLevel):
+        off = not level.depth or isinstance(level, BatchLevel) or type(x) in DISABLED.get()
+        if not off:
             return level
         x = x._value
     return None
