@@ -22,7 +22,7 @@ class Pattern:
     """
 
     def __init__(self, rows: Any, cols: Any, shape: tuple[int, int] | None = None):
-        rows, cols = np.asarray(rows, np.intp), np.asarray(cols, np.intp)
+        rows, cols = np.array(rows, np.intp), np.array(cols, np.intp)  # the caller's may change
         width = int(cols.max(initial=0)) + 1
         keys = rows * width + cols
         if not np.all(keys[1:] > keys[:-1]):

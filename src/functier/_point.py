@@ -52,10 +52,6 @@ class Settings(NamedTuple):
         return f"{self.transform}({self.name})"
 
 
-class Misfit(ValueError):
-    """A pattern is of another shape than the Jacobian."""
-
-
 class Point:
     """A function at one point, and the products of its Jacobian there.
 
@@ -94,7 +90,7 @@ class Point:
         m = None if self.form is None else self.form[0]
         if pattern is not None and not pattern.fits(m, n):
             has = f"{n} columns" if m is None else f"the shape ({m}, {n})"
-            raise Misfit(
+            raise ValueError(
                 f"{self.settings.label}: the pattern {pattern.describe()}, but the Jacobian has "
                 f"{has}: a row for each element of the result, a column for each of the input"
             )
@@ -243,15 +239,15 @@ class Sample:
             usual = self.total(np.abs(terms), len(product))
             if terms.dtype.kind == "c":
                 expected = expected + 1j * self.total(terms.imag, len(product))
-            usual *= ROUNDING * np.finfo(np.result_type(data.dtype, np.float16)).eps
-            times = np.abs(product - expected) / usual
+            eps = max(np.finfo(dtype).eps for dtype in (float, np.result_type(data, np.float16)))
+            times = np.abs(product - expected).astype(float) / (ROUNDING * eps * usual)
         lost = np.isfinite(product) != np.isfinite(expected)
         if lost.any():
             times[lost] = np.inf
         return np.fmax(times, 0, out=times)  # where nothing is known: 0 of 0, or NaN of both
 
     def total(self, terms: ndarray, size: int) -> ndarray:
-        return np.bincount(self.lines, terms, size)
+        return np.bincount(self.lines, terms.astype(float), size) if len(terms) else np.zeros(size)
 
 
 def signed(rng: Any, size: int) -> ndarray:
@@ -303,8 +299,9 @@ def probe(point: Point) -> tuple[Pattern, bool]:
     while len(rows):
         weights = signed(rng, n)
         of_block = coloured(*_distinct(rows, blocks))
-        of_column = np.append(of_block, np.full(len(first), -1))[np.arange(n) >> shift]
-        sweep = Sweep(of_column, of_block[blocks], rows)
+        of_all = np.full(((n - 1) >> shift) + 1, -1)  # also of those after the last with entries
+        of_all[: len(of_block)] = of_block
+        sweep = Sweep(of_all[np.arange(n) >> shift], of_block[blocks], rows)
         numbers, values, _ = sweep.read(product, n, weights, None, chunk)
         found = _in_order(numbers, values) != 0
         rows, blocks = rows[found], blocks[found]

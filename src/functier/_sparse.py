@@ -13,7 +13,7 @@ from ._grad import grad
 from ._jacobian import _checked
 from ._level import Escape
 from ._numpy import shape_of
-from ._point import Misfit, Point, Settings, entries, plain, probe
+from ._point import Point, Settings, entries, plain, probe
 from ._pytree import flatten, is_value
 
 P = ParamSpec("P")
@@ -65,7 +65,10 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
         def matrix_of(plan: Plan, data: Any) -> Any:
             plain(data, settings)
             indices, indptr = plan.pattern.index(point.m, point.n)
-            out = csr_array((np.asarray(data), indices, indptr), shape=(point.m, point.n))
+            data = np.asarray(data)
+            if data.dtype == np.float16:  # which SciPy does not have
+                data = data.astype(np.float32)
+            out = csr_array((data, indices, indptr), shape=(point.m, point.n))
             out.has_canonical_format = True
             return out
 
@@ -76,7 +79,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             matrix = matrix_of(given, data)
             if check:
                 sample = given.sample
-                off = np.flatnonzero(sample.off(matrix.data, product) > 1)
+                off = np.flatnonzero(sample.off(data, product) > 1)
                 if len(off):
                     what = "rows" if sample.mode == "fwd" else "columns"
                     raise ValueError(
@@ -99,11 +102,13 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             try:
                 data, product = entries(plan, point, True)
                 matrix = matrix_of(plan, data)
-                worst = plan.sample.off(matrix.data, product).max(initial=0)
+                worst = plan.sample.off(data, product).max(initial=0)
                 if worst <= plan.slack:
                     return matrix
-            except Misfit:
-                plan = None
+            except ValueError:
+                if point.form is None or plan.pattern.fits(point.m, point.n):
+                    raise
+                plan = None  # the result has another size than before
         point.require(None)
         pattern, finite = probe(point)
         if plan is not None and pattern.is_within(plan.pattern):
@@ -200,8 +205,8 @@ def sparse_jacobian(
     callable
         Returns a `scipy.sparse.csr_array` of shape (elements of the output, elements of
         the input), both counted in C order, one after the other for the leaves of pytrees
-        and for several arguments. Its dtype is the output's, and its structure that of the
-        pattern, sorted: it can hold zeros. With ``form="data"`` an array of the entries,
+        and for several arguments. Its dtype is the output's (float32 for float16, which
+        SciPy does not have), its structure that of the pattern, sorted: it can hold zeros. With ``form="data"`` an array of the entries,
         row by row and by columns in each row. With `has_aux`, ``(jacobian, aux)``.
 
     Raises
