@@ -10,8 +10,6 @@ import numpy as np
 from ._numpy import dtype_of, shape_of
 from ._tape import one
 
-ndarray = np.ndarray
-
 
 def only_unit(values: list) -> list:
     """The only unit vector of a single value of one element; it needs no batch."""
@@ -42,35 +40,6 @@ def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
         first += n
         parts.append(part)
     return parts
-
-
-class Rows:
-    """The rows of the unit vectors, which come in chunks.
-
-    They are written to arrays that are made once. Tensors (of levels around this one)
-    cannot be: these are joined at the end.
-    """
-
-    def __init__(self, total: int):
-        self.total = total
-        self.whole: dict[int, Any] = {}
-
-    def put(self, start: int, stop: int, rows: list) -> None:
-        """Add the rows `start` to `stop` of each value."""
-        for i, row in enumerate(rows):
-            whole = self.whole.get(i)
-            if type(whole) is list:
-                whole.append(row)
-            elif type(row) is not ndarray:
-                self.whole[i] = [row] if whole is None else [whole[:start], row]
-            else:
-                if whole is None:
-                    self.whole[i] = whole = np.empty((self.total, *row.shape[1:]), row.dtype)
-                whole[start:stop] = row
-
-    def joined(self) -> list:
-        """All the rows of each value."""
-        return [np.concatenate(w) if type(w) is list else w for w in self.whole.values()]
 
 
 def blocks(rows: Any, values: list, total: int | None) -> list:

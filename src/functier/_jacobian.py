@@ -9,8 +9,9 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._basis import Rows, blocks, only_unit, some_units, units
+from ._basis import blocks, only_unit, some_units, units
 from ._batch import BatchLevel, Randomness
+from ._chunks import Chunk, Join, in_chunks
 from ._context import check_escape
 from ._diff import (
     REAL_RESULT,
@@ -255,22 +256,22 @@ def _pulled_in_chunks(
     inputs: list, leaves: list, chunk_size: int,
 ) -> list:  # fmt: skip
     """`_pulled` for so many unit vectors at a time; for one at a time without a level."""
-    total = sum(sizes)
-    gathered = Rows(total)
-    for start in range(0, total, chunk_size):
-        stop = min(start + chunk_size, total)
-        basis = some_units(results, sizes, start, stop)
-        nodes = roots if stop == total else list(roots)  # the last chunk frees the tape
+
+    def rows_of(chunk: Chunk, *basis: Any) -> list:
+        nodes = roots if chunk.stop == chunk.size else list(roots)  # the last one frees the tape
         if chunk_size == 1:
             pairs = [(node, g[0]) for node, g in zip(nodes, basis) if node is not None]
             nodes.clear()
             rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
         else:
-            rows = _pulled(label, frame, outer, nodes, basis, inputs)
-        _fill(rows, leaves, stop - start)
-        gathered.put(start, stop, rows)
-        del basis, rows
-    return gathered.joined()
+            rows = _pulled(label, frame, outer, nodes, list(basis), inputs)
+        _fill(rows, leaves, chunk.stop - chunk.start)
+        return rows
+
+    return in_chunks(
+        rows_of, label, sum(sizes), chunk_size,
+        lambda start, stop: (tuple(some_units(results, sizes, start, stop)), {}), Join(label, 0),
+    )  # fmt: skip
 
 
 # ---- forward mode ----
@@ -372,7 +373,9 @@ def _spread(
     if drawn:
         level.randomness = randomness  # for which reason the level is not used again
     try:
-        pairs, structure, aux = pushed(*run, level.insert(basis, [0] * len(basis), label), has_aux)
+        pairs, structure, aux = pushed(
+            *run, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
+        )
         rows = [level.unwrap(t) for _, t in pairs]
         del pairs
         if drawn:  # so that aux may vary along the batch: that of the first example
@@ -391,22 +394,25 @@ def _spread_in_chunks(
     chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
     """`_spread` for so many unit vectors at a time; for one at a time without a level."""
-    total, leaves = sum(sizes), run[-1]
-    gathered = Rows(total)
-    for start in range(0, total, chunk_size):
-        stop = min(start + chunk_size, total)
-        basis = some_units(leaves, sizes, start, stop)
+    leaves, first = run[-1], []
+
+    def rows_of(chunk: Chunk, *basis: Any) -> list:
         if chunk_size == 1:
-            pairs, structure, own = pushed(*run, [t[0] for t in basis], has_aux)
+            pairs, *rest = pushed(*run, directions=[t[0] for t in basis], has_aux=has_aux)
             rows = [np.expand_dims(t, 0) for _, t in pairs]
-            del pairs
         else:
-            rows, structure, own = _spread(label, run, basis, has_aux, randomness)
-        if not start:
-            aux = own
-        gathered.put(start, stop, rows)
-        del basis, rows, own
-    return gathered.joined(), structure, aux
+            rows, *rest = _spread(label, run, list(basis), has_aux, randomness)
+        if not chunk.index:
+            first.extend(rest)
+        return rows
+
+    rows = in_chunks(
+        rows_of, label, sum(sizes), chunk_size,
+        lambda start, stop: (tuple(some_units(leaves, sizes, start, stop)), {}), Join(label, 0),
+        randomness=randomness,
+    )  # fmt: skip
+    structure, aux = first
+    return rows, structure, aux
 
 
 def _turned(block: Any, n: int) -> Any:
