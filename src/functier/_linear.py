@@ -458,7 +458,7 @@ def _probe(
         raise ValueError(f"{label}: its value is not that of its derivative at 0; {NOT_LINEAR}")
 
 
-def _drawn(rng: np.random.Generator, form: np.ndarray) -> Any:
+def _drawn(rng: "np.random.Generator", form: np.ndarray) -> Any:
     """Numbers of a form; zeros for an integer result, which has no derivative."""
     if form.dtype.kind not in "fc":
         return zeros(form)
