@@ -274,7 +274,8 @@ def test_structures_that_differ_from_chunk_to_chunk():
 
     raises(
         ValueError, lambda: ft.vmap(f, chunk_size=4)(XS), "vmap(f): chunk 1 gave",
-        "(float64[4, 3], float64[4, 3])", "chunk 0 an array of shape (4, 3)", "same for every batch",
+        "(float64[4, 3], float64[4, 3])", "chunk 0 an array of shape (4, 3)",
+        "the same for every batch",
     )  # fmt: skip
 
 
@@ -289,8 +290,6 @@ def test_shapes_that_differ_from_chunk_to_chunk():
 
 
 # ---- the options ----
-
-POOL = ThreadPoolExecutor  # the class, which has a function submit: an instance was meant
 
 OPTIONS = [
     ({"chunk_size": 0}, ValueError, ["chunk_size=0", "at least 1"]),
@@ -366,10 +365,6 @@ def test_a_message_names_the_line_of_the_call():
 # ---- under and around other transforms ----
 
 
-def chunked(f, chunk_size, **dims):
-    return ft.vmap(f, chunk_size=chunk_size, **dims)
-
-
 def norm(x):
     return np.sqrt(np.sum(x * x) + 1)
 
@@ -408,30 +403,36 @@ def test_nested_with_other_transforms(nesting, threads, n, chunk_size, with_thre
         np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
 
 
-def test_many_chunks_are_differentiated_in_linear_time():
-    """As each part's own cotangent would be as large as the whole, this would be quadratic."""
-    made = []
+def test_the_parts_of_a_tensor_have_one_backward_pass():
+    """The cotangent of a part by itself would be as large as the whole."""
+    with ft.grad() as G:
+        part = _chunks.pieces_of(G(XS), 0, 10, 2)
+        first, last = part(0, 2), part(8, 10)
+        equal(last.elem(), XS[8:])
+        assert first._extra[1] is last._extra[1]  # the node of the split
 
-    def counted(n):
-        xs = np.ones((n, 1))
-        calls = 0
 
-        def count(frame, event, argument):
-            nonlocal calls
-            calls += event == "c_call" or event == "call"
+def calls_of(f):
+    """How many functions are called, which says more than the time of a shared machine."""
+    calls = 0
 
-        f = ft.grad(lambda xs: np.sum(ft.vmap(norm, chunk_size=1)(xs)))
-        f(xs)
-        sys.setprofile(count)
-        try:
-            f(xs)
-        finally:
-            sys.setprofile(None)
-        made.append(calls)
+    def count(frame, event, argument):
+        nonlocal calls
+        calls += event in ("c_call", "call")
 
-    counted(40)
-    counted(400)
-    assert made[1] < 13 * made[0]
+    f()
+    sys.setprofile(count)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_the_gradient_costs_about_the_same_for_each_of_many_chunks():
+    f = ft.grad(lambda xs: np.sum(ft.vmap(norm, chunk_size=1)(xs)))
+    few, many = [calls_of(lambda n=n: f(np.ones((n, 1)))) for n in (40, 400)]
+    assert many < 13 * few
 
 
 # ---- memory ----
@@ -586,14 +587,11 @@ def test_an_executor_that_does_not_tell_how_many_workers_it_has():
 @pytest.mark.parametrize("kind", [OwnError, KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("outer", [False, True])
 def test_the_first_error_reaches_the_caller_as_it_is(kind, outer):
-    error, started, running = kind("why"), [], threading.Event()
+    error = kind("why")
 
     def f(x):
-        started.append(CHUNK.get().index)
         if CHUNK.get().index == 1:
-            running.wait(10)
             raise error
-        running.set()
         return x
 
     with Counting(2) as pool:
@@ -603,31 +601,33 @@ def test_the_first_error_reaches_the_caller_as_it_is(kind, outer):
         assert all(future.done() for future in pool.futures)
     assert caught.value is error
     assert error.__cause__ is None
-    assert len(started) <= 6  # of ten
 
 
 def test_those_that_run_are_waited_for_and_those_that_wait_are_cancelled():
-    ended, raised, begun = [], threading.Event(), threading.Event()
+    ended, begun = [], threading.Event()
 
     def f(x):
         index = CHUNK.get().index
         if index == 0:
             begun.wait(10)
-            raised.set()
             raise OwnError
         begun.set()
-        raised.wait(10)
+        for _ in range(10_000):
+            if any(future.cancelled() for future in pool.futures):
+                break
+            threading.Event().wait(0.001)
         ended.append(index)
         return x
 
     with Counting(2) as pool:
+        pool._max_workers = 4  # so that more wait than can begin
         with pytest.raises(OwnError):
             ft.vmap(f, chunk_size=1, executor=pool)(np.ones(40))
-        assert 1 in ended
         left = list(ended)
-        assert any(future.cancelled() for future in pool.futures)
-    assert ended == left
-    assert len(ended) <= 5
+        assert len(pool.futures) == 8
+        assert sum(future.cancelled() for future in pool.futures) >= 5
+    assert ended == left  # none goes on after the call
+    assert 1 in ended and set(ended) <= {1, 2}
 
 
 def test_an_error_of_the_first_in_time_wins():
@@ -690,9 +690,6 @@ def test_an_executor_that_is_closed():
 @pytest.mark.parametrize("ends", ["well", "with an error"])
 @pytest.mark.parametrize("pooled", [False, True])
 def test_nothing_keeps_the_arrays_alive(ends, pooled, threads):
-    class Kept(np.ndarray):
-        pass
-
     def f(x):
         made.append(weakref.ref(x.elem()))
         if ends == "with an error" and CHUNK.get().index == 2:
@@ -700,7 +697,7 @@ def test_nothing_keeps_the_arrays_alive(ends, pooled, threads):
         return np.sin(x)
 
     made: list = []
-    xs = np.ones((8, 100)).view(Kept)
+    xs = np.ones((8, 100))
     gone = weakref.ref(xs)
     gc.collect()
     gc.disable()
@@ -727,7 +724,7 @@ def test_nothing_keeps_the_arrays_alive(ends, pooled, threads):
 def test_processes_give_what_the_whole_batch_gives(processes):
     against_the_whole(several, (XS,), 4, executor=processes)
     against_the_whole(several, (XS, np.arange(3.0)), 3, (0, None), executor=processes)
-    against_the_whole(ft.grad(norm).__wrapped__, (XS,), 3, executor=processes)
+    against_the_whole(norm, (XS,), 3, executor=processes)
     ids = ft.vmap(process, chunk_size=2, executor=processes)(XS)
     assert os.getpid() not in ids
 
@@ -761,7 +758,7 @@ def test_an_error_of_the_function_that_speaks_of_pickling_is_its_own(threads):
     def f(x):
         raise TypeError("cannot pickle this")
 
-    with pytest.raises(TypeError, match="^cannot pickle this$"):
+    with pytest.raises(TypeError, match=r"^cannot pickle this$"):
         ft.vmap(f, chunk_size=3, executor=threads)(XS)
 
 
@@ -866,13 +863,8 @@ def test_a_bar_counts_chunks(bars, threads, pooled):
     options = {"executor": threads} if pooled else {}
     equal(ft.vmap(model, chunk_size=3, progress=True, **options)(XS), XS)
     (bar,) = bars
-    assert (bar.desc, bar.unit, bar.total, bar.n, bar.closed) == (
-        "vmap(model)",
-        "chunk",
-        4,
-        4,
-        True,
-    )
+    assert (bar.desc, bar.unit, bar.total, bar.n) == ("vmap(model)", "chunk", 4, 4)
+    assert bar.closed
 
 
 @pytest.mark.parametrize("pooled", [False, True])
