@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import numpy as np
+import optree
 import pytest
 
 import functier as ft
@@ -41,6 +42,12 @@ def close(actual: Any, expected: Any, tolerance: float = 1e-12) -> None:
     assert a.shape == e.shape, f"shape {a.shape}, expected {e.shape}"
     assert a.dtype == e.dtype, f"dtype {a.dtype}, expected {e.dtype}"
     np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
+
+
+def alike(actual: Any, expected: Any) -> None:
+    """`close` trees of arrays, of one structure."""
+    assert optree.tree_structure(actual) == optree.tree_structure(expected)
+    optree.tree_map(close, actual, expected)
 
 
 def recorder() -> type[ft.Tensor]:

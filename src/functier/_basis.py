@@ -45,7 +45,7 @@ def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
 def blocks(rows: Any, values: list, total: int | None) -> list:
     """Split the axis of all unit vectors into the axes of each value."""
     form, start, parts = shape_of(rows), 0, []
-    if total is None:
+    if total is None and values:
         shape = shape_of(values[0])
         return [rows.reshape(shape + form) if shape else rows]
     for x in values:
