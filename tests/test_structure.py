@@ -340,6 +340,7 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
+    "debug_unwrap", "functional_call", "stack_module_state",
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
     "sequential_vmap",

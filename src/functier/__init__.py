@@ -64,6 +64,9 @@ from ._products import elementwise_grad as elementwise_grad
 from ._products import ggnvp as ggnvp
 from ._products import hvp as hvp
 from ._products import vhp as vhp
+from ._modules import debug_unwrap as debug_unwrap
+from ._modules import functional_call as functional_call
+from ._modules import stack_module_state as stack_module_state
 from ._pytree import register_dataclass as register_dataclass
 from ._pytree import register_pytree_node as register_pytree_node
 from ._stop import enable_grad as enable_grad
