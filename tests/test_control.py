@@ -312,6 +312,70 @@ def test_the_donor_of_two_levels_is_one_example():
     close(out, np.where(good, np.log(safe[0] * safe[1] * grid), a - b + grid))
 
 
+AXES = [(), ("a",), ("b",), ("a", "b")]
+
+
+@pytest.mark.parametrize("chosen", AXES[1:])
+@pytest.mark.parametrize("operand", AXES)
+@pytest.mark.parametrize("between", [None, *DERIVATIVES])
+def test_the_levels_of_predicate_and_operand_may_differ(chosen, operand, between):
+    """Each varies along some of two levels, with a derivative between these, or none."""
+    rows, columns = np.array([-1.0, 4.0, 0.0]), np.array([2.0, 0.0, -3.0, 9.0])
+
+    def program(choose, vmap):
+        def f(a, b):
+            values = {"a": a, "b": b}
+            pred = np.prod(np.stack([values[n] for n in chosen])) > 0
+            x = sum((values[n] for n in operand), 1.0)
+            positive = np.prod(np.stack([values[n] for n in chosen])) + 0 * x
+            return choose(
+                pred, lambda x, p: np.sqrt(p) * x, lambda x, p: p * x - a * b * p, x, positive
+            )
+
+        def row(a):
+            return np.sum(vmap(lambda b: f(a, b))(columns) * np.arange(4.0))
+
+        return vmap(row if between is None else DERIVATIVES[between](row))(rows)
+
+    with np.errstate(divide="raise", invalid="raise"):
+        close(program(cond, ft.vmap), program(python_cond, looped))
+
+
+def python_cond(pred, yes, no, *operands):
+    """What cond stands for."""
+    return yes(*operands) if pred else no(*operands)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int64])
+def test_switch_along_levels_with_a_derivative_between(kind):
+    branches = [np.sqrt, lambda x: -np.log(-x), lambda x: x * 0.5]
+    rows, columns = np.array([1.0, -2.0]), np.array([2.0, -1.0, 0.0, 4.0])
+
+    def program(switch, vmap):
+        def f(a, b):
+            x = a * b
+            index = np.astype((x < 0) + 2 * (x == 0), kind)
+            return switch(index, branches, x) * a
+
+        return vmap(ft.grad(lambda a: np.sum(vmap(lambda b: f(a, b))(columns))))(rows)
+
+    with np.errstate(divide="raise", invalid="raise"):
+        python = program(lambda i, branches, x: branches[int(i)](x), looped)
+        close(program(switch, ft.vmap), python)
+
+
+def test_levels_of_with_statements():
+    with ft.vmap() as B:
+        x = B(POINTS)
+        with ft.grad() as G:
+            y = G(x)
+            slope = G.gradient(root(y), y)
+        value = B.unwrap(root(x))
+        slope = B.unwrap(slope)
+    close(value, np.array([root_python(x) for x in POINTS]))
+    close(slope, np.array([ft.grad(root_python)(x) for x in POINTS]))
+
+
 def test_levels_with_a_derivative_between():
     """The predicate's two batch levels are not contiguous."""
     rows, columns = np.array([-1.0, 2.0, 0.0]), np.array([0.0, 4.0])
@@ -419,10 +483,7 @@ def test_closures_over_tensors_of_every_level():
 
         return vmap(outer)(np.array([0.5, -1.0]))
 
-    def python(pred, yes, no, *operands):
-        return yes(*operands) if pred else no(*operands)
-
-    close(program(cond, ft.vmap), program(python, looped))
+    close(program(cond, ft.vmap), program(python_cond, looped))
 
 
 class Pair(NamedTuple):

@@ -221,10 +221,6 @@ def test_a_map_may_branch_by_values():
 # ---- associative_scan ----
 
 
-def matrices(a, b):
-    return {"m": a["m"] @ b["m"], "v": np.matvec(b["m"], a["v"]) + b["v"]}
-
-
 @pytest.mark.parametrize("n", range(10))
 @pytest.mark.parametrize("reverse", [False, True])
 def test_partial_products(n, reverse):

@@ -32,7 +32,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
         The arguments; PyTorch's tuple of operands is written with a star. What an example
         passes to the function that it did not choose is replaced by the value of one that
         did, so neither an exception nor a NaN nor a derivative comes of it. That holds
-        for `operands` only: a function sees what it closes over for all examples.
+        for `operands` only: a function sees what it closes over for all examples (where
+        a loop in it might never end).
 
     Returns
     -------

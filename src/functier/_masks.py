@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ._batch import BatchLevel
-from ._numpy import dtype_of, shape_of
+from ._numpy import SCALARS, dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
 
@@ -219,9 +219,7 @@ def settled(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
     changed = False
     for i, (a, b) in enumerate(zip(before, leaves)):
         kind = type(a)
-        if a is b or (
-            kind is type(b) and (kind is np.float64 or (kind is ndarray and _alike(a, b)))
-        ):
+        if a is b or (kind is type(b) and (kind in SCALARS or (kind is ndarray and _alike(a, b)))):
             continue
         numbers = is_value(a), is_value(b)
         dtype = joint(a, b) if all(numbers) else None
