@@ -21,6 +21,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "essay.py": [],
+    "newton_scipy.py": ["newton_scipy.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
 }
 """Each example and the pictures that it makes."""
@@ -141,6 +142,22 @@ def test_ode_sensitivity(tmp_path):
     assert iterations and 3 < int(iterations[1]) < int(iterations[2]) < 30, out
     ratio = re.search(r"ratio of the two ([\d.]+) to ([\d.]+)", out)
     assert ratio and 0.7 < float(ratio[1]) < float(ratio[2]) < 1.4, out
+
+
+@pytest.mark.slow
+def test_newton_scipy(tmp_path):
+    out = run_example("newton_scipy.py", tmp_path)
+    table = re.findall(r"^ +(\S+) +(\w+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ ms +([\d.]+)$", out, re.M)
+    calls = {row[:2]: int(row[3]) for row in table}
+    losses = [float(row[6]) for row in table]
+    assert len(table) == 6 and max(losses) - min(losses) < 1e-7, out
+    assert calls["BFGS", "differences"] > 20 * calls["BFGS", "gradient"], out
+    assert calls["BFGS", "gradient"] > 5 * calls["Newton-CG", "products"], out
+    error = re.search(r"line, largest error +(\S+)", out)
+    assert error and float(error[1]) < 1e-8, out
+    steps = re.findall(r"^ +(\d+) +\S+e-\d+(?: +\S+e-\d+)?$", out, re.M)
+    assert 5 < len(steps) < 12, out
+    assert re.findall(r"entries of the Jacobian +([\d,]+)", out) == ["299,998", "81,408"], out
 
 
 def test_essay(tmp_path):
