@@ -273,9 +273,16 @@ class Edge:
         token = RUNNING.set(Site(self.what, self.here.stack))
         try:
             c = self.rule(g, *saved)
-            if self.fix is None or c is None:
+            if c is None or isinstance(c, tuple) or isinstance(g, tuple):
                 return c, c
-            return c, fit(c, self.fix[0], self.fix[1])
+            if self.fix is not None:
+                return c, fit(c, self.fix[0], self.fix[1])
+            if shape_of(c) != shape_of(g):
+                raise ValueError(
+                    f"{self.label}: {self.what} returned shape {shape_of(c)} for a cotangent of "
+                    f"shape {shape_of(g)}, which is that of its operand, too"
+                )
+            return c, c
         finally:
             RUNNING.reset(token)
 

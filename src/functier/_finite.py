@@ -88,7 +88,8 @@ def find_fault(
 
 
 def _fault(part: Part, nan: Any, inf: Any, operands: list, elementwise: bool) -> Fault:
-    inside = [(name, p) for name, x in operands for p in parts(x)]
+    # A primal does not depend on tangents.
+    inside = [(name, p) for name, x in operands for p in parts(x) if part.of or not p.of]
     views = [over(p, part) if elementwise else None for _, p in inside]
     there = bool(views) and all(v is not None for v in views)
     shown: list = views if there else [p.bare for _, p in inside]

@@ -17,9 +17,11 @@ from contextvars import ContextVar
 from typing import Any, Literal
 from weakref import WeakSet
 
+from ._batch import BatchLevel
 from ._errors import LeakError, LeakWarning
 from ._level import WATCHERS, Level, chain
-from ._numpy import dtype_of
+from ._numpy import dtype_of, shape_of
+from ._tensor import Tensor
 
 SHOWN = 5
 """So many tensors are reported with what holds them."""
@@ -130,13 +132,22 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
         level = type(x).level
         path = search.path_to(x)
         if path is not None:
-            form = f"{dtype_of(x._value)} of shape {level.kind.shape(level, x)}"
-            about = f"({chain(type(x))}, made at {level.where()}), {form}"
+            about = f"({chain(type(x))}, made at {level.where()}), {_form(x)}"
             lines.append(f"  a tensor of {level} {about}, is held by\n    {path}")
             paths.append(path)
     if len(leaked) > len(paths):
         lines.append(f"  and {len(leaked) - len(paths)} more, some held by these")
     return "\n".join(lines), tuple(paths)
+
+
+def _form(x: Any) -> str:
+    """The dtype and shape of a tensor, which its level does not tell any more."""
+    k = 0
+    while isinstance(x, Tensor):
+        kind = getattr(x.level, "kind", object)
+        k += x.level.k if issubclass(kind, BatchLevel) else 0
+        x = x._value
+    return f"{dtype_of(x)} of shape {shape_of(x)[k:]}"
 
 
 class _Search:
@@ -210,7 +221,9 @@ class _Search:
         while (child := held[id(x)][1]) is not None:
             if isinstance(x, types.FunctionType) and child is x.__closure__:
                 cell = held[id(child)][1]
-                closed = [n for n, c in zip(x.__code__.co_freevars, x.__closure__ or ()) if c is cell]
+                closed = [
+                    n for n, c in zip(x.__code__.co_freevars, x.__closure__ or ()) if c is cell
+                ]
                 note = f" ({x.__name__} closes over it as {closed[0]!r})"
             if names or not _is_namespace(x, child):
                 text += _step(x, child, names)
