@@ -52,8 +52,8 @@ LAYERS = [
     {"_vmap", "_grad", "_jvp", "_basis"},
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},
-    {"_jacobian", "_linear", "_products", "_function", "overrides"},
-    {"_custom", "_stop", "_collectives", "_masks", "_finite", "random"},
+    {"_jacobian", "_linear", "_products", "_function", "_overridable", "_modes"},
+    {"_custom", "_stop", "_collectives", "_masks", "_finite", "random", "overrides"},
     {"_checkpoint", "_control", "_scan", "_implicit", "_modules", "_point", "_debug", "_leaks"},
     {"_sparse"},
     {"testing", "nn"},
@@ -120,7 +120,9 @@ def imported(node):
 
 
 def test_only_the_table_and_the_package_import_by_a_name():
-    """The declarations, which fill the table, and the public modules that are asked for."""
+    """The declarations, which fill the table, the public modules that are asked for, and what
+    a user names.
+    """
     found = {
         (name_of(path), function.name)
         for path in FILES
@@ -129,7 +131,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         and any(word in ast.unparse(function) for word in ("import_module(", "__import__("))
     }
 
-    assert found == {("_op", "load"), ("__init__", "__getattr__")}
+    assert found == {("_op", "load"), ("__init__", "__getattr__"), ("overrides", "get_function")}
 
 
 def functions(tree):
@@ -360,7 +362,20 @@ PUBLIC = {
 def test_public_names():
     modules = {p.stem for p in FILES if p.parent == PACKAGE} | {"ops", "testing"}
 
-    assert {n for n in vars(ft) if not n.startswith("_")} - modules == PUBLIC
+    assert {n for n in dir(ft) if not n.startswith("_")} - modules == PUBLIC
+
+
+def test_type_checkers_see_what_is_imported_on_demand():
+    tree = TREES[PACKAGE / "__init__.py"]
+    (block,) = [n for n in tree.body if isinstance(n, ast.If)]
+    seen = {(node.module, alias.name) for node in block.body for alias in node.names}
+    names = {(module, name) for module, given in ft._NAMES.items() for name in given.split()}
+
+    assert ast.unparse(block.test) == "_typing.TYPE_CHECKING"
+    assert seen == names | {(None, module) for module in ft._MODULES}
+    assert all(alias.name == alias.asname for node in block.body for alias in node.names)
+    with pytest.raises(AttributeError, match="module 'functier' has no attribute 'nothing'"):
+        ft.nothing  # noqa: B018
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

@@ -1,30 +1,13 @@
 """Composable function transforms for plain NumPy code; every level is a class.
 
-The public names, and nothing else. The modules with an underscore are private.
+The public names, and nothing else. The modules with an underscore are private. What a
+program may do without is imported when it is first asked for.
 """
 
 import typing as _typing
 from importlib import import_module as _import_module
 
-from ._checkpoint import checkpoint as checkpoint
-from ._collectives import all_gather as all_gather
-from ._collectives import axis_index as axis_index
-from ._collectives import axis_size as axis_size
-from ._collectives import pmax as pmax
-from ._collectives import pmean as pmean
-from ._collectives import pmin as pmin
-from ._collectives import psum as psum
-from ._collectives import psum_scatter as psum_scatter
-from ._control import cond as cond
-from ._control import fori_loop as fori_loop
-from ._control import switch as switch
-from ._control import while_loop as while_loop
-from ._custom import custom_jvp as custom_jvp
-from ._custom import custom_vjp as custom_vjp
-from ._custom import custom_vmap as custom_vmap
-from ._custom import sequential_vmap as sequential_vmap
-from ._debug import debug_nans as debug_nans
-from ._debug import detect_anomaly as detect_anomaly
+from ._ended import no_dispatch as no_dispatch
 from ._errors import ConversionError as ConversionError
 from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError
@@ -42,31 +25,12 @@ from ._grad import grad as grad
 from ._grad import grad_and_value as grad_and_value
 from ._grad import value_and_grad as value_and_grad
 from ._grad import vjp as vjp
-from ._implicit import custom_linear_solve as custom_linear_solve
-from ._implicit import custom_root as custom_root
 from ._jacobian import hessian as hessian
 from ._jacobian import jacfwd as jacfwd
 from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
-from ._leaks import check_leaks as check_leaks
 from ._level import level_of as level_of
-from ._linear import linear_transpose as linear_transpose
-from ._linear import linearize as linearize
-from ._ended import no_dispatch as no_dispatch
 from ._level import unwrap as unwrap
-from ._scan import associative_scan as associative_scan
-from ._scan import map as map
-from ._scan import scan as scan
-from ._sparse import jacobian_pattern as jacobian_pattern
-from ._sparse import sparse_hessian as sparse_hessian
-from ._sparse import sparse_jacobian as sparse_jacobian
-from ._products import elementwise_grad as elementwise_grad
-from ._products import ggnvp as ggnvp
-from ._products import hvp as hvp
-from ._products import vhp as vhp
-from ._modules import debug_unwrap as debug_unwrap
-from ._modules import functional_call as functional_call
-from ._modules import stack_module_state as stack_module_state
 from ._pytree import register_dataclass as register_dataclass
 from ._pytree import register_pytree_node as register_pytree_node
 from ._stop import enable_grad as enable_grad
@@ -79,18 +43,76 @@ from ._vmap import vmap as vmap
 __version__ = "0.1.0"
 
 if _typing.TYPE_CHECKING:
+    from . import overrides as overrides
     from . import random as random
     from . import testing as testing
+    from ._checkpoint import checkpoint as checkpoint
+    from ._collectives import all_gather as all_gather
+    from ._collectives import axis_index as axis_index
+    from ._collectives import axis_size as axis_size
+    from ._collectives import pmax as pmax
+    from ._collectives import pmean as pmean
+    from ._collectives import pmin as pmin
+    from ._collectives import psum as psum
+    from ._collectives import psum_scatter as psum_scatter
+    from ._control import cond as cond
+    from ._control import fori_loop as fori_loop
+    from ._control import switch as switch
+    from ._control import while_loop as while_loop
+    from ._custom import custom_jvp as custom_jvp
+    from ._custom import custom_vjp as custom_vjp
+    from ._custom import custom_vmap as custom_vmap
+    from ._custom import sequential_vmap as sequential_vmap
+    from ._debug import debug_nans as debug_nans
+    from ._debug import detect_anomaly as detect_anomaly
+    from ._implicit import custom_linear_solve as custom_linear_solve
+    from ._implicit import custom_root as custom_root
+    from ._leaks import check_leaks as check_leaks
+    from ._linear import linear_transpose as linear_transpose
+    from ._linear import linearize as linearize
+    from ._modules import debug_unwrap as debug_unwrap
+    from ._modules import functional_call as functional_call
+    from ._modules import stack_module_state as stack_module_state
+    from ._products import elementwise_grad as elementwise_grad
+    from ._products import ggnvp as ggnvp
+    from ._products import hvp as hvp
+    from ._products import vhp as vhp
+    from ._scan import associative_scan as associative_scan
+    from ._scan import map as map
+    from ._scan import scan as scan
+    from ._sparse import jacobian_pattern as jacobian_pattern
+    from ._sparse import sparse_hessian as sparse_hessian
+    from ._sparse import sparse_jacobian as sparse_jacobian
 
-_ON_DEMAND = {"random", "testing"}
-"""The public modules, which are imported when they are first asked for."""
+_MODULES = "overrides", "random", "testing"
+_NAMES = {
+    "_checkpoint": "checkpoint",
+    "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
+    "_control": "cond fori_loop switch while_loop",
+    "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
+    "_debug": "debug_nans detect_anomaly",
+    "_implicit": "custom_linear_solve custom_root",
+    "_leaks": "check_leaks",
+    "_linear": "linear_transpose linearize",
+    "_modules": "debug_unwrap functional_call stack_module_state",
+    "_products": "elementwise_grad ggnvp hvp vhp",
+    "_scan": "associative_scan map scan",
+    "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
+}
+"""What is imported on demand: public modules, and the names in private ones."""
+
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name in _ON_DEMAND:
+    if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+    return sorted({*globals(), *_MODULES, *_HOMES})
