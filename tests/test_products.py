@@ -1,0 +1,289 @@
+"""hvp, vhp and ggnvp beside the matrices that they multiply by; elementwise_grad."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import functier as ft
+from support import alike, close, equal, in_thread, raises
+
+X = np.array([0.5, -1.5, 2.0])
+T = np.array([1.0, 0.5, -2.0])
+W = np.array([[1.0, 2.0, -1.0], [0.5, -0.5, 3.0]])
+V = np.array([[0.5, 1.0, 0.0], [-1.0, 2.0, 0.25]])
+
+PRODUCTS = {"hvp": ft.hvp, "vhp": ft.vhp}
+
+
+def loss(x, w=W):
+    return np.sum(np.tanh(w @ x) ** 2) * x[0]
+
+
+@pytest.fixture(params=PRODUCTS)
+def product(request):
+    return PRODUCTS[request.param]
+
+
+# ---- hvp and vhp ----
+
+
+def dense(f, primals, tangents):
+    """The product by the whole Hessian: block by block."""
+    blocks = ft.hessian(f, tuple(range(len(primals))))(*primals)
+    return tuple(
+        sum(np.tensordot(block, t, np.ndim(t)) for block, t in zip(row, tangents)) for row in blocks
+    )
+
+
+def check_product(product, f, primals, tangents):
+    value, actual = product(f, primals, tangents)
+    assert type(actual) is tuple
+    close(value, f(*primals))
+    for a, e, x in zip(actual, dense(f, primals, tangents), primals, strict=True):
+        close(a, e, 1e-10)
+        assert np.shape(a) == np.shape(x)
+
+
+def test_values(product):
+    check_product(product, loss, (X,), (T,))
+    check_product(product, loss, (X, W), (T, V))
+    check_product(product, lambda x: x**3, (2.0,), (3.0,))
+    check_product(product, lambda x: np.sum(x), (X,), (T,))
+    check_product(product, lambda x, y: np.sum(x * y), (X, T), (T, X))
+
+
+def test_the_check_finds_a_wrong_product():
+    for wrong in (lambda p: 1.001 * p, lambda p: p[:, None]):
+
+        def product(f, primals, tangents, wrong=wrong):
+            value, products = ft.hvp(f, primals, tangents)
+            return value, tuple(map(wrong, products))
+
+        with pytest.raises(AssertionError):
+            check_product(product, loss, (X,), (T,))
+
+
+@given(n=st.integers(0, 4), m=st.integers(1, 3), seed=st.integers(0, 999))
+def test_both_are_the_hessian_times_the_vector(n, m, seed):
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=(m, n, n)), rng.normal(size=(n, n))
+
+    def f(x, y):
+        return sum(np.sin(x @ q @ y) for q in a) + x @ b @ x
+
+    for product in PRODUCTS.values():
+        check_product(product, f, tuple(rng.normal(size=(2, n))), tuple(rng.normal(size=(2, n))))
+
+
+def test_trees(product):
+    p, t = {"w": W, "b": [X, None]}, {"w": V, "b": [T, None]}
+    value, (by_p, by_s) = product(lambda p, s: s**2 * loss(p["b"][0], p["w"]), (p, 2.0), (t, 1.0))
+    _, (by_x, by_w) = product(lambda x, w: 4 * loss(x, w), (X, W), (T, V))
+    moved = sum(np.sum(a * b) for a, b in zip(ft.grad(loss, (0, 1))(X, W), (T, V)))
+    slopes = ft.grad(loss, (0, 1))(X, W)
+    close(value, 4 * loss(X))
+    alike(by_p, {"w": by_w + 4 * slopes[1], "b": [by_x + 4 * slopes[0], None]})
+    close(by_s, 4 * moved + 2 * loss(X), 1e-10)
+
+
+def test_aux(product):
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return loss(x), {"twice": 2 * x, "note": "n"}
+
+    value, (p,), aux = product(f, (X,), (T,), has_aux=True)
+    close(value, loss(X))
+    close(p, dense(loss, (X,), (T,))[0])
+    equal(aux["twice"], 2 * X)
+    assert aux["note"] == "n" and calls == [1]
+
+
+def test_lists_for_tuples(product):
+    close(product(loss, [X], [T])[1][0], dense(loss, (X,), (T,))[0])
+
+
+def test_forms(product):
+    for dtype in (np.float32, np.float64):
+        value, (p,) = product(lambda x: np.sum(x**3), (X.astype(dtype),), (T,))
+        assert value.dtype == p.dtype == dtype
+    _, (p, q) = product(lambda x, y: np.sum(x * x), (X, W), (T, V))
+    equal(q, np.zeros((2, 3)))
+    p[...] = 0.0
+    q[...] = 1.0
+    _, (p,) = product(lambda x: np.sum(x * x) / 2, (X,), (t := T.copy(),))
+    p[...] = 0.0
+    equal(t, T)
+
+
+def test_inside_other_transforms(product):
+    f = lambda x, t: product(loss, (x,), (t,))[1][0]  # noqa: E731
+    h = ft.hessian(loss)(X)
+    close(ft.vmap(lambda t: f(X, t))(np.eye(3)), h)
+    close(ft.vmap(f)(np.stack([X, X]), np.eye(3)[:2]), h[:2])
+    close(ft.jacrev(f, 1)(X, T), h)
+    close(ft.linearize(lambda t: f(X, t), T)[1](X), h @ X)
+    close(ft.jacfwd(f)(X, T), ft.jacfwd(lambda x: ft.hessian(loss)(x) @ T)(X), 1e-10)
+    close(
+        ft.grad(lambda x: np.sum(f(x, T)))(X),
+        ft.grad(lambda x: np.sum(ft.hessian(loss)(x) @ T))(X),
+        1e-10,
+    )
+    third = product(lambda x: np.sum(f(x, x)), (X,), (T,))[1][0]
+    close(third, ft.hessian(lambda x: np.sum(ft.hessian(loss)(x) @ x))(X) @ T, 1e-9)
+    equal(
+        ft.grad(lambda x: np.sum(in_thread(lambda: f(x, T))))(X),
+        ft.grad(lambda x: np.sum(f(x, T)))(X),
+    )
+    equal(ft.vmap(lambda s: product(lambda x: s * x @ x, (X,), (T,))[1][0])(np.ones(2))[1], 2 * T)
+
+
+def test_level_classes_serve_again(product):
+    seen = set()
+
+    def f(x):
+        seen.add(id(type(x)))
+        return np.sum(x * x)
+
+    for _ in range(4):
+        product(f, (X,), (T,))
+    assert len(seen) == 1
+
+
+def named(x):
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_errors(name):
+    product = PRODUCTS[name]
+    label, noun = f"{name}(named)", "tangent" if name == "hvp" else "cotangent"
+    raises(TypeError, lambda: product(3, (X,), (T,)), f"{name}: func is a int")
+    raises(
+        TypeError, lambda: product(named, X, (T,)), label, "primals is a ndarray", f"{name}(f, (x,)"
+    )
+    raises(TypeError, lambda: product(named, (X,), T), label, f"{noun}s is a ndarray")
+    raises(ValueError, lambda: product(named, (), ()), label, "no primals")
+    raises(ValueError, lambda: product(named, (X,), (T, T)), label, f"{noun}s have the structure")
+    raises(ValueError, lambda: product(named, (X,), (W,)), label, f"{noun} of primals[0]", "(2, 3)")
+    raises(
+        TypeError,
+        lambda: product(named, ({"a": 3},), ({"a": 3},)),
+        label,
+        "primals[0]['a']",
+        "int64",
+    )
+    raises(ValueError, lambda: product(lambda x: x, (X,), (T,)), f"{name}(<lambda>)", "shape (3,)")
+    raises(TypeError, lambda: product(named, (X,), (T,), has_aux=True), label, "has_aux")
+    raises(ValueError, lambda: product(named, (X,), (T,), escape="x"), f"{name}: escape='x'")
+
+
+# ---- ggnvp ----
+
+
+def network(x, w=W):
+    return np.tanh(w @ x)
+
+
+def fourth(y):
+    return np.sum(y**4) + y[0] * y[1]
+
+
+def test_gauss_newton():
+    value, (p,) = ft.ggnvp(network, fourth, (X,), (T,))
+    j, h = ft.jacrev(network)(X), ft.hessian(fourth)(network(X))
+    close(value, fourth(network(X)))
+    close(p, j.T @ h @ j @ T)
+    value, products, aux = ft.ggnvp(
+        lambda x, w: (network(x, w), {"x": x}), fourth, (X, W), (T, V), has_aux=True
+    )
+    jx, jw = ft.jacrev(network, (0, 1))(X, W)
+    moved = jx @ T + np.einsum("aij,ij->a", jw, V)
+    close(products[0], jx.T @ h @ moved)
+    close(products[1], np.einsum("aij,a->ij", jw, h @ moved))
+    equal(aux["x"], X)
+
+
+def test_gauss_newton_of_a_linear_function_is_the_hessian():
+    f = lambda p: {"y": W @ p["x"]}  # noqa: E731
+    g = lambda out: fourth(out["y"])  # noqa: E731
+    _, (p,) = ft.ggnvp(f, g, ({"x": X},), ({"x": T},))
+    _, (q,) = ft.hvp(lambda p: g(f(p)), ({"x": X},), ({"x": T},))
+    alike(p, q)
+
+
+def test_gauss_newton_inside_other_transforms():
+    f = lambda x, t: ft.ggnvp(network, fourth, (x,), (t,))[1][0]  # noqa: E731
+    j, h = ft.jacrev(network)(X), ft.hessian(fourth)(network(X))
+    matrix = ft.vmap(lambda t: f(X, t))(np.eye(3))
+    close(matrix, j.T @ h @ j)
+    close(ft.vmap(lambda x: f(x, T))(np.stack([X, X]))[1], matrix @ T)
+    by_x = ft.grad(lambda x: np.sum(f(x, T)))(X)
+
+    def whole(x):
+        j = ft.jacrev(network)(x)
+        return j.T @ ft.hessian(fourth)(network(x)) @ j
+
+    close(by_x, ft.grad(lambda x: np.sum(whole(x) @ T))(X), 1e-10)
+
+
+def test_errors_of_gauss_newton():
+    raises(TypeError, lambda: ft.ggnvp(network, 3, (X,), (T,)), "ggnvp: func is a int")
+    raises(
+        TypeError, lambda: ft.ggnvp(network, fourth, X, T), "ggnvp(network)", "primals is a ndarray"
+    )
+    raises(
+        ValueError, lambda: ft.ggnvp(network, lambda y: y, (X,), (T,)), "ggnvp(<lambda>)", "(2,)"
+    )
+    raises(ValueError, lambda: ft.ggnvp(network, fourth, (X,), (W,)), "tangent of primals[0]")
+
+
+# ---- elementwise_grad ----
+
+
+def test_elementwise_grad():
+    close(ft.elementwise_grad(np.tanh)(W), 1 - np.tanh(W) ** 2)
+    close(ft.elementwise_grad(np.tanh)(0.5), 1 - np.tanh(np.float64(0.5)) ** 2)
+    f = lambda x, y: x * np.sin(y)  # noqa: E731
+    alike(ft.elementwise_grad(f, (0, 1))(X, T), (np.sin(T), X * np.cos(T)))
+    close(ft.elementwise_grad(f, -1)(X, T), X * np.cos(T))
+    close(ft.elementwise_grad(f)(X, 2.0), np.full(3, np.sin(2.0)))
+    f = np.sin
+    for expected in (np.cos(X), -np.sin(X), -np.cos(X)):
+        f = ft.elementwise_grad(f)
+        close(f(X), expected)
+    close(f(W), -np.cos(W))
+
+
+def test_elementwise_grad_with_options():
+    out, aux = ft.elementwise_grad(lambda x: (x**3, {"y": x}), has_aux=True)(X)
+    close(out, 3 * X**2)
+    equal(aux["y"], X)
+    z = X + 1j * T
+    close(ft.elementwise_grad(lambda z: z**3, holomorphic=True)(z), 3 * z**2)
+    close(ft.elementwise_grad(lambda x, *, k: x * k, argnames="k")(X, k=T), X)
+    alike(ft.elementwise_grad(lambda p: p["a"] * p["b"])({"a": X, "b": T}), {"a": T, "b": X})
+    assert ft.elementwise_grad(np.square)(np.float32(X)).dtype == np.float32
+    close(ft.vmap(ft.elementwise_grad(np.sin))(W), np.cos(W))
+    close(ft.jacfwd(ft.elementwise_grad(np.sin))(X), -np.diag(np.sin(X)))
+    equal(ft.elementwise_grad(lambda x: np.ones(3))(X), np.zeros(3))
+    equal(ft.elementwise_grad(np.square)(np.ones((0, 2))), np.zeros((0, 2)))
+
+
+def test_errors_of_elementwise_grad():
+    make = ft.elementwise_grad
+    raises(
+        ValueError, lambda: make(np.sum)(X), "elementwise_grad(sum)", "shape ()", "(3,)", "use grad"
+    )
+    raises(ValueError, lambda: make(lambda x: x + W)(X), "(2, 3)", "numpy.broadcast_to(x, (2, 3))")
+    raises(ValueError, lambda: make(lambda x, y: x * y, (0, 1))(X, 2.0), "shape ()")
+    raises(
+        TypeError, lambda: make(lambda x: {"a": x})(X), "returned {'a': float64[3]}", "one array"
+    )
+    raises(TypeError, lambda: make(lambda x: x * 1j)(X), "elementwise_grad(<lambda>)", "complex128")
+    raises(TypeError, lambda: make(np.sin, has_aux=True)(X), "has_aux=True")
+    raises(
+        TypeError, lambda: make(np.sin)(np.arange(3)), "elementwise_grad(sin)", "args[0]", "int64"
+    )
