@@ -8,6 +8,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from types import MethodType
 from typing import Any
 
@@ -47,10 +48,10 @@ class Custom:
         functools.update_wrapper(self, fun)
         self.__name__ = name_of_function(fun)
         self._label = f"{kind}({self.__name__})"
-        try:
-            self._signature: Any = inspect.signature(fun)
-        except (TypeError, ValueError):  # of some functions written in C
-            self._signature = None
+        self._signature: Any = None
+        if not isinstance(fun, np.ufunc):  # NumPy's versions differ in what they say of it
+            with suppress(TypeError, ValueError):  # of some functions written in C
+                self._signature = inspect.signature(fun)
         every = self._signature.parameters if self._signature else {}
         places = [
             n
@@ -151,12 +152,12 @@ class Custom:
         if self._signature is None:
             raise TypeError(f"{self._label}: the function has no signature; pass all by position")
         bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
                 f"{self._label}: the rules get all arguments by position, but "
                 f"{list(bound.kwargs)} can only be passed by keyword; declare them before the *"
             )
+        bound.apply_defaults()
         return bound.args
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
