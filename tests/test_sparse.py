@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _point, _sparse
+from functier import _point
 from functier._colouring import Pattern
 from sparse_support import (
     X,
@@ -30,7 +30,7 @@ from support import close, equal, loss, model, raises
 def products(monkeypatch):
     """The numbers of products that are made, by mode, and how often a pattern is probed."""
     seen = {"fwd": [], "rev": [], "probes": 0}
-    spread, pulled, probe = _point._spread, _point._pulled, _sparse.probe
+    spread, pulled, probe = _point.spread, _point.pulled, _point.probe
 
     def forward(label, run, basis, *rest):
         seen["fwd"].append(len(basis[0]))
@@ -40,13 +40,13 @@ def products(monkeypatch):
         seen["rev"].append(len(basis[0]))
         return pulled(label, frame, outer, roots, basis, inputs)
 
-    def probed(point):
+    def probed(point, attempt):
         seen["probes"] += 1
-        return probe(point)
+        return probe(point, attempt)
 
-    monkeypatch.setattr(_point, "_spread", forward)
-    monkeypatch.setattr(_point, "_pulled", reverse)
-    monkeypatch.setattr(_sparse, "probe", probed)
+    monkeypatch.setattr(_point, "spread", forward)
+    monkeypatch.setattr(_point, "pulled", reverse)
+    monkeypatch.setattr(_point, "probe", probed)
     return seen
 
 
@@ -316,6 +316,25 @@ def test_one_entry_more_is_probed_once(products):
     for x in (some, -some, some + 3, some - 3):
         same_as_dense(jacobian(x), ft.jacfwd(f)(x))
     assert products["probes"] == 2
+
+
+@pytest.mark.parametrize("mode", ["auto", "fwd", "rev"])
+@pytest.mark.parametrize("missed", [0, 4, 9])
+def test_an_entry_that_probing_misses_by_chance_is_found(mode, missed, monkeypatch):
+    """As it can in single precision, where a sum of entries is 0."""
+    probe, attempts = _point.probe, []
+
+    def unlucky(point, attempt):
+        pattern, finite = probe(point, attempt)
+        attempts.append(attempt)
+        if not attempt:
+            kept = np.arange(len(pattern.rows)) != missed
+            pattern = Pattern(pattern.rows[kept], pattern.cols[kept], pattern.shape)
+        return pattern, finite
+
+    monkeypatch.setattr(_point, "probe", unlucky)
+    same_as_dense(ft.sparse_jacobian(tridiagonal, mode=mode)(X), ft.jacfwd(tridiagonal)(X))
+    assert attempts == [0, 1]
 
 
 def test_a_pattern_that_wanders_does_not_fill_up(products):

@@ -103,8 +103,9 @@ def pattern_of(label: str, given: Any) -> Pattern:
 
 def coloured(rows: ndarray, cols: ndarray) -> ndarray:
     """A colour for each column (-1 where it has no entry): no two columns of one colour
-    share a row. As few as a row has entries where the pattern is a band; else the
-    fewer of two greedy colourings, in the natural order and with the largest first.
+    share a row. As few as a row has entries where the pattern is a band; else the fewest of
+    two greedy colourings, in the natural order and with the largest first, and of columns
+    that take turns.
 
     `rows` are in rising order, and the columns of each row too.
     """
@@ -135,7 +136,11 @@ def coloured(rows: ndarray, cols: ndarray) -> ndarray:
         if max(found) + 1 < best:
             best, colours = max(found) + 1, np.array(found)
         if best == least:
-            break
+            return colours
+    for n in range(least, min(best, least + 8)):  # of a grid, the columns in turn
+        turns = np.sort(number * n + cols % n)
+        if np.all(turns[1:] != turns[:-1]):
+            return np.where(degrees > 0, np.arange(size) % n, -1)
     return colours
 
 

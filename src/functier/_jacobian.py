@@ -42,7 +42,7 @@ Run = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
 # ---- what both modes share ----
 
 
-def _split(
+def split_call(
     label: str,
     func: Callable,
     args: tuple,
@@ -76,7 +76,7 @@ COMPLEX_RESULT = (
 )
 
 
-def _result_paths(structure: Any, results: list) -> list[str]:
+def result_paths(structure: Any, results: list) -> list[str]:
     return paths(unflatten(structure, results), "the result")
 
 
@@ -90,7 +90,7 @@ def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = Fa
     return unflatten(outer, [unflatten(inner, list(row)) for row in table])
 
 
-def _checked(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
+def checked(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
     """The name of `func`, where the options are right."""
     check_escape(transform, escape)
     check_callable(transform, func)
@@ -185,7 +185,7 @@ def _reverse(
     chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by reverse mode, in the name of `transform`."""
-    name = _checked(transform, func, escape, chunk_size)
+    name = checked(transform, func, escape, chunk_size)
     label, inner_label = f"{transform}({name})", f"vjp({name})"
     argnums = wanted(label, func, argnums, argnames)
     select = choose_complex if holomorphic else choose
@@ -193,14 +193,14 @@ def _reverse(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(
+        leaves, structure, outer, call = split_call(
             label, func, args, kwargs, argnums, select, allow_int
         )
         frame = sys._getframe(1)
         results, roots, inputs, out_structure, aux = taped(
             inner_label, escape, frame, outer, call, leaves, has_aux
         )
-        refuse(label, results, not holomorphic, wrong, _result_paths, out_structure, results)
+        refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
         sizes = [prod(shape_of(y)) for y in results]
         total: int | None = None
         if sizes == [1]:
@@ -211,7 +211,7 @@ def _reverse(
             total = sum(sizes)
             run = label, frame, outer, roots
             if chunk_size is None or chunk_size >= total:
-                rows = _pulled(*run, units(results, sizes, total), inputs)
+                rows = pulled(*run, units(results, sizes, total), inputs)
                 _fill(rows, leaves, total)
             else:
                 rows = _pulled_in_chunks(*run, results, sizes, inputs, leaves, chunk_size)
@@ -232,7 +232,7 @@ def _fill(rows: list, leaves: list, n: int) -> None:
             rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
 
 
-def _pulled(
+def pulled(
     label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
 ) -> list:
     """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
@@ -264,7 +264,7 @@ def _pulled_in_chunks(
             nodes.clear()
             rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
         else:
-            rows = _pulled(label, frame, outer, nodes, list(basis), inputs)
+            rows = pulled(label, frame, outer, nodes, list(basis), inputs)
         _fill(rows, leaves, chunk.stop - chunk.start)
         return rows
 
@@ -323,7 +323,7 @@ def _forward(
     escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by forward mode, in the name of `transform`."""
-    name = _checked(transform, func, escape, chunk_size)
+    name = checked(transform, func, escape, chunk_size)
     label, inner_label = f"{transform}({name})", f"jvp({name})"
     argnums = wanted(label, func, argnums, argnames)
     if randomness not in ("error", "different", "same"):
@@ -334,7 +334,7 @@ def _forward(
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = _split(
+        leaves, structure, outer, call = split_call(
             label, func, args, kwargs, argnums, select, allow_int
         )
         frame = sys._getframe(1)
@@ -348,13 +348,13 @@ def _forward(
             total = sum(sizes)
             if chunk_size is None or chunk_size >= total:
                 basis = units(leaves, sizes, total)
-                rows, out_structure, aux = _spread(label, run, basis, has_aux, randomness)
+                rows, out_structure, aux = spread(label, run, basis, has_aux, randomness)
             else:
                 rows, out_structure, aux = _spread_in_chunks(
                     label, run, sizes, has_aux, randomness, chunk_size
                 )
         if holomorphic:  # a tangent has the dtype of its result
-            refuse(label, rows, False, REAL_RESULT, _result_paths, out_structure, rows)
+            refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
         ndims = [len(shape_of(x)) for x in leaves]
         table = [map(_turned, blocks(r, leaves, total), ndims) for r in owned(rows)]
         result = _nested(out_structure, structure, table, rows, total is not None)
@@ -363,7 +363,7 @@ def _forward(
     return jacobian
 
 
-def _spread(
+def spread(
     label: str, run: Run, basis: list, has_aux: bool, randomness: Randomness
 ) -> tuple[list, Any, Any]:
     """The tangents of the results for a batch of directions; see `pushed` for the rest."""
@@ -401,7 +401,7 @@ def _spread_in_chunks(
             pairs, *rest = pushed(*run, directions=[t[0] for t in basis], has_aux=has_aux)
             rows = [np.expand_dims(t, 0) for _, t in pairs]
         else:
-            rows, *rest = _spread(label, run, list(basis), has_aux, randomness)
+            rows, *rest = spread(label, run, list(basis), has_aux, randomness)
         if not chunk.index:
             first.extend(rest)
         return rows

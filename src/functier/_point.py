@@ -11,7 +11,7 @@ from ._colouring import Pattern, Plan, Sweep, coloured, peeled
 from ._diff import REAL_RESULT, cast, choose, choose_complex, choose_real, refuse
 from ._errors import ConversionError
 from ._grad import taped
-from ._jacobian import _pulled, _result_paths, _split, _spread
+from ._jacobian import pulled, result_paths, split_call, spread
 from ._level import Escape
 from ._numpy import dtype_of, shape_of
 from ._tensor import Tensor
@@ -64,7 +64,7 @@ class Point:
         select: Callable = choose_real if settings.mode != "rev" else choose
         if settings.holomorphic:
             select = choose_complex
-        self.leaves, _, self.outer, self.call = _split(
+        self.leaves, _, self.outer, self.call = split_call(
             settings.label, settings.func, args, kwargs, settings.argnums, select
         )
         self.n = sum(prod(shape_of(x)) for x in self.leaves)
@@ -109,9 +109,9 @@ class Point:
             f"jvp({settings.name})", settings.escape, self.frame, self.outer, self.call, self.leaves
         )  # fmt: skip
         basis = _split_seeds(seeds, self.leaves)
-        rows, structure, aux = _spread(settings.label, run, basis, settings.has_aux, "error")
+        rows, structure, aux = spread(settings.label, run, basis, settings.has_aux, "error")
         if settings.holomorphic:
-            refuse(settings.label, rows, False, REAL_RESULT, _result_paths, structure, rows)
+            refuse(settings.label, rows, False, REAL_RESULT, result_paths, structure, rows)
         sizes = [prod(shape_of(r)[1:]) for r in rows]
         self.met(sizes, rows, aux)
         return _joined([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
@@ -125,7 +125,7 @@ class Point:
                 self.leaves, settings.has_aux,
             )  # fmt: skip
             wrong = REAL_RESULT if settings.holomorphic else COMPLEX_RESULT
-            where = _result_paths, structure, results
+            where = result_paths, structure, results
             refuse(settings.label, results, not settings.holomorphic, wrong, *where)
             self.tape = results, roots, inputs
             self.met([prod(shape_of(y)) for y in results], results, aux)
@@ -138,7 +138,7 @@ class Point:
         results, roots, inputs = self.taped()
         k, basis = len(seeds), _split_seeds(seeds, results)
         label = self.settings.label
-        rows = _pulled(label, self.frame, self.outer, list(roots), basis, inputs)
+        rows = pulled(label, self.frame, self.outer, list(roots), basis, inputs)
         if self.settings.holomorphic:
             rows = [r if r is None else np.conjugate(r) for r in rows]
         parts = []
@@ -258,17 +258,21 @@ def signed(rng: Any, size: int) -> ndarray:
 ROUNDING = 64
 """How many rounding errors of its row an element of a product may be off."""
 
+LOOSE = 2.0**20
+"""How many times as many at most, where a function has turned out to round so much."""
+
 
 # ---- probing ----
 
 
-def probe(point: Point) -> tuple[Pattern, bool]:
+def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     """The pattern of the Jacobian at a point, and whether its products with 0 are finite.
 
     From coarse to fine: a product with a random vector that is not 0 in some blocks of
     columns tells which rows have entries in one of them; where no row can have entries in
     two of these blocks, it tells in which. Blocks with entries are divided until they are
-    columns. What is 0 in a product is 0 in the Jacobian, with probability one.
+    columns. What is 0 in a product is 0 in the Jacobian, but for chance, which differs from
+    one `attempt` to the next: one in 2**53 sums of two numbers, but 2**24 in single precision.
 
     A row whose product with 0 is not finite (0 times infinity) is taken to be full.
     """
@@ -292,7 +296,7 @@ def probe(point: Point) -> tuple[Pattern, bool]:
         )
     finite = np.flatnonzero(np.isfinite(zero[0]))
     done = [(np.repeat(poisoned, n), np.tile(np.arange(n), len(poisoned)))]
-    rng = np.random.default_rng(n)
+    rng = np.random.default_rng([n, attempt + 1])
     shift = max((n - 1).bit_length() - 3, 0)
     first = np.arange(((n - 1) >> shift) + 1 if n else 0)
     rows, blocks = np.repeat(finite, len(first)), np.tile(first, len(finite))
@@ -324,6 +328,46 @@ def probe(point: Point) -> tuple[Pattern, bool]:
     if turned:
         rows, cols = cols, rows
     return Pattern(rows, cols, (point.m, point.n)), not len(poisoned)
+
+
+def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
+    """A plan that holds at a point, the entries that are read by it, and whether to keep it.
+
+    `plan` is one that held elsewhere. Every plan is compared to a product with a random
+    vector: where they differ, entries may be missing, and the pattern is probed.
+    """
+    mode, keep = point.settings.mode, True
+    data: Any = None
+    for attempt in range(4):
+        if plan is not None:
+            try:
+                data, product = entries(plan, point, True)
+            except ValueError:
+                if point.form is None or plan.pattern.fits(point.m, point.n):
+                    raise
+                plan = None  # the result has another size than before
+            else:
+                plain(data, point.settings)
+                worst = float(plan.sample.off(np.asarray(data), product).max(initial=0))
+                if worst <= plan.slack:
+                    break
+        point.require(None)
+        pattern, keep = probe(point, attempt)
+        if plan is not None and pattern.is_within(plan.pattern):
+            if np.isfinite(worst):  # nothing is missing: this function rounds much
+                plan.slack = min(4 * worst, LOOSE)
+            break
+        found = Plan(pattern, mode)
+        if plan is not None and keep:
+            # What has been met at any point, where that costs little: Newton's method moves
+            # to and fro between pieces of a function.
+            both = Plan(pattern.union(plan.pattern), mode)
+            if attempt or both.count <= 2 * found.count:
+                found = both
+        plan = found
+    else:
+        data, _ = entries(plan, point)  # type: ignore[arg-type]
+    return plan, data, keep  # type: ignore[return-value]
 
 
 def _distinct(rows: ndarray, blocks: ndarray) -> tuple[ndarray, ndarray]:

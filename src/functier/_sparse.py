@@ -10,20 +10,14 @@ import numpy as np
 from ._colouring import Plan, pattern_of
 from ._diff import wanted
 from ._grad import grad
-from ._jacobian import _checked
+from ._jacobian import checked
 from ._level import Escape
 from ._numpy import shape_of
-from ._point import Point, Settings, entries, plain, probe
+from ._point import Point, Settings, entries, plain, settle
 from ._pytree import flatten, is_value
 
 P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]
-
-LOOSE = 2.0**20
-"""How many times the usual rounding errors a check admits at most, where a function has
-turned out to round more than is usual."""
-
-# ---- the transforms ----
 
 
 def _scipy(label: str) -> Any:
@@ -88,47 +82,15 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
                         f"out, so that it is probed"
                     )
         else:
-            matrix = probed(point, args, kwargs, matrix_of)
+            leaves = flatten((args, kwargs))[0]
+            key = tuple([shape_of(x) for x in leaves if is_value(x)])
+            plan, data, keep = settle(point, kept.get(key))
+            if keep:
+                if len(kept) >= 16 and key not in kept:
+                    kept.pop(next(iter(kept)))
+                kept[key] = plan
+            matrix = matrix_of(plan, data)
         return (matrix, point.aux) if settings.has_aux else matrix
-
-    def probed(point: Point, args: tuple, kwargs: dict, matrix_of: Callable) -> Any:
-        """The Jacobian by the pattern that was found before; by a new one where that does
-        not hold.
-        """
-        leaves = flatten((args, kwargs))[0]
-        key = tuple([shape_of(x) for x in leaves if is_value(x)])
-        plan = kept.get(key)
-        if plan is not None:
-            try:
-                data, product = entries(plan, point, True)
-                matrix = matrix_of(plan, data)
-                worst = plan.sample.off(data, product).max(initial=0)
-                if worst <= plan.slack:
-                    return matrix
-            except ValueError:
-                if point.form is None or plan.pattern.fits(point.m, point.n):
-                    raise
-                plan = None  # the result has another size than before
-        point.require(None)
-        pattern, finite = probe(point)
-        if plan is not None and pattern.is_within(plan.pattern):
-            # Nothing was missing: this function rounds more than is usual.
-            if np.isfinite(worst):
-                plan.slack = min(4 * float(worst), LOOSE)
-            return matrix
-        fresh = Plan(pattern, mode)
-        if plan is not None and finite:
-            # What has been met at any point, where that costs little: Newton's method moves
-            # to and fro between pieces of a function.
-            both = Plan(pattern.union(plan.pattern), mode)
-            if both.count <= 2 * fresh.count:
-                fresh = both
-        if finite:
-            if len(kept) >= 16:
-                kept.pop(next(iter(kept)))
-            kept[key] = fresh
-        data, _ = entries(fresh, point)
-        return matrix_of(fresh, data)
 
     return transformed
 
@@ -206,8 +168,9 @@ def sparse_jacobian(
         Returns a `scipy.sparse.csr_array` of shape (elements of the output, elements of
         the input), both counted in C order, one after the other for the leaves of pytrees
         and for several arguments. Its dtype is the output's (float32 for float16, which
-        SciPy does not have), its structure that of the pattern, sorted: it can hold zeros. With ``form="data"`` an array of the entries,
-        row by row and by columns in each row. With `has_aux`, ``(jacobian, aux)``.
+        SciPy does not have), its structure that of the pattern, sorted: it can hold zeros.
+        With ``form="data"`` an array of the entries, row by row and by columns in each row.
+        With `has_aux`, ``(jacobian, aux)``.
 
     Raises
     ------
@@ -225,14 +188,16 @@ def sparse_jacobian(
 
     A pattern that is not given is found in the first call: by products with random vectors
     that are 0 in some blocks of columns, of which those with entries are divided, down to
-    single columns. That takes about log2(n) calls of `func`, of a few products each where
-    each row has few entries, and never many more than the dense Jacobian does. It is exact
-    with probability one, for that point: ``x**2`` has no entry at 0. So each further call
-    multiplies the result by a random vector, and compares: an entry that is missing, and is
-    not as small as rounding errors of its row, shows; the pattern is then probed again.
-    Patterns are kept for each shape of the arguments. Where the derivative is infinite or
-    NaN, a row can be full of NaN, as `jacfwd` returns it (0 times infinity); such a pattern
-    is not kept, and one that is kept is not asked for more entries in such a row.
+    single columns. That takes about log(n) calls of `func`, of a few products each where
+    each row has few entries, and not many more in all than the dense Jacobian does. It is
+    the pattern at that point: ``x**2`` has no entry at 0. So every result is multiplied by
+    a random vector, and compared: an entry that is missing, and is not as small as rounding
+    errors of its row, shows, but for a chance as small as these errors; the pattern is then
+    probed again. Patterns are kept for each shape of the arguments. Where a derivative is
+    infinite or NaN, a row can be full of NaN, as `jacfwd` returns it (0 times infinity);
+    such a pattern is not kept, and one that is kept is not asked for more in such a row.
+    Probing in mode "auto" may use reverse mode for long rows: where `func` has none, write
+    ``mode="fwd"``.
 
     Colouring is greedy (Curtis, Powell and Reid, 1974; Coleman and More, 1983), and takes
     0.1 s for 100,000 columns; a band takes the fewest products there are.
@@ -245,7 +210,7 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
-    name = _checked("sparse_jacobian", func, escape, chunk_size)
+    name = checked("sparse_jacobian", func, escape, chunk_size)
     argnums = wanted(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
         "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
@@ -284,7 +249,7 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
-    name = _checked("sparse_hessian", func, escape, chunk_size)
+    name = checked("sparse_hessian", func, escape, chunk_size)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
     argnums = wanted(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
@@ -328,7 +293,7 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = _checked("jacobian_pattern", func, "dead", chunk_size)
+    name = checked("jacobian_pattern", func, "dead", chunk_size)
     settings = Settings(
         "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
         "dead",
@@ -338,8 +303,8 @@ def jacobian_pattern(
     point = Point(settings, args, {}, sys._getframe(1))
     for leaf in point.outer:
         plain(leaf, settings)
-    pattern, _ = probe(point)
-    indices, indptr = pattern.index(point.m, point.n)
+    plan, _, _ = settle(point, None)
+    indices, indptr = plan.pattern.index(point.m, point.n)
     shape = point.m, point.n
     out = csr_array((np.ones(len(indices), bool), indices, indptr), shape=shape)
     out.has_canonical_format = True
