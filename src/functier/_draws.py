@@ -229,7 +229,7 @@ def watched(leaves: Any) -> list[tuple[int, Any, bytes]]:
         return []
     kinds, found = (module.Generator, module.RandomState), []
     for i, x in enumerate(leaves):
-        if type(x) is not np.ndarray and isinstance(x, kinds):
+        if type(x) is not np.ndarray and isinstance(x, kinds) and not hasattr(x, "_own"):
             found.append((i, x, _stand(x)))
     return found
 

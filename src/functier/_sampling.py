@@ -79,6 +79,7 @@ def sample(
     size: Size = None,
     cores: tuple[int, ...] = (),
     each: bool = False,
+    near: tuple = (),
 ) -> Any:
     """``draw(stream, *operands, size)`` of NumPy's generator, at the levels around it.
 
@@ -94,12 +95,14 @@ def sample(
         How many trailing axes of each operand do not broadcast; none by default.
     each : bool
         Whether `draw` takes the operands of one example only.
+    near : tuple
+        What the numbers will be put together with, whose levels are around the draw too.
     """
     with source._lock:
         stream = stream_of(source, CHUNK.get())
-        if plain(operands):
+        if plain((*operands, *near)):
             return draw(stream, *operands, size)
-        levels = batches(operands, name)
+        levels = batches((*operands, *near), name)
         different = [level for level in levels if level.randomness == "different"]
         lead = tuple([_size(level, name) for level in different])
         tensors = any(isinstance(x, Tensor) for x in operands)
@@ -141,7 +144,7 @@ def _drawn(
             row = [v[tuple([i if n > 1 else 0 for i, n in zip(place, v.shape[:m])])] for v in own]
             rows.append(np.asarray(draw(stream, *row, shape)))
         if rows:
-            return np.stack(rows).reshape(*lead, *rows[0].shape)
+            return np.stack(rows).reshape((*lead, *rows[0].shape))
         form = np.asarray(draw(copy.deepcopy(stream), *[_some(v, m) for v in own], shape))
         return np.empty((*lead, *form.shape), form.dtype)
 
@@ -272,6 +275,13 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     )
 
 
+def picked(array: Any, index: Any, axis: int) -> Any:
+    """`array` at the places `index` along an axis; `np.take` dispatches on the array only."""
+    if isinstance(index, Tensor) and not isinstance(array, Tensor):
+        return index.level.function(np.take, (array, index), {"axis": axis})
+    return np.take(array, index, axis=axis)
+
+
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
     """Raise where a call that writes to an array has to ask a level."""
     if plain(operands):
@@ -349,7 +359,7 @@ def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     if size is not None:
         wanted = as_shape(size)
-        if np.broadcast_shapes(wanted, shape) != wanted:
+        if not _fits(shape, wanted):
             raise ValueError(
                 f"rng.{name}(...): size {wanted} does not fit its parameters, which have the "
                 f"shape {shape} together; write size={shape}, or leave size out"
@@ -362,8 +372,17 @@ def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int
         lambda stream, *given: getattr(stream, standard)(*given[:-1], size=given[-1]),
         operands[:fixed],
         shape or None,
+        near=operands,
     )
     return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
+
+
+def _fits(shape: tuple, wanted: tuple) -> bool:
+    """Whether an array of a shape can be broadcast to another."""
+    try:
+        return np.broadcast_shapes(shape, wanted) == wanted
+    except ValueError:
+        return False
 
 
 METHODS = {"svd", "eigh", "cholesky"}
@@ -401,7 +420,12 @@ def normal_vector(
             raise ValueError(text)
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     z = sample(
-        source, name, lambda stream, size: stream.standard_normal(size), (), (*as_shape(size), n)
+        source,
+        name,
+        lambda stream, size: stream.standard_normal(size),
+        (),
+        (*as_shape(size), n),
+        near=(mean, cov),
     )
     a = risen(factor, levels)
     level = _differentiates(cov)

@@ -24,7 +24,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from ._chunks import CHUNK
 from ._draws import enlist, fresh_seed, new_key, settled, stream_of
 from ._errors import RandomnessError
-from ._sampling import Size, batches, moved, normal_vector, plain, refuse_write, sample
+from ._sampling import Size, batches, moved, normal_vector, picked, plain, refuse_write, sample
 from ._tensor import Tensor
 
 __all__ = ["Generator", "default_rng"]
@@ -62,11 +62,15 @@ def default_rng(seed: Any = None) -> "Generator":
     return Generator(np.random.default_rng(fresh_seed(CHUNK.get()) if seed is None else seed))
 
 
-class Generator:
+Base: Any = np.random.Generator  # without its overloads, which know nothing of tensors
+
+
+class Generator(Base):
     """NumPy's `numpy.random.Generator`, for use inside transforms.
 
-    It has all methods of NumPy's, with their parameters, and draws the same numbers outside
-    of `vmap`. What differs inside is told in `functier.random`, and for single methods here.
+    A subclass with the same methods and parameters, so that other libraries take it; the
+    numbers are the same outside of `vmap`. What differs inside is told in `functier.random`,
+    and for single methods here.
 
     Parameters
     ----------
@@ -114,12 +118,13 @@ class Generator:
 
     def __init__(self, bit_generator: Any):
         own = bit_generator
-        if not isinstance(own, np.random.Generator):
-            own = np.random.Generator(own)
+        if not isinstance(own, Base):
+            own = Base(own)
         self._make(settled(own, CHUNK.get()), new_key(), CHUNK.get(), False)
 
     def _make(self, own: Any, key: tuple, home: Any, sent: bool) -> "Generator":
         """`home`: the scope that draws from its own stream; `sent`: by another process."""
+        super().__init__(own.bit_generator)
         self._own, self._key, self._home, self._sent = own, key, home, sent
         self._lock = RLock()
         enlist(self)
@@ -140,7 +145,7 @@ class Generator:
 
     def _child(self, own: Any) -> "Generator":
         """A generator for a stream that belongs to this scope already."""
-        return object.__new__(type(self))._make(own, new_key(), CHUNK.get(), False)
+        return _new(type(self))._make(own, new_key(), CHUNK.get(), False)
 
     @property
     def bit_generator(self) -> Any:
@@ -429,22 +434,17 @@ class Generator:
                 return stream.choice(a, size, replace, p, axis, shuffle)
         array = a if isinstance(a, Tensor) else np.asarray(a)
         n = array.shape[axis] if array.ndim else a
-        if isinstance(p, Tensor) or not replace:
-            index = sample(
-                self,
-                "choice",
-                lambda stream, *given: stream.choice(
-                    n, given[-1], replace, given[0] if given[1:] else p, 0, shuffle
-                ),
-                (p,) if isinstance(p, Tensor) else (),
-                size,
-                each=True,
-            )
-        else:
-            index = sample(
-                self, "choice", lambda stream, size: stream.choice(n, size, replace, p), (), size
-            )
-        return np.take(array, index, axis=axis) if array.ndim else index
+        given = (p,) if isinstance(p, Tensor) else ()
+        index = sample(
+            self,
+            "choice",
+            lambda stream, *own: stream.choice(n, own[-1], replace, (*own[:-1], p)[0], 0, shuffle),
+            given,
+            size,
+            each=bool(given) or not replace,
+            near=(a,),
+        )
+        return picked(array, index, axis) if array.ndim else index
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """`x` with its parts along `axis` in another order, or the integers below `x`."""
@@ -453,8 +453,8 @@ class Generator:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
-        order = self._orders("permutation", (n,), 0)
-        return np.take(array, order, axis=axis) if array.ndim else order
+        order = self._orders("permutation", (n,), 0, array)
+        return picked(array, order, axis) if array.ndim else order
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
@@ -465,11 +465,11 @@ class Generator:
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
-            order = self._orders("permuted", (array.size,), 0)
-            return np.reshape(np.take(np.reshape(array, -1), order), array.shape)
-        return np.take_along_axis(array, self._orders("permuted", array.shape, axis), axis)
+            order = self._orders("permuted", (array.size,), 0, array)
+            return np.reshape(picked(np.reshape(array, -1), order, 0), array.shape)
+        return np.take_along_axis(array, self._orders("permuted", array.shape, axis, array), axis)
 
-    def _orders(self, name: str, shape: tuple, axis: int) -> Any:
+    def _orders(self, name: str, shape: tuple, axis: int, array: Any) -> Any:
         """An order of the indices of an axis, for each position along the others."""
         axis = normalize_axis_index(axis, len(shape))
         along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
@@ -477,7 +477,7 @@ class Generator:
         def draw(stream: Any, size: Any) -> Any:
             return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
 
-        return sample(self, name, draw, (), shape)
+        return sample(self, name, draw, (), shape, near=(array,))
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """Put the parts of an array or a list in another order, in place: outside of vmap."""
@@ -487,4 +487,8 @@ class Generator:
 
 
 def _received(kind: type, own: Any, key: tuple) -> Generator:
-    return object.__new__(kind)._make(own, key, None, True)
+    return _new(kind)._make(own, key, None, True)
+
+
+def _new(kind: Any) -> Any:
+    return kind.__new__(kind)
