@@ -66,3 +66,7 @@ class LeakWarning(UserWarning):
 
 class GradcheckError(AssertionError):
     """A derivative, or a batched result, is not what `functier.testing` found it to be."""
+
+
+class HookRecursionError(RecursionError):
+    """A `__tensor_function__` has called a function on its own instances without end."""

@@ -83,6 +83,7 @@ class Level:
     live = True
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
+    written = False  # whether a method is handed on as it is, and not as what it means
     held = False  # whether a generator has entered this level or one around it
     label: str
     escape: Escape

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ._errors import UnsupportedError
-from ._numpy import SPELLED, UFUNC_OF, name_of
+from ._numpy import PLAIN, SPELLED, UFUNC_OF, name_of
 from ._tensor import CANONICAL, Tensor, canonical
 
 BINARY = (
@@ -132,9 +132,8 @@ def _define_all() -> None:
             try:
                 level = self.level
             except AttributeError:
-                func, args, kwargs = canonical(call, (self, *args), kwargs)
-                return func(*args, **kwargs)
-            if not level.depth:
+                return _outside(call, (self, *args), kwargs)
+            if level.written:
                 return level.method(call, (self, *args), kwargs)
             if same:
                 return level.function(meaning, (self, *args), kwargs)
@@ -186,6 +185,24 @@ def _define_all() -> None:
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
+
+
+def _outside(call: Callable, args: tuple, kwargs: dict) -> Any:
+    """A method of `Tensor` that was called on what is no tensor.
+
+    A hook may call the method it was given on the plain values that it took out.
+    """
+    cls = type(args[0])
+    if hasattr(cls, "__tensor_function__"):
+        return Tensor.level.method(call, args, kwargs)
+    known = cls in PLAIN or issubclass(cls, (list, tuple)) or hasattr(cls, "__array_ufunc__")
+    if not known and not hasattr(cls, "__array__"):
+        raise TypeError(
+            f"{name_of(call)} takes a tensor or an array first; got a {cls.__name__}, which has "
+            f"no __tensor_function__"
+        )
+    func, args, kwargs = canonical(call, args, kwargs)
+    return func(*args, **kwargs)
 
 
 def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:

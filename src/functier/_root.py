@@ -1,12 +1,14 @@
 """Level 0: the dispatch protocol, and what plain tensors and users' subclasses do."""
 
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ._errors import LevelError, MutationError
+from ._errors import HookRecursionError, LevelError, MutationError
 from ._methods import OPERATORS
 from ._numpy import PLAIN, name_of
 from ._tensor import Tensor, canonical
@@ -16,6 +18,12 @@ GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_methods` g
 
 DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())
 """The classes whose hooks `no_dispatch` has switched off."""
+
+NOBODY: Any = object()
+"""What `ASKING` gives where no mode of this context answers."""
+
+ASKING: list[Callable[[Callable, tuple, dict], Any]] = []
+"""What asks the modes before any hook; empty where no mode is on (`_modes` fills it)."""
 
 
 def opts_out(value: Any) -> bool:
@@ -63,12 +71,18 @@ def classes_in(*values: Any) -> tuple[type, ...]:
     return tuple(found)
 
 
-def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """Ask the hook of each class among the arguments until one answers."""
+def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+    """Ask the hook of each class among the arguments, or those in `relevant`, until one
+    answers.
+    """
+    if ASKING:
+        answer = ASKING[0](func, args, kwargs)
+        if answer is not NOBODY:
+            return answer
     disabled = DISABLED.get()
     if disabled:
-        args, kwargs = tree_map(lambda v: stripped(v, disabled), (args, kwargs))
-    types = classes_in(*args, *kwargs.values())
+        args, kwargs, relevant = tree_map(lambda v: stripped(v, disabled), (args, kwargs, relevant))
+    types = classes_in(*args, *kwargs.values()) if relevant is None else classes_in(relevant)
     if not types:
         func, args, kwargs = canonical(func, args, kwargs)
         return func(*args, **kwargs)
@@ -76,7 +90,10 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
     if issubclass(first, Tensor) and first.level.depth:
         return first.level.function(*canonical(func, args, kwargs))
     for cls in types:
-        result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
+        try:
+            result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
+        except RecursionError as error:
+            raise _endless(error, cls, func) from None
         if result is not NotImplemented:
             return result
     names = ", ".join(cls.__name__ for cls in types)
@@ -84,6 +101,34 @@ def dispatch(func: Callable, args: tuple, kwargs: dict) -> Any:
         f"no implementation found for {name_of(func)!r} on types that implement "
         f"__tensor_function__: [{names}]"
     )
+
+
+def _endless(error: RecursionError, cls: type, func: Callable) -> RecursionError:
+    """The error for a hook that has called `func` on its own instances without end.
+
+    Any other recursion that ran too deep stays what it is.
+    """
+    times, frame = 0, sys._getframe(1)
+    code, outer = frame.f_code, frame.f_back
+    while outer is not None and times < 20 and not isinstance(error, HookRecursionError):
+        times += _runs(outer, code, cls, func)
+        outer = outer.f_back
+    if times < 20:
+        return error
+    hook, name = f"{cls.__name__}.__tensor_function__", name_of(func)
+    return HookRecursionError(
+        f"{hook} calls {name} on its own instances, which calls {hook} again, without end; "
+        f"call super().__tensor_function__(func, types, args, kwargs), which computes it, or take "
+        f"the values out first, or call {name} inside `with functier.no_dispatch({cls.__name__})`"
+    )
+
+
+def _runs(frame: FrameType, code: Any, cls: type, func: Callable) -> bool:
+    """Whether a frame runs `code`, the dispatch, and has asked `cls` for `func`."""
+    if frame.f_code is not code:
+        return False
+    names = frame.f_locals
+    return names.get("func") == func and names.get("cls") is cls
 
 
 def stripped(value: Any, classes: Any) -> Any:
@@ -109,6 +154,7 @@ class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
     depth, live, generator, held = 0, True, None, False
+    written = True  # whether a method is handed on as it is, and not as what it means
 
     def __init__(self) -> None:
         self.spare: dict = {}  # as of a level

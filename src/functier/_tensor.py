@@ -6,6 +6,7 @@ object for the classes that `_level` mints. Imports `_op` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -58,7 +59,13 @@ class Tensor:
         for other in types:
             if not issubclass(cls, other) and hasattr(other, "__tensor_function__"):
                 return NotImplemented
-        func, args, kwargs = canonical(func, args, kwargs or {})
+        kwargs = kwargs or {}
+        meaning = CANONICAL.get(func)
+        if meaning is not None:
+            func, args, kwargs = meaning(*args, **kwargs)
+        elif type(func) is FunctionType and hasattr(func, "_implementation"):
+            # Of another library: what it does inside is dispatched, and its result is ours.
+            return as_class(cls, func._implementation(*args, **kwargs))
         lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
         if lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
             op = find(func)
@@ -187,6 +194,15 @@ class Tensor:
 
     def __repr__(self) -> str:
         return self.level.repr(self)
+
+
+def as_class(cls: Any, result: Any) -> Any:
+    """A result, or a tuple or list of such, as `cls` where it is a tensor of no level."""
+    if isinstance(result, Tensor) and not result.level.depth and not isinstance(result, cls):
+        return result.as_subclass(cls)
+    if type(result) in (tuple, list):
+        return type(result)(as_class(cls, r) for r in result)
+    return result
 
 
 def tensor(data: Any) -> Tensor:

@@ -1,0 +1,399 @@
+"""The protocol for other people: joining it, calling it, and looking at it.
+
+`Tensor` and its subclasses speak the protocol by themselves. Here is what others need: a
+decorator for functions of other libraries, a mixin for classes that are no `Tensor`, what
+can be overridden, and a look at a hook that somebody has written. What stands here is
+public and keeps its names.
+
+NOTE [what the hook does not see]
+    The form of a tensor (``shape``, ``ndim``, ``size``, ``dtype``, ``len``), ``elem``,
+    ``as_subclass``, ``repr`` and what leaves for Python (``float(x)``, ``x.item()``) are no
+    operations: a hook may ask for them, and would call itself if they came back to it.
+"""
+
+import dis
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from inspect import Parameter
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ._errors import HookRecursionError as HookRecursionError
+from ._numpy import name_of
+from ._overridable import DECORATED
+from ._overridable import get_ignored_functions as get_ignored_functions
+from ._overridable import get_overridable_functions as get_overridable_functions
+from ._overridable import get_testing_overrides as get_testing_overrides
+from ._overridable import is_tensor_method_or_property as is_tensor_method_or_property
+from ._root import ASKING, NOBODY, classes_in, dispatch
+from ._tensor import Tensor, canonical
+
+__all__ = [
+    "HookRecursionError",
+    "TensorLike",
+    "as_subclass",
+    "get_function",
+    "get_ignored_functions",
+    "get_overridable_functions",
+    "get_testing_overrides",
+    "handle_tensor_function",
+    "has_tensor_function",
+    "implementation",
+    "is_tensor_method_or_property",
+    "lint_hook",
+    "resolve_name",
+    "tensor_function_dispatch",
+]
+
+F = TypeVar("F", bound=Callable)
+
+# ---- joining the protocol ----
+
+
+class TensorLike:
+    """For classes with ``__tensor_function__`` that are no `Tensor`; it has no storage.
+
+    NumPy's functions look for NumPy's own protocol. This mixin has its two methods, which
+    hand each call on to the hook of the class, so that ``np.mean(d)`` and
+    ``np.add(array, d)`` reach it. A class with the hook alone is seen by the methods and
+    operators of `Tensor` and by functions with `tensor_function_dispatch`. What the hook
+    returns is the result, whatever it is.
+
+    Operators between two such objects, or with a Python number, are Python's business:
+    inherit from `numpy.lib.mixins.NDArrayOperatorsMixin` for those.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Diagonal(TensorLike):
+    ...     def __init__(self, n, value):
+    ...         self.n, self.value = n, value
+    ...
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    ...         if func is np.trace:
+    ...             return args[0].n * args[0].value
+    ...         return NotImplemented
+    >>> np.trace(Diagonal(5, 2.0))
+    10.0
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def __tensor_function__(
+        cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """To be overridden; declines."""
+        return NotImplemented
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        func = ufunc if method == "__call__" else getattr(ufunc, method)
+        return dispatch(func, inputs, kwargs)
+
+    def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
+        return dispatch(func, args, kwargs, (args, kwargs, self))  # it may have stood in like=
+
+
+def tensor_function_dispatch(dispatcher: Callable[..., Iterable]) -> Callable[[F], F]:
+    """Make a function or method of any library overridable.
+
+    Parameters
+    ----------
+    dispatcher : callable
+        With the parameters of the function (and any defaults). Returns an iterable of the
+        arguments that may override it; lists and tuples of such may stand in it, and what
+        overrides nothing, as None, is passed over.
+
+    Returns
+    -------
+    callable
+        The decorator. What it makes has the name, documentation and signature of the
+        function, pickles by its name, and has the function itself as ``_implementation``.
+
+    Raises
+    ------
+    TypeError
+        Where the dispatcher does not have the parameters of the function.
+
+    Notes
+    -----
+    Where a relevant argument has a class with ``__tensor_function__`` that is neither
+    `Tensor` nor a level, that is asked, as for any NumPy function; `Tensor`'s own
+    hook runs the implementation on the arguments as they are and gives the result the
+    class. Otherwise the implementation runs; transforms see what it calls. A call costs
+    one of the dispatcher and about 2 us.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @tensor_function_dispatch(lambda x, weight=None: (x, weight))
+    ... def scaled(x, weight=None):
+    ...     return x if weight is None else x * weight
+    >>> class Sub(Tensor):
+    ...     pass
+    >>> scaled(np.ones(2), Sub([2.0, 3.0]))
+    Sub([2., 3.])
+    """
+    if not callable(dispatcher):
+        raise TypeError(
+            "tensor_function_dispatch takes a dispatcher, a function with the parameters of the "
+            "decorated one that returns the arguments which may override it; write "
+            "@tensor_function_dispatch(lambda x, y: (x, y))"
+        )
+
+    def decorate(function: Any) -> Any:
+        _check_parameters(dispatcher, function)
+
+        @functools.wraps(function)
+        def public(*args: Any, **kwargs: Any) -> Any:
+            try:
+                relevant = tuple(dispatcher(*args, **kwargs))
+            except TypeError:
+                _check_arguments(function, args, kwargs)
+                raise
+            if not ASKING:
+                types = classes_in(relevant)
+                if not types or types == (Tensor,) or is_level(types[0]):
+                    return function(*args, **kwargs)
+            return handle_tensor_function(public, relevant, *args, **kwargs)
+
+        public._implementation = function  # type: ignore[attr-defined]
+        DECORATED.add(public)
+        return public
+
+    return decorate
+
+
+def _check_parameters(dispatcher: Callable, function: Callable) -> None:
+    expected, given = inspect.signature(function), inspect.signature(dispatcher)
+    forms = [[(p.name, p.kind) for p in s.parameters.values()] for s in (expected, given)]
+    if forms[0] != forms[1]:
+        raise TypeError(
+            f"tensor_function_dispatch: {name_of(function)} has the parameters {expected}, its "
+            f"dispatcher has {given}; give the dispatcher the same parameters"
+        )
+
+
+def _check_arguments(function: Callable, args: tuple, kwargs: dict) -> None:
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{function.__name__}() {error}") from None
+
+
+def is_level(cls: type) -> bool:
+    """Whether a class is that of a transform's level."""
+    return issubclass(cls, Tensor) and cls.level.depth > 0
+
+
+def has_tensor_function(relevant: Iterable) -> bool:
+    """Whether one of the arguments, or a mode, overrides functions.
+
+    A `Tensor` that is of no subclass does not; nor does one of a level, which sees
+    what a function calls.
+    """
+    return bool(ASKING) or any(
+        cls is not Tensor and not is_level(cls) for cls in classes_in(tuple(relevant))
+    )
+
+
+def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **kwargs: Any) -> Any:
+    """Ask the modes, and the hooks of the relevant arguments, for ``func(*args, **kwargs)``.
+
+    For libraries that check with `has_tensor_function` by themselves, inside of `func`.
+
+    Raises
+    ------
+    TypeError
+        Where there are hooks and all of them decline.
+    """
+    if ASKING:
+        answer = ASKING[0](func, args, kwargs)
+        if answer is not NOBODY:
+            return answer
+    relevant = tuple(relevant)
+    types = classes_in(relevant)
+    if not types or types == (Tensor,) or is_level(types[0]):
+        return getattr(func, "_implementation", func)(*args, **kwargs)
+    return dispatch(func, args, kwargs, relevant)
+
+
+def as_subclass(x: Any, cls: type[Tensor]) -> Any:
+    """`x`, an array or a tensor, as an instance of `cls` that shares its memory; no hook is
+    called.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class Sub(Tensor):
+    ...     pass
+    >>> array = np.zeros(2)
+    >>> as_subclass(array, Sub)[0] = 1.0
+    >>> array
+    array([1., 0.])
+    """
+    return (x if isinstance(x, Tensor) else Tensor(x)).as_subclass(cls)
+
+
+# ---- without dispatch ----
+
+
+def implementation(func: Callable) -> Callable:
+    """What computes `func`, any function, ufunc, method or property that can be overridden,
+    without asking a hook.
+
+    It takes the arguments of `func`. Instances of `Tensor` and of subclasses go in as the
+    values they wrap, and results come as `Tensor` where one did; ``as_subclass`` gives them
+    a class. Duck arrays reach NumPy's own implementation.
+
+    Examples
+    --------
+    The generic hook of the RFC, written out:
+
+    >>> import numpy as np
+    >>> class Sub(Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    ...         if not all(issubclass(cls, t) for t in types):
+    ...             return NotImplemented
+    ...         result = implementation(func)(*args, **(kwargs or {}))
+    ...         return result.as_subclass(cls) if isinstance(result, Tensor) else result
+    >>> Sub([1.0, 2.0]) + 1
+    Sub([2., 3.])
+    """
+    if type(func) is FunctionType and hasattr(func, "_implementation"):
+        return func._implementation
+
+    def computed(*args: Any, **kwargs: Any) -> Any:
+        call, given, options = canonical(func, args, kwargs)
+        types = classes_in(given, options)
+        if not all(issubclass(cls, Tensor) for cls in types):
+            call = getattr(call, "_implementation", call)
+        if not types:
+            return call(*given, **options)
+        return Tensor.level.dispatch(Tensor, call, given, options)
+
+    return functools.update_wrapper(computed, func, assigned=("__name__", "__doc__"), updated=())
+
+
+# ---- names ----
+
+
+def resolve_name(func: Callable) -> str:
+    """The name of a function as it is written: ``numpy.linalg.norm``,
+    ``functier.Tensor.sum``, ``functier.Tensor.T.__get__``, ``numpy.add.reduce``.
+    """
+    return name_of(func)
+
+
+def get_function(name: str, module: str | None = None) -> Callable:
+    """The function with that name; the reverse of `resolve_name`.
+
+    Parameters
+    ----------
+    name : str
+        The name in the module, with dots; the whole of it where `module` is left out.
+    module : str, optional
+        The name of the module, as ``func.__module__`` has it.
+
+    Raises
+    ------
+    AttributeError
+        Where there is no such name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> get_function("linalg.norm", "numpy") is np.linalg.norm
+    True
+    >>> get_function("functier.Tensor.sum") is Tensor.sum
+    True
+    """
+    if module is None:
+        module, _, name = name.partition(".")
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+# ---- looking at a hook ----
+
+
+def lint_hook(cls: type) -> list[str]:
+    """What is wrong with the hooks that `cls` defines or inherits, one sentence each.
+
+    A hook that does not look at `types` answers for classes that it does not know, and so
+    mixes unrelated class trees; see the design note on the protocol. Handing `types` on
+    to ``super().__tensor_function__`` is looking at it, as `Tensor`'s hook does.
+
+    Parameters
+    ----------
+    cls : type
+        A class with ``__tensor_function__``, a `Tensor` or not, or a mode.
+
+    Returns
+    -------
+    list of str
+        Empty where nothing was found. The look is at the code: a hook is not called.
+
+    Examples
+    --------
+    >>> class Careless(Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    ...         return cls(func(*[a.elem() for a in args]))
+    >>> [text] = lint_hook(Careless)
+    >>> text
+    "Careless.__tensor_function__ never looks at 'types'; return NotImplemented where a class \
+in it is one that the hook does not know, or hand it on to super().__tensor_function__"
+    """
+    if not hasattr(cls, "__tensor_function__") and not hasattr(cls, "__tensor_dispatch__"):
+        raise TypeError(f"lint_hook: {cls!r} has no __tensor_function__")
+    is_mode = getattr(cls, "is_mode", False)
+    found = []
+    for name in ("__tensor_function__", "__tensor_dispatch__"):
+        owner = next((c for c in cls.__mro__ if name in vars(c)), None)
+        if owner in (None, Tensor, TensorLike) or getattr(owner, "is_generic", False):
+            continue
+        member, where = vars(owner)[name], f"{owner.__name__}.{name}"
+        if not isinstance(member, classmethod) and not is_mode:
+            kind = "staticmethod" if isinstance(member, staticmethod) else "method of instances"
+            found.append(f"{where} is a {kind}; write @classmethod above it")
+        hook = inspect.unwrap(getattr(member, "__func__", member))
+        if not isinstance(hook, FunctionType):
+            continue
+        parameters = [*inspect.signature(hook).parameters.values()]
+        places = [p for p in parameters if p.kind < Parameter.VAR_POSITIONAL]
+        if isinstance(member, staticmethod):
+            places = [Parameter("cls", Parameter.POSITIONAL_ONLY), *places]
+        if len(places) != 5 and not any(p.kind is Parameter.VAR_POSITIONAL for p in parameters):
+            found.append(
+                f"{where} has the parameters {inspect.signature(hook)}; write "
+                f"(cls, func, types, args=(), kwargs=None)"
+            )
+        elif name == "__tensor_function__" and len(places) > 2 and not _reads(hook, places[2].name):
+            found.append(
+                f"{where} never looks at {places[2].name!r}; return NotImplemented where a class "
+                f"in it is one that the hook does not know, or hand it on to super().{name}"
+            )
+    return found
+
+
+def _reads(function: FunctionType, name: str) -> bool:
+    """Whether the code of a function, or one inside it, reads its variable `name`."""
+    return any(
+        i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
+        for i in dis.get_instructions(function)
+        if i.opname.startswith("LOAD_")
+        and i.opname not in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST")
+    ) or any(
+        name in code.co_freevars
+        for code in function.__code__.co_consts
+        if isinstance(code, CodeType)
+    )
