@@ -252,6 +252,21 @@ def test_a_result_that_does_not_vary_is_that_of_the_first_chunk():
     equal(nan, w * np.nan)
 
 
+def test_the_first_chunk_is_so_by_its_place_in_the_batch(threads):
+    made, last = {}, threading.Event()
+
+    def f(x):
+        index = CHUNK.get().index
+        if index == 0:
+            last.wait(10)
+        made[index] = np.zeros(2)
+        if index == 2:
+            last.set()
+        return made[index]
+
+    assert ft.vmap(f, out_dims=None, chunk_size=4, executor=threads)(XS) is made[0]
+
+
 def test_a_result_that_varies_from_chunk_to_chunk_needs_an_axis():
     numbers = iter(range(10))
     f = ft.vmap(lambda x: np.array(next(numbers)), out_dims=None, chunk_size=4)
@@ -406,10 +421,11 @@ def test_nested_with_other_transforms(nesting, threads, n, chunk_size, with_thre
 def test_the_parts_of_a_tensor_have_one_backward_pass():
     """The cotangent of a part by itself would be as large as the whole."""
     with ft.grad() as G:
-        part = _chunks.pieces_of(G(XS), 0, 10, 2)
+        x = G(XS)
+        part = _chunks.pieces_of(x, 0, 10, 2)
         first, last = part(0, 2), part(8, 10)
         equal(last.elem(), XS[8:])
-        assert first._extra[1] is last._extra[1]  # the node of the split
+        assert first._extra[1] is last._extra[1] is not x._extra  # the node of the split
 
 
 def calls_of(f):
@@ -459,6 +475,19 @@ def test_memory_is_that_of_a_chunk():
     equal(result, expected)
     assert parts < whole / 16
     assert parts < 8 * 3 * 64 * 64 * 8 + 200_000  # three such arrays of a chunk are alive
+
+
+def test_a_chunk_is_gone_when_the_next_begins():
+    made = []
+
+    def f(x):
+        assert [ref() for ref in made] == [None] * len(made)
+        y = np.sin(x)
+        made.append(weakref.ref(y.elem()))
+        return y
+
+    equal(ft.vmap(f, chunk_size=3)(XS), np.sin(XS))
+    assert len(made) == 4
 
 
 def test_memory_of_the_result_is_not_taken_twice():
