@@ -15,6 +15,7 @@ import numpy as np
 import numpy.fft  # the list of what can be overridden lacks it before
 
 from ._methods import METHODS, ORDERING
+from ._op import NO_VALUE
 from ._tensor import CANONICAL, Tensor
 
 DECORATED: WeakSet[Any] = WeakSet()
@@ -63,17 +64,18 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
         table[space].update((n, f) for n, f in own.items() if f in ufuncs)
     for func in np.testing.overrides.get_overridable_numpy_array_functions():
         space, name = sys.modules[func.__module__], func.__name__
-        if name[0] != "_" and getattr(space, name, None) is func:
+        public = name[0] != "_" and getattr(space, name, None) is func
+        if public and "like" not in signature_of(func).parameters:
             table.setdefault(space, {})[name] = func
     for name, member in vars(Tensor).items():
         getter = member.__get__ if isinstance(member, property) else member
         if isinstance(member, (property, FunctionType)) and getter in CANONICAL:
             table[Tensor][name] = getter
-    for public in DECORATED:
-        space = sys.modules[public.__module__]
+    for made in DECORATED:
+        space = sys.modules[made.__module__]
         try:
-            if operator.attrgetter(public.__qualname__)(space) is public:
-                table.setdefault(space, {})[public.__qualname__] = public
+            if operator.attrgetter(made.__qualname__)(space) is made:
+                table.setdefault(space, {})[made.__qualname__] = made
         except AttributeError:
             continue  # it stands in a function
     return {space: [own[name] for name in sorted(own)] for space, own in table.items()}
@@ -168,12 +170,10 @@ def signature_of(func: Any) -> Signature:
         pass
     if isinstance(func, np.ufunc):
         ins = ", ".join(f"x{i + 1}" for i in range(func.nin)) if func.nin > 1 else "x"
-        where, axes = (
-            ("where=True, ", "") if func.signature is None else ("", ", axes=None, axis=None")
-        )
+        own = "axes=NO_VALUE, axis=NO_VALUE, keepdims=False" if func.signature else "where=True"
         return _signature(
-            f"{ins}, /, out={None if func.nout == 1 else (None,) * func.nout}, *, {where}"
-            f"casting='same_kind', order='K', dtype=None, subok=True, signature=None{axes}"
+            f"{ins}, /, out={None if func.nout == 1 else (None,) * func.nout}, *, {own}, "
+            f"casting='same_kind', order='K', dtype=None, subok=True, signature=None"
         )
     text = (func.__doc__ or "").strip().partition("\n\n")[0].replace("\n", " ")
     text = text.strip().removeprefix(f"{func.__name__}(").removesuffix(")")
@@ -202,5 +202,5 @@ def _signature(text: str) -> Signature:
 
 def _literal(node: Any) -> Any:
     if isinstance(node, ast.Name):  # dtype=float
-        return getattr(builtins, node.id)
+        return NO_VALUE if node.id == "NO_VALUE" else getattr(builtins, node.id)
     return node if node is Parameter.empty else ast.literal_eval(node)
