@@ -1,5 +1,6 @@
 """cond, switch, while_loop and fori_loop beside the Python they stand for, under every nesting."""
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -391,6 +392,142 @@ def test_levels_with_a_derivative_between():
 
     with np.errstate(divide="raise", invalid="raise"):
         close(total(value, ft.vmap), total(python, looped))
+
+
+# ---- a choice in a choice: who is asked ----
+
+
+def ending(body):
+    """A body that fails where a loop does not end."""
+
+    def once_more(*args):
+        once_more.left -= 1
+        assert once_more.left, "the loop does not end"
+        return body(*args)
+
+    once_more.left = 100
+    return once_more
+
+
+def test_a_loop_in_a_branch_ends_with_those_that_chose_it():
+    """For the others it would not: they have the factor of their own."""
+
+    def f(x):
+        def grown(c):
+            return while_loop(lambda c: c < 100, ending(lambda c: c * x), c)
+
+        return cond(x > 1, grown, lambda c: -c, x)
+
+    xs = np.array([0.5, 3.0, -1.0, 10.0, 1.0])
+    expected = np.array([-0.5, 243.0, 1.0, 100.0, -1.0])
+    equal(ft.vmap(f)(xs), expected)
+    slopes = ft.vmap(ft.grad(f))(xs)
+    close(slopes, np.array([-1.0, 405.0, -1.0, 20.0, -1.0]))
+
+
+def test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too():
+    def f(x):
+        @ft.checkpoint
+        def body(c):
+            return while_loop(lambda c: c < 100, ending(lambda c: c * x), c) - 99.0
+
+        return cond(x > 1, body, lambda c: -c, x)
+
+    xs = np.array([0.5, 3.0, -1.0, 10.0, 1.0])
+    slopes = np.array([-1.0, 405.0, -1.0, 20.0, -1.0])
+    close(ft.vmap(ft.grad(f))(xs), slopes)
+    _, pullback = ft.vjp(ft.vmap(f), xs)
+    close(pullback(np.ones(5))[0], slopes)
+
+    def within(g, x):  # the second run is made where others are asked
+        return cond(x < 0, lambda g: pullback(g)[0], lambda g: g * 0.0, g)
+
+    rows = ft.vmap(within)(np.eye(5), np.array([-1.0, 1.0, -1.0, -1.0, 1.0]))
+    close(rows, np.diag(slopes * [1, 0, 1, 1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("target", "wrong", "check"),
+    [
+        (
+            "functier._masks._around",
+            lambda value: None,
+            test_a_loop_in_a_branch_ends_with_those_that_chose_it,
+        ),
+        (
+            "functier._checkpoint.among",
+            lambda mask: nullcontext(),
+            test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too,
+        ),
+    ],
+)
+def test_a_loop_would_not_end_otherwise(target, wrong, check, monkeypatch):
+    monkeypatch.setattr(target, wrong)
+    with pytest.raises(AssertionError, match="does not end"):
+        check()
+
+
+@pytest.mark.parametrize("nest", [["vmap"], ["vmap", "grad"], ["grad", "vmap"]])
+def test_a_choice_in_a_branch_by_what_it_closes_over(nest):
+    """The inner donor is one of those that chose the outer branch."""
+
+    def program(choose):
+        def f(x):
+            def yes(y):
+                return choose(x > 2, lambda y: y * 2.0, lambda y: np.log(y - x + 1.0 + x * y), y)
+
+            return choose(x > 0, yes, lambda y: y - 1.0, x)
+
+        return f
+
+    xs = np.array([-3.0, 1.0, 4.0, -0.25, 0.5])
+    with np.errstate(all="raise"):
+        expected = under(nest, program(python_cond), looped)(xs)
+        close(under(nest, program(cond), ft.vmap)(xs), expected)
+
+
+def test_a_branch_that_only_others_would_choose_does_not_run():
+    inner = counted(np.negative)
+    by_index = counted(np.negative)
+
+    def f(x):
+        def yes(y):
+            kind = np.astype(x, int)  # out of range for those that are not asked
+            return cond(x > 0, np.sqrt, inner, y) + switch(kind, [by_index, np.log, np.log], y)
+
+        return cond(x > 0, yes, lambda y: y, x)
+
+    equal(ft.vmap(f)(np.array([-5.0, 1.0, 0.0])), np.array([-5.0, 1.0, 0.0]))
+    assert (inner.times, by_index.times) == (0, 0)
+    with pytest.raises(IndexError, match="index 7"):
+        ft.vmap(f)(np.array([-5.0, 1.0, 7.0]))
+    assert _masks.AMONG.get() is None
+
+
+def test_who_is_asked_at_levels_of_its_own():
+    """A batch inside a branch, and a predicate of the outer batch inside of that."""
+
+    def program(choose, repeat, vmap):
+        def f(x):
+            def yes(y):
+                def inner(z):
+                    grown = choose(
+                        z > 0, lambda z: repeat(lambda c: c < 9, lambda c: c * x, z), np.sin, z
+                    )
+                    return grown + choose(x > 3, lambda z: z * x, lambda z: z, z)
+
+                return y * np.sum(vmap(inner)(np.array([1.0, -2.0, 0.5])))
+
+            return choose(x > 1, yes, lambda y: 3.0 * y, x)
+
+        return vmap(ft.grad(f))(np.array([0.5, 2.0, 4.0, -3.0]))
+
+    def python_while(going, body, c):
+        while going(c):
+            c = body(c)
+        return c
+
+    close(program(cond, while_loop, ft.vmap), program(python_cond, python_while, looped))
 
 
 # ---- who runs, and with what ----

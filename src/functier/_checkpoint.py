@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from ._draws import noted, replayed
 from ._ended import resumed
 from ._level import AMBIENT
+from ._masks import AMONG, among
 from ._numpy import shape_of
 from ._pytree import check_callable, flatten, name_of_function
 from ._tape import GradLevel, Node, backward, joined, number, reached
@@ -85,12 +86,12 @@ def checkpoint(func: Any = None) -> Any:
 
 def region(label: str, thunk: Callable[[], Any]) -> Any:
     """The result of ``thunk()``, of whose tape its ends are kept, at every grad level."""
-    ambient, start = AMBIENT.get(), next(number)
+    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(number)
     with noted() as drawn:
         out = thunk()
 
     def again() -> Any:
-        with replayed(drawn):
+        with replayed(drawn), among(asked):
             return thunk()
 
     for cls, tensors in ends(out, start).items():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ._masks import Mask, bare, check_function, integer, merged, settled, truth
+from ._masks import Mask, bare, check_function, integer, merged, narrowed, settled, truth
 from ._pytree import name_of_function
 
 # ---- a choice ----
@@ -32,8 +32,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
         The arguments; PyTorch's tuple of operands is written with a star. What an example
         passes to the function that it did not choose is replaced by the value of one that
         did, so neither an exception nor a NaN nor a derivative comes of it. That holds
-        for `operands` only: a function sees what it closes over for all examples (where
-        a loop in it might never end).
+        for `operands` only: a function sees what it closes over for all examples. (What
+        it asks by `cond` or a loop is answered for those that chose it.)
 
     Returns
     -------
@@ -73,7 +73,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
         return false_fun(*operands)
     label = f"cond({name_of_function(true_fun)}, {name_of_function(false_fun)})"
     other = Mask(np.logical_not(mask.pred))
-    first, second = true_fun(*mask.shield(operands)), false_fun(*other.shield(operands))
+    first, second = mask.run(true_fun, operands), other.run(false_fun, operands)
     return merged(label, mask.pred, ("true_fun", "false_fun"), first, second)
 
 
@@ -120,7 +120,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
         check_function("switch", f"branches[{i}]", branch)
     label = f"switch({', '.join(name_of_function(b) for b in branches)})"
     if type(index) is not int:
-        integer(label, "index", index)
+        index = narrowed(integer(label, "index", index))
     given, axes = bare(index)
     occurring = [int(i) for i in np.unique(given)] or [0] if axes else [int(given)]
     for i in occurring[0], occurring[-1]:
@@ -135,7 +135,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     result: Any = None
     for i in occurring:
         mask = Mask(np.equal(index, i))
-        own = branches[i](*mask.shield(operands))
+        own = mask.run(branches[i], operands)
         names = f"branches[{i}]", f"branches[{first}]"
         result = own if i == first else merged(label, mask.pred, names, own, result)
     return result
@@ -149,10 +149,8 @@ def _advanced(
 ) -> Any:
     """The carry after one more step of the examples that go on; the others keep theirs."""
     func = "body_fun"
-    if mask.whole:
-        return settled(label, func, root, carry, call(*operands))
-    fresh = settled(label, func, root, carry, call(*mask.shield(operands)))
-    return merged(label, mask.pred, (func, root), fresh, carry)
+    fresh = settled(label, func, root, carry, mask.run(call, operands))
+    return fresh if mask.whole else merged(label, mask.pred, (func, root), fresh, carry)
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:

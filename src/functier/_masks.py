@@ -8,9 +8,19 @@ NOTE [donors]
     number), so their operands are replaced by those of a *donor*, an example that did
     choose it. Its values are constants, and numpy.where drops what comes of them: forward
     the results, backward the cotangents.
+
+NOTE [who is asked]
+    While such a function runs, a predicate inside of it is asked for the examples that
+    chose the function, and not for the others: those have operands of the donor beside
+    their own values of what it closes over, on which a loop might not end. The mask is
+    ambient, as nothing that the function is called with needs to be an argument of what
+    it calls. Predicates of levels outside of the mask's are not narrowed: they may be those
+    of a rule, which computes one level out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -39,12 +49,28 @@ class Mask:
         if not axes:
             self.some = self.whole = bool(taken)
             return
-        taken = np.asarray(taken)
-        self.some, self.whole = bool(taken.any()), bool(taken.all())
+        around = _around(pred)
+        if around is None:
+            taken = np.asarray(taken)
+            self.whole = bool(taken.all())
+        else:
+            refused, _ = bare(np.logical_and(np.logical_not(pred), around.pred))
+            self.whole = not np.asarray(refused).any()
+            self.pred = np.logical_and(pred, around.pred)
+            taken, axes = bare(self.pred)
+            taken = np.asarray(taken)
+        self.some = bool(taken.any())
         if self.some and not self.whole:
             place = np.unravel_index(int(taken.argmax()), taken.shape)
             found = zip(axes, place, taken.shape)
             self.donor = {cls: int(i) for cls, i, n in found if n > 1}
+
+    def run(self, func: Callable, operands: tuple) -> Any:
+        """``func(*operands)`` for the examples that it holds for."""
+        if self.whole:
+            return func(*operands)
+        with among(self):
+            return func(*self.shield(operands))
 
     def shield(self, tree: Any) -> Any:
         """`tree` with the values of the donor for the examples that have no part in it.
@@ -58,6 +84,32 @@ class Mask:
         if not _differs(x, self.donor):
             return x
         return np.where(self.pred, x, _donated(x, self.donor))
+
+
+AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
+"""Who chose the function that is running, where not all did."""
+
+
+@contextmanager
+def among(mask: Mask | None) -> Iterator[None]:
+    """Predicates are asked for the examples of `mask` only: see NOTE [who is asked]."""
+    token = AMONG.set(mask)
+    try:
+        yield
+    finally:
+        AMONG.reset(token)
+
+
+def _around(value: Any) -> Mask | None:
+    """The mask that narrows who is asked for a predicate: see NOTE [who is asked]."""
+    mask = AMONG.get()
+    return mask if mask is not None and issubclass(type(value), type(mask.pred)) else None
+
+
+def narrowed(value: Any) -> Any:
+    """`value` with that of the donor for the examples that are not asked."""
+    mask = _around(value)
+    return value if mask is None else mask.shield(value)
 
 
 def bare(x: Any) -> tuple[Any, list]:
@@ -130,8 +182,9 @@ def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, inste
     if not is_value(value):
         raise TypeError(f"{label}: {argument} is {form(value)}; {wanted}")
     if shape_of(value) != ():
+        each = " for each example" if bare(value)[1] else ""
         raise ValueError(
-            f"{label}: {argument} has shape {shape_of(value)} for each example; {wanted}, {instead}"
+            f"{label}: {argument} has shape {shape_of(value)}{each}; {wanted}, {instead}"
         )
     if dtype_of(value).kind not in kinds:
         raise TypeError(f"{label}: {argument} has dtype {dtype_of(value)}; {wanted}")
