@@ -64,21 +64,18 @@ def inexact(leaves: list) -> list[int]:
 
 
 def caller() -> FrameType:
-    """The frame outside of these files from which it was called."""
+    """The frame outside of this package that led here."""
     frame: Any = sys._getframe(1)
-    while frame.f_globals.get("__name__") in HERE:
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "functier":
         frame = frame.f_back
     return frame
 
 
-HERE = (__name__, "functier._ruled", "functier._calls", "functier._custom")
-
-
-def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list]:
-    """The nodes of the results of ``call(starts)``, and of `starts`."""
+def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list, list]:
+    """The values and nodes of the results of ``call(starts)``, and the nodes of `starts`."""
     outer = [x for x in (*starts, *others) if isinstance(x, Tensor)]
-    _, roots, inputs, _, _ = taped(label, "dead", caller(), outer, call, starts, False)
-    return roots, inputs
+    results, roots, inputs, _, _ = taped(label, "dead", caller(), outer, call, starts, False)
+    return results, roots, inputs
 
 
 # ---- batches ----
@@ -94,7 +91,7 @@ class Batched(Rules):
         self.rules, self.dims, self.size = rules, dims, level.size
         self.name, self.fixed = rules.name, rules.fixed
         self.has_vjp, self.has_jvp = rules.has_vjp, rules.has_jvp
-        self.label = level.label
+        self.label = f"vmap({rules.name})"
         own = vars(level)
         self.options = {n: own[n] for n in ("randomness", "axis_name", "chunk") if n in own}
 
@@ -235,7 +232,7 @@ class Pulled(Derived):
             return [outs[i] for i in self.places]
 
         starts = [values[i] for i in self.own]
-        roots, inputs = tape_of(f"vjp({self.name})", results, starts, leaves)
+        _, roots, inputs = tape_of(f"vjp({self.name})", results, starts, leaves)
         pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
         return filled(backward(pairs, inputs), starts), None
 

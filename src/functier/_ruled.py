@@ -53,7 +53,12 @@ def innermost(leaves: list) -> tuple[list, Any]:
 
 def below(level: Any, call: Callable, *args: Any) -> Any:
     """The result of a call for which the level around `level` is the innermost one."""
-    token = AMBIENT.set(level.cls.__base__)
+    return at(level.cls.__base__, call, *args)
+
+
+def at(cls: Any, call: Callable, *args: Any) -> Any:
+    """The result of a call for which `cls` is the innermost level."""
+    token = AMBIENT.set(cls)
     try:
         return call(*args)
     finally:
@@ -100,7 +105,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         places = inexact(outs)
         pull = _by_rule(rules, level, saved, how, own, places, len(outs))
     elif rules.has_jvp:
-        outs, form, pull = below(level, _transposed, rules, level, values, own)
+        outs, form, pull = _transposed(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
         places = inexact(outs)
     elif not _in_batch(values):
@@ -158,7 +163,10 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
         return [results[i] for i in moving]
 
     starts = [zeros(values[i]) for i in own]
-    roots, inputs = tape_of(f"jvp({rules.name})", linear, starts, values)
+    label = f"jvp({rules.name})"
+    # Nested in the level, which gives the class back that is used again the next time.
+    results, roots, inputs = at(level.cls, tape_of, label, linear, starts, values)
+    _checked(level, rules, "the jvp rule", results)
     outs, form, moving = found
     live = inexact(outs)
 
@@ -186,7 +194,7 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     if rules.has_jvp:
         outs, form, moved = below(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
-        outs, form, moved = below(level, _transposed_bwd, rules, level, values, tangents)
+        outs, form, moved = _transposed_bwd(rules, level, values, tangents)
     elif not _in_batch([*values, *tangents]):
         return rules.run(leaves)
     else:
@@ -205,7 +213,8 @@ def _transposed_bwd(
 
     That is linear in the cotangents, so the tape of what it does at zero is its transpose.
     """
-    outs, form, saved, how = rules.fwd(values)
+    outs, form, saved, how = below(level, rules.fwd, values)
+    _checked(level, rules, "the forward rule", saved)
     places = inexact(outs)
     moving: list[int] = []
 
@@ -219,18 +228,30 @@ def _transposed_bwd(
 
     starts = [zeros(outs[i]) for i in places]
     try:
-        roots, inputs = tape_of(f"bwd({rules.name})", linear, starts, [*values, *tangents])
-    except (ConversionError, MutationError, NoRuleError, UnsupportedError) as error:
+        label, given = f"bwd({rules.name})", [*values, *tangents]
+        results, roots, inputs = at(level.cls, tape_of, label, linear, starts, given)
+    except Exception as error:
+        if not _refused(error):
+            raise
         raise NoRuleError(
             f"{level}: {rules.name} has no jvp rule, and its backward rule, written in something "
             f"else than NumPy functions with rules, cannot be transposed for forward mode: "
             f"{error}; give {rules.name} a rule with defjvp"
         ) from error
+    _checked(level, rules, "the backward rule", results)
     pairs = [(node, tangents[i]) for i, node in zip(moving, roots) if node is not None]
     moved: list = [None] * len(outs)
     for i, t in zip(places, backward(pairs, inputs)):
         moved[i] = t
     return outs, form, moved
+
+
+def _refused(error: BaseException | None) -> bool:
+    """Whether an error, or what NumPy made it of, says that functier cannot see through."""
+    kinds = ConversionError, MutationError, NoRuleError, UnsupportedError
+    while error is not None and not isinstance(error, kinds):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 # ---- batches ----
