@@ -322,7 +322,8 @@ class BatchLevel(Level):
             raise self.refusal(
                 DataDependentError,
                 f"{name}(x) differs from example to example, so Python cannot branch or index by "
-                f"it; write numpy.where(condition, a, b), or index with numpy.take_along_axis",
+                f"it; write numpy.where(condition, a, b), functier.cond(condition, f, g, x) or "
+                f"functier.while_loop, or index with numpy.take_along_axis",
             )
         raise self.refusal(
             ConversionError,
