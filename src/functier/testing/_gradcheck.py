@@ -53,7 +53,8 @@ def gradcheck(
     eps : float, optional
         The step of the central differences, which are taken in the inputs' precision. By
         default the cube root of the machine epsilon of the coarsest dtype among inputs and
-        results: 6e-6 in double, 5e-3 in single, 0.1 in half precision.
+        results: 6e-6 in double, 5e-3 in single, 0.1 in half precision; times the square root
+        of an input that is larger than 1.
     atol, rtol : float, optional
         How far an element may be from the numerical one: ``atol + rtol * abs(numerical)``.
         By default both are that cube root, too, so a rule that is wrong by a hundredth of a
@@ -329,7 +330,7 @@ def check_problem(
         _check_products(problem, modes, atol, rtol, eps)
     else:
         rows, columns = problem.rows(), problem.columns()
-        numerical = Differences(problem.jacobian, eps, problem.step)
+        numerical = Differences(problem, problem.jacobian, eps)
         for mode, on, made in (
             (forward, check_forward, jacobian_forward),
             (reverse, check_reverse, jacobian_reverse),
@@ -376,7 +377,7 @@ class Moved:
         self.problem, self.tangents = problem, random_like(problem.point, 5)
         zeros = [v * 0 for v in problem.point]
         self.directions = [[*zeros[:i], t, *zeros[i + 1 :]] for i, t in enumerate(self.tangents)]
-        self.products = Differences(self.differences, eps, problem.step)
+        self.products = Differences(problem, self.differences, eps)
         self.columns = [(path, "a random direction") for path in problem.inputs]
 
     def differences(self, h: float) -> np.ndarray:

@@ -9,7 +9,8 @@ NOTE [complex numbers are two real ones]
 
 NOTE [steps and tolerances]
     The step is the cube root of the precision (machine epsilon) of the coarsest dtype among
-    inputs and results: 6e-6 in double, 5e-3 in single, 0.1 in half. A central difference
+    inputs and results: 6e-6 in double, 5e-3 in single, 0.1 in half; times the square root of
+    an input that is larger than 1. A central difference
     over it is wrong by about its square, in rounding and in truncation, where the function
     and its third derivative are of the order of 1. The tolerances are the step itself. What
     does not agree is compared once more with differences of a higher order.
@@ -36,6 +37,8 @@ class Problem:
     a floating-point or complex dtype count.
     """
 
+    grows = True  # whether the step is larger where an input is
+
     def __init__(self, label: str, func: Callable, args: Any, root: str):
         self.label, self.func = f"{label}({name_of_function(func)})", func
         self.given, self.structure = flatten(args)
@@ -48,7 +51,9 @@ class Problem:
                 f"{self.label}: none of the {root} is of a floating-point or complex dtype, so "
                 f"there is nothing to differentiate by; pass x.astype(float)"
             )
-        out = self.run(self.point)
+        before = [copied(x) for x in self.point]
+        out = self.run(before)
+        self.check_unchanged(before, self.point)
         leaves, where = flatten(out)[0], paths(out, "the result")
         self.outputs = [p for p, y in zip(where, leaves) if is_inexact(y)]
         if not self.outputs:
@@ -75,11 +80,7 @@ class Problem:
         """The results as one real vector, for plain values."""
         before = [copied(x) for x in leaves]
         values = self(*leaves)
-        for x, b, path in zip(leaves, before, self.inputs):
-            if not np.array_equal(x, b, equal_nan=True):
-                raise GradcheckError(
-                    f"{self.label}: the function changes {path} in place; let it work on a copy"
-                )
+        self.check_unchanged(leaves, before)
         forms = [(shape_of(y), dtype_of(y)) for y in values]
         if forms != [(shape_of(y), dtype_of(y)) for y in self.value]:
             raise GradcheckError(
@@ -88,8 +89,20 @@ class Problem:
             )
         return real_vector(values)
 
+    def check_unchanged(self, leaves: Sequence, before: Sequence) -> None:
+        for x, b, path in zip(leaves, before, self.inputs):
+            if not np.array_equal(x, b, equal_nan=True):
+                raise GradcheckError(
+                    f"{self.label}: the function changes {path} in place; let it work on a copy"
+                )
+
+    def scale(self, x: Any) -> float:
+        """By how much the step grows with `x`, which has fewer digits behind the point."""
+        return max(1.0, float(np.max(np.abs(x)))) ** 0.5 if self.grows and np.size(x) else 1.0
+
     def difference(self, tangents: Sequence, h: float) -> np.ndarray:
         """The central difference along `tangents`, in the precision of the inputs."""
+        h *= max([1.0, *(self.scale(x) for x, t in zip(self.point, tangents) if np.any(t))])
         ends = []
         for sign in (1, -1):
             moved = [along(x, t, sign * h) for x, t in zip(self.point, tangents)]
@@ -111,9 +124,9 @@ class Problem:
         The step is the one that was really made: what is left of it where x is large.
         """
         x = self.point[i]
-        h, ends, where = max(h, 4 * float(np.spacing(np.abs(real_view(x)[k])))), [], []
+        h, ends, where = h * self.scale(real_view(x)[k]), [], []
         for sign in (1, -1):
-            moved = copied(x, array=True)
+            moved = np.array(x, order="C")
             view = real_view(moved)
             view[k] += sign * h
             where.append(view[k])
@@ -138,8 +151,9 @@ class Differences:
     that their error is of the sixth order: near a pole the second is not enough.
     """
 
-    def __init__(self, make: Callable[[float], np.ndarray], eps: float | None, step: float):
-        self.make, self.given, self.step = make, eps is not None, eps or step
+    def __init__(self, problem: Problem, make: Callable[[float], np.ndarray], eps: float | None):
+        self.make, self.given, self.step = make, eps is not None, eps or problem.step
+        problem.grows = eps is None
         self.coarse = make(self.step)
         self.fine: Any = None
 
@@ -157,10 +171,13 @@ class Differences:
         return compare(self.fine)
 
 
-def copied(x: Any, array: bool = False) -> Any:
-    """A copy of a value, a scalar where it is one."""
-    y = np.array(x, order="C")
-    return y if array or y.shape else y[()]
+def copied(x: Any) -> Any:
+    """A copy of a value, a scalar where it is one; without gaps only if it has none."""
+    y = np.array(x)
+    if not y.shape:
+        return y[()]
+    strided = isinstance(x, np.ndarray) and not (x.flags.c_contiguous or x.flags.f_contiguous)
+    return np.repeat(y, 2, -1)[..., ::2] if strided else y
 
 
 def real_view(x: Any) -> np.ndarray:
