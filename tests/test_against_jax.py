@@ -147,3 +147,69 @@ CONTROL = {
 @pytest.mark.parametrize("name", CONTROL)
 def test_control_flow(name):
     close(CONTROL[name](ft, ft, np), CONTROL[name](jax, jax.lax, jnp))
+
+
+# ---- collectives ----
+
+ZS = np.sin(np.arange(24.0)).reshape(2, 3, 4)
+
+
+def both(f, inner, between=lambda g: g):
+    """A function of examples of two named axes."""
+    return f.vmap(between(f.vmap(inner, axis_name="j")), axis_name="i")
+
+
+def gathering(lax, names, **options):
+    return lambda x: lax.all_gather(x * x, names, **options)
+
+
+COLLECTIVES = {
+    "gradient inside": lambda f, lax, xp: both(
+        f, f.grad(lambda x: xp.sum(lax.psum(x * x, "i") * xp.cos(x)))
+    ),
+    "gradient of a sum alone": lambda f, lax, xp: both(
+        f, f.grad(lambda x: xp.sum(lax.psum(x * x, ("j", "i"))))
+    ),
+    "gradient between": lambda f, lax, xp: both(
+        f,
+        lambda x: lax.psum(xp.sin(x), "i") / lax.pmean(xp.exp(x), "j"),
+        lambda g: f.grad(lambda x: xp.sum(g(x) ** 2)),
+    ),
+    "gradient outside": lambda f, lax, xp: f.grad(
+        lambda x: xp.sum(both(f, lambda x: x**3 * lax.pmean(x, "j"))(x))
+    ),
+    "forward inside": lambda f, lax, xp: both(
+        f, lambda x: f.jvp(lambda x: lax.psum(x * x, "j"), (x,), (xp.cos(x),))[1]
+    ),
+    "jacrev inside": lambda f, lax, xp: both(f, f.jacrev(lambda x: lax.psum(xp.sin(x), "i"))),
+    "jacfwd inside": lambda f, lax, xp: both(f, f.jacfwd(lambda x: lax.psum(xp.sin(x), "i"))),
+    "hessian inside": lambda f, lax, xp: both(
+        f, f.hessian(lambda x: xp.sum(lax.psum(x**3, "i") * x))
+    ),
+    "extremes": lambda f, lax, xp: both(f, lambda x: lax.pmax(x, "i") - lax.pmin(x, ("i", "j"))),
+    "index and size": lambda f, lax, xp: both(
+        f, lambda x: x * lax.axis_index("j") + lax.axis_index("i") * lax.psum(1, ("i", "j"))
+    ),
+    "gather": lambda f, lax, xp: both(f, gathering(lax, "i")),
+    "gather last": lambda f, lax, xp: both(f, gathering(lax, "j", axis=1)),
+    "gather tiled": lambda f, lax, xp: both(f, gathering(lax, "j", tiled=True)),
+    "gradient of gather": lambda f, lax, xp: both(
+        f, f.grad(lambda x: xp.sum(lax.all_gather(x * x, "i", axis=1) @ xp.cos(xp.arange(2.0))))
+    ),
+    "scatter": lambda f, lax, xp: both(f, lambda x: lax.psum_scatter(x[:3], "j")),
+    "scatter tiled": lambda f, lax, xp: both(f, lambda x: lax.psum_scatter(x, "i", tiled=True)),
+    "gradient of scatter": lambda f, lax, xp: both(
+        f, f.grad(lambda x: xp.sum(lax.psum_scatter(xp.sin(x), "i", tiled=True) ** 2))
+    ),
+    "a tree": lambda f, lax, xp: both(f, lambda x: lax.pmean({"a": x, "b": (x[0], 2.0)}, "i")),
+}
+"""Functions of an array, for the transforms `f`, the collectives `lax` and the arrays `xp`.
+
+JAX's vmap cannot gather along two names ("axis size doesn't match").
+"""
+
+
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_collectives(name):
+    theirs = COLLECTIVES[name](jax, jax.lax, jnp)
+    close(COLLECTIVES[name](ft, ft, np)(ZS), theirs(jnp.asarray(ZS)))
