@@ -2,6 +2,7 @@
 from complex numbers to real ones, from real to complex, and from complex to complex.
 """
 
+import inspect
 import warnings
 
 import numpy as np
@@ -262,6 +263,24 @@ def test_cond_of_a_batch():
     close(own(xs), theirs(torch.tensor(xs)))
 
 
+@pytest.mark.parametrize("chunk_size", [1, 3, 5, 7])
+def test_chunks(chunk_size):
+    """Of arguments with other batch axes, and under a gradient."""
+
+    def f(xp):
+        return lambda x, y, w: (xp.sin(x) * w, (xp.sum(x * y), y))
+
+    xs, ys, w = np.sin(np.arange(10.0)).reshape(2, 5), np.arange(5.0), np.array([1.0, -2.0])
+    form = {"in_dims": (1, 0, None), "out_dims": (1, (0, 0)), "chunk_size": chunk_size}
+    given = [torch.tensor(a) for a in (xs, ys, w)]
+    close(ft.vmap(f(np), **form)(xs, ys, w), torch.vmap(f(torch), **form)(*given))
+    own = ft.grad(lambda xs: np.sum(ft.vmap(f(np), **form)(xs, ys, w)[0] ** 3))(xs)
+    theirs = torch.func.grad(
+        lambda xs: torch.sum(torch.vmap(f(torch), **form)(xs, *given[1:])[0] ** 3)
+    )(given[0])
+    close(own, theirs)
+
+
 def differentiable(y):
     return y.dtype.is_floating_point or y.dtype.is_complex
 
@@ -273,3 +292,42 @@ def close(actual, expected):
         b = b.detach().resolve_conj().resolve_neg().numpy()
         assert (np.shape(a), np.result_type(a)) == (b.shape, b.dtype)
         np.testing.assert_allclose(np.asarray(a), b, rtol=1e-7, atol=1e-9)
+
+
+# ---- checkers ----
+
+
+def test_gradcheck_has_the_options_of_torchs():
+    for name in ("gradcheck", "gradgradcheck"):
+        theirs = inspect.signature(getattr(torch.autograd, name)).parameters
+        ours = inspect.signature(getattr(ft.testing, name)).parameters
+        assert set(theirs) - set(ours) == {"masked"}
+        assert [n for n in theirs if n in ours] == [n for n in ours if n in theirs]
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+@pytest.mark.parametrize("fast", [False, True])
+def test_gradcheck_decides_as_torchs(factor, fast):
+    class Sine(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * torch.cos(ctx.saved_tensors[0]) * factor
+
+    @ft.custom_vjp
+    def sine(x):
+        return np.sin(x)
+
+    sine.defvjp(lambda x: (sine(x), x), lambda x, g: (g * np.cos(x) * factor,))
+    x = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+    point = torch.tensor(x, requires_grad=True)
+    options = {"fast_mode": fast, "raise_exception": False}
+    theirs = torch.autograd.gradcheck(Sine.apply, point, **options)
+
+    assert ft.testing.gradcheck(sine, x, **options) is theirs is (factor == 1.0)
+    assert torch.autograd.gradgradcheck(Sine.apply, point, **options)
+    assert ft.testing.gradgradcheck(sine, x, **options)
