@@ -1,7 +1,9 @@
 """Values and derivatives beside JAX's, where JAX is installed (the extra ``bench``)."""
 
+import inspect
 import re
 import warnings
+from importlib import import_module
 
 import numpy as np
 import optree
@@ -14,6 +16,7 @@ from checks import directions, function_of
 jax = pytest.importorskip("jax", reason="JAX is in the extra bench")
 jax.config.update("jax_enable_x64", True)
 jnp = jax.numpy
+import_module("jax.test_util")
 
 OWNERS = {"numpy": jnp, "numpy.linalg": jnp.linalg, "numpy.fft": jnp.fft}
 
@@ -213,3 +216,36 @@ JAX's vmap cannot gather along two names ("axis size doesn't match").
 def test_collectives(name):
     theirs = COLLECTIVES[name](jax, jax.lax, jnp)
     close(COLLECTIVES[name](ft, ft, np)(ZS), theirs(jnp.asarray(ZS)))
+
+
+# ---- checkers ----
+
+
+def test_checkers_have_the_arguments_of_jaxs():
+    for name in ("check_grads", "check_jvp", "check_vjp"):
+        theirs = list(inspect.signature(getattr(jax.test_util, name)).parameters)
+        ours = list(inspect.signature(getattr(ft.testing, name)).parameters)
+        assert [n for n in theirs if n != "err_msg"] == ours
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.01])
+@pytest.mark.parametrize(("order", "modes"), [(1, ["rev"]), (2, ["rev"])])
+def test_check_grads_decides_as_jaxs(factor, order, modes):
+    def planted(f, xp):
+        @f.custom_vjp
+        def sine(x):
+            return xp.sin(x)
+
+        sine.defvjp(lambda x: (xp.sin(x), x), lambda x, g: (g * xp.cos(x) * factor,))
+        return sine
+
+    x = np.linspace(0.5, 1.0, 3)
+    for check, f in (
+        (jax.test_util.check_grads, planted(jax, jnp)),
+        (ft.testing.check_grads, planted(ft, np)),
+    ):
+        if factor == 1.0:
+            check(f, (x,), order, modes)
+        else:
+            with pytest.raises(AssertionError):
+                check(f, (x,), order, modes)
