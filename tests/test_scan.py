@@ -51,6 +51,30 @@ def test_a_scan_of_a_length():
     assert scan(lambda c, x: (c + x, None), 0, np.arange(5), length=np.int64(5)) == (10, None)
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1.5, np.float32(2), 1], np.array([1.5, 2, 1], np.float32)),
+        ([np.float32(2), 1.5, True], np.array([2, 1.5, 1], np.float32)),
+        ([1, 2.5, 3], np.array([1, 2.5, 3])),
+        ([2.5, 1, np.complex64(1j)], np.array([2.5, 1, 1j], np.complex64)),
+        ([True, 2, np.int8(3)], np.array([1, 2, 3], np.int8)),
+        ([1, 2.5, np.int64(3)], None),
+        ([2.5, 1, np.int64(3)], None),
+        ([1, np.float32(2), np.float64(3)], None),
+        ([np.int64(1), 2.5], None),
+    ],
+)
+def test_python_numbers_among_results_take_the_dtype_of_the_arrays(values, expected):
+    def stacked():
+        return scan(lambda i, _: (i + 1, values[i]), 0, None, len(values))[1]
+
+    if expected is None:
+        raises(TypeError, stacked, "all steps return one shape and dtype")
+    else:
+        equal(stacked(), expected)
+
+
 def test_trees_go_in_and_out():
     xs = {"a": np.arange(3.0), "b": (np.ones((3, 2)), None)}
 

@@ -32,7 +32,8 @@ from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
-WEAK = frozenset({bool, int, float, complex})
+WEAK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
+"""Python's numbers, which take the dtype of an array beside them, and their rank."""
 
 
 # ---- predicates under levels ----

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._masks import check_function, form, joint, settled
+from ._masks import WEAK, check_function, form, joint, settled
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, name_of_function, paths, same_structure, unflatten
 from ._tensor import Tensor
@@ -157,6 +157,7 @@ class _Rows:
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
+        self.forms: list = []  # of each column the leaf that the dtype is of
 
     def add(self, y: Any) -> None:
         leaves, structure = flatten(y)
@@ -166,29 +167,35 @@ class _Rows:
                     where = paths(y, "the result")[i]
                     raise TypeError(f"{self.label}: {where} is {form(leaf)}; return arrays")
             self.columns, self.structure = [[leaf] for leaf in leaves], structure
+            self.forms = leaves
             return
         if structure != self.structure and not same_structure(y, self.like()):
             raise TypeError(
                 f"{self.label}: f returned the result {describe(y)}, and before "
                 f"{describe(self.like())}; all steps return one structure"
             )
-        for i, (column, leaf) in enumerate(zip(self.columns, leaves)):
-            if not is_value(leaf) or joint(column[0], leaf) is None:
+        for i, (first, leaf) in enumerate(zip(self.forms, leaves)):
+            if not is_value(leaf) or joint(first, leaf) is None:
                 raise TypeError(
                     f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, and was "
-                    f"{form(column[0])} before; all steps return one shape and dtype"
+                    f"{form(first)} before; all steps return one shape and dtype"
                 )
-            column.append(leaf)
+            if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
+                self.forms[i] = leaf
+            self.columns[i].append(leaf)
 
     def like(self) -> Any:
-        """The result of the first step."""
-        return unflatten(self.structure, [column[0] for column in self.columns])
+        """A result as they were."""
+        return unflatten(self.structure, self.forms)
 
     def stacked(self, reverse: bool) -> Any:
         arrays = []
-        for column in self.columns:
+        for column, first in zip(self.columns, self.forms):
             if reverse:
                 column.reverse()
+            dtype = dtype_of(first)
+            if type(first) not in WEAK:  # Python numbers among them take its dtype
+                column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
             arrays.append(np.stack(column))
             column.clear()  # before the next one is stacked
         return unflatten(self.structure, arrays)
