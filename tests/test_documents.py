@@ -21,6 +21,8 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "essay.py": [],
+    "jacobians_hessians.py": ["jacobians_hessians.png"],
+    "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
     "newton_scipy.py": ["newton_scipy.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
 }
@@ -169,6 +171,27 @@ def test_essay(tmp_path):
         "x + 1: [1. 2. 3.]",
     ]:
         assert line in out
+
+
+@pytest.mark.slow
+def test_jacobians_hessians(tmp_path):
+    out = run_example("jacobians_hessians.py", tmp_path)
+    differences = [float(text) for text in re.findall(r"largest difference\s+(\S+)", out)]
+    assert len(differences) == 8 and max(differences) < 1e-12, out
+    memory = [float(text) for text in re.findall(r"ms\s+(\S+) MB", out)]
+    assert len(memory) == 5 and memory[0] > 5 * memory[2] > 5 * memory[-1], out
+
+
+def test_neural_tangent_kernel(tmp_path):
+    out = run_example("neural_tangent_kernel.py", tmp_path)
+    difference = re.search(r"largest difference\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    errors = [float(text) for text in re.findall(r"width\s+\d+\s+(\S+) ", out)]
+    assert len(errors) == 4 and errors == sorted(errors, reverse=True), out
+    assert errors[-1] < errors[0] / 4, out
+    assert float(re.search(r"loss at the end\s+(\S+)", out)[1]) < 1e-4, out
+    off = [float(text) for text in re.findall(r"is off by\s+([\d.]+)%", out)]
+    assert len(off) == 2 and max(off) < 15, out
 
 
 def test_the_readme_gives_two_commands_of_one_line_each():

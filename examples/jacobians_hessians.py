@@ -1,0 +1,247 @@
+"""Jacobians, Hessians, and the products that spare them, of a small network in plain NumPy.
+
+    python examples/jacobians_hessians.py [--out DIR]
+
+(a) a Jacobian row by row with `vjp`, all rows at once with `vmap`, and with `jacrev`;
+(b) reverse or forward mode: which is faster for a tall Jacobian, and which for a wide one;
+(c) a batch of Jacobians: one for each example, by ``vmap(jacrev(f))``;
+(d) memory: `chunk_size` computes so many rows of a Jacobian at a time;
+(e) Hessians by the four compositions of the two modes;
+(f) a Hessian times a vector, without the Hessian: `hvp`, `vhp`, and `linearize` for many
+    vectors at one point.
+
+Every way of computing something is compared with the others. Times are the best of several
+calls on this machine; the picture has those of (b) and the memory of (d).
+"""
+
+import argparse
+import time
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from functier import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, vhp, vjp, vmap
+
+RNG = np.random.default_rng(0)
+
+
+def layer(x, weight, bias):
+    """One layer of a network, for one example: shape (inputs,) to (outputs,)."""
+    return np.tanh(weight @ x + bias)
+
+
+def make_layer(inputs, outputs):
+    """A layer as a function of its input, and a point."""
+    weight = RNG.normal(0, inputs**-0.5, (outputs, inputs))
+    bias = RNG.normal(0, 0.1, outputs)
+    return lambda x: layer(x, weight, bias), RNG.normal(size=inputs)
+
+
+# ---- measuring ----
+
+
+def best(f, *args, calls=5):
+    """The shortest of some calls, in milliseconds, and what `f` returns."""
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        result = f(*args)
+        times.append(time.perf_counter() - start)
+    return 1e3 * min(times), result
+
+
+def peak(f, *args):
+    """The largest amount of memory that a call has at a time, in MB."""
+    f(*args)
+    tracemalloc.start()
+    f(*args)
+    size = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return size / 1e6
+
+
+def difference(results):
+    """How far results are from the first one, at most."""
+    return max(np.max(np.abs(r - results[0])) for r in results[1:])
+
+
+def table(title, ways, *args):
+    """Print the time of each way of computing one thing, and how far the results differ."""
+    print(f"\n{title}")
+    results = []
+    for name, f in ways.items():
+        milliseconds, result = best(f, *args)
+        results.append(result)
+        print(f"    {name:<46}{milliseconds:9.3f} ms")
+    print(f"    largest difference{difference(results):37.0e}")
+    return results[0]
+
+
+# ---- (a) to (f) ----
+
+
+def one_jacobian():
+    """(a) The rows of a Jacobian are the vjps of the unit vectors."""
+    f, x = make_layer(32, 64)
+
+    def in_a_loop(x):
+        y, pullback = vjp(f, x)
+        return np.stack([pullback(row)[0] for row in np.eye(len(y))])
+
+    def at_once(x):
+        y, pullback = vjp(f, x)
+        return vmap(pullback)(np.eye(len(y)))[0]
+
+    ways = {"vjp, row by row": in_a_loop, "vmap of the same": at_once, "jacrev": jacrev(f)}
+    table("(a) the Jacobian of 32 inputs and 64 outputs", ways, x)
+
+
+def tall_and_wide():
+    """(b) Reverse mode pays for outputs, forward mode for inputs."""
+    for inputs, outputs, what in ((16, 1024, "tall"), (1024, 16, "wide")):
+        f, x = make_layer(inputs, outputs)
+        ways = {"jacrev": jacrev(f), "jacfwd": jacfwd(f)}
+        table(f"(b) a {what} Jacobian, {outputs} x {inputs}", ways, x)
+
+
+def against_outputs(inputs=128):
+    """(b) The times of both modes for more and more outputs."""
+    outputs = [2**k for k in range(2, 12)]
+    times = {"jacrev": [], "jacfwd": []}
+    for m in outputs:
+        f, x = make_layer(inputs, m)
+        for name, jacobian in (("jacrev", jacrev(f)), ("jacfwd", jacfwd(f))):
+            times[name].append(best(jacobian, x, calls=9)[0])
+    return inputs, outputs, times
+
+
+def batch_of_jacobians():
+    """(c) One Jacobian for each example."""
+    f, _ = make_layer(16, 16)
+    xs = RNG.normal(size=(256, 16))
+    ways = {
+        "a loop over jacrev": lambda xs: np.stack([jacrev(f)(x) for x in xs]),
+        "vmap of jacrev": vmap(jacrev(f)),
+        "vmap of jacfwd": vmap(jacfwd(f)),
+    }
+    table("(c) 256 Jacobians of 16 inputs and 16 outputs", ways, xs)
+
+
+def memory_of_chunks():
+    """(d) Memory and time of a Jacobian that is computed in chunks."""
+    n = 600
+    weights = [RNG.normal(0, n**-0.5, (n, n)) for _ in range(4)]
+
+    def deep(x):
+        for weight in weights:
+            x = np.tanh(weight @ x)
+        return x
+
+    x = RNG.normal(size=n)
+    size = n * n * 8 / 1e6
+    print(f"\n(d) a Jacobian of 600 x 600 ({size:.1f} MB) of four layers, by chunk_size")
+    print("    chunk_size      time      memory besides the result")
+    rows, results = [], []
+    for chunk_size in (None, 200, 50, 10, 1):
+        jacobian = jacrev(deep, chunk_size=chunk_size)
+        milliseconds, result = best(jacobian, x, calls=3)
+        memory = peak(jacobian, x) - size
+        rows.append((chunk_size or n, milliseconds, memory))
+        results.append(result)
+        print(f"    {chunk_size!s:>10}{milliseconds:7.1f} ms{memory:19.1f} MB")
+    print(f"    largest difference{difference(results):37.0e}")
+    return rows
+
+
+def energy_of(n):
+    """A scalar function of n inputs, and a point."""
+    f, x = make_layer(n, n)
+    return lambda x: np.sum(np.log(np.cosh(f(x)))) + np.sum(f(x) * x), x
+
+
+def hessians():
+    """(e) Four compositions give one matrix."""
+    f, x = energy_of(128)
+    ways = {
+        "hessian, which is jacfwd of jacrev": hessian(f),
+        "jacrev of jacrev": jacrev(jacrev(f)),
+        "jacrev of jacfwd": jacrev(jacfwd(f)),
+        "jacfwd of jacfwd": jacfwd(jacfwd(f)),
+    }
+    table("(e) the Hessian of 128 inputs", ways, x)
+
+
+def products():
+    """(f) A Hessian times a vector; and times many."""
+    f, x = energy_of(512)
+    v = RNG.normal(size=512)
+    ways = {
+        "the whole Hessian, times v": lambda x: hessian(f)(x) @ v,
+        "hvp: forward over reverse": lambda x: hvp(f, (x,), (v,))[1][0],
+        "vhp: reverse over reverse": lambda x: vhp(f, (x,), (v,))[1][0],
+        "reverse over forward": grad(lambda x: jvp(f, (x,), (v,))[1]),
+    }
+    table("(f) the Hessian of 512 inputs times a vector", ways, x)
+    vectors = RNG.normal(size=(20, 512))
+
+    def reused(x):
+        product = linearize(grad(f), x)[1]
+        return np.stack([product(v) for v in vectors])
+
+    ways = {
+        "hvp, 20 times": lambda x: np.stack([hvp(f, (x,), (v,))[1][0] for v in vectors]),
+        "linearize(grad(f), x), 20 times its product": reused,
+        "vmap of hvp": lambda x: vmap(lambda v: hvp(f, (x,), (v,))[1][0])(vectors),
+    }
+    table("(f) the same times 20 vectors, as an iterative solver does it", ways, x)
+
+
+# ---- the picture ----
+
+
+def draw(path, inputs, outputs, times, rows):
+    """Times of both modes against the number of outputs; memory and time of chunks."""
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for (name, milliseconds), color in zip(times.items(), ("tab:blue", "tab:orange")):
+        left.loglog(outputs, milliseconds, "o-", color=color, linewidth=2, label=name)
+    left.axvline(inputs, color="gray", linestyle=":", label=f"as many outputs as inputs ({inputs})")
+    left.set_title("One layer: reverse or forward mode?", fontsize=14)
+    left.set_xlabel("outputs", fontsize=12)
+    left.set_ylabel("time of the Jacobian, ms", fontsize=12)
+    left.legend(fontsize=11)
+    sizes, milliseconds, memory = zip(*rows)
+    right.loglog(sizes, memory, "o-", color="tab:green", linewidth=2, label="memory, MB")
+    right.loglog(sizes, milliseconds, "s-", color="tab:red", linewidth=2, label="time, ms")
+    right.set_title("Four layers, 600 x 600: chunk_size", fontsize=14)
+    right.set_xlabel("rows at a time", fontsize=12)
+    right.set_ylabel("memory besides the result, and time", fontsize=12)
+    right.legend(fontsize=11)
+    for axes in (left, right):
+        axes.grid(alpha=0.3, which="both")
+        axes.tick_params(labelsize=11)
+    figure.savefig(path, dpi=110)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = Path(__file__).parent / "output"
+    parser.add_argument("--out", type=Path, default=default, help="where the picture goes")
+    out = parser.parse_args().out
+    out.mkdir(parents=True, exist_ok=True)
+
+    one_jacobian()
+    tall_and_wide()
+    batch_of_jacobians()
+    rows = memory_of_chunks()
+    hessians()
+    products()
+    path = out / "jacobians_hessians.png"
+    draw(path, *against_outputs(), rows)
+    print(f"\npicture: {path}")
+
+
+if __name__ == "__main__":
+    main()
