@@ -124,6 +124,14 @@ def test_stored_zeros_of_a_pattern_are_entries():
     equal(out.diagonal(), np.where(np.arange(4) == 2, 0, 2 * X))
 
 
+def test_arrays_of_a_library_that_computes_later():
+    dask = pytest.importorskip("dask.array", reason="an extra")
+    x = dask.from_array(X, chunks=2)
+    for pattern in (None, bands(4, -1, 0, 1)):
+        out = ft.sparse_jacobian(lambda x: x * x, pattern)(x)
+        same_as_dense(out, np.diag(2 * X))
+
+
 def test_places_of_a_pattern_may_leave_rows_out():
     for rows, cols in [([0], [1]), ([], [])]:
         out = ft.sparse_jacobian(lambda x: x[::-1] * [1, 0, 0, 0], (rows, cols))(X)
@@ -241,6 +249,15 @@ def test_a_matrix_under_a_level_is_refused(pattern):
         raises(ft.ConversionError, call, "jacobian_pattern(model)")
 
 
+def test_tensors_of_no_level_have_a_class_to_keep():
+    sub = type("Sub", (ft.Tensor,), {})(X)
+    for pattern in (None, np.eye(4)):
+        raises(TypeError, lambda p=pattern: ft.sparse_jacobian(model, p)(sub), "Sub", "x.elem()")
+    out = ft.sparse_jacobian(lambda x: x * x, np.eye(4), form="data")(sub)
+    assert type(out) is type(sub)
+    equal(out.elem(), 2 * X)
+
+
 def test_a_constant_function_of_an_outer_level():
     """What is computed with tensors of a level around, but does not depend on them."""
     entries = ft.sparse_jacobian(lambda x: 2 * x, np.eye(4), form="data")
@@ -269,6 +286,7 @@ def test_errors_of_options():
             "pattern is a str",
             "(rows, cols)",
         ),
+        (TypeError, lambda: ft.sparse_jacobian(model, [[1], [1, 2]]), "pattern is a list"),
         (TypeError, lambda: ft.sparse_jacobian(model, (1.5, 2.5)), "tuple of something else"),
         (ValueError, lambda: ft.sparse_jacobian(model, ([1, 2], [1])), "(2,) and (1,)"),
         (ValueError, lambda: ft.sparse_jacobian(model, ([1], [-1])), "negative"),

@@ -34,10 +34,12 @@ class Pattern:
     def index(self, m: int, n: int) -> tuple[ndarray, ndarray]:
         """The arrays ``indices`` and ``indptr`` of the CSR format, of the caller's own."""
         kind = np.int32 if max(len(self.cols), n) < 2**31 else np.int64
-        if m not in self.starts:
+        starts = self.starts.get(m)
+        if starts is None:
             ends = np.cumsum(np.bincount(self.rows, minlength=m))
-            self.starts = {m: np.concatenate([[0], ends]).astype(kind)}
-        return self.cols.astype(kind), self.starts[m].copy()
+            starts = np.concatenate([[0], ends]).astype(kind)
+            self.starts = {m: starts}
+        return self.cols.astype(kind), starts.copy()
 
     def fits(self, m: int | None, n: int) -> bool:
         """Whether it can be that of a matrix; where `m` is None, of any number of rows."""
@@ -89,7 +91,10 @@ def pattern_of(label: str, given: Any) -> Pattern:
         if any(x.min(initial=0) < 0 for x in places):
             raise ValueError(f"{label}: the pattern has negative indices; count from 0")
         return Pattern(places[0], places[1])
-    dense = np.asarray(given)
+    try:
+        dense = np.asarray(given)
+    except ValueError:  # a ragged list
+        dense = np.array(None)
     if dense.dtype.kind not in "biufc":
         raise TypeError(f"{label}: the pattern is a {type(given).__name__}; {wanted}")
     if dense.ndim != 2:
@@ -239,13 +244,17 @@ class Sweep:
                 values.append(np.take(out, (self.at[mine] - start) * m + self.rows[mine]))
             if extra is not None and stop > self.count:
                 further.append(out[max(self.count - start, 0) :])
-        return numbers, values, np.concatenate(further) if further else None
+        if len(further) > 1:
+            further = [np.concatenate(further)]
+        return numbers, values, further[0] if further else None
 
     def within(self, m: int) -> ndarray:
         """The places of the entries among the elements of all products of length `m`."""
-        if m not in self.places:
-            self.places = {m: self.at * m + self.rows}
-        return self.places[m]
+        places = self.places.get(m)
+        if places is None:
+            places = self.at * m + self.rows
+            self.places = {m: places}
+        return places
 
 
 class Plan:

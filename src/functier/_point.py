@@ -1,5 +1,6 @@
 """Products of a function's Jacobian with vectors: what is read from them, and checked."""
 
+import functools
 from collections.abc import Callable, Iterator
 from math import prod
 from types import FrameType
@@ -165,14 +166,22 @@ def _split_seeds(seeds: ndarray, values: list) -> list:
 
 
 def _joined(parts: list, k: int) -> Any:
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts, axis=1) if parts else np.zeros((k, 0))
+    """`k` rows of the leaves one after the other; of a library that computes later, now."""
+    out = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0] if parts else None
+    if out is None:
+        return np.zeros((k, 0))
+    return out if isinstance(out, (ndarray, Tensor)) else np.asarray(out)
 
 
 def plain(x: Any, settings: Settings) -> None:
     """Refuse a tensor of a level around: its elements are no plain numbers."""
     if isinstance(x, Tensor):
+        if not type(x).level.depth:
+            raise TypeError(
+                f"{settings.label}: SciPy's arrays cannot hold a {type(x).__name__}; pass "
+                f"x.elem(), or give a pattern and form='data', which returns the entries as an "
+                f"array"
+            )
         raise type(x).level.refusal(
             ConversionError, f"{settings.label} would take tensors out of their level; {INSTEAD}"
         )
@@ -239,8 +248,11 @@ class Sample:
             usual = self.total(np.abs(terms), len(product))
             if terms.dtype.kind == "c":
                 expected = expected + 1j * self.total(terms.imag, len(product))
-            eps = max(np.finfo(dtype).eps for dtype in (float, np.result_type(data, np.float16)))
-            times = np.abs(product - expected).astype(float) / (ROUNDING * eps * usual)
+            usual *= _rounding(data.dtype)
+            gap = np.abs(product - expected)
+            if np.all(gap <= usual):
+                return np.zeros(len(gap))
+            times = gap.astype(float) / usual
         lost = np.isfinite(product) != np.isfinite(expected)
         if lost.any():
             times[lost] = np.inf
@@ -255,11 +267,14 @@ def signed(rng: Any, size: int) -> ndarray:
     return rng.uniform(0.5, 1.5, size) * rng.choice([-1.0, 1.0], size)
 
 
-ROUNDING = 64
-"""How many rounding errors of its row an element of a product may be off."""
+@functools.cache
+def _rounding(dtype: np.dtype) -> float:
+    """What part of the terms of its row an element of a product may be off."""
+    return 64 * float(max(np.finfo(d).eps for d in (float, np.result_type(dtype, np.float16))))
+
 
 LOOSE = 2.0**20
-"""How many times as many at most, where a function has turned out to round so much."""
+"""How many times as much at most, where a function has turned out to round so much."""
 
 
 # ---- probing ----
