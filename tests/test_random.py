@@ -266,7 +266,9 @@ def test_orders_along_an_axis_keep_what_is_across():
     swap = different(lambda x: rng.permutation(x, axis=1))
     batch = np.stack([ARRAY] * 9)
 
-    equal(np.sort(swap(batch), axis=2), batch)  # whole columns have moved
+    moved = swap(batch)
+    equal(np.sort(moved, axis=2), batch)
+    equal(moved[..., 0], moved[..., 1] - 1)  # whole columns have moved
     each = different(lambda x: rng.permuted(x, axis=1))(batch)
     equal(np.sort(each, axis=2), batch)
     assert not np.array_equal(each[..., 0], each[..., 1] - 1)  # and here each by itself

@@ -35,7 +35,7 @@ from ._chunks import CHUNK, Chunk, Run, process
 from ._errors import RandomnessError
 from ._pytree import paths
 
-CHUNKS, AFTER, CHILDREN = 1, 0, 2
+CHUNKS, AFTER = 1, 0
 """What the streams that follow from a state are for."""
 
 _SOURCES: WeakSet = WeakSet()
@@ -83,22 +83,40 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     if run.randomness == "different":
         stream = following(base, CHUNKS, chunk.index)
     else:
-        stream = following(base, CHILDREN)
-        stream.bit_generator.state = base.bit_generator.state
+        stream = copy.deepcopy(base)
     chunk.streams[source._key] = stream
-    chunk.report(moved_on, source._key)
+    chunk.report(moved_on, Left(source._key, chunk.index, stream))
     return stream
 
 
-def moved_on(run: Run, keys: set) -> None:
-    """Move the sources with these keys, which chunks of `run` drew from, on."""
+class Left:
+    """What a chunk reports of a source: the stream, where the chunk has left it."""
+
+    def __init__(self, key: tuple, index: int, stream: Any):
+        self.key, self.index, self.stream = key, index, stream
+
+
+def moved_on(run: Run, reports: set) -> None:
+    """Move the sources that chunks of `run` drew from, once each.
+
+    With "same" it goes on where a chunk has left it, as it would after the whole batch.
+    """
+    first: dict[tuple, Left] = {}
+    for left in sorted(reports, key=lambda left: -left.index):
+        first[left.key] = left
     with _LOCK:
-        sources = [source for source in _SOURCES if source._key in keys]
+        sources = [source for source in _SOURCES if source._key in first]
     for source in sources:
         with source._lock:
-            stream = stream_of(source, CHUNK.get())
-            base = run.bases.get(source._key, stream)
-            stream.bit_generator.state = following(base, AFTER).bit_generator.state
+            stream, left = stream_of(source, CHUNK.get()), first[source._key].stream
+            if run.randomness == "different":
+                left = following(run.bases.get(source._key, stream), AFTER)
+            else:
+                seeds, theirs = stream.bit_generator.seed_seq, left.bit_generator.seed_seq
+                children = [getattr(s, "n_children_spawned", 0) for s in (seeds, theirs)]
+                if children[1] > children[0]:
+                    seeds.spawn(children[1] - children[0])
+            stream.bit_generator.state = left.bit_generator.state
 
 
 def settled(stream: Any, scope: Any) -> Any:

@@ -34,6 +34,16 @@ from ._tensor import Tensor
 Size = int | Sequence[int] | None
 WHOLE = slice(None)
 
+FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
+INSTEAD = {
+    "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
+    "randomness='same' for the same ones for all",
+    "jacfwd": FORWARD,
+    "hessian": FORWARD,
+}
+ELSE = "draw before {} and pass the numbers in"
+"""What a message proposes, by transform."""
+
 
 def plain(operands: tuple) -> bool:
     """Whether no level has to be asked: none is around, and no operand is a tensor."""
@@ -52,11 +62,11 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
         level: Any = getattr(cls, "level", None)
         if isinstance(level, BatchLevel) and cls not in DISABLED.get():
             if level.randomness == "error":
+                transform = level.label.partition("(")[0]
                 raise level.refusal(
                     RandomnessError,
-                    f"rng.{name}(...) draws, and randomness is 'error', the default; write "
-                    f"vmap(..., randomness='different') for numbers of its own for each example, "
-                    f"or randomness='same' for the same ones for all",
+                    f"rng.{name}(...) draws, and randomness is 'error', the default; "
+                    f"{INSTEAD.get(transform, ELSE).format(transform)}",
                 )
             found.insert(0, level)
     return found
@@ -98,11 +108,10 @@ def sample(
     near : tuple
         What the numbers will be put together with, whose levels are around the draw too.
     """
+    everything = (*operands, *near)
+    levels = [] if plain(everything) else batches(everything, name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
-        if plain((*operands, *near)):
-            return draw(stream, *operands, size)
-        levels = batches((*operands, *near), name)
         different = [level for level in levels if level.randomness == "different"]
         lead = tuple([_size(level, name) for level in different])
         tensors = any(isinstance(x, Tensor) for x in operands)
