@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import _chunks, _level
-from functier._chunks import CHUNK, Run
+from functier._chunks import CHUNK, Chunk, Run, Task
 from support import equal, has_all, message, model, raises
 
 XS = np.arange(30.0).reshape(10, 3)
@@ -789,6 +789,65 @@ def test_an_error_of_the_function_that_speaks_of_pickling_is_its_own(threads):
 
     with pytest.raises(TypeError, match=r"^cannot pickle this$"):
         ft.vmap(f, chunk_size=3, executor=threads)(XS)
+
+
+# ---- Dask ----
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(processes=True, **options) as own:
+        with distributed.Client(own) as client:
+            yield client.get_executor()
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_gives_what_the_whole_batch_gives(cluster):
+    against_the_whole(several, (XS,), 4, executor=cluster)
+    against_the_whole(several, (XS, np.arange(3.0)), 3, (0, None), executor=cluster)
+    against_the_whole(lambda x: x * len(XS), (XS,), 3, executor=cluster)  # cloudpickle can
+    ids = ft.vmap(process, chunk_size=1, executor=cluster)(np.ones(50))
+    assert os.getpid() not in ids and len(set(ids)) == 2
+
+
+@pytest.mark.slow
+def test_chunks_of_a_dask_cluster_know_their_place(cluster, bars):
+    check_places(cluster)
+    ft.vmap(several, chunk_size=3, executor=cluster, progress=True)(XS)
+    assert bars[0].n == 4 and bars[0].closed
+
+
+def test_dask_knows_a_task_by_its_call_and_not_by_its_data():
+    """Else it would read the data, and take what draws random numbers for a repetition."""
+    base = pytest.importorskip("dask.base", reason="Dask is in the extra examples")
+
+    class Unread:
+        def __reduce__(self):
+            raise AssertionError
+
+    def task(run, index):
+        return Task(model, Chunk(run, index, 2, 0, 5, 10), (Unread(),), {})
+
+    one, two = Run("vmap(f)"), Run("vmap(f)")
+    names = [base.tokenize(task(run, i)) for run in (one, two) for i in (0, 1)]
+    assert len(set(names)) == 4
+    assert base.tokenize(task(one, 0)) == names[0]
+
+
+@pytest.mark.slow
+def test_errors_of_a_dask_cluster(cluster, caplog):
+    caplog.set_level("CRITICAL")
+    raises(OwnError, lambda: ft.vmap(fails_late, chunk_size=2, executor=cluster)(XS), "it was 21")
+    lock = threading.Lock()
+    raises(
+        TypeError,
+        lambda: ft.vmap(lambda x: (lock, x)[1], chunk_size=2, executor=cluster)(XS),
+        "vmap(<lambda>): chunk 0", "'_thread.lock'", "ThreadPoolExecutor",
+    )  # fmt: skip
+    f = ft.grad(lambda x: np.sum(ft.vmap(model, chunk_size=2, executor=cluster)(x)))
+    raises(TypeError, lambda: f(XS), "vmap(model): chunk 0", "grad(<lambda>)", "ThreadPoolExecutor")
 
 
 # ---- which chunk is computed ----

@@ -294,7 +294,9 @@ def _width(executor: Any) -> int:
 
 
 def _not_sent(error: BaseException, task: Task, label: str) -> TypeError:
-    reason = str(error).partition(";")[0]
+    cause = error.__cause__  # in which Dask keeps what was wrong
+    kinds = TypeError, AttributeError, pickle.PicklingError
+    reason = str(cause if isinstance(cause, kinds) else error).partition(";")[0]
     return TypeError(
         f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, as the "
         f"function or one of its arguments cannot be pickled ({reason}); pass a function that is "
