@@ -331,3 +331,25 @@ def test_gradcheck_decides_as_torchs(factor, fast):
     assert ft.testing.gradcheck(sine, x, **options) is theirs is (factor == 1.0)
     assert torch.autograd.gradgradcheck(Sine.apply, point, **options)
     assert ft.testing.gradgradcheck(sine, x, **options)
+
+
+@pytest.mark.parametrize("outer", ["error", "same", "different"])
+@pytest.mark.parametrize("inner", ["error", "same", "different"])
+def test_randomness_decides_as_torchs(outer, inner):
+    rng = ft.random.default_rng(0)
+    ours = ft.vmap(ft.vmap(lambda x: x + rng.normal(), randomness=inner), randomness=outer)
+    theirs = torch.vmap(
+        torch.vmap(lambda x: x + torch.randn(()), randomness=inner), randomness=outer
+    )
+    if "error" in (outer, inner):
+        with pytest.raises(ft.RandomnessError):
+            ours(np.zeros((3, 4)))
+        with pytest.raises(RuntimeError, match="random"):
+            theirs(torch.zeros(3, 4))
+    else:
+        result, other = ours(np.zeros((3, 4))), theirs(torch.zeros(3, 4, dtype=torch.float64))
+        assert len(np.unique(result)) == len(torch.unique(other))
+        for axis in (0, 1):
+            first, last = np.take(result, 0, axis), np.take(result, -1, axis)
+            alike = torch.equal(other.select(axis, 0), other.select(axis, -1))
+            assert np.array_equal(first, last) == alike
