@@ -1,11 +1,13 @@
 """Pytrees of every kind, in every transform: order of keys, registered classes, None."""
 
 from collections import OrderedDict, defaultdict, deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import optree
+import optree.dataclasses
 import optree.registry
 import pytest
 
@@ -129,3 +131,238 @@ def test_messages_name_the_leaf_whatever_the_order_of_the_keys():
 
 def f(tree):
     return np.sum(optree.tree_leaves(tree)[0])
+
+
+# ---- classes of the user's own ----
+
+
+@ft.register_dataclass
+@dataclass
+class Model:
+    layers: Any
+    rate: Any
+    name: str = field(default="a", metadata={"static": True})
+
+
+class Line:
+    """A class that takes what it is given."""
+
+    def __init__(self, slope, start):
+        self.slope, self.start = slope, start
+
+
+ft.register_pytree_node(
+    Line, lambda a: ((a.slope, a.start), None, ("slope", "start")), lambda _, parts: Line(*parts)
+)
+
+
+def test_a_registered_dataclass():
+    model = Model([X, {"W": Y}], 2.0, "mine")
+
+    def f(m):
+        assert m.name == "mine"
+        return m.rate * np.sum(m.layers[0]) + np.sum(m.layers[1]["W"] ** 2)
+
+    slopes = ft.grad(f)(model)
+    assert type(slopes) is Model
+    assert slopes.name == "mine"
+    equal(slopes.layers[0], np.full((3, 2), 2.0))
+    equal(slopes.layers[1]["W"], 2 * Y)
+    equal(slopes.rate, np.sum(X))
+    out = ft.vmap(lambda m: m, (Model([0, None], None, "mine"),), Model([0, None], None, "mine"))(
+        model
+    )
+    equal(out.layers[0], X)
+    assert out.rate == 2.0
+    _, moved = ft.jvp(lambda m: m, (model,), (model,))
+    equal(moved.layers[1]["W"], Y)
+    jacobian = ft.jacrev(lambda m: Model([m.rate * m.rate], m.layers[0][0], "out"))(model)
+    assert jacobian.layers[0].rate == 4.0
+    assert jacobian.rate.layers[0].shape == (2, 3, 2)
+    assert (jacobian.name, jacobian.rate.name) == ("out", "mine")
+
+
+def test_a_registered_class():
+    slopes = ft.grad(lambda a: a.slope * 3.0 + a.start**2)(Line(2.0, 5.0))
+    assert (slopes.slope, slopes.start) == (3.0, 10.0)
+    raises(TypeError, lambda: ft.grad(f)([Line(X, 3)]), "args[0][0].start has dtype int64")
+    rows = ft.vmap(lambda a: Line(a.start, a.slope))(Line(X, X[:, 0]))
+    equal(rows.slope, X[:, 0])
+
+
+def test_meta_fields_are_part_of_the_structure():
+    model = Model([X], 1.0, "a")
+    _, pull = ft.vjp(lambda m: m, model)
+    with pytest.raises(ValueError, match="structure"):
+        pull(Model([X], 1.0, "b"))
+    equal(pull(Model([X], 1.0, "a"))[0].layers[0], X)
+
+
+def test_options_of_register_dataclass():
+    @partial(ft.register_dataclass, data_fields=["b"], meta_fields=["a"])
+    @dataclass(frozen=True)
+    class Given:
+        a: str
+        b: Any
+
+    assert ft.grad(lambda g: g.b * len(g.a))(Given("xyz", 1.0)) == Given("xyz", 3.0)
+
+    @ft.register_dataclass(meta_fields=("n",))
+    @dataclass(slots=True, kw_only=True)
+    class Powers:
+        n: int
+        x: Any
+        cached: Any = field(default=None, init=False)
+
+        def __post_init__(self):
+            self.cached = self.x**self.n
+
+    slopes = ft.grad(lambda p: p.cached)(Powers(n=3, x=2.0))
+    assert (slopes.n, slopes.x) == (3, 12.0)
+
+    @ft.register_dataclass
+    @dataclass
+    class Base:
+        x: Any
+
+    @dataclass
+    class Derived(Base):  # which is no node, as it is another class
+        y: Any = 1.0
+
+    raises(
+        TypeError, lambda: ft.grad(f)(Derived(1.0)), "args[0] is a Derived", "register_dataclass"
+    )
+
+
+def test_nodes_that_are_registered_with_optree():
+    """Globally, or in the namespace of functier."""
+
+    @optree.dataclasses.dataclass(namespace="functier")
+    class Own:
+        x: Any
+        n: int = optree.dataclasses.field(default=2, pytree_node=False)
+
+    @optree.dataclasses.dataclass(namespace=optree.registry.__GLOBAL_NAMESPACE)
+    class Everywhere:
+        x: Any
+
+    @optree.dataclasses.dataclass(namespace="elsewhere")
+    class Elsewhere:
+        x: Any
+
+    assert ft.grad(lambda t: t.x**t.n)(Own(3.0)).x == 6.0
+    assert ft.grad(lambda t: t.x**2)(Everywhere(3.0)).x == 6.0
+    raises(TypeError, lambda: ft.grad(f)(Elsewhere(3.0)), "register_dataclass(Elsewhere)")
+
+
+@pytest.mark.parametrize(
+    ("register", "kind", "parts"),
+    [
+        (lambda: ft.register_dataclass(Line), TypeError, ["no dataclass", "register_pytree_node"]),
+        (
+            lambda: ft.register_dataclass(Model),
+            ValueError,
+            ["(Model)", "a node of pytrees already"],
+        ),
+        (lambda: ft.register_pytree_node(Line, len, len), ValueError, ["(Line)", "already"]),
+        (lambda: ft.register_pytree_node(dict, len, len), ValueError, ["(dict)", "already"]),
+        (lambda: ft.register_pytree_node(3, len, len), TypeError, ["3 is no class"]),
+        (lambda: ft.register_pytree_node(Layer, len, 3), TypeError, ["unflatten is a int"]),
+        (lambda: registered(["a"]), ValueError, ["field 'b'", "data_fields=['a']"]),
+        (lambda: registered(["a", "b", "c"]), ValueError, ["field 'c'"]),
+        (lambda: registered(["a", "b"], ["b"]), ValueError, ["field 'b'", "once"]),
+        (lambda: registered(["a", "derived", "b"]), ValueError, ["field 'derived'", "__init__"]),
+        (lambda: registered(None, "a"), ValueError, ["meta_fields='a' is one str"]),
+    ],
+)
+def test_errors_of_registration(register, kind, parts):
+    raises(kind, register, *parts)
+
+
+def registered(*fields):
+    @dataclass
+    class Fresh:
+        a: Any
+        b: Any
+        derived: Any = field(default=0, init=False)
+
+    return ft.register_dataclass(Fresh, *fields)
+
+
+# ---- what is no node: every transform says where it is ----
+
+
+@dataclass
+class Unknown:
+    w: Any
+
+
+class Plain:
+    pass
+
+
+CALLS = {
+    "vmap": lambda tree: ft.vmap(f)(tree),
+    "grad": lambda tree: ft.grad(f)(tree),
+    "value_and_grad": lambda tree: ft.value_and_grad(f)(tree),
+    "vjp": lambda tree: ft.vjp(f, tree),
+    "jvp": lambda tree: ft.jvp(f, (tree,), (tree,)),
+    "jacrev": lambda tree: ft.jacrev(f)(tree),
+    "jacfwd": lambda tree: ft.jacfwd(f)(tree),
+    "hessian": lambda tree: ft.hessian(f)(tree),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_unregistered_class_among_the_arguments(name):
+    tree = {"m": [X, Unknown(X)]}
+    root = "primals[0]" if name in ("vjp", "jvp") else "args[0]"
+    said = f"{root}['m'][1] is a", "Unknown", "functier.register_dataclass(Unknown)"
+    kind = ValueError if name == "vmap" else TypeError
+    raises(kind, lambda: CALLS[name](tree), *said)
+    raises(kind, lambda: CALLS[name]({"m": [Plain()]}), "functier.register_pytree_node(Plain, ...)")
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_unregistered_class_in_the_result(name):
+    def returns(x):
+        return {"out": [Unknown(x)]}
+
+    calls = {
+        "vmap": lambda: ft.vmap(returns)(X),
+        "vjp": lambda: ft.vjp(returns, X),
+        "jvp": lambda: ft.jvp(returns, (X,), (X,)),
+        "jacrev": lambda: ft.jacrev(returns)(X),
+        "jacfwd": lambda: ft.jacfwd(returns)(X),
+    }
+    if name in calls:
+        said = "the result['out'][0] is ", "return arrays", "register_dataclass(Unknown)"
+        raises(TypeError, calls[name], *said)
+    else:
+        said = "register_dataclass(Unknown)" if name == "hessian" else "return one scalar"
+        raises(TypeError, lambda: getattr(ft, name)(returns)(X), said)
+
+
+def test_containers_without_leaves():
+    for empty in ({}, [], (), None, {"a": [None, ()]}, OrderedDict(), deque()):
+        out = ft.vmap(lambda x, e: (x, e))(X, empty)
+        same_kind(out[1], empty)
+        slopes = ft.grad(lambda t: np.sum(t[0]))((X, empty))
+        same_kind(slopes[1], empty)
+        assert ft.jvp(lambda x, empty=empty: (x, empty), (X,), (X,))[1][1] == empty
+
+
+def test_a_class_that_takes_nothing_but_arrays_can_be_described():
+    """Messages show its leaves where it cannot be made of other things."""
+
+    @ft.register_dataclass
+    @dataclass
+    class Strict:
+        x: Any
+
+        def __post_init__(self):
+            if not isinstance(self.x, (np.ndarray, ft.Tensor)):
+                raise TypeError("no array")
+
+    _, pull = ft.vjp(lambda s: s, Strict(X))
+    raises(ValueError, lambda: pull([X]), "a Strict with the leaves [float64[3, 2]]")

@@ -439,6 +439,8 @@ class _Slot:
 
 
 def short(x: Any) -> str:
+    if type(x) not in PLAIN:
+        return f"a {type(x).__name__}"
     text = repr(x)
     return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
 

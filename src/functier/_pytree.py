@@ -282,8 +282,16 @@ def register_pytree_node(
                 f"register_pytree_node({cls.__name__}): {name} is a {type(given).__name__}, not a "
                 f"function; write register_pytree_node(cls, flatten, unflatten)"
             )
-    _register("register_pytree_node", cls, flatten, unflatten, optree.AutoEntry)
+    _register("register_pytree_node", cls, flatten, unflatten, _Child)
     return cls
+
+
+class _Child(optree.PyTreeEntry):
+    """A child of a registered class in a message: ``.name``, or its number."""
+
+    def codify(self, node: str = "") -> str:
+        named = isinstance(self.entry, str)
+        return f"{node}.{self.entry}" if named else f"{node}[{self.entry!r}]"
 
 
 def _register(
