@@ -106,14 +106,14 @@ def tall_and_wide():
         table(f"(b) a {what} Jacobian, {outputs} x {inputs}", ways, x)
 
 
-def against_outputs(inputs=128):
+def against_outputs(inputs=64):
     """(b) The times of both modes for more and more outputs."""
-    outputs = [2**k for k in range(2, 12)]
+    outputs = [2**k for k in range(2, 11)]
     times = {"jacrev": [], "jacfwd": []}
     for m in outputs:
         f, x = make_layer(inputs, m)
         for name, jacobian in (("jacrev", jacrev(f)), ("jacfwd", jacfwd(f))):
-            times[name].append(best(jacobian, x, calls=9)[0])
+            times[name].append(best(jacobian, x, calls=5)[0])
     return inputs, outputs, times
 
 
@@ -131,7 +131,7 @@ def batch_of_jacobians():
 
 def memory_of_chunks():
     """(d) Memory and time of a Jacobian that is computed in chunks."""
-    n = 600
+    n = 400
     weights = [RNG.normal(0, n**-0.5, (n, n)) for _ in range(4)]
 
     def deep(x):
@@ -141,10 +141,10 @@ def memory_of_chunks():
 
     x = RNG.normal(size=n)
     size = n * n * 8 / 1e6
-    print(f"\n(d) a Jacobian of 600 x 600 ({size:.1f} MB) of four layers, by chunk_size")
+    print(f"\n(d) a Jacobian of 400 x 400 ({size:.1f} MB) of four layers, by chunk_size")
     print("    chunk_size      time      memory besides the result")
     rows, results = [], []
-    for chunk_size in (None, 200, 50, 10, 1):
+    for chunk_size in (None, 100, 20, 5, 1):
         jacobian = jacrev(deep, chunk_size=chunk_size)
         milliseconds, result = best(jacobian, x, calls=3)
         memory = peak(jacobian, x) - size
@@ -163,28 +163,28 @@ def energy_of(n):
 
 def hessians():
     """(e) Four compositions give one matrix."""
-    f, x = energy_of(128)
+    f, x = energy_of(64)
     ways = {
         "hessian, which is jacfwd of jacrev": hessian(f),
         "jacrev of jacrev": jacrev(jacrev(f)),
         "jacrev of jacfwd": jacrev(jacfwd(f)),
         "jacfwd of jacfwd": jacfwd(jacfwd(f)),
     }
-    table("(e) the Hessian of 128 inputs", ways, x)
+    table("(e) the Hessian of 64 inputs", ways, x)
 
 
 def products():
     """(f) A Hessian times a vector; and times many."""
-    f, x = energy_of(512)
-    v = RNG.normal(size=512)
+    f, x = energy_of(256)
+    v = RNG.normal(size=256)
     ways = {
         "the whole Hessian, times v": lambda x: hessian(f)(x) @ v,
         "hvp: forward over reverse": lambda x: hvp(f, (x,), (v,))[1][0],
         "vhp: reverse over reverse": lambda x: vhp(f, (x,), (v,))[1][0],
         "reverse over forward": grad(lambda x: jvp(f, (x,), (v,))[1]),
     }
-    table("(f) the Hessian of 512 inputs times a vector", ways, x)
-    vectors = RNG.normal(size=(20, 512))
+    table("(f) the Hessian of 256 inputs times a vector", ways, x)
+    vectors = RNG.normal(size=(20, 256))
 
     def reused(x):
         product = linearize(grad(f), x)[1]
@@ -215,7 +215,7 @@ def draw(path, inputs, outputs, times, rows):
     sizes, milliseconds, memory = zip(*rows)
     right.loglog(sizes, memory, "o-", color="tab:green", linewidth=2, label="memory, MB")
     right.loglog(sizes, milliseconds, "s-", color="tab:red", linewidth=2, label="time, ms")
-    right.set_title("Four layers, 600 x 600: chunk_size", fontsize=14)
+    right.set_title("Four layers, 400 x 400: chunk_size", fontsize=14)
     right.set_xlabel("rows at a time", fontsize=12)
     right.set_ylabel("memory besides the result, and time", fontsize=12)
     right.legend(fontsize=11)

@@ -106,6 +106,7 @@ def run_example(name, tmp_path):
         command += ["--out", str(tmp_path)]
     paths = [str(Path(functier.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env.setdefault("OPENBLAS_NUM_THREADS", "1")  # several would wait for busy processors
     done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
     for picture in pictures:
