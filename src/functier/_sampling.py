@@ -47,12 +47,19 @@ ELSE = "draw before {} and pass the numbers in"
 
 def plain(operands: tuple) -> bool:
     """Whether no level has to be asked: none is around, and no operand is a tensor."""
-    if AMBIENT.get() is not Tensor:
-        return False
+    return AMBIENT.get() is Tensor and not tensors_in(operands)
+
+
+def tensors_in(operands: tuple) -> bool:
     for x in operands:
         if isinstance(x, Tensor):
-            return False
-    return True
+            return True
+    return False
+
+
+def method(name: str) -> Callable:
+    """A function of a NumPy generator and the arguments of one of its methods."""
+    return getattr(np.random.Generator, name)
 
 
 def batches(operands: tuple, name: str) -> list[BatchLevel]:
@@ -108,13 +115,16 @@ def sample(
     near : tuple
         What the numbers will be put together with, whose levels are around the draw too.
     """
-    everything = (*operands, *near)
-    levels = [] if plain(everything) else batches(everything, name)
+    everything = operands + near
+    if plain(everything):
+        with source._lock:
+            return draw(stream_of(source, CHUNK.get()), *operands, size)
+    levels = batches(everything, name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
         different = [level for level in levels if level.randomness == "different"]
         lead = tuple([_size(level, name) for level in different])
-        tensors = any(isinstance(x, Tensor) for x in operands)
+        tensors = tensors_in(operands)
         if not tensors and not lead:
             return draw(stream, *operands, size)
         if not tensors and not each:
@@ -355,16 +365,13 @@ def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int
     standard draw, which has no derivative by them.
     """
 
-    def draw(stream: Any, *given: Any) -> Any:
-        return getattr(stream, name)(*given)
-
-    if not any(isinstance(x, Tensor) for x in operands):
-        return sample(source, name, draw, operands, size)
+    if not tensors_in(operands):
+        return sample(source, name, method(name), operands, size)
     levels = batches(operands, name)
     values = aligned(len(levels), [frozen(x, levels) for x in operands])
     with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
-        draw(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
+        method(name)(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     if size is not None:
         wanted = as_shape(size)

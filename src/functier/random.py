@@ -24,7 +24,18 @@ from numpy.lib.array_utils import normalize_axis_index
 from ._chunks import CHUNK
 from ._draws import enlist, fresh_seed, new_key, settled, stream_of
 from ._errors import RandomnessError
-from ._sampling import Size, batches, moved, normal_vector, picked, plain, refuse_write, sample
+from ._sampling import (
+    Size,
+    batches,
+    method,
+    moved,
+    normal_vector,
+    picked,
+    plain,
+    refuse_write,
+    sample,
+    tensors_in,
+)
 from ._tensor import Tensor
 
 __all__ = ["Generator", "default_rng"]
@@ -235,9 +246,7 @@ class Generator(Base):
 
     def _drawn(self, name: str, size: Size, *operands: Any) -> Any:
         """A draw whose parameters may be batched, and are not differentiated."""
-        return sample(
-            self, name, lambda stream, *given: getattr(stream, name)(*given), operands, size
-        )
+        return sample(self, name, method(name), operands, size)
 
     # ---- differentiated by their parameters ----
 
@@ -377,14 +386,7 @@ class Generator(Base):
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
         """Multinomial counts: the last axis of the result is that of `pvals`."""
-        return sample(
-            self,
-            "multinomial",
-            lambda stream, *given: stream.multinomial(*given),
-            (n, pvals),
-            size,
-            cores=(0, 1),
-        )
+        return sample(self, "multinomial", method("multinomial"), (n, pvals), size, cores=(0, 1))
 
     def dirichlet(self, alpha: Any, size: Size = None) -> Any:
         """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
@@ -401,7 +403,7 @@ class Generator(Base):
     def _vectors(self, name: str, size: Size, *operands: Any, options: Any = None) -> Any:
         """A draw of vectors, of parameters that NumPy does not broadcast."""
         options = options or {}
-        if any(isinstance(x, Tensor) for x in operands):
+        if tensors_in(operands):
             return sample(
                 self,
                 name,
