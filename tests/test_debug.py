@@ -267,6 +267,25 @@ def test_custom_rules_are_looked_at():
     has_all(text, "a custom derivative rule made 3 infinities", "np.sum(half(x))")
 
 
+def test_the_second_run_of_a_checkpoint():
+    text = found(lambda: ft.grad(ft.checkpoint(root))(X))
+
+    has_all(text, "the derivative of numpy.sqrt for its operand 'x' made 1 infinity", "in root")
+
+
+def test_loops_and_branches():
+    def f(x):
+        return np.sum(ft.fori_loop(0, 3, lambda i, c: np.log(c), x))
+
+    text = found(lambda: ft.grad(f)(X + 1.0))
+    has_all(text, "numpy.log made 1 infinity", "ft.fori_loop(0, 3, lambda i, c: np.log(c), x)")
+    text = found(lambda: ft.vmap(lambda x: ft.cond(x > 0.5, np.log, lambda x: 1.0 / x, x))(X))
+    has_all(text, "numpy.divide made ", "where x = 1.0, y = 0.0", "lambda x: 1.0 / x")
+    with ft.debug_nans():  # a branch does not see the examples that did not choose it
+        logs = ft.vmap(lambda x: ft.cond(x > 0.5, np.log, lambda x: x, x))(X)
+    equal(logs, np.array([0.0, 0.0, np.log(2.0)]))
+
+
 def test_the_backward_pass_outside_is_not_looked_at():
     with ft.debug_nans():
         pullback = ft.vjp(root, X)[1]
@@ -455,6 +474,20 @@ def test_no_dispatch():
         x = V(X)
         with ft.no_dispatch(V):
             equal(np.add(x, 1.0), X + 1.0)
+
+
+def test_with_modes():
+    class Names(ft.overrides.TensorFunctionMode):
+        def __tensor_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return NotImplemented
+
+    seen: list = []
+    for first, second in ((Names(), ft.debug_nans()), (ft.debug_nans(), Names())):
+        seen.clear()
+        with pytest.raises(ft.NonFiniteError, match=r"numpy\.log made"), first, second:
+            ft.grad(entropy)(X)
+        assert np.log in seen
 
 
 def test_errors_of_levels_are_the_same():

@@ -226,6 +226,22 @@ def test_a_variable_of_another_thread():
     assert "_args" in path or path.startswith("local[0] (a variable of ")
 
 
+def test_a_holder_that_nobody_sees():
+    hidden = np.empty((), object)  # arrays are not known to the garbage collector
+    error = leaks(keeping(lambda x: hidden.fill([x])))
+
+    assert error.paths == ("what no name leads to that the garbage collector sees, in 100 steps",)
+
+
+def test_a_chain_of_many_holders():
+    def keep(x):
+        for _ in range(50):
+            x = [x]
+        CACHE["deep"] = x
+
+    assert leaks(keeping(keep)).paths == (f"{__name__}.CACHE['deep']{'[0]' * 50}",)
+
+
 # ---- which tensors ----
 
 
@@ -303,6 +319,61 @@ def test_programs_that_leak_nothing():
         except ZeroDivisionError as error:
             seen = str(error)
     assert seen
+
+
+def cube(x):
+    return np.sum(x**3)
+
+
+@ft.custom_vjp
+def sine(x):
+    return np.sin(x)
+
+
+sine.defvjp(lambda x: (sine(x), x), lambda x, g: (g * np.cos(x),))
+
+KEEPING = {
+    "vjp": lambda: ft.vjp(cube, XS),
+    "checkpoint": lambda: ft.vjp(ft.checkpoint(cube), XS),
+    "checkpoint in vmap": lambda: ft.vjp(ft.vmap(ft.checkpoint(cube)), XS),
+    "vjp in checkpoint": lambda: ft.vjp(ft.checkpoint(lambda x: ft.vjp(cube, x)[1](1.0)[0]), XS),
+    "checkpoint in scan": lambda: ft.vjp(
+        lambda x: ft.scan(ft.checkpoint(lambda c, y: (c * y, c)), x[0], x)[0], XS[0]
+    ),
+    "custom_vjp": lambda: ft.vjp(sine, XS),
+    "custom_root": lambda: ft.vjp(
+        lambda a: ft.custom_root(
+            lambda x: x**3 - a, 1.0, lambda f, x: 2.0, lambda g, y: y / g(1.0)
+        ),
+        8.0,
+    ),
+    "cond": lambda: ft.vjp(lambda x: ft.cond(True, np.sin, np.cos, x), XS),
+    "fori_loop": lambda: ft.vjp(lambda x: ft.fori_loop(0, 3, lambda i, c: c * x, x), XS),
+}
+
+
+@pytest.mark.parametrize("name", [*KEEPING, "linearize", "linear_transpose"])
+def test_what_a_pullback_needs_is_no_leak(name):
+    more = {
+        "linearize": lambda: ft.linearize(ft.checkpoint(cube), XS),
+        "linear_transpose": lambda: (0, ft.linear_transpose(lambda x: 3.0 * x, XS)),
+    }
+    with ft.check_leaks():
+        value, pullback = {**KEEPING, **more}[name]()
+    with ft.check_leaks():
+        result = pullback(XS if name.startswith("linear") else np.ones_like(value))
+    assert result is not None
+
+
+def test_a_leak_beside_a_pullback_that_needs_the_tensor():
+    def f(x):
+        CACHE["x"] = x
+        return np.sum(x)
+
+    def call():
+        CACHE["kept"] = ft.vjp(lambda x: ft.checkpoint(f)(x * 2.0), XS)
+
+    assert leaks(call).paths == (f"{__name__}.CACHE['x']",)
 
 
 def test_a_level_around_the_block_is_not_looked_at():

@@ -25,6 +25,7 @@ import numpy as np
 
 from ._batch import BatchLevel
 from ._diff import fit
+from ._ended import MutedLevel
 from ._finite import Fault, counted, find_fault, parts
 from ._jvp import JvpLevel
 from ._level import AMBIENT, WATCHERS, Level, chain
@@ -216,20 +217,20 @@ class WatchedGrad(Watched, GradLevel):
         return known[node[0]]
 
 
-KINDS: dict[type[Level], type[Watched]] = {
-    BatchLevel: WatchedBatch,
-    GradLevel: WatchedGrad,
-    JvpLevel: WatchedJvp,
-}
+MIXINS = {BatchLevel: WatchedBatch, GradLevel: WatchedGrad, JvpLevel: WatchedJvp}
+KINDS: dict[type[Level], type[Watched]] = {**MIXINS}
 
 
 def watch_level(level: Any) -> None:
     """Have a level that is live, or about to be, watched where this context asks for it."""
+    if type(level) is MutedLevel:
+        level = MutedLevel.muted(level)
     kind = type(level)
-    if WATCH.get() is None or not level.live or issubclass(kind, Watched) or kind is not level.kind:
+    if WATCH.get() is None or not level.live or issubclass(kind, Watched):
         return
-    if kind not in KINDS:
-        KINDS[kind] = type(f"Watched{kind.__name__}", (Watched, kind), {})
+    if kind not in KINDS:  # one of another transform, or one that asks modes
+        mixin = next((w for k, w in MIXINS.items() if issubclass(kind, k)), Watched)
+        KINDS[kind] = type(f"Watched{kind.__name__}", (mixin, kind), {})
     level.flawed = []
     level.__class__ = KINDS[kind]
 

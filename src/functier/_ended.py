@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._errors import EscapedTensorError
-from ._level import AMBIENT, ENDED, Level, chain
+from ._level import AMBIENT, ENDED, WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
 from ._op import Call, Op
 from ._root import DISABLED, converted, tree_map
@@ -109,6 +109,8 @@ def resumed(cls: type[Tensor]) -> Iterator[None]:
         for level in ended:
             level.resumed = vars(level).get("resumed", 0) + 1
             level.__class__ = level.kind
+            for watcher in WATCHERS[:]:
+                watcher(level)
     token = AMBIENT.set(cls)
     try:
         yield

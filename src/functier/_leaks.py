@@ -6,6 +6,7 @@ NOTE [what the collector sees]
     functions that are running; these are looked up in the frames of all threads.
 """
 
+import functools
 import gc
 import sys
 import threading
@@ -14,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
@@ -26,8 +28,11 @@ from ._tensor import Tensor
 SHOWN = 5
 """So many tensors are reported with what holds them."""
 
-STEPS = 30
-"""A longer chain of holders is cut."""
+STEPS = 100
+"""A chain of holders that is longer is not followed to its name."""
+
+RUNNING_AGAIN = ("functier._checkpoint", "functier._implicit")
+"""What these put on a tape calls functions of the user, which may close over tensors."""
 
 SEEN: ContextVar[tuple[WeakSet, ...]] = ContextVar("seen", default=())
 """The levels that were entered in the blocks around, of this context."""
@@ -37,6 +42,8 @@ _users = [0]
 
 
 def _see(level: Level) -> None:
+    if vars(level).get("resumed"):  # it was made before, and a backward pass runs in it again
+        return
     for levels in SEEN.get():
         levels.add(level)
 
@@ -65,7 +72,8 @@ def check_leaks(action: Literal["raise", "warn"] = "raise") -> Iterator[None]:
     -----
     A block that raises is not checked, as the traceback holds what was alive. Nor are
     tensors of ``escape="passthrough"``, which are meant to stay, those of levels whose
-    ``with`` block a suspended generator holds open, and those that another thread made.
+    ``with`` block a suspended generator holds open, those that another thread made, and what
+    a pullback keeps of `checkpoint` and `custom_root` to run your function again.
 
     The price is one `gc.collect` a block, and some passes over all objects where there is
     something to report.
@@ -118,26 +126,21 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
     leaked = [x for x in gc.get_referrers(*classes) if type(x) in classes]
     if not leaked:
         return "", ()
-    many = len(leaked) > 1
-    lines = [
-        f"{len(leaked)} tensors are alive although their levels have ended"
-        if many
-        else "1 tensor is alive although its level has ended"
-    ]
     search = _Search(leaked)
-    paths: list[str] = []
-    for x in leaked:
-        if len(paths) == SHOWN:
-            break
+    found = [(x, search.chain_to(x)) for x in leaked]
+    chains = [(x, holders) for x, holders in found if holders is not None]
+    shown = [(x, search.path(c)) for x, c in chains if not search.passes(c)][:SHOWN]
+    n = len(chains)
+    lines = [f"{n} tensors are alive although their levels have ended"]
+    if n == 1:
+        lines = ["1 tensor is alive although its level has ended"]
+    for x, path in shown:
         level = type(x).level
-        path = search.path_to(x)
-        if path is not None:
-            about = f"({chain(type(x))}, made at {level.where()}), {_form(x)}"
-            lines.append(f"  a tensor of {level} {about}, is held by\n    {path}")
-            paths.append(path)
-    if len(leaked) > len(paths):
-        lines.append(f"  and {len(leaked) - len(paths)} more, some held by these")
-    return "\n".join(lines), tuple(paths)
+        about = f"({chain(type(x))}, made at {level.where()}), {_form(x)}"
+        lines.append(f"  a tensor of {level} {about}, is held by\n    {path}")
+    if n > len(shown):
+        lines.append(f"  and {n - len(shown)} more, some held by these")
+    return "\n".join(lines) if n else "", tuple(path for _, path in shown)
 
 
 def _form(x: Any) -> str:
@@ -151,12 +154,36 @@ def _form(x: Any) -> str:
 
 
 class _Search:
-    """The search for what holds a tensor."""
+    """What holds some tensors, and what holds that, up to names.
+
+    Each step asks for all holders at once, as each is a pass over all objects.
+    """
 
     def __init__(self, leaked: list):
-        self.leaked, self.own = leaked, {id(leaked)}
+        self.leaked = {id(x) for x in leaked}
         self.modules = {id(vars(m)): n for n, m in [*sys.modules.items()] if hasattr(m, "__dict__")}
         self.variables: dict[int, str] = {}
+        self.objects: dict[int, Any] = {id(x): x for x in leaked}
+        self.holds: dict[int, set[int]] = {}  # by ids
+        self.kept: set[int] = set()  # what holds tensors of a level for its backward pass
+        own = {id(leaked), id(self.objects), id(vars(self))} | self.look_at_variables()
+        self.climb(leaked, own)
+        self.above: dict[int, int] = {}  # on the shortest way from a name
+        names = [i for i, x in self.objects.items() if self.is_name(x)]
+        self.reached = set(names)
+        while names:
+            below = []
+            for i in names:
+                for child in self.holds.get(i, ()):
+                    if child not in self.reached:
+                        self.reached.add(child)
+                        self.above[child] = i
+                        below.append(child)
+            names = below
+
+    def look_at_variables(self) -> set[int]:
+        """Note the variables of all running functions; the dicts that this has made."""
+        made = set()
         here: types.FrameType | None
         for here in sys._current_frames().values():
             while here is not None:
@@ -164,78 +191,93 @@ class _Search:
                 if code.co_filename not in (__file__, contextmanager.__code__.co_filename):
                     variables = here.f_locals
                     if id(variables) not in self.modules:
-                        self.own.add(id(variables))
+                        made.add(id(variables))
                         where = f"{code.co_filename}:{here.f_lineno}"
                         for name, value in variables.items():
                             text = f"{name} (a variable of {code.co_qualname}, {where})"
                             self.variables.setdefault(id(value), text)
                 here = here.f_back
-        self.own.add(id(vars(self)))
+        return made
 
-    def path_to(self, tensor: Any) -> str | None:
-        """What holds `tensor`, as Python writes it; None where another leaked one does."""
-        others = {id(x) for x in self.leaked} - {id(tensor)}
-        held: dict[int, tuple[Any, Any]] = {id(tensor): (tensor, None)}  # what each one holds
-        frontier = [tensor]
-        own = self.own | {id(held), id(frontier)}
+    def is_name(self, x: Any) -> bool:
+        return id(x) in self.variables or id(x) in self.modules
+
+    def climb(self, leaked: list, own: set[int]) -> None:
+        lists = [leaked]  # alive, so that their ids are theirs
+        own.add(id(lists))
         for _ in range(STEPS):
-            for x in frontier:
-                if id(x) in self.variables:
-                    name, _, where = self.variables[id(x)].partition(" ")
-                    return f"{name}{self.steps(x, held)} {where}"
-                if id(x) in self.modules:
-                    return self.modules[id(x)] + self.steps(x, held, True)
-            ids = {id(x): x for x in frontier}
-            own |= {id(ids), id(own)} | {id(v) for v in held.values()}
-            following: list = []
-            own.add(id(following))
-            for holder in gc.get_referrers(*frontier):
-                if id(holder) in own or id(holder) in held:
-                    continue
-                for child in gc.get_referents(holder):
-                    if id(child) in ids:
-                        held[id(holder)] = (holder, child)
-                        own.add(id(held[id(holder)]))
-                        following.append(holder)
-                        break
-            following = self.without(following, others)
-            own.add(id(following))
-            if not following:
+            asked = [x for x in lists[-1] if not self.is_name(x)]
+            if not asked:
                 break
-            frontier = following
+            wanted = {id(x) for x in asked}
+            found: list = []
+            own |= {id(asked), id(found)}
+            lists += [asked, found]
+            for holder in gc.get_referrers(*asked):
+                key = id(holder)
+                if key in own:
+                    continue
+                held = {id(x) for x in gc.get_referents(holder)} & wanted
+                if held and _is_kept(holder):
+                    self.kept |= held
+                elif held:
+                    self.holds.setdefault(key, set()).update(held)
+                    if key not in self.objects:
+                        self.objects[key] = holder
+                        found.append(holder)
+
+    def chain_to(self, x: Any) -> list | None:
+        """What holds a tensor, from a name on; None where a backward pass may need it."""
+        key, found = id(x), [x]
+        if key in self.reached:
+            while key in self.above:
+                key = self.above[key]
+                found.append(self.objects[key])
+            return found[::-1]
+        above, waiting = {key}, [key]
+        while waiting:
+            held = waiting.pop()
+            for i, children in self.holds.items():
+                if held in children and i not in above:
+                    above.add(i)
+                    waiting.append(i)
+        return None if above & self.kept else [x]
+
+    def passes(self, chain: list) -> bool:
+        """Whether another leaked tensor is in the chain to one."""
+        return any(id(x) in self.leaked for x in chain[:-1])
+
+    def path(self, chain: list) -> str:
+        """A chain as Python writes it."""
+        first = chain[0]
+        if id(first) in self.variables:
+            name, _, where = self.variables[id(first)].partition(" ")
+            return f"{name}{_steps(chain)} {where}"
+        if id(first) in self.modules:
+            return self.modules[id(first)] + _steps(chain, True)
+        return f"what no name leads to that the garbage collector sees, in {STEPS} steps"
+
+
+def _is_kept(holder: Any) -> bool:
+    """Whether a holder is a rule on a tape that runs a function of the user again."""
+    while isinstance(holder, functools.partial):
+        holder = holder.func
+    return isinstance(holder, types.FunctionType) and holder.__module__ in RUNNING_AGAIN
+
+
+def _steps(chain: list, names: bool = False) -> str:
+    """The way from a holder to the tensor; `names` where a namespace comes first."""
+    text = note = ""
+    for n, (x, child) in enumerate(pairwise(chain)):
+        if isinstance(x, types.FunctionType) and x.__closure__ and child is x.__closure__:
+            place = [c is chain[n + 2] for c in x.__closure__].index(True)
+            note = f" ({x.__name__} closes over it as {x.__code__.co_freevars[place]!r})"
+        if names or not _is_namespace(x, child):
+            text += _step(x, child, names)
+            names = False
         else:
-            return f"a chain of more than {STEPS} holders"
-        if any(id(x) in others for x in map(_first, held.values())):
-            return None
-        last = frontier[0]
-        what = f"an object of {type(last).__qualname__}" if last is not tensor else "an object"
-        return f"{what} that the collector does not see the holder of{self.steps(last, held)}"
-
-    def without(self, holders: list, others: set) -> list:
-        """The holders that are no other leaked tensor: those are reported themselves."""
-        return [x for x in holders if id(x) not in others]
-
-    def steps(self, x: Any, held: dict, names: bool = False) -> str:
-        """The way from a holder to the tensor; `names` where a namespace comes first."""
-        text = note = ""
-        while (child := held[id(x)][1]) is not None:
-            if isinstance(x, types.FunctionType) and child is x.__closure__:
-                cell = held[id(child)][1]
-                closed = [
-                    n for n, c in zip(x.__code__.co_freevars, x.__closure__ or ()) if c is cell
-                ]
-                note = f" ({x.__name__} closes over it as {closed[0]!r})"
-            if names or not _is_namespace(x, child):
-                text += _step(x, child, names)
-                names = False
-            else:
-                names = True
-            x = child
-        return text + note
-
-
-def _first(pair: tuple) -> Any:
-    return pair[0]
+            names = True
+    return text + note
 
 
 def _is_namespace(x: Any, child: Any) -> bool:
