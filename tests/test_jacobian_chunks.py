@@ -194,6 +194,7 @@ def test_randomness():
         )
         with pytest.raises(random.RandomnessError):
             call("error")
+        equal(call("error", chunk_size=1), call("same"))  # there is no batch
         raises(ValueError, lambda transform=transform: transform(named, randomness="x"), f"{name}(")
 
 

@@ -4,6 +4,7 @@ and what `vjp` returns.
 
 import functools
 import gc
+import inspect
 import operator
 import tracemalloc
 
@@ -31,6 +32,50 @@ def gradient_of(name):
     """The transform of that name, giving derivatives only."""
     transform, pick = getattr(ft, name), GRADIENTS.get(name, lambda out: out)
     return lambda f, *args, **options: lambda *a, **k: pick(transform(f, *args, **options)(*a, **k))
+
+
+# ---- signatures ----
+
+TORCH = {
+    "grad": "func argnums has_aux",
+    "value_and_grad": "func argnums has_aux",
+    "grad_and_value": "func argnums has_aux",
+    "elementwise_grad": "func argnums has_aux",
+    "jacrev": "func argnums has_aux",
+    "jacfwd": "func argnums has_aux",
+    "hessian": "func argnums has_aux",
+    "vjp": "func *primals",
+    "linearize": "func *primals",
+    "linear_transpose": "func *primals",
+    "jvp": "func primals tangents",
+    "hvp": "func primals tangents",
+    "vhp": "func primals cotangents",
+    "ggnvp": "func loss primals tangents",
+}
+"""The parameters that may be passed by position, in the order of torch.func."""
+
+
+@pytest.mark.parametrize("name", TORCH)
+def test_the_order_of_parameters(name):
+    kinds: dict = {}
+    for parameter in inspect.signature(getattr(ft, name)).parameters.values():
+        star = "*" * (parameter.kind is parameter.VAR_POSITIONAL)
+        by_name = parameter.kind is parameter.KEYWORD_ONLY
+        kinds.setdefault(by_name, []).append(star + parameter.name)
+    assert " ".join(kinds[False]) == TORCH[name]
+    if name != "linear_transpose":
+        assert kinds[True][-1] == "escape"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_errors_of_argnums(name):
+    make, label = getattr(ft, name), f"{name}(named)"
+    for argnums in ((0, 0), (1, -1), ()):
+        raises(ValueError, lambda a=argnums: make(named, a)(1.0, 2.0), label, "each once")
+    for argnums in (2, -3, (0, 2)):
+        raises(ValueError, lambda a=argnums: make(named, a)(1.0, 2.0), label, "2 positional")
+    for argnums in ([0], "x", True, 1.0, None):
+        raises(TypeError, lambda a=argnums: make(named, a)(1.0, 2.0), label, f"{argnums!r}")
 
 
 # ---- argnames ----

@@ -299,7 +299,7 @@ def jacfwd(
     chunk_size : int, optional
         How many columns of the Jacobian (input elements) to compute at once; None for
         all. `func` is called once for each chunk; `aux` is that of the first call. With 1
-        there is no batch.
+        there is no batch, and a draw is the same for all columns where it would raise.
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise, give each
         column numbers of its own, or the same ones to all.
