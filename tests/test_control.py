@@ -1,5 +1,6 @@
 """cond, switch, while_loop and fori_loop beside the Python they stand for, under every nesting."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -528,6 +529,24 @@ def test_who_is_asked_at_levels_of_its_own():
         return c
 
     close(program(cond, while_loop, ft.vmap), program(python_cond, python_while, looped))
+
+
+def test_who_is_asked_in_the_threads_of_an_executor():
+    xs = np.array([0.5, 3.0, 10.0])
+    with ThreadPoolExecutor(2) as executor:
+
+        def f(x):
+            def yes(y):
+                def grown(z):
+                    return while_loop(lambda c: c < 100, ending(lambda c: c * x), z * y)
+
+                parts = ft.vmap(grown, chunk_size=1, executor=executor)(np.array([1.0, 2.0, 3.0]))
+                return np.sum(parts)
+
+            return cond(x > 1, yes, lambda y: -y, x)
+
+        equal(ft.vmap(f)(xs), np.array([-0.5, 648.0, 600.0]))
+        close(ft.vmap(ft.grad(f))(xs), np.array([-1.0, 945.0, 120.0]))
 
 
 # ---- who runs, and with what ----
