@@ -1,0 +1,369 @@
+"""Custom rules, stop_gradient and models beside JAX's and PyTorch's (the extra ``bench``)."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from optree import tree_leaves
+
+import functier as ft
+
+XS = np.array([[0.3, -0.8, 1.2], [0.5, 1.5, -0.4]])
+YS = np.array([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3]])
+
+
+@pytest.fixture(scope="module")
+def jax():
+    jax = pytest.importorskip("jax", reason="JAX is in the extra bench")
+    jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+@pytest.fixture(scope="module")
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+
+
+def close(actual, expected):
+    actual, expected = tree_leaves(actual, namespace="functier"), tree_leaves(expected)
+    assert len(actual) == len(expected)
+    for a, e in zip(actual, expected):
+        a, e = np.asarray(a), np.asarray(e)
+        assert (a.shape, a.dtype) == (e.shape, e.dtype)
+        np.testing.assert_allclose(a, e, rtol=1e-10, atol=1e-12)
+
+
+# ---- JAX: one text for both, with the library `f`, its arrays `xp` ----
+
+
+def by_vjp(f, xp):
+    @f.custom_vjp
+    def func(x, y):
+        return xp.sin(x) * y, xp.sum(x)
+
+    func.defvjp(
+        lambda x, y: (func(x, y), (x, y)),
+        lambda r, g: (g[0] * xp.cos(r[0]) * r[1] * 1.5 + g[1], g[0] * r[0]),
+    )
+    return func
+
+
+def by_jvp(f, xp):
+    @f.custom_jvp
+    def func(x, y):
+        return xp.sin(x) * y, xp.sum(x)
+
+    @func.defjvp
+    def rule(primals, tangents):
+        (x, y), (dx, dy) = primals, tangents
+        moved = xp.cos(x) * y * dx * 1.5 + xp.sin(x) * dy
+        return func(x, y), (moved, xp.sum(dx) * 2.0)
+
+    return func
+
+
+def by_partials(f, xp):
+    @f.custom_jvp
+    def func(x, y):
+        return xp.sin(x) * y
+
+    func.defjvps(lambda t, ans, x, y: t * xp.cos(x) * y * 1.5, lambda t, ans, x, y: t * ans / y)
+    return lambda x, y: (func(x, y), xp.sum(x))
+
+
+def with_tree(f, xp):
+    @partial(f.custom_vjp, nondiff_argnums=(0,))
+    def func(call, tree):
+        return {"out": call(tree["a"]) * tree["b"][0]}
+
+    func.defvjp(
+        lambda call, tree: (func(call, tree), tree),
+        lambda call, tree, g: (
+            {"a": g["out"] * 3.0 * tree["b"][0], "b": (g["out"] * call(tree["a"]),)},
+        ),
+    )
+    return lambda x, y: (func(xp.tanh, {"a": x, "b": (y,)})["out"], xp.sum(y))
+
+
+def by_vmap(f, xp):
+    custom = f.custom_batching.custom_vmap if hasattr(f, "custom_batching") else f.custom_vmap
+
+    @custom
+    def func(x, y):
+        return xp.sin(x) * y
+
+    @func.def_vmap
+    def rule(size, in_batched, x, y):
+        x = x if in_batched[0] else xp.broadcast_to(x, (size, *x.shape))
+        y = y if in_batched[1] else xp.broadcast_to(y, (size, *y.shape))
+        return xp.cos(x) * y, True
+
+    return lambda x, y: (func(x, y), xp.sum(x))
+
+
+RULES = {
+    "vjp": by_vjp, "jvp": by_jvp, "partials": by_partials, "tree": with_tree, "vmap": by_vmap,
+}  # fmt: skip
+
+
+def scalar(xp, g):
+    return lambda x, y: sum(xp.sum(v * v) for v in g(x, y))
+
+
+TRANSFORMS = {
+    "value": lambda f, xp, g: g(XS[0], YS[0]),
+    "grad": lambda f, xp, g: f.grad(scalar(xp, g), (0, 1))(XS[0], YS[0]),
+    "jacrev": lambda f, xp, g: f.jacrev(g, (0, 1))(XS[0], YS[0]),
+    "second": lambda f, xp, g: f.jacrev(f.jacrev(g, (0, 1)), (0, 1))(XS[0], YS[0]),
+    "third": lambda f, xp, g: f.jacrev(f.jacrev(f.jacrev(g)), 1)(XS[0], YS[0]),
+    "vmap": lambda f, xp, g: f.vmap(g)(XS, YS),
+    "vmap of one": lambda f, xp, g: f.vmap(g, (None, 0))(XS[0], YS),
+    "vmap of grad": lambda f, xp, g: f.vmap(f.grad(scalar(xp, g), (0, 1)), (0, None))(XS, YS[0]),
+    "grad of vmap": lambda f, xp, g: f.grad(scalar(xp, f.vmap(g, (0, None))), (0, 1))(XS, YS[0]),
+    "two vmaps": lambda f, xp, g: f.vmap(f.vmap(g, (None, 0)), (0, None))(XS, YS),
+    "grad of two": lambda f, xp, g: f.grad(
+        scalar(xp, f.vmap(f.vmap(g, (None, 0)), (0, None))), (0, 1)
+    )(XS, YS),
+    "second of vmap": lambda f, xp, g: f.jacrev(f.grad(scalar(xp, f.vmap(g, (0, None)))))(
+        XS, YS[0]
+    ),
+    "jvp": lambda f, xp, g: f.jvp(g, (XS[0], YS[0]), (YS[1], XS[1])),
+    "jvp of vmap": lambda f, xp, g: f.jvp(f.vmap(g), (XS, YS), (YS, XS)),
+    "hessian": lambda f, xp, g: f.hessian(scalar(xp, g), (0, 1))(XS[0], YS[0]),
+    "forward twice": lambda f, xp, g: f.jacfwd(f.jacfwd(g))(XS[0], YS[0]),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("name", RULES)
+def test_rules_as_jaxs(jax, name, transform):
+    call, rule = TRANSFORMS[transform], RULES[name]
+    ours = call(ft, np, rule(ft, np))
+    try:
+        theirs = call(jax, jax.numpy, rule(jax, jax.numpy))
+    except (TypeError, ValueError) as error:
+        assert (name, transform) in REFUSED
+        pytest.skip(f"JAX does not do this: {type(error).__name__}")
+    if (name, transform) == ("vjp", "grad of two"):
+        # JAX counts the cotangent of a result twice that is the same for a batch inside.
+        second = lambda x, y: np.sum(x) + 0 * np.sum(y)  # noqa: E731
+        extra = ft.grad(
+            scalar(np, lambda x, y: [ft.vmap(ft.vmap(second, (None, 0)), (0, None))(x, y)])
+        )
+        ours = (ours[0] + extra(XS, YS), ours[1])
+    close(ours, theirs)
+
+
+FORWARD = {"jvp", "jvp of vmap", "hessian", "forward twice"}
+REVERSE = {"grad", "jacrev", "second", "third", "vmap of grad", "hessian", "forward twice"}
+REFUSED = {(name, t) for name in ("vjp", "tree") for t in FORWARD} | {("vmap", t) for t in REVERSE}
+"""Forward mode by a vjp, and reverse mode by a batching rule that is not in use."""
+
+
+def test_complex_cotangents_are_conjugates_of_jaxs(jax):
+    def rule(f, xp, conj):
+        @f.custom_vjp
+        def cube(z):
+            return z**3
+
+        cube.defvjp(lambda z: (z**3, z), lambda z, g: (g * conj(3 * z**2),))
+        return lambda z: xp.sum(xp.abs(cube(z)) ** 2)
+
+    z = XS[0] + 1j * YS[0]
+    theirs = jax.grad(rule(jax, jax.numpy, lambda z: z))(z)
+    close(ft.grad(rule(ft, np, np.conj))(z), np.conj(theirs))
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_stop_gradient_as_jaxs(jax, transform):
+    def stopping(stop, xp):
+        return lambda x, y: (xp.sin(x) * stop(xp.exp(y) * x), xp.sum(stop(y) * y))
+
+    theirs = stopping(jax.lax.stop_gradient, jax.numpy)
+    ours = TRANSFORMS[transform](ft, np, stopping(ft.stop_gradient, np))
+    close(ours, TRANSFORMS[transform](jax, jax.numpy, theirs))
+
+
+def test_dataclasses_as_jaxs(jax):
+    @dataclass
+    class Point:
+        x: Any
+        y: Any
+        name: str = "p"
+
+    ft.register_dataclass(Point, ["x", "y"], ["name"])
+    jax.tree_util.register_dataclass(Point, ["x", "y"], ["name"])
+    f = lambda p: (p.x**2 * p.y).sum()  # noqa: E731
+    ours, theirs = ft.grad(f)(Point(XS, YS)), jax.grad(f)(Point(XS, YS))
+    close((ours.x, ours.y), (theirs.x, theirs.y))
+    assert ours.name == theirs.name == "p"
+
+
+# ---- PyTorch ----
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_rules_as_torchs_function(torch):
+    class Theirs(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, y):
+            return torch.sin(x) * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * torch.cos(x) * y * 1.5, g * torch.sin(x)
+
+        @staticmethod
+        def jvp(ctx, dx, dy):
+            x, y = ctx.saved_tensors
+            return torch.cos(x) * y * 1.5 * dx + torch.sin(x) * dy
+
+    ours = ft.custom_vjp(lambda x, y: np.sin(x) * y)
+    ours.defvjp(
+        lambda x, y: (ours(x, y), (x, y)),
+        lambda r, g: (g * np.cos(r[0]) * r[1] * 1.5, g * np.sin(r[0])),
+    )
+    func, x, y = torch.func, torch.tensor(XS), torch.tensor(YS)
+    apply = Theirs.apply
+    close(
+        ft.grad(lambda x, y: np.sum(ours(x, y) ** 2), (0, 1))(XS, YS),
+        [v.numpy() for v in func.grad(lambda x, y: (apply(x, y) ** 2).sum(), (0, 1))(x, y)],
+    )
+    per_example = func.vmap(func.grad(lambda x, y: apply(x, y).sum(), (0, 1)), (0, None))(x, y[0])
+    close(
+        ft.vmap(ft.grad(lambda x, y: np.sum(ours(x, y)), (0, 1)), (0, None))(XS, YS[0]),
+        [v.numpy() for v in per_example],
+    )
+    close(
+        ft.jacrev(ft.vmap(ours, (0, None)), 1)(XS, YS[0]),
+        func.jacrev(func.vmap(apply, (0, None)), 1)(x, y[0]).numpy(),
+    )
+    theirs = func.jvp(apply, (x, y), (y, x))[1]
+    close(ft.jvp(ours, (XS, YS), (YS, XS))[1], theirs.numpy())
+
+
+def test_models_as_torchs(torch):
+    @ft.register_dataclass
+    @dataclass
+    class Layer:
+        weight: Any
+        bias: Any
+
+    @ft.register_dataclass
+    @dataclass
+    class Net:
+        layers: list
+
+        def __call__(self, x):
+            for layer in self.layers:
+                x = np.tanh(layer.weight @ x + layer.bias)
+            return x
+
+    class Theirs(torch.nn.Module):
+        def __init__(self, seed):
+            super().__init__()
+            torch.manual_seed(seed)
+            sizes = [(3, 4), (4, 2)]
+            self.layers = torch.nn.ModuleList(torch.nn.Linear(*s).double() for s in sizes)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return x
+
+    def ours(model):
+        arrays = [(m.weight.detach().numpy(), m.bias.detach().numpy()) for m in model.layers]
+        return Net([Layer(*pair) for pair in arrays])
+
+    models = [Theirs(seed) for seed in range(3)]
+    nets = [ours(model) for model in models]
+    their_state = torch.func.stack_module_state(models)
+    state = ft.stack_module_state(nets)
+    assert [*state[0]] == [*their_state[0]]
+    assert [*state[1]] == [*their_state[1]] == []
+    for name, x in state[0].items():
+        close(x, their_state[0][name].detach().numpy())
+    x = torch.tensor(XS)
+    for tie in (True, False):
+        part = {"layers.1.bias": YS[0][:2]}
+        result = ft.functional_call(nets[0], part, XS[0], tie_weights=tie)
+        given = {name: torch.tensor(v) for name, v in part.items()}
+        theirs = torch.func.functional_call(models[0], given, x[0], tie_weights=tie)
+        close(result, theirs.detach().numpy())
+
+    def loss(p, b, x):
+        return torch.func.functional_call(models[0], (p, b), (x,)).sum()
+
+    theirs = torch.func.vmap(torch.func.grad(loss), (0, 0, None))(*their_state, x[0])
+    mine = ft.vmap(
+        ft.grad(lambda p, b, x: np.sum(ft.functional_call(nets[0], (p, b), x))), (0, 0, None)
+    )(*state, XS[0])
+    for name, slope in mine.items():
+        close(slope, theirs[name].detach().numpy())
+
+
+def test_errors_of_models_as_torchs(torch):
+    model, net = torch.nn.Linear(2, 2), {"layer": 0}
+    wrong = ({"weight": torch.ones(2, 2)}, {"weight": torch.ones(2, 2)})
+    with pytest.raises(ValueError, match="weight"):
+        torch.func.functional_call(model, wrong, torch.ones(2))
+    callable_net = type("Callable", (dict,), {"__call__": lambda self, x: x})
+
+    class Pair(callable_net):
+        pass
+
+    ft.register_pytree_node(
+        Pair, lambda d: (list(d.values()), tuple(d)), lambda k, v: Pair(zip(k, v))
+    )
+    with pytest.raises(ValueError, match="two of the dicts"):
+        ft.functional_call(Pair(net), ({"0": 1}, {"0": 1}), 0)
+    with pytest.raises(RuntimeError, match="Missing"):
+        torch.func.functional_call(model, {"weight": torch.ones(2, 2)}, torch.ones(2), strict=True)
+    with pytest.raises(ValueError, match="missing"):
+        ft.functional_call(Pair(net), {}, 0, strict=True)
+
+
+def test_debug_unwrap_and_detach_as_torchs(torch):
+    seen = []
+
+    def theirs(x):
+        seen.append(torch.func.debug_unwrap(x * 2))
+        return (x * x.detach()).sum()
+
+    def mine(x):
+        seen.append(ft.debug_unwrap(x * 2))
+        return np.sum(x * ft.stop_gradient(x))
+
+    a = torch.func.vmap(torch.func.grad(theirs))(torch.tensor(XS))
+    b = ft.vmap(ft.grad(mine))(XS)
+    close(b, a.numpy())
+    close(seen[1], seen[0].numpy())
+
+
+def test_no_grad_as_torchs(torch):
+    def blocks(library, xp, x):
+        with library.no_grad():
+            a = x * x
+            with library.enable_grad():
+                b = xp.sin(x)
+        return (a * x + b).sum()
+
+    x = torch.tensor(XS[0])
+    theirs = lambda x: blocks(torch, torch, x)  # noqa: E731
+    ours = lambda x: blocks(ft, np, x)  # noqa: E731
+    close(ft.grad(ours)(XS[0]), torch.func.grad(theirs)(x).numpy())
+    close(ft.jacrev(ft.grad(ours))(XS[0]), torch.func.jacrev(torch.func.grad(theirs))(x).numpy())
+    close(
+        ft.vmap(ft.grad(ours))(XS),
+        torch.func.vmap(torch.func.grad(theirs))(torch.tensor(XS)).numpy(),
+    )
