@@ -53,7 +53,7 @@ LAYERS = [
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},
     {"_jacobian", "_linear", "_products", "_function", "_overridable", "_modes"},
-    {"_custom", "_stop", "_collectives", "_masks", "_finite", "random", "overrides"},
+    {"_custom", "_stop", "_collectives", "_masks", "_finite", "random", "overrides", "modes", "numpy"},
     {"_checkpoint", "_control", "_scan", "_implicit", "_modules", "_point", "_debug", "_leaks"},
     {"_sparse"},
     {"testing", "nn"},

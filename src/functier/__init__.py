@@ -43,6 +43,8 @@ from ._vmap import vmap as vmap
 __version__ = "0.1.0"
 
 if _typing.TYPE_CHECKING:
+    from . import modes as modes
+    from . import numpy as numpy
     from . import overrides as overrides
     from . import random as random
     from . import testing as testing
@@ -84,7 +86,7 @@ if _typing.TYPE_CHECKING:
     from ._sparse import sparse_hessian as sparse_hessian
     from ._sparse import sparse_jacobian as sparse_jacobian
 
-_MODULES = "overrides", "random", "testing"
+_MODULES = "modes", "numpy", "overrides", "random", "testing"
 _NAMES = {
     "_checkpoint": "checkpoint",
     "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",

@@ -170,9 +170,9 @@ def signature_of(func: Any) -> Signature:
         pass
     if isinstance(func, np.ufunc):
         ins = ", ".join(f"x{i + 1}" for i in range(func.nin)) if func.nin > 1 else "x"
-        own = "axes=NO_VALUE, axis=NO_VALUE, keepdims=False" if func.signature else "where=True"
+        only = "axes=NO_VALUE, axis=NO_VALUE, keepdims=False" if func.signature else "where=True"
         return _signature(
-            f"{ins}, /, out={None if func.nout == 1 else (None,) * func.nout}, *, {own}, "
+            f"{ins}, /, out={None if func.nout == 1 else (None,) * func.nout}, *, {only}, "
             f"casting='same_kind', order='K', dtype=None, subok=True, signature=None"
         )
     text = (func.__doc__ or "").strip().partition("\n\n")[0].replace("\n", " ")

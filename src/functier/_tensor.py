@@ -67,10 +67,12 @@ class Tensor:
             # Of another library: what it does inside is dispatched, and its result is ours.
             return as_class(cls, func._implementation(*args, **kwargs))
         lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
-        if lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
+        if LOWER or lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
             op = find(func)
             if op is not None and op.body is not None:
                 return op.body(*args, **kwargs)
+        if LOWER:
+            return LOWER[0](cls, func, types, args, kwargs)
         return cls.__tensor_dispatch__(func, types, args, kwargs)
 
     @classmethod
@@ -209,6 +211,9 @@ def tensor(data: Any) -> Tensor:
     """`data` as a `Tensor`; a tensor of any level comes back as it is."""
     return data if isinstance(data, Tensor) else Tensor(data)
 
+
+LOWER: list[Callable] = []
+"""What asks the modes before a lower hook; empty where no mode is on (`_modes` fills it)."""
 
 CANONICAL: dict[Callable, Callable] = {}
 """A method, an operator or a property's getter, and the call that it means."""

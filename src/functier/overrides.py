@@ -23,6 +23,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ._errors import HookRecursionError as HookRecursionError
+from ._modes import STATE
+from ._modes import TensorDispatchMode as TensorDispatchMode
+from ._modes import TensorFunctionMode as TensorFunctionMode
 from ._numpy import name_of
 from ._overridable import DECORATED
 from ._overridable import get_ignored_functions as get_ignored_functions
@@ -34,6 +37,8 @@ from ._tensor import Tensor, canonical
 
 __all__ = [
     "HookRecursionError",
+    "TensorDispatchMode",
+    "TensorFunctionMode",
     "TensorLike",
     "as_subclass",
     "get_function",
@@ -197,7 +202,7 @@ def has_tensor_function(relevant: Iterable) -> bool:
     A `Tensor` that is of no subclass does not; nor does one of a level, which sees
     what a function calls.
     """
-    return bool(ASKING) or any(
+    return bool(STATE.get().functions) or any(
         cls is not Tensor and not is_level(cls) for cls in classes_in(tuple(relevant))
     )
 

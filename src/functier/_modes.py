@@ -1,0 +1,460 @@
+"""Modes: context managers that see calls before any hook, for one context.
+
+NOTE [levels are told]
+    Where no mode is on nobody asks for one: the fast paths know their level's class, and
+    the dispatch of plain tensors asks whether a list is empty. A mode that is entered
+    changes the class of the live levels around it, and of each that is entered while it
+    is on, to one of a kind `Moded`: so the fast paths hand on to `Level.binary` and
+    the like, which ask the modes. What a level was is still its `kind`, under which
+    it ends and is used again.
+
+NOTE [what is computed below the levels]
+    NumPy dispatches no call on plain arrays. While a mode for operations is on, a plain
+    array that enters a level is therefore seen as a `Seen`, a view of it that is a
+    subclass of `numpy.ndarray` with NumPy's two protocol methods; so is each array that
+    comes out of it. They leave a level as plain arrays, and those that stay about
+    ask nobody once the mode is off.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from operator import getitem
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import numpy as np
+
+from ._diff import SEEN
+from ._ended import MutedLevel
+from ._level import AMBIENT, WATCHERS, Level
+from ._methods import METHODS, OPERATORS
+from ._numpy import PLAIN
+from ._op import OPS
+from ._root import ASKING, GETITEM, NOBODY, classes_in, opts_out, tree_map
+from ._tensor import CANONICAL, LOWER, Tensor, canonical
+
+ndarray = np.ndarray
+
+
+class State(NamedTuple):
+    """The modes of one context, outermost first."""
+
+    functions: tuple = ()
+    operations: tuple = ()
+    asked: tuple = ()  # those for functions whose handlers are running, innermost first
+    below: bool = False  # whether a handler for operations is running
+
+
+STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  # it cannot be changed
+
+
+class Mode:
+    """What the two kinds of modes share; a class may be both."""
+
+    is_mode = True
+    __slots__ = ()
+
+    def __enter__(self) -> Any:
+        _switch_on()
+        state = STATE.get()
+        if isinstance(self, TensorFunctionMode):
+            state = state._replace(functions=(*state.functions, self))
+        if isinstance(self, TensorDispatchMode):
+            state = state._replace(operations=(*state.operations, self))
+        STATE.set(state)
+        for cls in AMBIENT.get().__mro__:
+            tell(cls.__dict__.get("level"))
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        state = STATE.get()
+        STATE.set(
+            state._replace(
+                functions=_without(state.functions, self),
+                operations=_without(state.operations, self),
+            )
+        )
+        _switch_off()
+
+
+class TensorFunctionMode(Mode):
+    """A context manager that sees every call on a tensor before any hook does.
+
+    Subclasses define ``__tensor_function__(self, func, types, args=(), kwargs=None)``, as if
+    each call had one more argument, first, of the mode's class. `func` is what was
+    written: a NumPy function or ufunc, a method, operator or property getter of `Tensor`
+    (of any class and any level), a function with `tensor_function_dispatch`, and what is
+    called through `functier.numpy`, also where no tensor is among its arguments. The
+    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves the call to
+    the next.
+
+    The innermost mode is asked first, and is off while its own handler runs; ``with self:``
+    switches it on again there. It holds in the context (thread or task) that has
+    entered it. Where no mode is on it costs nothing.
+
+    Attributes
+    ----------
+    nested : bool
+        Whether it also sees the calls that a level makes, in computing a call, on values
+        one level out. False, where a subclass does not say so.
+
+    Notes
+    -----
+    A call on plain arrays alone is NumPy's, which asks nobody: make the arrays by
+    `functier.numpy`, or look at what is computed with a `TensorDispatchMode`. Tensors of
+    a level that another context has entered, and this one has not, are not seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> class Names(TensorFunctionMode):
+    ...     def __tensor_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     ft.vmap(lambda x: np.sin(x) + x.sum())(np.zeros((2, 3))).shape
+    sin
+    sum
+    __add__
+    (2, 3)
+    """
+
+    nested = False
+    __slots__ = ()
+
+    def __tensor_function__(
+        self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """To be overridden; leaves the call to the next."""
+        return NotImplemented
+
+
+class TensorDispatchMode(Mode):
+    """A context manager that sees what is computed in the end, once the levels have acted.
+
+    Subclasses define ``__tensor_dispatch__(self, func, types, args=(), kwargs=None)``. `func` is
+    a canonical operation: a NumPy function, a ufunc or a method of one, or
+    `operator.getitem`; composite functions come in their parts. Operands are arrays or
+    tensors of level 0, with all batch axes; what a derivative computes is seen, too. The
+    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves it to the
+    next. Order, switching and cost are those of `TensorFunctionMode`.
+
+    Notes
+    -----
+    While such a mode is on, arrays inside of levels are of a subclass of `numpy.ndarray`,
+    which an array that a transform has returned may still be. NumPy scalars and Python
+    numbers are computed with unseen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> class Names(TensorDispatchMode):
+    ...     def __tensor_dispatch__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__, [np.shape(a) for a in args])
+    ...         return func(*args, **(kwargs or {}))
+    >>> with Names():
+    ...     out = ft.vmap(lambda x, w: x @ w, (0, None))(np.zeros((5, 3)), np.zeros((3, 2)))
+    dot [(5, 3), (3, 2)]
+    """
+
+    __slots__ = ()
+
+    def __tensor_dispatch__(
+        self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """To be overridden; leaves the call to the next."""
+        return NotImplemented
+
+
+def _without(modes: tuple, mode: Mode) -> tuple:
+    """The modes without the last that is `mode`."""
+    for i in reversed(range(len(modes))):
+        if modes[i] is mode:
+            return modes[:i] + modes[i + 1 :]
+    return modes
+
+
+# ---- on and off ----
+
+_LOCK = threading.Lock()
+_users = [0]
+TOLD: WeakSet[Any] = WeakSet()
+"""The levels whose class has been changed; see NOTE [levels are told]."""
+
+
+def _switch_on() -> None:
+    with _LOCK:
+        _users[0] += 1
+        if _users[0] == 1:
+            ASKING.append(ask)
+            LOWER.append(lower)
+            SEEN[Seen] = owned_array
+            WATCHERS.append(_watch)
+
+
+def _switch_off() -> None:
+    with _LOCK:
+        _users[0] -= 1
+        if not _users[0]:
+            ASKING.remove(ask)
+            LOWER.remove(lower)
+            WATCHERS.remove(_watch)
+            for level in TOLD:
+                if issubclass(type(level), Moded):
+                    level.__class__ = type(level).plain
+            TOLD.clear()
+
+
+def _watch(level: Level) -> None:
+    """What is shown each level that is entered."""
+    if STATE.get() != State():
+        for cls in level.cls.__mro__:
+            tell(cls.__dict__.get("level"))
+
+
+def tell(level: Any) -> None:
+    """Have a level ask the modes."""
+    if type(level) is MutedLevel:
+        level = MutedLevel.muted(level)
+    kind = type(level)
+    if not issubclass(kind, Level) or not level.live or issubclass(kind, Moded):
+        return
+    if kind not in KINDS:
+        KINDS[kind] = type(f"Moded{kind.__name__}", (Moded, kind), {"plain": kind})
+    level.__class__ = KINDS[kind]
+    TOLD.add(level)
+
+
+# ---- asking ----
+
+
+def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """What the modes for functions answer; `NOBODY` where there is none."""
+    state = STATE.get()
+    functions, asked = state.functions, state.asked
+    if not functions:
+        return _below(func, args, kwargs) if state.below else NOBODY
+    types = classes_in(args, kwargs)
+    while functions:
+        mode, functions = functions[-1], functions[:-1]
+        asked = (*asked, mode)
+        inside = state._replace(functions=functions, asked=asked)
+        answer = _inside(inside, mode.__tensor_function__, func, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+    return _inside(inside, func, *args, **kwargs)
+
+
+def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
+    """The result of a call for which the modes are those of `state`."""
+    token = STATE.set(state)
+    try:
+        return call(*args, **kwargs)
+    finally:
+        STATE.reset(token)
+
+
+def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """In a handler for operations: the hooks for functions have had their turn."""
+    types = classes_in(args, kwargs)
+    if not types or not issubclass(types[0], Tensor) or types[0].level.depth:
+        return NOBODY
+    func, args, kwargs = canonical(func, args, kwargs)
+    return lower(types[0], func, types, args, kwargs)
+
+
+def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
+    """An operation on tensors of level 0, by the modes and then by the lower hook."""
+    return ask_below(
+        func, types, args, kwargs, lambda: cls.__tensor_dispatch__(func, types, args, kwargs)
+    )
+
+
+def ask_below(
+    func: Callable, types: Iterable, args: tuple, kwargs: dict, compute: Callable[[], Any]
+) -> Any:
+    """What the modes for operations answer, or else `compute`."""
+    state = STATE.get()
+    operations = state.operations
+    while operations:
+        mode, operations = operations[-1], operations[:-1]
+        inside = state._replace(functions=(), operations=operations, below=True)
+        answer = _inside(inside, mode.__tensor_dispatch__, func, types, args, kwargs)
+        if answer is not NotImplemented:
+            return answer
+        state = inside
+    return _inside(state, compute)
+
+
+def is_looking() -> bool:
+    """Whether a mode for operations is on in this context, or its handler running."""
+    state = STATE.get()
+    return bool(state.operations) or state.below
+
+
+# ---- levels that ask ----
+
+
+class Moded(Level):
+    """What levels do while a mode is on: they ask it, and then do what they did."""
+
+    plain: type[Level]
+    written = True
+
+    def unary(self, func: Any, x: Any) -> Any:
+        spelled = OPERATORS[func][0] if func in OPERATORS else func
+        answer = ask(spelled, (x,), {})
+        return super().unary(func, x) if answer is NOBODY else answer
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        if func not in OPERATORS:
+            answer = ask(func, (a, b), {})
+        elif opts_out(a) or opts_out(b):
+            return NotImplemented
+        elif isinstance(a, Tensor):
+            answer = ask(OPERATORS[func][0], (a, b), {})
+        else:
+            answer = ask(OPERATORS[func][1], (b, a), {})
+        return super().binary(func, a, b) if answer is NOBODY else answer
+
+    def getitem(self, x: Any, index: Any) -> Any:
+        answer = ask(GETITEM, (x, index), {})
+        return super().getitem(x, index) if answer is NOBODY else answer
+
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        answer = ask(func, args, kwargs)
+        return super().method(func, args, kwargs) if answer is NOBODY else answer
+
+    def property(self, name: str, x: Any) -> Any:
+        answer = ask(getattr(Tensor, name).__get__, (x,), {})
+        return super().property(name, x) if answer is NOBODY else answer
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        answer = ask(func, args, kwargs)
+        if answer is not NOBODY:
+            return answer
+        state = STATE.get()
+        again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
+        state = state._replace(functions=again, asked=())
+        return _inside(state, super().function, func, args, kwargs)
+
+    # ---- what enters and leaves; see NOTE [what is computed below the levels] ----
+
+    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
+        return self._looked_at(super().insert(leaves, dims, args))  # type: ignore[misc]
+
+    def track(self, *leaves: Any) -> list:
+        return self._looked_at(super().track(*leaves))  # type: ignore[misc]
+
+    def _looked_at(self, inner: list) -> list:
+        if is_looking():
+            for x in inner:
+                if type(x) is self.cls:
+                    x._value = seen(x._value)
+                    if type(getattr(x, "_extra", None)) is ndarray:  # a tangent
+                        x._extra = seen(x._extra)
+        return inner
+
+    def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        return unseen(super().unwrap(x, *args, **kwargs))
+
+    def scalar(self, *args: Any) -> Any:
+        value, node = super().scalar(*args)  # type: ignore[misc]
+        return unseen(value), node
+
+
+KINDS: dict[type, type] = {}
+"""The class that levels of a class have while a mode is on."""
+
+
+# ---- arrays that ask ----
+
+
+class Seen(ndarray):
+    """An array below the levels; see NOTE [what is computed below the levels]."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        outs = kwargs.get("out") or ()
+        if any(not _is_ours(x) for x in (*inputs, *outs)):
+            return NotImplemented
+        return computed(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, func: Callable, types: Any, args: Any, kwargs: Any) -> Any:
+        if not all(issubclass(t, ndarray) for t in types):
+            return NotImplemented
+        return computed(func, args, kwargs)
+
+    def __getitem__(self, index: Any) -> Any:
+        return computed(getitem, (self, index), {})
+
+
+def _is_ours(x: Any) -> bool:
+    return type(x) in PLAIN or isinstance(x, ndarray) or not hasattr(x, "__array_ufunc__")
+
+
+def _method(meaning: Callable) -> Callable:
+    def call(self: Seen, *args: Any, **kwargs: Any) -> Any:
+        return computed(*meaning(self, *args, **kwargs))
+
+    return call
+
+
+for _name in METHODS:
+    if not _name.startswith("__"):
+        setattr(Seen, _name, _method(CANONICAL[getattr(Tensor, _name)]))
+
+
+def seen(x: Any) -> Any:
+    """A plain array as one that asks, while a mode for operations is on."""
+    return x.view(Seen) if type(x) is ndarray and is_looking() else x
+
+
+def unseen(result: Any) -> Any:
+    """`result` with plain arrays for those that ask."""
+    return tree_map(lambda x: plain(x) if type(x) is Seen else x, result)
+
+
+def plain(x: Seen) -> ndarray:
+    """The array that `x` is a view of, where it shows all of it; else a plain view."""
+    base: Any = x.base
+    whole = type(base) is ndarray and base.dtype is x.dtype and base.shape == x.shape
+    if whole and base.__array_interface__ == x.__array_interface__:
+        return base
+    return x.view(ndarray)
+
+
+def owned_array(x: Seen) -> ndarray:
+    """The same, or a copy: an array whose base tells who owns its memory."""
+    array = plain(x)
+    return array if array is x.base else np.array(x)
+
+
+def computed(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """The result of an operation on arrays that ask."""
+    if not is_looking():
+        return func(*unseen(args), **unseen(kwargs))
+    op = OPS.get(func)
+    if op is not None and op.body is not None and op.body is not func:
+        return op.body(*args, **kwargs)
+    out = ask_below(func, (), args, kwargs, lambda: func(*unseen(args), **unseen(kwargs)))
+    return tree_map(seen, out)
+
+
+def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """A call through `functier.numpy` that no mode for functions has answered."""
+    if not is_looking() or classes_in(args, kwargs):
+        return func(*args, **kwargs)
+    if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):
+        given, options = tree_map(seen, (args, kwargs))
+        if any(type(x) is Seen for x in _leaves((given, options))):
+            return func(*given, **options)
+    return tree_map(seen, ask_below(func, (), args, kwargs, lambda: func(*args, **kwargs)))
+
+
+def _leaves(tree: Any) -> list:
+    found: list = []
+    tree_map(found.append, tree)
+    return found

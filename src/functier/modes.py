@@ -1,0 +1,375 @@
+"""Modes: what sees every call while it is on, and three that are of use as they are.
+
+`TensorFunctionMode` and `TensorDispatchMode` are what to inherit from. What stands here is
+public and keeps its names.
+"""
+
+import math
+import weakref
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any, TextIO
+
+import numpy as np
+
+from ._modes import TensorDispatchMode as TensorDispatchMode
+from ._modes import TensorFunctionMode as TensorFunctionMode
+from ._numpy import dtype_of, name_of, shape_of
+from ._root import tree_map
+from ._tensor import Tensor
+
+__all__ = [
+    "FlopCounterMode",
+    "LoggingMode",
+    "MemoryMode",
+    "TensorDispatchMode",
+    "TensorFunctionMode",
+]
+
+DEPTH: ContextVar[int] = ContextVar("depth", default=0)
+
+
+class LoggingMode(TensorFunctionMode, TensorDispatchMode):
+    """A readable trace: every call, who handles it, and what it makes of it.
+
+    A line a call: the level that handles it (or the class of level 0, or ``numpy``), its
+    name, and the form of its arguments. What a level calls to compute it stands below,
+    indented; the lines of ``numpy`` are what is computed in the end.
+
+    Parameters
+    ----------
+    file : text file, optional
+        Where the lines are written to as well, as they come.
+    operations : bool
+        Whether there are lines of ``numpy``.
+
+    Attributes
+    ----------
+    lines : list of str
+        The trace; ``str(mode)`` is all of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def scaled(row):
+    ...     return ft.grad(lambda x: np.sum(np.sin(x)))(row) * 2
+    >>> with LoggingMode() as log:
+    ...     out = ft.vmap(scaled)(np.ones((4, 3)))
+    >>> print(log)
+    grad(<lambda>): numpy.sin(f8[3])
+      vmap(scaled): numpy.sin(f8[3])
+        numpy: numpy.sin(f8[4, 3])
+    grad(<lambda>): numpy.sum(f8[3])
+      vmap(scaled): numpy.sum(f8[3], axis=None, keepdims=False)
+        numpy: numpy.sum(f8[4, 3], axis=(1,), keepdims=False)
+    vmap(scaled): numpy.cos(f8[3])
+      numpy: numpy.cos(f8[4, 3])
+    vmap(scaled): numpy.multiply(f8[3], f8[3])
+      numpy: numpy.multiply(f8[1, 3], f8[4, 3])
+    vmap(scaled): Tensor.__mul__(f8[3], 2)
+      numpy: numpy.multiply(f8[4, 3], 2)
+    """
+
+    nested = True
+
+    def __init__(self, file: TextIO | None = None, *, operations: bool = True):
+        self.lines: list[str] = []
+        self.file, self.operations = file, operations
+
+    def __tensor_function__(
+        self, func: Callable, types: Any, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        first = types[0] if types else None
+        if first is None:
+            who = "numpy"
+        elif issubclass(first, Tensor) and first.level.depth:
+            who = str(first.level)
+        else:
+            who = first.__name__
+        return self.log(who, func, args, kwargs or {})
+
+    def __tensor_dispatch__(
+        self, func: Callable, types: Any, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        if not self.operations:
+            return func(*args, **(kwargs or {}))
+        return self.log("numpy", func, args, kwargs or {})
+
+    def log(self, who: str, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """A line for a call, and its result."""
+        depth = DEPTH.get()
+        given = [form(x) for x in args] + [f"{name}={form(x)}" for name, x in kwargs.items()]
+        name = name_of(func).removeprefix("functier.")
+        line = f"{'  ' * depth}{who}: {name}({', '.join(given)})"
+        self.lines.append(line)
+        if self.file is not None:
+            print(line, file=self.file)
+        token = DEPTH.set(depth + 1)
+        try:
+            return func(*args, **kwargs)
+        finally:
+            DEPTH.reset(token)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines)
+
+
+def form(x: Any) -> str:
+    """How a trace shows a value: ``f8[3, 2]`` for an array or a tensor, a number as it is."""
+    if isinstance(x, (list, tuple)):
+        inner = ", ".join(form(v) for v in x)
+        comma = "," if isinstance(x, tuple) and len(x) == 1 else ""
+        return f"[{inner}]" if isinstance(x, list) else f"({inner}{comma})"
+    if isinstance(x, (np.ndarray, Tensor)):
+        return f"{dtype_of(x).str.lstrip('<>|=')}{[*shape_of(x)]}"
+    text = getattr(x, "__name__", None) or repr(x)
+    return text if len(text) < 40 else type(x).__name__
+
+
+# ---- floating-point operations ----
+
+
+class FlopCounterMode(TensorDispatchMode):
+    """Counts the floating-point operations of what is computed, by function.
+
+    All batch axes, and what derivatives compute, are counted. A multiplication and an
+    addition are one each, so a matrix product of shapes (m, k) and (k, n) is ``2 m k n``.
+    An elementwise function is one for each element of its result, also where it is a
+    sine; a reduction one for each element that goes in; moving data is nothing. What
+    `numpy.linalg` does is estimated by the leading terms of the usual algorithms
+    (Golub and Van Loan, Matrix Computations), a Fourier transform by ``5 n log2(n)``.
+
+    Attributes
+    ----------
+    counts : dict of str to list
+        ``[calls, operations]`` by the name of the function.
+    total : int
+        All operations.
+
+    Notes
+    -----
+    ``print(mode)`` or ``mode.table()`` gives the table, the most expensive first. What
+    NumPy scalars and Python numbers compute is not seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> x, w = np.ones((32, 8)), np.ones((8, 4))
+    >>> with FlopCounterMode() as flops:
+    ...     out = ft.vmap(lambda row: np.tanh(row @ w))(x)
+    >>> flops.total == 2 * 32 * 8 * 4 + 32 * 4
+    True
+    >>> print(flops)
+    function    calls  operations  share
+    numpy.dot       1       2,048  94.1%
+    numpy.tanh      1         128   5.9%
+    total           2       2,176
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, list[int]] = {}
+
+    @property
+    def total(self) -> int:
+        return sum(n for _, n in self.counts.values())
+
+    def __tensor_dispatch__(
+        self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        count = self.counts.setdefault(name_of(func).removeprefix("_operator."), [0, 0])
+        count[0] += 1
+        count[1] += operations(func, args, kwargs or {}, result)
+        return result
+
+    def table(self) -> str:
+        """The counts as text, the largest first; functions that compute nothing are left out."""
+        rows = sorted(self.counts.items(), key=lambda row: -row[1][1])
+        rows = [(name, count) for name, count in rows if count[1]]
+        calls, total = sum(c for _, (c, _) in rows), self.total
+        lines = [("function", "calls", "operations", "share")]
+        lines += [(name, f"{c:,}", f"{n:,}", f"{n / total:.1%}") for name, (c, n) in rows]
+        lines.append(("total", f"{calls:,}", f"{total:,}", ""))
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
+            for line in lines
+        )
+
+    __str__ = table
+
+
+def operations(func: Callable, args: tuple, kwargs: dict, result: Any) -> int:
+    """How many floating-point operations a call takes; see `FlopCounterMode`."""
+    name = func.__name__
+    owner = getattr(func, "__self__", None)
+    if isinstance(owner, np.ufunc):
+        return _size(result) if name == "outer" else _size(args[0])
+    if func in PRODUCTS:
+        return int(PRODUCTS[func](args, result))
+    if func is np.einsum:
+        return _einsum(args)
+    module = getattr(func, "__module__", "")
+    if module == "numpy.linalg" and name in LINALG:
+        *batch, m, n = shape_of(args[0])
+        columns = _size(args[1]) // (math.prod(batch) * m or 1) if name in TWO else 0
+        return int(math.prod(batch) * LINALG[name](max(m, n), min(m, n), columns))
+    if module == "numpy.fft" and name.endswith(("fft", "fft2", "fftn")):
+        axes = kwargs.get("axes", kwargs.get("axis", -1 if name.endswith("fft") else None))
+        x = max(args[0], result, key=_size)
+        n = math.prod(np.take(shape_of(x), np.arange(np.ndim(x)) if axes is None else axes, 0).flat)
+        return int(
+            (2.5 if "rfft" in name or "hfft" in name else 5.0) * _size(x) * math.log2(n or 1)
+        )
+    if name in REDUCTIONS:
+        return _size(args[0])
+    if isinstance(func, np.ufunc) or name in ("where", "clip"):
+        return max(map(_size, result)) if isinstance(result, tuple) else _size(result)
+    return 0
+
+
+def _size(x: Any) -> int:
+    return math.prod(shape_of(x))
+
+
+def _contracted(args: tuple, result: Any) -> float:
+    """Two for each pair of elements that meet: of a product that sums over common axes."""
+    a, b = _size(args[0]), _size(args[1])
+    return 2 * math.sqrt(a * b * _size(result))
+
+
+def _einsum(args: tuple) -> int:
+    if isinstance(args[0], str):
+        inputs = args[0].replace(" ", "").partition("->")[0].split(",")
+        labels: list[list] = [[*text.replace("...", ".")] for text in inputs]
+        operands = args[1:]
+    else:
+        operands = args[0 : len(args) - len(args) % 2 : 2]
+        labels = [["." if v is Ellipsis else v for v in own] for own in args[1::2]]
+    sizes: dict[Any, int] = {}
+    for own, x in zip(labels, operands):
+        shape = [*shape_of(x)]
+        if "." in own:
+            at, n = own.index("."), len(shape) - len(own) + 1
+            shape[at : at + n] = [math.prod(shape[at : at + n])]
+        for label, n in zip(own, shape):
+            sizes[label] = max(n, sizes.get(label, 1))
+    return len(operands) * math.prod(sizes.values())
+
+
+PRODUCTS: dict[Callable, Callable[[tuple, Any], float]] = {
+    np.matmul: lambda args, out: 2 * _size(out) * shape_of(args[0])[-1],
+    np.vecdot: lambda args, out: 2 * _size(out) * shape_of(args[0])[-1],
+    **dict.fromkeys((np.dot, np.vdot, np.inner, np.tensordot), _contracted),
+    **dict.fromkeys(
+        (np.convolve, np.correlate), lambda args, out: 2 * _size(args[0]) * _size(args[1])
+    ),
+    np.outer: lambda args, out: _size(out),
+    np.kron: lambda args, out: _size(out),
+}
+if hasattr(np, "matvec"):  # NumPy 2.2
+    PRODUCTS[np.matvec] = lambda args, out: 2 * _size(out) * shape_of(args[1])[-1]
+    PRODUCTS[np.vecmat] = PRODUCTS[np.vecdot]
+
+LINALG: dict[str, Callable[[int, int, int], float]] = {
+    "solve": lambda m, n, k: 2 / 3 * n**3 + 2 * n**2 * k,
+    "lstsq": lambda m, n, k: 2 * m * n**2 - 2 / 3 * n**3 + 2 * m * n * k,
+    "inv": lambda m, n, k: 2 * n**3,
+    "det": lambda m, n, k: 2 / 3 * n**3,
+    "slogdet": lambda m, n, k: 2 / 3 * n**3,
+    "cholesky": lambda m, n, k: n**3 / 3,
+    "qr": lambda m, n, k: 2 * m * n**2 - 2 / 3 * n**3,
+    "svd": lambda m, n, k: 14 * m * n**2 + 8 * n**3,
+    "svdvals": lambda m, n, k: 4 * m * n**2 - 4 / 3 * n**3,
+    "pinv": lambda m, n, k: 16 * m * n**2 + 8 * n**3,
+    "eigh": lambda m, n, k: 9 * n**3,
+    "eigvalsh": lambda m, n, k: 4 / 3 * n**3,
+    "eig": lambda m, n, k: 25 * n**3,
+    "eigvals": lambda m, n, k: 10 * n**3,
+}
+"""The leading terms for matrices of m rows and n columns, of which m is the larger."""
+
+TWO = {"solve", "lstsq"}
+REDUCTIONS = {
+    "sum", "prod", "mean", "max", "min", "amax", "amin", "cumsum", "cumprod", "nansum", "nanmean",
+    "argmax", "argmin", "diff", "cumulative_sum", "cumulative_prod", "trace", "count_nonzero",
+}  # fmt: skip
+
+
+# ---- memory ----
+
+
+class MemoryMode(TensorDispatchMode):
+    """How many bytes of arrays that operations have made are alive, and were at most.
+
+    Views are not counted, nor what was there before; NumPy's scratch memory inside a
+    function is not seen.
+
+    Attributes
+    ----------
+    current, peak : int
+        Bytes that are alive, and the most that were.
+    total : int
+        All bytes that were made.
+    at_peak : dict of str to int
+        The bytes that were alive at the peak, by the function that had made them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def loss(x):
+    ...     return np.sum(np.sin(np.sin(np.sin(x))))
+    >>> with MemoryMode() as memory:
+    ...     slope = ft.grad(loss)(np.ones(10_000))
+    >>> memory.peak // 80_000, memory.current // 80_000
+    (4, 1)
+    """
+
+    def __init__(self) -> None:
+        self.current = self.peak = self.total = 0
+        self.at_peak: dict[str, int] = {}
+        self._alive: dict[int, tuple[Any, str, int]] = {}
+
+    def __tensor_dispatch__(
+        self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        before: set[int] = set()
+        tree_map(lambda x: before.add(id(owner(x))), (args, kwargs or {}))
+        tree_map(lambda x: self.note(name_of(func), owner(x), before), result)
+        return result
+
+    def note(self, name: str, made: Any, before: set[int]) -> None:
+        """Count an array that a function has made, until it is gone."""
+        key = id(made)
+        if made is None or key in before or key in self._alive:
+            return
+        self._alive[key] = weakref.ref(made, lambda _: self.free(key)), name, made.nbytes
+        self.current += made.nbytes
+        self.total += made.nbytes
+        if self.current > self.peak:
+            self.peak, self.at_peak = self.current, {}
+            for _, by, n in self._alive.values():
+                self.at_peak[by] = self.at_peak.get(by, 0) + n
+
+    def free(self, key: int) -> None:
+        self.current -= self._alive.pop(key)[2]
+
+    def __str__(self) -> str:
+        rows = sorted(self.at_peak.items(), key=lambda row: -row[1])
+        lines = [f"peak {self.peak:,} bytes, current {self.current:,}, made {self.total:,}"]
+        return "\n".join([*lines, *[f"  {n:>14,}  {name}" for name, n in rows]])
+
+
+def owner(x: Any) -> Any:
+    """The array whose memory a value is, or None."""
+    while isinstance(x, Tensor):
+        x = x.elem()
+    if not isinstance(x, np.ndarray):
+        return None
+    while isinstance(x.base, np.ndarray):
+        x = x.base
+    return x
