@@ -70,3 +70,8 @@ class GradcheckError(AssertionError):
 
 class HookRecursionError(RecursionError):
     """A `__tensor_function__` has called a function on its own instances without end."""
+
+
+for _name, _class in list(vars().items()):
+    if isinstance(_class, type) and not _name.startswith("_"):
+        _class.__module__ = "functier"  # where users find it, and tracebacks name it

@@ -354,7 +354,8 @@ def _differentiating() -> list[Level]:
 
 
 def _around() -> list[Any]:
-    return [c.level for c in AMBIENT.get().__mro__ if "level" in vars(c) and c.level.depth]
+    classes: tuple[Any, ...] = AMBIENT.get().__mro__
+    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
 
 
 @contextmanager
