@@ -3,6 +3,7 @@
 import re
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import numpy as np
@@ -415,6 +416,15 @@ def test_other_threads_are_not_affected():
         context = copy_context()
         with pytest.raises(ft.NonFiniteError):
             in_thread(lambda: context.run(ft.vmap(np.log), X))
+
+
+def test_chunks_and_executors():
+    xs = np.array([1.0, 2.0, 3.0, 0.0, 4.0])
+    with ThreadPoolExecutor(2) as pool:
+        for executor in (None, pool):
+            text = found(lambda: ft.vmap(np.log, chunk_size=2, executor=executor)(xs))
+            has_all(text, "example 1 of vmap(log), in the chunk from 2 to 4 of 5")
+    assert "in the chunk from" not in found(lambda: ft.vmap(np.log)(xs))
 
 
 def test_two_threads_that_both_debug():

@@ -12,6 +12,7 @@ level down, may well be infinite and then be left out by `numpy.where`.
 """
 
 import linecache
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -36,7 +37,10 @@ from ._root import classes_in
 from ._tape import WRAPPERS, GradLevel, number
 from ._tensor import Tensor
 
-LIBRARIES = tuple(str(Path(module.__file__).parent) for module in (np, sys.modules[__package__]))  # type: ignore[arg-type]
+LIBRARIES = tuple(
+    str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
+)
+"""Where the frames are that are nobody's own."""
 
 
 class Watch(NamedTuple):

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._batch import BatchLevel
+from ._chunks import CHUNK, Chunk
 from ._errors import NonFiniteError
 from ._jvp import JvpLevel
 from ._tensor import Tensor
@@ -67,6 +68,9 @@ class Fault(NamedTuple):
         k, index = len(batch), self.first
         examples = [f", example {i} of {label}" for i, label in zip(index, batch)]
         first = "first at" if self.bad.sum() > 1 else "at"
+        chunk = CHUNK.get()
+        if isinstance(chunk, Chunk):
+            examples.insert(0, f", in the chunk from {chunk.start} to {chunk.stop} of {chunk.size}")
         return f"{first} index {index[k:]} of shape {bare.shape[k:]}" + "".join(reversed(examples))
 
     def error(self, text: str, lines: str) -> NonFiniteError:
