@@ -147,7 +147,7 @@ def test_rules_as_jaxs(jax, name, transform):
         assert (name, transform) in REFUSED
         pytest.skip(f"JAX does not do this: {type(error).__name__}")
     if (name, transform) == ("vjp", "grad of two"):
-        # JAX counts the cotangent of a result twice that is the same for a batch inside.
+        # For a result that is the same for a batch of n, JAX 0.10.2 takes the cotangent n times.
         second = lambda x, y: np.sum(x) + 0 * np.sum(y)  # noqa: E731
         extra = ft.grad(
             scalar(np, lambda x, y: [ft.vmap(ft.vmap(second, (None, 0)), (0, None))(x, y)])
