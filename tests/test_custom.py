@@ -2,7 +2,9 @@
 
 import copy
 import pickle
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,6 +158,33 @@ def test_arguments_that_are_not_differentiated():
     close(ft.vmap(scaled)(X, W), W * np.cos(X))
     g = lambda x, s: np.sum(ft.vmap(lambda x, s: apply(np.sin, x, {"scale": s}))(x, s))  # noqa: E731
     close(ft.grad(g)(X, W), W * np.cos(X))
+
+
+def test_classes_that_take_arrays_only():
+    """No rule makes one of anything else, whether its argument is differentiated or not."""
+
+    @ft.register_dataclass
+    @dataclass
+    class Strict:
+        x: Any
+
+        def __post_init__(self):
+            if not isinstance(self.x, (np.ndarray, np.generic, ft.Tensor)):
+                raise TypeError(f"no array: {self.x!r}")
+
+    for nondiff in (0, 1):
+        a, b = (Strict(X), Strict(W)) if nondiff else (Strict(W), Strict(X))
+        f = ft.custom_vjp(lambda a, b: a.x * b.x, nondiff_argnums=nondiff)
+        f.defvjp(
+            lambda a, b: (f(a, b), (a, b)),
+            lambda option, r, g, n=nondiff: (Strict(g * r[n].x),),
+        )
+        slope = ft.grad(lambda a, b, f=f: np.sum(f(a, b)), 1 - nondiff)
+        equal(slope(a, b).x, W)
+        h = ft.custom_jvp(lambda a, b: a.x * b.x, nondiff_argnums=nondiff)
+        h.defjvp(lambda option, p, t, h=h: (option.x * p[0].x, option.x * t[0].x))
+        slope = ft.grad(lambda a, b, h=h: np.sum(h(a, b)), 1 - nondiff)
+        equal(slope(a, b).x, W)
 
 
 def test_nondiff_argnames_and_what_is_wrong_with_them():

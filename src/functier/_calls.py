@@ -4,7 +4,7 @@ What the rules return is checked here, and comes out with the dtypes of what it 
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,18 +52,14 @@ class Call(Rules):
             place = [n for n, (part, _) in enumerate(parts) for _ in part]
             self.fixed = [i for i, n in enumerate(place) if n in custom.nondiff]
 
-    def args(self, leaves: list) -> list:
+    def args(self, leaves: list, wanted: Sequence[int] | None = None) -> list:
+        """The arguments, all or those at the positions `wanted`, made of leaves."""
         found, start = [], 0
-        for structure, n in self.structures:
-            found.append(unflatten(structure, leaves[start : start + n]))
+        for i, (structure, n) in enumerate(self.structures):
+            if wanted is None or i in wanted:
+                found.append(unflatten(structure, leaves[start : start + n]))
             start += n
         return found
-
-    def parted(self, leaves: list) -> tuple[list, list]:
-        """The arguments that are not differentiated, and the others."""
-        args = self.args(leaves)
-        nondiff = self.custom.nondiff
-        return [x for n, x in enumerate(args) if n in nondiff], [args[n] for n in self.diff]
 
     def run(self, leaves: list) -> tuple[list, Any]:
         return flatten(self.custom.fun(*self.args(leaves)))
@@ -88,7 +84,7 @@ class Call(Rules):
         leaves: list = [None] * len(in_forms)
         for i, x in zip(self.fixed, saved[n:]):
             leaves[i] = x
-        nondiff = self.parted(leaves)[0]
+        nondiff = self.args(leaves, self.custom.nondiff)
         residuals = unflatten(structure, saved[:n])
         result = self.custom._bwd(*nondiff, residuals, unflatten(form, given))
         return self.cotangents(result, in_forms)
@@ -143,8 +139,8 @@ class Call(Rules):
         if custom._partials is not None:
             return self.sum_of_partials(custom._partials, leaves, tangents)
         assert custom._jvp is not None
-        nondiff, primals = self.parted(leaves)
-        moves = self.parted(_filled(tangents, leaves))[1]
+        nondiff, primals = self.args(leaves, custom.nondiff), self.args(leaves, self.diff)
+        moves = self.args(_filled(tangents, leaves), self.diff)
         result = custom._jvp(*nondiff, tuple(primals), tuple(moves))
         out, moved = self.pair(result, "the jvp rule", "(out, tangent_out)")
         outs, form = flatten(out)
