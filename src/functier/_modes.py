@@ -230,12 +230,18 @@ def tell(level: Any) -> None:
 
 # ---- asking ----
 
+FACTS = frozenset({
+    np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.common_type, np.min_scalar_type,
+    np.iscomplexobj, np.isrealobj, np.may_share_memory, np.shares_memory,
+})  # fmt: skip
+"""What asks for the form of a value, as rules and handlers do; it is no operation."""
+
 
 def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
     """What the modes for functions answer; `NOBODY` where there is none."""
     state = STATE.get()
     functions, asked = state.functions, state.asked
-    if not functions:
+    if not functions or func in FACTS:
         return _below(func, args, kwargs) if state.below else NOBODY
     types = classes_in(args, kwargs)
     while functions:
@@ -262,6 +268,8 @@ def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
     types = classes_in(args, kwargs)
     if not types or not issubclass(types[0], Tensor) or types[0].level.depth:
         return NOBODY
+    if func in FACTS:
+        return Tensor.level.dispatch(types[0], func, args, kwargs)
     func, args, kwargs = canonical(func, args, kwargs)
     return lower(types[0], func, types, args, kwargs)
 
@@ -278,7 +286,7 @@ def ask_below(
 ) -> Any:
     """What the modes for operations answer, or else `compute`."""
     state = STATE.get()
-    operations = state.operations
+    operations = state.operations if func not in FACTS else ()
     while operations:
         mode, operations = operations[-1], operations[:-1]
         inside = state._replace(functions=(), operations=operations, below=True)

@@ -75,10 +75,6 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     """Ask the hook of each class among the arguments, or those in `relevant`, until one
     answers.
     """
-    if ASKING:
-        answer = ASKING[0](func, args, kwargs)
-        if answer is not NOBODY:
-            return answer
     disabled = DISABLED.get()
     if disabled:
         args, kwargs, relevant = tree_map(lambda v: stripped(v, disabled), (args, kwargs, relevant))
@@ -86,6 +82,10 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     if not types:
         func, args, kwargs = canonical(func, args, kwargs)
         return func(*args, **kwargs)
+    if ASKING:
+        answer = ASKING[0](func, args, kwargs)
+        if answer is not NOBODY:
+            return answer
     first = types[0]
     if issubclass(first, Tensor) and first.level.depth:
         return first.level.function(*canonical(func, args, kwargs))
