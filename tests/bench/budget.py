@@ -85,7 +85,7 @@ def operation() -> list[tuple[str, float]]:
 def gradient() -> list[tuple[str, float]]:
     """The parts of ``grad(lambda x: x * x)(3.0)``."""
     args, frame = (3.0,), sys._getframe()
-    leaves, _, _ = choose("budget", args, 0)
+    leaves, _, _ = choose("budget", args, 0, {})
 
     def level_alone():
         level = GradLevel.enter("budget", "dead", frame)
@@ -97,7 +97,7 @@ def gradient() -> list[tuple[str, float]]:
     y = x * x
     value, node = level.scalar(y, False)
     parts = {
-        "choosing and checking the argument": lambda: choose("budget", args, 0),
+        "choosing and checking the argument": lambda: choose("budget", args, 0, {}),
         "a level: entered, ended, its class given back": level_alone,
         "the tensor to differentiate by": lambda: level.track(leaves),
         "the function: one product, a node with two edges": lambda: x * x,
