@@ -19,9 +19,12 @@ README = ROOT / "README.md"
 NOTES = sorted((ROOT / "design").glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
+    "chunked_cluster.py": ["chunked_cluster.png"],
     "digits.py": ["hardest.png", "newton.png"],
+    "ensembling.py": ["ensemble.png"],
     "essay.py": [],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
+    "maml.py": ["maml.png"],
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
     "newton_scipy.py": ["newton_scipy.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
@@ -193,6 +196,41 @@ def test_neural_tangent_kernel(tmp_path):
     assert float(re.search(r"loss at the end\s+(\S+)", out)[1]) < 1e-4, out
     off = [float(text) for text in re.findall(r"is off by\s+([\d.]+)%", out)]
     assert len(off) == 2 and max(off) < 15, out
+
+
+@pytest.mark.slow
+def test_chunked_cluster(tmp_path):
+    out = run_example("chunked_cluster.py", tmp_path)
+    less = re.search(r"memory: ([\d.]+) times less in chunks", out)
+    assert less and float(less[1]) > 10, out
+    difference = re.search(r"largest difference of any weight\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-9, out
+    assert "Dask, 2 processes" in out
+    shares = re.search(r"(\d+)% of the images\), ([\d.]+)% are wrong;\n.*?([\d.]+)%", out)
+    assert shares and float(shares[1]) > 80 and float(shares[2]) < 6 < 30 < float(shares[3]), out
+
+
+@pytest.mark.slow
+def test_ensembling(tmp_path):
+    out = run_example("ensembling.py", tmp_path)
+    found = re.findall(r"^ *[a-z].*?  +(\S+)(?: ms)?$", out, re.MULTILINE)
+    at_once, looped, difference, mean, best, together, seen, unseen = map(float, found)
+    assert at_once < looped, out
+    assert difference < 1e-12, out
+    assert best <= mean and together < mean, out
+    assert unseen > 3 * seen, out
+
+
+@pytest.mark.slow
+def test_maml(tmp_path):
+    out = run_example("maml.py", tmp_path)
+    difference = re.search(r"largest difference\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    rows = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+)$", out, re.MULTILINE)
+    losses = {int(n): (float(meta), float(plain)) for n, meta, plain in rows}
+    assert sorted(losses) == [0, 1, 2, 5, 10], out
+    assert losses[0][0] > 2.5 and losses[0][1] > 2.5, out
+    assert losses[1][0] < 0.3 * losses[1][1] and losses[10][0] < 0.2 * losses[10][1], out
 
 
 def test_the_readme_gives_two_commands_of_one_line_each():
