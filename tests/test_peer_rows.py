@@ -115,6 +115,9 @@ def test_randomness_has_three_modes():
     different = vmap(dropout, randomness="different")(ones)
     assert len(np.unique(same, axis=0)) == 1 and 0 < same.sum() < 240
     assert len(np.unique(different, axis=0)) == 6
+    plain = np.random.default_rng(0)  # NumPy's, which knows nothing of examples
+    drawn = lambda x, rng: x * rng.uniform()  # noqa: E731
+    raises(ft.RandomnessError, lambda: vmap(drawn, (0, None))(ones, plain), "args[1]", "different")
 
 
 def test_collectives_over_a_named_axis():
