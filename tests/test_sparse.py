@@ -53,6 +53,17 @@ def products(monkeypatch):
 # ---- against the dense Jacobian ----
 
 
+def test_a_wrong_matrix_is_found():
+    right = ft.sparse_jacobian(tridiagonal)(X)
+    dense = ft.jacfwd(tridiagonal)(X)
+    same_as_dense(right, dense)
+    wrong, unsorted = right * (1 + 1e-9), right.copy()
+    unsorted.indices[:2], unsorted.data[:2] = right.indices[1::-1], right.data[1::-1]
+    for matrix in (wrong, right.tocsc(), right.astype(np.float32), unsorted, right[:, :3]):
+        with pytest.raises((AssertionError, ValueError)):
+            same_as_dense(matrix, dense)
+
+
 @given(masks, modes, chunks, st.booleans())
 def test_a_random_pattern(mask, mode, chunk, probed):
     f = of_pattern(mask)
