@@ -38,6 +38,7 @@ from ._pytree import (
     same_structure,
     unflatten,
 )
+from ._stop import without
 from ._tape import GradLevel, joined
 from ._tensor import Tensor
 from ._vmap import vmap
@@ -367,22 +368,8 @@ def _switched_off(levels: list[Level]) -> Iterator[None]:
 
 
 def _lowered(levels: list[Any], tree: Any) -> Any:
-    """`tree` without what `levels` know of its tensors, which keep their batch."""
-    classes = [level.cls for level in levels]
-
-    def lowered(x: Any) -> Any:
-        if type(x) in classes:
-            return lowered(x._value)
-        if not isinstance(x, Tensor) or not isinstance(x.level, BatchLevel):
-            return x
-        y = new(type(x))
-        y._value = lowered(x._value)
-        return y
-
-    if not levels:
-        return tree
-    leaves, structure = flatten(tree)
-    return unflatten(structure, [lowered(x) for x in leaves])
+    """`tree` without what `levels` know of its tensors."""
+    return without(tree, [level.cls for level in levels]) if levels else tree
 
 
 class _Batches:

@@ -1,6 +1,6 @@
 """Where derivatives end: stop_gradient for a value, no_grad for a block of code."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -41,19 +41,27 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(lambda x: np.sum(x * stop_gradient(x)))(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    leaves, structure = flatten(x)
-    return unflatten(structure, [_stopped(leaf) for leaf in leaves])
+    return without(x)
 
 
-def _stopped(x: Any) -> Any:
+def without(tree: Any, classes: Collection[type] | None = None) -> Any:
+    """A pytree without what the levels `classes` know of its leaves, which keep their batch.
+
+    None stands for all levels that differentiate.
+    """
+    leaves, structure = flatten(tree)
+    return unflatten(structure, [_stopped(leaf, classes) for leaf in leaves])
+
+
+def _stopped(x: Any, classes: Collection[type] | None) -> Any:
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level: Any = x.level
     if not level.live:
-        return _stopped(level.release(x, level))
+        return _stopped(level.release(x, level), classes)
     if not issubclass(level.kind, BatchLevel):
-        return _stopped(x._value)
-    value = _stopped(x._value)
+        return _stopped(x._value, classes) if classes is None or type(x) in classes else x
+    value = _stopped(x._value, classes)
     if value is x._value:
         return x
     y = object.__new__(type(x))
