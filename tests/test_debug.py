@@ -249,6 +249,17 @@ def test_second_order_names_the_operation_inside_the_rule():
     has_all(message(error), "derivative of numpy.power", "in <lambda>: ft.grad(lambda x: ft.grad(")
 
 
+def test_what_a_transform_does_with_axes_is_named_by_it(monkeypatch):
+    monkeypatch.setattr(OPS[np.transpose].vjp["a"], "fn", lambda g, *saved: g.T * np.nan)
+
+    def f(x):
+        return np.sum(ft.vmap(np.sin, in_dims=1)(x))
+
+    text = found(lambda: ft.grad(f)(np.ones((2, 3))))
+    has_all(text, "the derivative of numpy.transpose for its operand 'a' (part of vmap(sin)) made")
+    has_all(text, f"{line_of('return np.sum(ft.vmap(np.sin, in_dims=1)(x))')}, in f")
+
+
 def test_a_cotangent_that_was_bad_already():
     with ft.debug_nans():
         pullback = ft.vjp(root, X + 1.0)[1]

@@ -88,9 +88,9 @@ def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
 
 
 @contextmanager
-def unseen() -> Iterator[None]:
+def unseen(level: Level, frame: FrameType) -> Iterator[None]:
     """What a transform does itself, with the axes of its arguments, is not looked at."""
-    token = RUNNING.set(RUNNING.get() or Site("vmap", ()))
+    token = RUNNING.set(RUNNING.get() or site(str(level), frame, level.made[0]))
     try:
         yield
     finally:
@@ -162,11 +162,11 @@ class Watched(Level):
 class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
         self.look([x for x, dim in zip(leaves, dims) if dim is not None])
-        with unseen():
+        with unseen(self, sys._getframe(1)):
             return super().insert(leaves, dims, args)
 
     def unwrap(self, x: Any, *where: Any) -> Any:
-        with unseen():
+        with unseen(self, sys._getframe(1)):
             return super().unwrap(x, *where)
 
 
@@ -384,7 +384,7 @@ def _watching(**options: bool) -> Iterator[None]:
     with _LOCK:
         _users[0] += 1
         if _users[0] == 1:
-            WATCHERS.append(watch_level)
+            WATCHERS.insert(0, watch_level)  # modes come on top of it
             WRAPPERS.append(watch_rule)
     token = WATCH.set((WATCH.get() or Watch())._replace(**options))
     try:
