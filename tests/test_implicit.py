@@ -7,6 +7,7 @@ import numpy as np
 import optree
 import pytest
 import scipy.optimize
+import scipy.sparse.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,6 +146,33 @@ def test_a_solver_may_be_one_that_knows_arrays_only():
 
     for use in ("jacrev", "jacfwd", "hessian", "jacrev of jacrev"):
         equal_trees(USES[use](root), USES[use](fixed_by_steps), 1e-7)
+
+
+def test_a_tangent_solver_that_knows_arrays_only_takes_directions_one_by_one():
+    def cg(g, y):
+        assert type(y) is np.ndarray
+        matrix = scipy.sparse.linalg.LinearOperator((3, 3), matvec=g, dtype=float)
+        return scipy.sparse.linalg.gmres(matrix, y, rtol=1e-13)[0]
+
+    def root(tangent_solve):
+        return lambda w, b: ft.custom_root(
+            lambda x: x + np.tanh(w @ x) - b, np.zeros(3), newton, tangent_solve
+        )
+
+    plain = root(cg)
+    for use in ("jvp", "vjp"):
+        equal_trees(USES[use](plain), USES[use](fixed))
+    one_by_one = root(lambda g, y: ft.sequential_vmap(lambda y: cg(g, y))(y))
+    for use in ("jacrev", "jacfwd", "jvp", "vjp"):
+        equal_trees(USES[use](one_by_one), USES[use](fixed))
+
+
+@pytest.mark.parametrize("f", [fixed, solved])
+def test_linearize_records_the_linear_solve(f):
+    value, push = ft.linearize(f, W, B)
+    equal(value, f(W, B))
+    for t in (W, W * W):
+        close(push(t, B), ft.jvp(f, (W, B), (t, B))[1], 1e-12)
 
 
 def test_what_a_solver_reads_of_outer_variables_is_plain_too():

@@ -26,8 +26,9 @@ from ._diff import fit, zeros
 from ._ended import no_dispatch, resumed
 from ._errors import LevelError
 from ._grad import vjp
-from ._jvp import JvpLevel, fitted, jvp
+from ._jvp import JvpLevel, fitted
 from ._level import AMBIENT, Level
+from ._linear import linearize
 from ._numpy import dtype_of, shape_of
 from ._pytree import (
     check_callable,
@@ -73,7 +74,10 @@ def custom_root(
     tangent_solve : callable
         ``tangent_solve(g, y)`` returns the ``x`` with ``g(x) = y`` for a linear ``g``,
         which is `f` linearized at the root, or its transpose. For a scalar ``lambda g, y:
-        y / g(1.0)``; for a vector ``lambda g, y: np.linalg.solve(jacfwd(g)(y), y)``.
+        y / g(1.0)``; for a vector ``lambda g, y: np.linalg.solve(jacfwd(g)(y), y)``. Jacobians
+        batch their directions: there ``y`` is a tensor, as under `vmap`. A solver that knows
+        plain arrays only goes into `sequential_vmap`: ``lambda g, y: sequential_vmap(lambda
+        y: cg(g, y))(y)``. `linearize` records what this function does.
     has_aux : bool
         Whether `solve` returns a second value, which is passed out untouched.
 
@@ -119,7 +123,7 @@ def custom_root(
         x = root(around, [*off, level])
         return _attached(
             label, level, f, x,
-            lambda: lambda t: jvp(f, (x,), (t,))[1],
+            lambda: linearize(f, x)[1],
             lambda: _transposed(f, x),
             tangent_solve, tangent_solve, around, off,
         )  # fmt: skip
