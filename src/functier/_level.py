@@ -173,8 +173,9 @@ class Level:
                 outer = outer.level.outer
             AMBIENT.set(outer)
 
-    def recycle(self) -> None:
-        """Let the next level of this kind have the class, where nobody could tell.
+    def recycle(self) -> bool:
+        """Let the next level of this kind have the class, where nobody could tell; whether
+        that is so.
 
         See NOTE [a class is used again where nobody can tell].
         """
@@ -187,6 +188,8 @@ class Level:
             if getrefcount(self.cls) == self.alone + below + 2 * len(self.spare):
                 self.outer, self.held = Tensor, False
                 self.home[self.kind] = self
+                return True
+        return False
 
     # ---- operations ----
 

@@ -151,7 +151,8 @@ def _whole(
 ) -> Callable:  # fmt: skip
     """`func` for a batch as a whole; `named` is what its level is told."""
     axis_size = named["size"] if named else None
-    again = not named or (named["randomness"] == "error" and named["axis_name"] is None)
+    again = not named or named["axis_name"] is None
+    randomness = named["randomness"] if named else "error"
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
@@ -195,7 +196,10 @@ def _whole(
         finally:
             level.exit()
         if again:
-            level.recycle()
+            if randomness != "error":
+                level.randomness = "error"  # as the next level has it, unless it says so
+            if not level.recycle() and randomness != "error":
+                level.randomness = randomness  # for what runs again, in `checkpoint`
         return result
 
     return vmapped
