@@ -8,6 +8,8 @@ from contextvars import copy_context
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import checks
 import functier as ft
@@ -123,6 +125,31 @@ def test_nestings_name_the_example_and_the_index(transformed, parts):
 
     has_all(text, "numpy.log made 1 infinity", "at index (1,) of shape (3,)", "where x = 0.0")
     has_all(text, f"{line_of('logs = np.log(q)')}, in entropy", *parts)
+
+
+@given(st.data())
+def test_the_place_in_any_nesting(data):
+    """One element of a batch of batches is bad; between the levels of vmap there are others."""
+    sizes = data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    index = [data.draw(st.integers(0, n - 1)) for n in sizes]
+    xs = np.ones((*sizes, 2))
+    xs[(*index, 1)] = 0.0
+
+    def f(x):
+        return np.sum(np.log(x))
+
+    for _ in sizes:
+        inside = data.draw(st.sampled_from([None, ft.grad, ft.checkpoint, "jvp"]))
+        if inside == "jvp":
+            f = lambda x, f=f: ft.jvp(f, (x,), (x,))[0]  # noqa: E731
+        elif inside is not None:
+            f = inside(lambda x, f=f: np.sum(f(x)))
+        f = ft.vmap(lambda x, f=f: f(x))
+    text = found(lambda: f(xs))
+
+    examples = [f", example {i} of vmap(<lambda>)" for i in reversed(index)]
+    place = "at index (1,) of shape (2,)" + "".join(examples) + "\n"
+    assert f"numpy.log made 1 infinity out of finite operands, {place}" in text
 
 
 def test_a_value_that_does_not_vary_along_a_level():
@@ -402,6 +429,12 @@ def test_as_a_decorator():
     for _ in range(2):
         with pytest.raises(ft.NonFiniteError):
             f(X)
+
+
+def test_a_decorator_without_its_parentheses():
+    for switch in (ft.debug_nans, ft.detect_anomaly):
+        with pytest.raises(TypeError, match=rf"write True or False, and @{switch.__name__}\(\) wi"):
+            switch(np.sin)
 
 
 def test_switched_off_inside():

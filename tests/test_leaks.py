@@ -476,5 +476,9 @@ def test_together_with_debugging():
 
 def test_wrong_action():
     with pytest.raises(ValueError, match="action='stop'; write 'raise' or 'warn'"):
-        with ft.check_leaks(action="stop"):
+        ft.check_leaks(action="stop")
+    with pytest.raises(ValueError, match=r"write .* @check_leaks\(\) with its parentheses"):
+
+        @ft.check_leaks
+        def f():
             pass

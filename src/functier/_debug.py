@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import _GeneratorContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FrameType
@@ -402,8 +402,7 @@ def _watching(**options: bool) -> Iterator[None]:
                 WRAPPERS.remove(watch_rule)
 
 
-@contextmanager
-def debug_nans(nans: bool = True, infs: bool = True) -> Iterator[None]:
+def debug_nans(nans: bool = True, infs: bool = True) -> "_GeneratorContextManager[None]":
     """Raise at the first operation that makes a NaN or an infinity.
 
     A context manager, and a decorator (``@debug_nans()``). It looks at every NumPy call on
@@ -445,12 +444,11 @@ def debug_nans(nans: bool = True, infs: bool = True) -> Iterator[None]:
         ...
     functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 infinity...
     """  # noqa: E501
-    with _watching(nans=nans, infs=infs):
-        yield
+    _check_flags("debug_nans", nans=nans, infs=infs)
+    return _watching(nans=nans, infs=infs)
 
 
-@contextmanager
-def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
+def detect_anomaly(check_nan: bool = True) -> "_GeneratorContextManager[None]":
     """Errors of the backward pass show the forward line that they belong to.
 
     A context manager, and a decorator; torch's anomaly mode. An exception in a derivative
@@ -483,5 +481,14 @@ def detect_anomaly(check_nan: bool = True) -> Iterator[None]:
         ...
     functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 NaN...
     """
-    with _watching(rules=check_nan, notes=True):
-        yield
+    _check_flags("detect_anomaly", check_nan=check_nan)
+    return _watching(rules=check_nan, notes=True)
+
+
+def _check_flags(name: str, **flags: Any) -> None:
+    for option, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(
+                f"{name}: {option}={value!r}; write True or False, and @{name}() with its "
+                f"parentheses as a decorator"
+            )

@@ -13,7 +13,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, Literal
@@ -48,8 +48,9 @@ def _see(level: Level) -> None:
         levels.add(level)
 
 
-@contextmanager
-def check_leaks(action: Literal["raise", "warn"] = "raise") -> Iterator[None]:
+def check_leaks(
+    action: Literal["raise", "warn"] = "raise",
+) -> "_GeneratorContextManager[None]":
     """Look for tensors that outlive their level.
 
     A context manager, and a decorator. When the block is left it collects garbage, and
@@ -95,7 +96,15 @@ def check_leaks(action: Literal["raise", "warn"] = "raise") -> Iterator[None]:
         ...kept['x']...
     """
     if action not in ("raise", "warn"):
-        raise ValueError(f"check_leaks: action={action!r}; write 'raise' or 'warn'")
+        raise ValueError(
+            f"check_leaks: action={action!r}; write 'raise' or 'warn', and @check_leaks() with its "
+            f"parentheses as a decorator"
+        )
+    return _checking(action)
+
+
+@contextmanager
+def _checking(action: str) -> Iterator[None]:
     levels: WeakSet = WeakSet()
     with _LOCK:
         _users[0] += 1
