@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
+from functier import _level
 from functier.random import Generator, default_rng
 from support import close, equal, has_all, in_thread, message, raises
 
@@ -368,6 +369,20 @@ def test_the_with_form():
     with ft.vmap() as B, pytest.raises(ft.RandomnessError, match="made at"):
         rng.normal(B(np.zeros(3)))
     assert type(rng.normal()) is float
+
+
+def test_a_level_with_a_mode_is_used_again_and_forgets_it():
+    rng, seen = default_rng(SEED), []
+
+    def f(x):
+        seen.append(id(type(x)))
+        return x + rng.normal()
+
+    g = different(f)
+    g(np.zeros(2))
+    g(np.zeros(2))
+    raises(ft.RandomnessError, lambda: ft.vmap(f)(np.zeros(2)), "vmap(f)")
+    assert not _level.COUNTED or seen[0] == seen[1] == seen[2]
 
 
 def test_a_batch_of_nothing_and_of_one():

@@ -119,6 +119,25 @@ def test_numbers_depend_neither_on_the_executor_nor_on_the_order(f, mode, execut
     assert not np.intersect1d(after, [*once, *again]).size
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [True, False])
+def test_a_dask_cluster_draws_the_same_numbers(processes):
+    distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(processes=processes, **options) as own:
+        with distributed.Client(own) as client:
+            for mode in ("same", "different"):
+                runs = []
+                for executor in (None, client.get_executor()):
+                    rng = default_rng(SEED)
+                    options = {"randomness": mode, "chunk_size": 3, "executor": executor}
+                    f = ft.vmap(lambda x, rng=rng: x + rng.normal(), **options)
+                    g = ft.vmap(several, (0, None), **options)
+                    runs.append([f(ZEROS), flat(g(ZEROS, rng)), f(ZEROS), rng.normal()])
+                for first, second in zip(*runs, strict=True):
+                    equal(first, second)
+
+
 def test_same_is_that_of_the_whole_batch():
     for f in (several, batched, of_children):
         rng = default_rng(SEED)
