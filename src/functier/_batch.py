@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import Level, encloses, instead, level_in
+from ._level import Level, encloses, has_methods, instead, level_in
 from ._numpy import (
     BASIC_PARTS,
     PLAIN,
@@ -120,7 +120,9 @@ class BatchLevel(Level):
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
-        if not hasattr(value, "reshape"):
+        if not hasattr(value, "shape"):
+            if hasattr(value, "__array_ufunc__"):
+                return value  # a duck array around a number
             value = np.asarray(value)
         return value.reshape((1,) * self.k + value.shape)
 
@@ -197,6 +199,8 @@ class BatchLevel(Level):
     def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
         if not is_value(data):
             data = np.asarray(data)
+        elif has_methods(data):
+            self.forward()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:

@@ -50,7 +50,7 @@ class DeadLevel(EndedLevel):
     unary = binary = getitem = EndedLevel.refuse
     function = method = property = apply = missing = EndedLevel.refuse
     unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
-    convert = as_subclass = release = EndedLevel.refuse
+    convert = as_subclass = release = attribute = EndedLevel.refuse
 
 
 class PassthroughLevel(EndedLevel):
@@ -82,6 +82,9 @@ class PassthroughLevel(EndedLevel):
 
     def dtype(self, x: Any) -> Any:
         return dtype_of(self.elem(x))
+
+    def attribute(self, x: Any, name: str) -> Any:
+        return getattr(self.elem(x), name)
 
     def setitem(self, x: Any, index: Any, value: Any) -> None:
         self.elem(x)[self.through(index)] = self.through(value)

@@ -25,7 +25,7 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level, encloses, level_in
+from ._level import Escape, Level, encloses, has_methods, level_in
 from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
@@ -136,6 +136,8 @@ class JvpLevel(Level):
         if tangent is None:
             raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
         data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
+        if has_methods(data):
+            self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
         data = self.lower(data)
         leaves, structure = flatten(data)

@@ -24,7 +24,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -98,7 +98,7 @@ class Level:
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
         self.label = label
-        self.kind = kind = type(self)
+        self.kind = self.key = kind = type(self)
         if kind.methods is None:
             kind.methods = methods_of(kind.fast_calls())
         self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self, **kind.methods})
@@ -114,6 +114,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
+        key: Any = kind
         if parent.held or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -128,9 +129,13 @@ class Level:
                 cls = type(leaf) if isinstance(leaf, Tensor) else Tensor
             if cls.level.depth > parent.depth and issubclass(cls, enclosing):
                 enclosing, parent = cls, cls.level
-        level = parent.spare.pop(kind, None)
+            elif not cls.level.depth and cls is not Tensor:
+                key = kind, "forwards"
+        level = parent.spare.pop(key, None)
         if level is None:
             level = kind(enclosing, label)
+            if key is not kind:
+                level.forward(key)
         else:
             level.__class__ = kind
             if level.label != label:
@@ -187,7 +192,7 @@ class Level:
             # Each class below has this one in its __mro__; a child has it as its base, too.
             if getrefcount(self.cls) == self.alone + below + 2 * len(self.spare):
                 self.outer, self.held = Tensor, False
-                self.home[self.kind] = self
+                self.home[self.key] = self
                 return True
         return False
 
@@ -331,6 +336,34 @@ class Level:
     def dtype(self, x: Any) -> Any:
         return dtype_of(x._value)
 
+    def forward(self, key: Any = None) -> None:
+        """Let tensors of this level have the methods and attributes of the class inside.
+
+        Only where a user's class has been met: `__getattr__` costs each attribute 10 ns.
+        """
+        self.key = key
+        self.cls.__getattr__ = forwarded
+
+    def attribute(self, x: Any, name: str) -> Any:
+        """What the user's class inside of `x` has under a name, with `x` in `self`'s place."""
+        value = x
+        while isinstance(value, Tensor) and value.level.depth:
+            value = value._value
+        if isinstance(value, Tensor):
+            for cls in type(value).__mro__:
+                member = vars(cls).get(name)
+                if isinstance(member, (FunctionType, property)):
+                    return member.__get__(x, type(x))
+            found = getattr(value, name)
+            if not isinstance(found, (np.ndarray, Tensor)):
+                return found
+            raise self.refusal(
+                LevelError,
+                f"x.{name} is an array that a {type(value).__name__} holds beside its value, of "
+                f"which the transform knows nothing; pass it to the function as an argument",
+            )
+        raise AttributeError(f"a tensor of {self} has no attribute {name!r}")
+
     def setitem(self, x: Any, index: Any, value: Any) -> None:
         raise self.refusal(
             MutationError,
@@ -377,6 +410,18 @@ def line_of(code: CodeType, instruction: int) -> int:
     """The line of an instruction."""
     lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
     return (lines or [code.co_firstlineno])[0]
+
+
+def has_methods(x: Any) -> bool:
+    """Whether `x` is of a user's class, which may have methods and attributes of its own."""
+    return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
+
+
+def forwarded(x: Any, name: str) -> Any:
+    """`__getattr__` of a level that has met a user's class; see `Level.attribute`."""
+    if name.startswith("__") or name in Tensor.__slots__:
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
+    return x.level.attribute(x, name)
 
 
 def encloses(outer: type, cls: type) -> bool:

@@ -34,7 +34,7 @@ from ._diff import (
     owned,
     pull,
 )  # fmt: skip
-from ._level import Level, encloses, level_in
+from ._level import Level, encloses, has_methods, level_in
 from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
@@ -153,6 +153,8 @@ class GradLevel(Level):
     def make(self, cls: type, data: Any) -> Any:
         if not is_value(data):
             data = np.asarray(data)
+        elif has_methods(data):
+            self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
         return self.track([data])[0]
 
