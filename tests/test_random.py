@@ -491,6 +491,49 @@ def test_different_gives_each_its_own_by_its_own_parameter(name, f, batch):
         assert np.all(np.abs(a - e) <= 0.35 * spread + 1e-12), (quantile, a, e)
 
 
+@given(
+    levels=st.lists(
+        st.tuples(st.sampled_from(["same", "different"]), st.booleans(), st.integers(1, 3)),
+        min_size=1,
+        max_size=4,
+    ),
+    own=st.sampled_from([(), (2,)]),
+    size=st.sampled_from([None, (2,), (3, 2)]),
+    name=st.sampled_from(["poisson", "dirichlet"]),
+)
+def test_a_parameter_that_varies_along_some_levels(levels, own, size, name):
+    """Of each place along the "same" levels: one draw over the others, all from one state."""
+    own = (2,) if name == "dirichlet" else own
+    lead = [n if varies else 1 for _, varies, n in levels]
+    x = np.linspace(0.5, 9.0, int(np.prod([*lead, *own]))).reshape(*lead, *own)
+    rng, k = default_rng(SEED), len(levels)
+
+    f = lambda x: getattr(rng, name)(x, size=size)  # noqa: E731
+    for mode, varies, n in reversed(levels):
+        f = ft.vmap(f, 0 if varies else None, randomness=mode, axis_size=n)
+    result = f(np.squeeze(x, tuple(i for i, (_, varies, _) in enumerate(levels) if not varies)))
+
+    modes = [mode for mode, _, _ in levels]
+    sizes = [n for _, _, n in levels]
+    expected = np.empty(result.shape, result.dtype)
+    for same_place in np.ndindex(*[n if m == "same" else 1 for m, n in zip(modes, sizes)]):
+        theirs, places = numpy_rng(), []
+        for place in np.ndindex(*[n if m == "different" else 1 for m, n in zip(modes, sizes)]):
+            places.append(tuple(map(max, same_place, place)))
+        rows = [x[tuple(min(i, n - 1) for i, n in zip(p, lead))] for p in places]
+        if name == "poisson":
+            shape = own if size is None else size
+            drawn = theirs.poisson([np.broadcast_to(row, shape) for row in rows])
+        elif not any(varies for _, varies, _ in levels):  # NumPy takes one vector only
+            drawn = theirs.dirichlet(rows[0], (len(rows), *(size or ())))
+        else:
+            drawn = [theirs.dirichlet(row, size) for row in rows]
+        for p, row in zip(places, drawn):
+            expected[p] = row
+    assert result.shape[:k] == tuple(sizes)
+    equal(result, expected)
+
+
 def test_a_batched_parameter_at_levels_of_both_modes():
     """Along the "same" axis all start alike; along the other none does."""
     rng, theirs = default_rng(SEED), numpy_rng()
