@@ -165,6 +165,9 @@ def jacrev(
     complex result (of which it differentiates the real part), `jacfwd` a complex input (of
     which it moves the real part). torch.func refuses complex numbers in both places.
 
+    The value of a function ``f`` comes with its Jacobian, from one call of it, as `aux`:
+    ``jacrev(lambda x: (f(x),) * 2, has_aux=True)(x)`` is ``(jacobian, value)``.
+
     Examples
     --------
     >>> import numpy as np
