@@ -26,8 +26,10 @@ EXAMPLES = {
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "maml.py": ["maml.png"],
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
+    "modes.py": [],
     "newton_scipy.py": ["newton_scipy.png"],
     "ode_sensitivity.py": ["sensitivity.png"],
+    "subclasses.py": [],
 }
 """Each example and the pictures that it makes."""
 
@@ -173,6 +175,35 @@ def test_essay(tmp_path):
         "Tensor <- vmap(outer) <- vmap(inner)",
         "EscapedTensorError: a tensor of vmap(write) was used after its level",
         "x + 1: [1. 2. 3.]",
+    ]:
+        assert line in out
+
+
+def test_modes(tmp_path):
+    """F17, B31"""
+    out = run_example("modes.py", tmp_path)
+    for line in [
+        "vmap(<lambda>): Tensor.__matmul__(f8[32], f8[32, 16])\n  grad(<lambda>): ",
+        "\n    numpy: numpy.dot(f8[64, 32], f8[32, 16])\n",
+        "\nnumpy.dot           5     155,648  96.8%\n",
+        "PythonMode: z is a Variable, one of 5",
+        "outside, fnp.ones(2) is array([1., 1.])",
+    ]:
+        assert line in out
+
+
+def test_subclasses(tmp_path):
+    """A55"""
+    out = run_example("subclasses.py", tmp_path)
+    for line in [
+        "numpy.log made a NaN out of operands without one",
+        "Quantity([4.5, 8. ] kg^1 m^2 s^-2), its derivative by the speed Quantity([3., 4.] kg^1 m^1",
+        "-(-a) is a: True",
+        "Diagonal, solved to 0.001",
+        "trace 500500.0",
+        "0.4, ScalarTensor(N=2, value=4), [[3.0, 2.0], [3.0, 6.0]]",
+        "{'owner': 'Ministry of Silly Walks'}",
+        "WrappedTensor(Tensor([4., 6.])), (2, 2), WrappedTensor(Tensor([2., 3.]))",
     ]:
         assert line in out
 
