@@ -231,6 +231,19 @@ def test_chunks_of_arguments_are_views():
     assert seen == [True, True]
 
 
+@pytest.mark.parametrize("which", [0, 1, 3])
+def test_some_chunks_may_give_tensors_and_others_arrays(which):
+    def f(x):
+        return x * 2 if CHUNK.get().index == which else np.arange(3.0)
+
+    rows = np.arange(10) // 3 == which
+    value, slope = ft.value_and_grad(
+        lambda xs: np.sum(ft.vmap(f, chunk_size=3)(xs) * np.arange(30.0).reshape(10, 3))
+    )(XS)
+    equal(slope, np.where(rows[:, None], 2.0, 0.0) * XS)
+    assert value == np.sum(np.where(rows[:, None], 2 * XS, np.arange(3.0)) * XS)
+
+
 def test_arrays_of_other_classes_are_concatenated():
     class Own(ft.Tensor):
         pass

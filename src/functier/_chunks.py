@@ -177,15 +177,17 @@ def in_chunks(
     ``parts(start, stop)`` gives a chunk's arguments; it is called when the chunk's turn
     has come.
     """
-    bounds = [(i, min(i + chunk_size, size)) for i in range(0, size, chunk_size)] or [(0, 0)]
+    starts = range(0, size or 1, chunk_size)
+    count = len(starts)
     if executor is not None and _works_for(executor, CHUNK.get()):
         executor = None  # whose workers would wait for themselves
     run, outer = Run(label, executor, randomness), CHUNK.get()
     reports: dict[Callable, set] = {}
 
     def tasks() -> Iterator[Task]:
-        for i, (start, stop) in enumerate(bounds):
-            chunk = Chunk(run, i, len(bounds), start, stop, size, outer)
+        for i, start in enumerate(starts):
+            stop = min(start + chunk_size, size)
+            chunk = Chunk(run, i, count, start, stop, size, outer)
             yield Task(call, chunk, *parts(start, stop))
 
     def note(own: dict) -> None:
@@ -193,7 +195,7 @@ def in_chunks(
             reports.setdefault(merge, set()).update(items)
 
     try:
-        with _bar(label, len(bounds)) if progress else nullcontext() as bar:
+        with _bar(label, count) if progress else nullcontext() as bar:
 
             def take(chunk: Chunk, result: Any, own: dict) -> None:
                 note(own)
@@ -377,7 +379,7 @@ class _Column:
         self.dim = dim
         self.form: tuple | None = None
         self.buffer: Any = None
-        self.written: dict[int, tuple] = {}  # where the buffer has the leaf of a chunk
+        self.count = self.width = 0  # of chunks, and of the examples in each but the last
         self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is no plain array
 
     def add(self, chunk: Chunk, leaf: Any) -> str | None:
@@ -388,7 +390,8 @@ class _Column:
         axis = self.dim % len(shape)
         form = (axis, *shape[:axis], *shape[axis + 1 :])
         if self.form is None:
-            self.form = form
+            self.form, self.count = form, chunk.count
+        self.width = max(self.width, chunk.stop - chunk.start)
         if form != self.form:
             return (
                 f"has shape {form[1:]} for each example, and that of another chunk "
@@ -401,9 +404,7 @@ class _Column:
             self.buffer = np.empty((*shape[:axis], chunk.size, *shape[axis + 1 :]), leaf.dtype)
         elif leaf.dtype != self.buffer.dtype:  # as of eigenvalues, some of which are complex
             self.buffer = self.buffer.astype(np.result_type(leaf, self.buffer), copy=False)
-        place = (*(slice(None),) * axis, slice(chunk.start, chunk.stop))
-        self.buffer[place] = leaf
-        self.written[chunk.index] = place
+        self.buffer[(*(slice(None),) * axis, slice(chunk.start, chunk.stop))] = leaf
         return None
 
     def add_same(self, chunk: Chunk, leaf: Any) -> str | None:
@@ -428,9 +429,15 @@ class _Column:
             return next(iter(self.pieces.values()))
         if not self.pieces:
             return self.buffer
-        for index, place in self.written.items():
-            self.pieces[index] = self.buffer[place]
-        return np.concatenate([self.pieces[i] for i in sorted(self.pieces)], self.form[0])  # type: ignore[index]
+        axis: int = self.form[0]  # type: ignore[index]
+        lead, width = (slice(None),) * axis, self.width
+        parts = [
+            self.pieces[i]
+            if i in self.pieces
+            else self.buffer[(*lead, slice(i * width, (i + 1) * width))]
+            for i in range(self.count)
+        ]
+        return np.concatenate(parts, axis)
 
 
 # ---- what is given ----

@@ -69,10 +69,12 @@ def vmap(
         Where the batch axis goes in each result; None for a result that does not vary.
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator does in `func`: raise, give every
-        example numbers of its own, or the same ones to all.
+        example numbers of its own, or the same ones to all. A draw from `numpy.random` cannot
+        be seen and is one for all; by a NumPy generator among the unmapped arguments it
+        raises, but for "same".
     chunk_size : int, optional
-        How many examples to compute at a time. Memory for what `func` makes on the way is
-        that of so many examples; results are those of the whole batch (see the notes).
+        How many examples to compute at a time. The memory of what `func` makes on the way is
+        that of so many examples; results are those of the whole batch, up to rounding.
     axis_size : int, optional
         The batch size, for where no argument is mapped; else it has to be theirs.
     axis_name : hashable, optional
@@ -97,8 +99,27 @@ def vmap(
         Where nothing is mapped, batch sizes differ, `in_dims` or `out_dims` does not
         fit, or a result that varies has ``out_dims=None``; the message names the
         argument by its path.
+    TypeError
+        Where a chunk cannot be sent to the process that should compute it.
     LevelError
         Where a tensor of another, unrelated level is met.
+
+    Notes
+    -----
+    A chunk gets a view of each mapped argument, costs some 20 us, and its results are written
+    to their place in those of the whole batch. Under `grad` or `vjp` the backward pass
+    needs what all chunks have made, so that memory is not less; there, see `checkpoint`. Of
+    a result with ``out_dims=None`` that of the first chunk is returned, and the others
+    have to equal it. A collective over `axis_name` needs all examples, and raises.
+
+    Threads see what the caller sees: the levels around the call and its context. Another
+    process gets `func`, a chunk of each mapped argument and the whole of the others by
+    pickle, so neither can hold a tensor of a level around the call; it does not know
+    ``numpy.errstate`` and other contexts. An executor has at most two chunks a worker at a
+    time. After the first error no other chunk begins, those under way are waited for (Dask
+    does not wait), and the error comes to the caller as it is. Called in a chunk that the
+    same executor computes, it is not used again: its workers would wait for themselves.
+    Dask warns of chunks of more than 10 MB.
 
     Examples
     --------
@@ -106,6 +127,10 @@ def vmap(
     >>> xs, ys = np.ones((10, 2)), np.ones((15, 2))
     >>> vmap(lambda x: vmap(lambda y: x + y)(ys))(xs).shape
     (10, 15, 2)
+    >>> from concurrent.futures import ThreadPoolExecutor
+    >>> with ThreadPoolExecutor(2) as pool:
+    ...     vmap(np.sum, chunk_size=4, executor=pool)(xs)
+    array([2., 2., 2., 2., 2., 2., 2., 2., 2., 2.])
     """
     check_escape("vmap", escape)
     named: dict[str, Any] | None = None
