@@ -313,6 +313,28 @@ def test_children_follow_the_modes_too():
     raises(ft.RandomnessError, lambda: ft.vmap(lambda x: rng.spawn(1)[0].normal())(np.zeros(4)))
 
 
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_a_map_draws_for_each_slice(batch_size):
+    rng = default_rng(SEED)
+    rows = ft.map(lambda x: x + rng.normal(), np.zeros(5), batch_size=batch_size)
+    assert len(np.unique(rows)) == 5
+
+
+@pytest.mark.parametrize("use", [ft.custom_vjp, ft.custom_jvp])
+def test_the_rules_of_a_custom_function_draw_where_it_is_called(use):
+    rng = default_rng(SEED)
+    noisy = use(lambda x: x * rng.normal())
+    if use is ft.custom_vjp:
+        noisy.defvjp(lambda x: (x, rng.normal()), lambda z, g: (g * z,))
+    else:
+        noisy.defjvp(lambda primals, tangents: (primals[0], tangents[0] * rng.normal()))
+    theirs = numpy_rng()
+    equal(different(noisy)(np.ones(3)), theirs.normal(size=3))
+    equal(different(ft.grad(noisy))(np.ones(3)), theirs.normal(size=3))
+    equal(same(ft.grad(noisy))(np.ones(3)), np.full(3, theirs.normal()))
+    raises(ft.RandomnessError, lambda: ft.vmap(ft.grad(noisy))(np.ones(3)), "vmap(")
+
+
 def test_a_generator_made_in_the_function():
     def f(x):
         return x + default_rng(SEED).normal(size=2)

@@ -14,6 +14,7 @@ NOTE [same]
 """
 
 import copy
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -82,7 +83,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
 def as_shape(size: Size) -> tuple[int, ...]:
     if size is None:
         return ()
-    return tuple(size) if isinstance(size, (tuple, list)) else (int(size),)  # type: ignore[arg-type]
+    return tuple(size) if np.iterable(size) else (operator.index(size),)  # type: ignore[arg-type]
 
 
 # ---- one draw ----

@@ -340,5 +340,5 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
             raise TypeError(f"{label}: batch_size is {form(batch_size)}; write an int")
         if batch_size < 1:
             raise ValueError(f"{label}: batch_size={batch_size}; write an int of at least 1")
-        return vmap(f, chunk_size=batch_size)(xs)
+        return vmap(f, randomness="different", chunk_size=batch_size)(xs)  # as in a loop
     return _scanned(label, lambda _, x: (None, f(x)), None, xs)[1]
