@@ -67,6 +67,10 @@ if _typing.TYPE_CHECKING:
     from ._custom import sequential_vmap as sequential_vmap
     from ._debug import debug_nans as debug_nans
     from ._debug import detect_anomaly as detect_anomaly
+    from ._function import Function as Function
+    from ._function import once_differentiable as once_differentiable
+    from ._function import register_hook as register_hook
+    from ._function import requires_grad as requires_grad
     from ._implicit import custom_linear_solve as custom_linear_solve
     from ._implicit import custom_root as custom_root
     from ._leaks import check_leaks as check_leaks
@@ -93,6 +97,7 @@ _NAMES = {
     "_control": "cond fori_loop switch while_loop",
     "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_debug": "debug_nans detect_anomaly",
+    "_function": "Function once_differentiable register_hook requires_grad",
     "_implicit": "custom_linear_solve custom_root",
     "_leaks": "check_leaks",
     "_linear": "linear_transpose linearize",

@@ -33,7 +33,15 @@ class Rules:
 
     name: str
     fixed: Sequence[int] = ()
+    remedy = "give it a rule for forward mode, with defjvp"
     has_vjp = has_jvp = has_vmap = False
+
+    def note(self, own: list[int]) -> None:
+        """Be told by which leaves the level differentiates that is handled next."""
+
+    def moving(self, outs: list, form: Any) -> list[int]:
+        """The positions of the results that have a derivative."""
+        return inexact(outs)
 
     def run(self, leaves: list) -> tuple[list, Any]:
         """The leaves of the result, and its form."""
@@ -91,6 +99,7 @@ class Batched(Rules):
         self.rules, self.dims, self.size = rules, dims, level.size
         self.name, self.fixed = rules.name, rules.fixed
         self.has_vjp, self.has_jvp = rules.has_vjp, rules.has_jvp
+        self.note, self.remedy = rules.note, rules.remedy  # type: ignore[method-assign]
         self.label = f"vmap({rules.name})"
         own = vars(level)
         self.options = {n: own[n] for n in ("randomness", "axis_name", "chunk") if n in own}
@@ -108,6 +117,9 @@ class Batched(Rules):
         if not self.options:
             level.recycle()
         return result
+
+    def moving(self, outs: list, form: Any) -> list[int]:
+        return self.rules.moving(outs, form[0])
 
     def enter(self, level: Any, leaves: list, dims: list) -> list:
         return level.insert(leaves, dims, f"an argument of {self.name}")

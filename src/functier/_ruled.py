@@ -97,17 +97,18 @@ def _own(rules: Rules, level: Any, leaves: list) -> list[int]:
 
 def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
+    rules.note(own)
     values = [level.lower(x) for x in leaves]
     pull: Callable[[tuple], Any]
     if rules.has_vjp:
         outs, form, saved, how = below(level, rules.fwd, values)
         _checked(level, rules, "the forward rule", [*outs, *saved])
-        places = inexact(outs)
+        places = rules.moving(outs, form)
         pull = _by_rule(rules, level, saved, how, own, places, len(outs))
     elif rules.has_jvp:
         outs, form, pull = _transposed(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
-        places = inexact(outs)
+        places = rules.moving(outs, form)
     elif not _in_batch(values):
         return rules.run(leaves)
     else:
@@ -158,7 +159,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
                 f"{level}: the jvp rule of {rules.name} gave a result that depends on a "
                 f"tangent; return (out, tangent_out), where out depends on the primals only"
             )
-        moving = [i for i in inexact(outs) if results[i] is not None]
+        moving = [i for i in rules.moving(outs, form) if results[i] is not None]
         found.extend((outs, form, moving))
         return [results[i] for i in moving]
 
@@ -168,7 +169,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
     results, roots, inputs = at(level.cls, tape_of, label, linear, starts, values)
     _checked(level, rules, "the jvp rule", results)
     outs, form, moving = found
-    live = inexact(outs)
+    live = rules.moving(outs, form)
 
     def pull(given: tuple) -> list:
         cotangents = dict(zip(live, given))
@@ -187,6 +188,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
 
 def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
+    rules.note(own)
     values = [level.lower(x) for x in leaves]
     tangents: list = [None] * len(leaves)
     for i in own:
@@ -200,7 +202,7 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     else:
         outs, form, moved = below(level, _pushed, rules, values, tangents)
     _checked(level, rules, "the rule", [*outs, *moved])
-    for i in inexact(outs):
+    for i in rules.moving(outs, form):
         if moved[i] is not None:
             outs[i] = level.pair(outs[i], fitted(moved[i], outs[i]))
     return outs, form
@@ -215,7 +217,7 @@ def _transposed_bwd(
     """
     outs, form, saved, how = below(level, rules.fwd, values)
     _checked(level, rules, "the forward rule", saved)
-    places = inexact(outs)
+    places = rules.moving(outs, form)
     moving: list[int] = []
 
     def linear(starts: list) -> list:
@@ -231,12 +233,12 @@ def _transposed_bwd(
         label, given = f"bwd({rules.name})", [*values, *tangents]
         results, roots, inputs = at(level.cls, tape_of, label, linear, starts, given)
     except Exception as error:
-        if not _refused(error):
+        if not refused(error):
             raise
         raise NoRuleError(
             f"{level}: {rules.name} has no jvp rule, and its backward rule, written in something "
             f"else than NumPy functions with rules, cannot be transposed for forward mode: "
-            f"{error}; give {rules.name} a rule with defjvp"
+            f"{error}; {rules.remedy}"
         ) from error
     _checked(level, rules, "the backward rule", results)
     pairs = [(node, tangents[i]) for i, node in zip(moving, roots) if node is not None]
@@ -246,7 +248,7 @@ def _transposed_bwd(
     return outs, form, moved
 
 
-def _refused(error: BaseException | None) -> bool:
+def refused(error: BaseException | None) -> bool:
     """Whether an error, or what NumPy made it of, says that functier cannot see through."""
     kinds = ConversionError, MutationError, NoRuleError, UnsupportedError
     while error is not None and not isinstance(error, kinds):

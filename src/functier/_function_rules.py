@@ -1,0 +1,455 @@
+"""The rules of `Function` and of custom operations, applied at levels.
+
+NOTE [a context for each level]
+    A level that differentiates needs a context of its own: what it saves are values one
+    level out, tensors of the levels around, through which these differentiate the
+    backward function. So at each such level the call is made again one level out
+    (`Applied.outcome`), ``setup_context`` fills a new context with that call's inputs
+    and output, and ``forward`` itself runs once, outermost, where no tensor is left; or on
+    the tensors of a batch, where there is no batching rule. A ``forward(ctx, ...)`` has no
+    such second part: it runs one level out, as plain NumPy code, at the innermost level.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ._batch import BatchLevel
+from ._calls import form_of
+from ._diff import cast, fit, zeros
+from ._errors import MutationError, NoRuleError
+from ._flat import Rules, inexact
+from ._function_context import OPAQUE, Context, Held, Kept, Result, Spec, VmapInfo
+from ._numpy import dtype_of, shape_of
+from ._pytree import describe, is_value, leaves_or_none, unflatten
+from ._root import tree_map
+from ._ruled import apply, innermost, refused
+from ._stop import stop_gradient
+from ._tensor import Tensor
+
+ndarray = np.ndarray
+
+
+class Applied(Rules):
+    """The rules of a `Spec` for the arguments of one call; see `Rules`."""
+
+    remedy = (
+        "for forward mode it must implement the jvp function: jvp(ctx, *tangents), a static "
+        "method of a Function, or register_jvp of a custom operation"
+    )
+
+    def __init__(self, spec: Spec, parts: list[tuple[int, Any]] | None, n: int):
+        self.spec, self.parts, self.n, self.name = spec, parts, n, spec.name
+        self.has_jvp = spec.jvp is not None
+        self.has_vjp = spec.backward is not None or not self.has_jvp
+        self.has_vmap = spec.vmap is not None
+        self.own: list[int] = []
+        self.contexts = 0  # how many levels have one, or will have it
+        self.randomness = "error"
+
+    def note(self, own: list[int]) -> None:
+        self.own = own
+
+    def moving(self, outs: list, form: Any) -> list[int]:
+        places = inexact(outs)
+        return [i for i in places if i not in form.constant] if form.constant else places
+
+    # ---- arguments ----
+
+    def args(self, leaves: list) -> list:
+        """The arguments that leaves are of."""
+        if self.parts is None:
+            return leaves
+        found, start = [], 0
+        for n, structure in self.parts:
+            own = leaves[start : start + n]
+            found.append(own[0] if structure is None else unflatten(structure, own))
+            start += n
+        return found
+
+    def needs(self) -> tuple[bool, ...]:
+        flags = [False] * (self.n if self.parts is None else sum(n for n, _ in self.parts))
+        for i in self.own:
+            flags[i] = True
+        if self.parts is None:
+            return tuple(flags)
+        found, start = [], 0
+        for n, _ in self.parts:
+            found.append(any(flags[start : start + n]))
+            start += n
+        return tuple(found)
+
+    # ---- the function ----
+
+    def outcome(self, leaves: list) -> tuple[list, Any]:
+        """The result of the call; see NOTE [a context for each level]."""
+        leaves, level = innermost(leaves)
+        if level is not None and issubclass(level.kind, BatchLevel):
+            self.randomness = level.randomness
+        return apply(self, leaves)
+
+    def run(self, leaves: list) -> tuple[list, Any]:
+        spec = self.spec
+        batched = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
+        if not batched and not spec.combined:
+            outs, form, args, output = self.forward(leaves, None, self.contexts > 0)
+            if not self.contexts and spec.setup is not None:
+                empty = Context(self.name, (False,) * self.n)
+                spec.setup(empty, tuple(args), output)
+                form = self.marked(empty, form, args, outs)
+            return outs, form
+        if batched and spec.generate is False:
+            raise NoRuleError(
+                f"{self.name} does not have vmap support: generate_vmap_rule is False, and there "
+                f"is no vmap(info, in_dims, *args); write that static method, or set "
+                f"generate_vmap_rule=True where all its methods are NumPy code"
+            )
+        if batched and spec.dirty:
+            raise MutationError(
+                f"{self.name} does not have vmap support: it changes an input in place "
+                f"(mark_dirty), and tensors of a batch cannot be written to; write the static "
+                f"method vmap(info, in_dims, *args), or compute a new array in forward",
+                named=True,
+            )
+        ctx: Any = Context(self.name, (False,) * self.n) if spec.combined else None
+        try:
+            outs, form, args, _ = self.forward(leaves, ctx, False)
+        except Exception as error:
+            if batched and self.foreign(error, batched):
+                raise NoRuleError(
+                    f"{self.name} does not have vmap support: forward was run on tensors of "
+                    f"{batched[0].level}, for the whole batch at once, and takes plain arrays only "
+                    f"({error}); write the static method vmap(info, in_dims, *args) of a Function, "
+                    f"or register_vmap of a custom operation"
+                ) from error
+            raise
+        return outs, form if ctx is None else self.marked(ctx, form, args, outs)
+
+    def foreign(self, error: Exception, tensors: list) -> bool:
+        """Whether an error says that a function cannot take tensors."""
+        names = {cls.__name__ for x in tensors for cls in type(x).__mro__[:-1]}
+        return refused(error) or any(f"{name}'" in str(error) for name in names)
+
+    def forward(self, leaves: list, ctx: Any, guarded: bool) -> tuple[list, Any, list, Any]:
+        """Run `forward`: the outputs, their form, the arguments, and what it returned.
+
+        `guarded`: a level is being handled, so an array is the caller's own and must not
+        change; where inputs are marked dirty `forward` gets copies, else it may not write.
+        """
+        given = leaves
+        if guarded:
+            given = [self.guarded(x) if type(x) is ndarray else x for x in leaves]
+        args = self.args(given)
+        try:
+            out = self.spec.forward(*args) if ctx is None else self.spec.forward(ctx, *args)
+        except ValueError as error:
+            if guarded and "read-only" in str(error):
+                raise MutationError(
+                    f"{self.name}: forward has changed an input in place, which would change the "
+                    f"caller's array; compute a new array, or call ctx.mark_dirty(x) in forward or "
+                    f"setup_context, and return x",
+                    named=True,
+                ) from error
+            raise
+        if isinstance(out, tuple):
+            outs, kind = list(out), type(out)
+        elif isinstance(out, (list, dict)) or out is None:
+            raise TypeError(
+                f"{self.name}: forward returned a {type(out).__name__}; return an array, or a "
+                f"tuple of arrays"
+            )
+        else:
+            outs, kind = [out], None
+        same = {}
+        for j, x in enumerate(outs):
+            if type(x) is ndarray or isinstance(x, Tensor):
+                for i, y in enumerate(given):
+                    if x is y:
+                        same[j] = i
+                        if not self.spec.dirty:
+                            outs[j] = leaves[i]  # without the guard
+        return outs, Result(kind, same), args, out
+
+    def guarded(self, x: Any) -> Any:
+        if self.spec.dirty:
+            return x.copy()
+        x = x.view()
+        x.flags.writeable = False
+        return x
+
+    # ---- contexts ----
+
+    def context(self, leaves: list, setup: Callable | None) -> tuple[list, Any, Context]:
+        """The outputs, their form, and the context of a level that differentiates."""
+        needs = self.needs()
+        ctx = Context(self.name, needs)
+        if self.spec.combined:
+            plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
+            try:
+                outs, form, args, _ = self.forward(leaves, ctx, True)
+            except Exception as error:
+                if plain or not refused(error):
+                    raise
+                raise NoRuleError(
+                    f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "
+                    f"and takes plain arrays only ({error}); write forward without ctx, and the "
+                    f"static method setup_context(ctx, inputs, output)"
+                ) from error
+            return outs, self.marked(ctx, form, args, outs), ctx
+        self.contexts += 1
+        try:
+            outs, form = self.outcome(leaves)
+        finally:
+            self.contexts -= 1
+        args = list(self.args(leaves))
+        if self.spec.dirty:
+            for j, i in form.same.items():
+                args[self.argument(i)] = outs[j]
+        if setup is not None:
+            setup(ctx, tuple(args), form.build(outs))
+        return outs, self.marked(ctx, form, args, outs), ctx
+
+    def argument(self, leaf: int) -> int:
+        """The position of the argument that a leaf is of."""
+        if self.parts is None:
+            return leaf
+        return [k for k, (n, _) in enumerate(self.parts) for _ in range(n)][leaf]
+
+    def marked(self, ctx: Context, form: Any, args: list, outs: list) -> Any:
+        """The form of the outputs, with what the context says of them; checked."""
+        constant = frozenset(
+            j for x in ctx._constant for j, y in enumerate(outs) if x is y and is_value(x)
+        )
+        if len(constant) < len({id(x) for x in ctx._constant}):
+            raise ValueError(
+                f"{self.name}: mark_non_differentiable was called with something that is no "
+                f"output; pass the objects that forward returns"
+            )
+        dirty = []
+        for x in ctx._dirty:
+            found = [i for i, y in enumerate(args) if x is y]
+            if not found:
+                raise ValueError(
+                    f"{self.name}: mark_dirty was called with something that is no input; pass "
+                    f"the arguments that forward has changed"
+                )
+            places = [j for j, i in form.same.items() if self.argument(i) == found[0]]
+            if not places:
+                raise MutationError(
+                    f"{self.name}: some inputs that were marked dirty were not returned; the "
+                    f"inputs that forward changes in place must all be outputs: return x itself",
+                    named=True,
+                )
+            dirty.append((places[0], found[0]))
+        if form.same and not self.spec.combined:
+            for x in (*(ctx._saved or ()), *(ctx._for_forward or ())):
+                for j, i in form.same.items():
+                    n = self.argument(i)
+                    if (x is outs[j] or x is args[n]) and (j, n) not in dirty:
+                        raise ValueError(
+                            f"{self.name}: An input that has been returned as-is is being saved; "
+                            f"it is not clear whether the input or the output is meant: return a "
+                            f"view, x[...], or write forward(ctx, ...) without setup_context"
+                        )
+        return form._replace(constant=constant, dirty=tuple(dirty))
+
+    # ---- reverse mode ----
+
+    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+        outs, form, ctx = self.context(leaves, self.spec.setup)
+        saved, attributes = list(ctx._saved or ()), vars(ctx)
+        n = len(saved)
+
+        def hold(v: Any) -> Any:
+            if isinstance(v, Tensor) and v.level.depth:
+                saved.append(stop_gradient(v))
+                return Held(len(saved) - 1)
+            return v
+
+        inputs = [form_of(x) if is_value(x) else OPAQUE for x in leaves]
+        forms = [(shape_of(x), dtype_of(x)) if is_value(x) else None for x in outs]
+        how = Kept(
+            n, tree_map(hold, attributes), ctx.needs_input_grad, ctx._materialize, inputs, forms
+        )
+        return outs, form, saved, how
+
+    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
+        backward = self.spec.backward
+        if backward is None:
+            raise NoRuleError(
+                f"{self.name} has no derivative for reverse mode: it must implement either the "
+                f"backward or vjp method, backward(ctx, *grad_outputs)"
+            )
+        ctx = Context(self.name, how.needs)
+        ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: how.n_saved]), False
+        vars(ctx).update(
+            tree_map(lambda v: saved[v.place] if type(v) is Held else v, how.attributes)
+        )
+        given = [
+            np.zeros(*form)[()] if g is None and form is not None and how.materialize else g
+            for g, form in zip(cotangents, how.outputs)
+        ]
+        given = [_guard(g) if type(g) is ndarray else g for g in given]
+        try:
+            result = backward(ctx, *given)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise MutationError(
+                f"{self.name}: backward has written to a gradient that it was given, which others "
+                f"read, too; write grad = grad * c in the place of grad *= c",
+                named=True,
+            ) from error
+        ctx._saved = None
+        return self.gradients(result, how)
+
+    def gradients(self, result: Any, how: Kept) -> list:
+        """The cotangent of each leaf, of what `backward` returned, checked."""
+        grads = list(result) if isinstance(result, (tuple, list)) else [result]
+        if self.spec.nested and self.n == 1 and isinstance(result, list):
+            grads = [result]
+        n = self.n
+        if len(grads) < n or any(g is not None for g in grads[n:]):
+            raise RuntimeError(
+                f"{self.name}: backward returned an incorrect number of gradients (expected {n}, "
+                f"got {len(grads)}); return one for each argument of forward, None where there is "
+                f"none"
+            )
+        found: list = []
+        for k, g in enumerate(grads[:n]):
+            m, structure = (1, None) if self.parts is None else self.parts[k]
+            forms = how.inputs[len(found) : len(found) + m]
+            if structure is None:
+                found.append(self.gradient(g, forms[0], k))
+            elif g is None or not self.spec.nested:
+                found += [self.gradient(g, OPAQUE, k)] * m
+            else:
+                like = [np.broadcast_to(0.0, f[0]) if isinstance(f, tuple) else 0 for f in forms]
+                parts = leaves_or_none(g, structure, m, lambda: unflatten(structure, like))
+                if parts is None:
+                    raise TypeError(
+                        f"{self.name}: the gradient of argument {k} that backward returned is "
+                        f"{describe(g)}, but a tree as the argument was expected, or None"
+                    )
+                found += [self.gradient(c, form, k) for c, form in zip(parts, forms)]
+        return found
+
+    def gradient(self, g: Any, form: Any, k: int) -> Any:
+        if g is None:
+            return None
+        if form is OPAQUE:
+            raise TypeError(
+                f"{self.name}: backward returned a gradient different from None at position {k}, "
+                f"but that argument of forward is no array; return None there"
+            )
+        if form is None:
+            return None  # integers have no derivative
+        shape, dtype = form
+        return self.fitted(g, shape, dtype, k)
+
+    def fitted(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
+        """`g`, cast to a dtype, and summed over what broadcasting may have added to a shape."""
+        own = shape_of(g) if is_value(g) else None
+        if own == shape:
+            return cast(g, dtype)
+        if own is not None and len(own) >= len(shape):
+            ends = own[len(own) - len(shape) :]
+            if all(m in (n, 1) for m, n in zip(shape, ends)):
+                return fit(g, shape, dtype)
+        got = f"an array of shape {own}" if is_value(g) else f"a {type(g).__name__}"
+        raise ValueError(
+            f"{self.name}: backward returned an invalid gradient at position {k}: got {got}, but "
+            f"one of shape {shape} was expected, or one that broadcasting makes of it"
+        )
+
+    # ---- forward mode ----
+
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+        jvp, spec = self.spec.jvp, self.spec
+        assert jvp is not None
+        outs, form, ctx = self.context(leaves, spec.setup_jvp or spec.setup)
+        ctx._phase = "jvp"
+        given = [
+            None if not is_value(x) else zeros(x) if t is None and ctx._materialize else t
+            for t, x in zip(tangents, leaves)
+        ]
+        given = [self.guarded(t) if type(t) is ndarray else t for t in given]
+        args = self.args(given)
+        if self.parts is not None and not spec.nested:
+            args = [a if s is None else None for a, (_, s) in zip(args, self.parts)]
+        try:
+            result = jvp(ctx, *args)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise MutationError(
+                f"{self.name}: jvp has written to a tangent that it was given; write t = t * c in "
+                f"the place of t *= c, or mark the input dirty if forward changes it in place",
+                named=True,
+            ) from error
+        moved = list(result) if isinstance(result, (tuple, list)) else [result]
+        if len(moved) != len(outs):
+            raise RuntimeError(
+                f"{self.name}: jvp returned an incorrect number of tangents (expected {len(outs)}, "
+                f"got {len(moved)}); return one for each output, None for zero"
+            )
+        found = []
+        for j, (t, y) in enumerate(zip(moved, outs)):
+            own = form_of(y)
+            if t is not None and own is not None:
+                if not is_value(t) or shape_of(t) != own[0]:
+                    got = f"shape {shape_of(t)}" if is_value(t) else f"type {type(t).__name__}"
+                    raise ValueError(
+                        f"{self.name}: jvp returned an invalid tangent for output {j}: got {got}, "
+                        f"but an array of shape {own[0]} was expected, as the output, or None"
+                    )
+                t = cast(t, own[1])
+            found.append(None if own is None else t)
+        return outs, form, found
+
+    # ---- batches ----
+
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+        rule = self.spec.vmap
+        assert rule is not None
+        info = VmapInfo(size, self.randomness)
+        result = rule(info, tuple(self.args(dims)), *self.args(leaves))
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise RuntimeError(
+                f"{self.name}: the vmap rule is expected to have two returns, output and out_dims; "
+                f"got {describe(result) if isinstance(result, tuple) else type(result).__name__}"
+            )
+        out, out_dims = result
+        several = isinstance(out, tuple)
+        outs = list(out) if several else [out]
+        fits = not isinstance(out_dims, (tuple, list)) or (several and len(out_dims) == len(outs))
+        spread = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
+        if fits:
+            for i, (x, d) in enumerate(zip(outs, spread)):
+                if d is None or not is_value(x):
+                    spread[i] = None
+                    continue
+                n = len(shape_of(x))
+                if isinstance(d, bool) or not isinstance(d, int) or not -n <= d < n:
+                    fits = False
+                elif shape_of(x)[d] != size:
+                    raise ValueError(
+                        f"{self.name}: the vmap rule returned an output of shape {shape_of(x)} and "
+                        f"out_dims={d} for it, but the batch is of size {size}"
+                    )
+                else:
+                    outs[i], spread[i] = np.moveaxis(x, d, 0) if d else x, 0
+        if not fits:
+            raise RuntimeError(
+                f"{self.name}: the vmap rule returned an incompatible (output, out_dims): "
+                f"out_dims={out_dims!r} for {describe(out)}; give the batch axis of each output, "
+                f"or None"
+            )
+        return outs, Result(type(out) if several else None, {}), spread
+
+
+def _guard(g: Any) -> Any:
+    g = g.view()
+    g.flags.writeable = False
+    return g
