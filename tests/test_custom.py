@@ -331,6 +331,20 @@ def test_collectives_inside_of_a_rule():
     equal(ft.grad(lambda xs: np.sum(weights * rows(xs)))(xs), 2 * weights - 1.0)
 
 
+@pytest.mark.parametrize(("randomness", "count"), [("different", 6), ("same", 2)])
+def test_draws_inside_of_a_rule(randomness, count):
+    rng = ft.random.default_rng(0)
+    f = ft.custom_vjp(lambda x: x + rng.normal(size=2))
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (g * rng.normal(size=2),))
+    rows = ft.vmap(f, randomness=randomness)
+    xs = np.zeros((3, 2))
+    value, pull = ft.vjp(rows, xs)
+    for drawn in (rows(xs), value, pull(np.ones((3, 2)))[0]):
+        assert len(np.unique(drawn)) == count
+    with pytest.raises(ft.RandomnessError):
+        ft.vjp(ft.vmap(f), xs)
+
+
 def test_imperative_levels():
     f = with_vjp()
     p = {"w": W, "b": B}
