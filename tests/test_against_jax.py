@@ -249,3 +249,31 @@ def test_check_grads_decides_as_jaxs(factor, order, modes):
         else:
             with pytest.raises(AssertionError):
                 check(f, (x,), order, modes)
+
+
+@pytest.mark.parametrize(
+    "name", ["log of negative", "finite", "0 / 0", "gradient at 0", "batch", "mean"]
+)
+def test_nans_are_found_where_jaxs_are(name):
+    def run(f, xp):
+        x = xp.asarray([-1.0, 0.0, 4.0])
+        return {
+            "log of negative": lambda: f.vmap(lambda v: xp.log(v + 0.5))(x),
+            "finite": lambda: f.grad(lambda v: xp.sum(xp.sqrt(v + 2.0)))(x),
+            "0 / 0": lambda: f.grad(lambda v: xp.sum(v / v))(x),
+            "gradient at 0": lambda: f.grad(lambda v: xp.sum(xp.sqrt(v * v) * 0.0))(x),
+            "batch": lambda: f.vmap(f.grad(lambda v: xp.sqrt(v)))(x[1:]),
+            "mean": lambda: f.grad(lambda v: xp.mean(v))(x),
+        }[name]()
+
+    found = []
+    for f, xp, on in (
+        (jax, jnp, lambda: jax.debug_nans(True)),
+        (ft, np, lambda: ft.debug_nans(infs=False)),
+    ):
+        with on(), np.errstate(all="ignore"):
+            try:
+                run(f, xp)
+            except FloatingPointError:
+                found.append(f)
+    assert found in ([], [jax, ft])

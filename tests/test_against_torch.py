@@ -353,3 +353,28 @@ def test_randomness_decides_as_torchs(outer, inner):
             first, last = np.take(result, 0, axis), np.take(result, -1, axis)
             alike = torch.equal(other.select(axis, 0), other.select(axis, -1))
             assert np.array_equal(first, last) == alike
+
+
+@pytest.mark.parametrize("name", ["sqrt(x) * 0", "where", "log(x) * x", "sin(x)", "norm"])
+def test_anomalies_are_where_torchs_are(name):
+    f = {
+        "sqrt(x) * 0": lambda xp, x: xp.sum(xp.sqrt(x) * 0.0),
+        "where": lambda xp, x: xp.sum(xp.where(x > 0, xp.sqrt(x), x)),
+        "log(x) * x": lambda xp, x: xp.sum(xp.where(x > 0, xp.log(x + (x == 0)) * x, x)),
+        "sin(x)": lambda xp, x: xp.sum(xp.sin(x)),
+        "norm": lambda xp, x: xp.linalg.norm(x - x),
+    }[name]
+    x = np.array([0.0, 1.0])
+    theirs = ours = False
+    with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            f(torch, torch.tensor(x, requires_grad=True)).backward()
+        except RuntimeError as error:
+            theirs = "returned nan values" in str(error)
+    with ft.detect_anomaly(), np.errstate(all="ignore"):
+        try:
+            ft.grad(lambda x: f(np, x))(x)
+        except ft.NonFiniteError:
+            ours = True
+    assert ours is theirs
