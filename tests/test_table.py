@@ -46,6 +46,7 @@ def has_stars(parameters):
 
 
 def test_every_function_is_declared_or_listed():
+    """F10"""
     undeclared = {n for n, f in surface().items() if f not in OPS and f not in UNSUPPORTED}
 
     assert not undeclared

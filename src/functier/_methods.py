@@ -174,6 +174,8 @@ def _define_all() -> None:
             _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     _define("__getitem__", reading(), operator.getitem)
+    CANONICAL[Tensor.__setitem__] = _same(operator.setitem)
+    _name("__setitem__", Tensor.__setitem__)
     for name, meaning in METHODS.items():
         _define(name, method(meaning), meaning)
     for name, meaning in ORDERING.items():

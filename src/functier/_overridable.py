@@ -144,6 +144,7 @@ ODD = {
     "reshape": "self, /, *shape, order='C', copy=None",
     "transpose": "self, /, *axes",
     "__getitem__": "self, index, /",
+    "__setitem__": "self, index, value, /",
     "__round__": "self, decimals=0",
     **dict.fromkeys(("__neg__", "__pos__", "__abs__", "__invert__"), "self, /"),
 }

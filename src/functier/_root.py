@@ -11,10 +11,11 @@ import numpy as np
 from ._errors import HookRecursionError, LevelError, MutationError
 from ._methods import OPERATORS
 from ._numpy import PLAIN, name_of
-from ._tensor import Tensor, canonical
+from ._tensor import LOWER, Tensor, canonical
 
 new = object.__new__
 GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_methods` gives it
+SETITEM = Tensor.__setitem__
 
 DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())
 """The classes whose hooks `no_dispatch` has switched off."""
@@ -54,21 +55,33 @@ def classes_in(*values: Any) -> tuple[type, ...]:
     subclasses before superclasses; then left to right.
     """
     found: list[type] = []
-
-    def visit(value: Any) -> None:
-        cls = type(value)
-        if cls in PLAIN or cls in found or not hasattr(cls, "__tensor_function__"):
-            return
-        depth = cls.level.depth if issubclass(cls, Tensor) else 0
-        for i, other in enumerate(found):
-            if depth > (other.level.depth if issubclass(other, Tensor) else 0) or (
-                issubclass(cls, other)
-            ):
-                return found.insert(i, cls)
-        found.append(cls)
-
-    tree_map(visit, values)
+    _collect(values, found)
     return tuple(found)
+
+
+def _collect(values: Any, found: list[type]) -> None:
+    for value in values:
+        cls = type(value)
+        if cls in PLAIN or cls in found:
+            continue
+        if hasattr(cls, "__tensor_function__"):
+            _insert(cls, found)
+        elif cls is list or cls is tuple or hasattr(cls, "_fields"):
+            _collect(value, found)
+        elif cls is dict:
+            _collect(value.values(), found)
+
+
+def _insert(cls: Any, found: list[type]) -> None:
+    if not found:
+        return found.append(cls)
+    depth = cls.level.depth if issubclass(cls, Tensor) else 0
+    for i, other in enumerate(found):
+        if depth > (other.level.depth if issubclass(other, Tensor) else 0) or (
+            issubclass(cls, other)
+        ):
+            return found.insert(i, cls)
+    found.append(cls)
 
 
 def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
@@ -87,6 +100,8 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
         if answer is not NOBODY:
             return answer
     first = types[0]
+    if first is Tensor and len(types) == 1 and not LOWER:
+        return first.level.dispatch(first, *canonical(func, args, kwargs))
     if issubclass(first, Tensor) and first.level.depth:
         return first.level.function(*canonical(func, args, kwargs))
     for cls in types:
@@ -148,6 +163,11 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
     if isinstance(how, str):
         return getattr(value if hasattr(value, how) else np.asarray(value), how)(*args)
     return how(value)
+
+
+def _plain_value(x: Any) -> Any:
+    """`x`, or the value in a tensor of level 0."""
+    return x._value if isinstance(x, Tensor) and not x.level.depth else x
 
 
 class RootLevel:
@@ -223,9 +243,9 @@ class RootLevel:
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)
 
-    def dispatch(self, cls: type, func: Callable, args: tuple, kwargs: dict) -> Any:
-        def value_of(v: Any) -> Any:
-            return v._value if isinstance(v, Tensor) and not v.level.depth else v
+    def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        values = [v._value if type(v) is cls else tree_map(_plain_value, v) for v in args]
+        result = func(*values, **(tree_map(_plain_value, kwargs) if kwargs else kwargs))
 
         def wrap(v: Any) -> Any:
             if not isinstance(v, (np.ndarray, np.generic)) and not hasattr(v, "__array_ufunc__"):
@@ -234,8 +254,6 @@ class RootLevel:
             x._value = v
             return x
 
-        args, plain = tree_map(value_of, (args, kwargs))
-        result = func(*args, **plain)
         out = kwargs.get("out")
         if not isinstance(out, tuple):  # a ufunc's is a tuple
             return tree_map(wrap, result) if out is None else out
@@ -243,11 +261,11 @@ class RootLevel:
         outs = tuple(wrap(r) if o is None else o for o, r in zip(out, results))
         return outs if len(outs) > 1 else outs[0]
 
-    def setitem(self, x: Any, index: Any, value: Any) -> None:
-        index, value = tree_map(lambda v: stripped(v, (type(x), Tensor)), (index, value))
-        if isinstance(value, Tensor) and value.level.depth:
-            value.level.setitem(value, index, value)
-        x._value[index] = value
+    def setitem(self, x: Any, index: Any, value: Any) -> Any:
+        first = (*classes_in(index, value), Tensor)[0]
+        if issubclass(first, Tensor) and first.level.depth:
+            first.level.setitem(value, index, value)
+        return dispatch(SETITEM, (x, index, value), {})
 
     def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         y = dispatch(func, (x, *args), kwargs)

@@ -154,7 +154,7 @@ class Tensor:
     __hash__ = object.__hash__
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.level.setitem(self, index, value)
+        return self.level.setitem(self, index, value)
 
     # ---- leaving: the level decides whether that may be ----
 
