@@ -281,6 +281,60 @@ def test_batched_cotangents_after_the_call_inside():
     close(over(f, X), np.eye(3) * 4 * np.cos(X)[:, None])
 
 
+PRODUCTS = {
+    "linearize": lambda f, x: ft.linearize(f, x)[1](np.cos(x)),
+    "linear_transpose": lambda f, x: ft.linear_transpose(f, x)(np.cos(f(x)))[0],
+    "checkpoint": lambda f, x: ft.vjp(ft.checkpoint(f), x)[1](np.cos(f(x)))[0],
+    "scan": lambda f, x: ft.scan(lambda c, y: (c, f(x * y)), 0.0, np.arange(2.0))[1],
+    "jacrev in chunks": lambda f, x: ft.jacrev(f, chunk_size=2)(x),
+    "jacfwd in chunks": lambda f, x: ft.jacfwd(f, chunk_size=2)(x),
+    "hvp": lambda f, x: ft.hvp(lambda x: np.sum(f(x) ** 3), (x,), (np.cos(x),))[1][0],
+}
+BY_HAND = {
+    "linearize": lambda f, x: ft.jvp(f, (x,), (np.cos(x),))[1],
+    "linear_transpose": lambda f, x: ft.vjp(f, x)[1](np.cos(f(x)))[0],
+    "checkpoint": lambda f, x: ft.vjp(f, x)[1](np.cos(f(x)))[0],
+    "scan": lambda f, x: np.stack([f(x * 0), f(x)]),
+    "jacrev in chunks": lambda f, x: ft.jacrev(f)(x),
+    "jacfwd in chunks": lambda f, x: ft.jacfwd(f)(x),
+    "hvp": lambda f, x: ft.jvp(ft.grad(lambda x: np.sum(f(x) ** 3)), (x,), (np.cos(x),))[1],
+}
+LINEAR = {
+    "psum": lambda x: ft.psum(x, "i"),
+    "gather": lambda x: ft.all_gather(x, "i", axis=1),
+    "scatter": lambda x: ft.psum_scatter(np.arange(1.0, 5.0) * x[0], "i") + x,
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("f", LINEAR.values(), ids=LINEAR)
+def test_other_transforms_inside(name, f):
+    close(over(lambda x: PRODUCTS[name](f, x), X), over(lambda x: BY_HAND[name](f, x), X), 1e-10)
+
+
+@pytest.mark.parametrize("f", LINEAR.values(), ids=LINEAR)
+@pytest.mark.parametrize("grad", [False, True])
+def test_a_branch_that_some_examples_take_has_not_all_of_them(f, grad):
+    inner = ft.jacrev(f) if grad else f
+
+    def some(x):
+        return ft.cond(x[0] > 4, inner, lambda x: inner(x) * 2, x)
+
+    raises(
+        ft.DataDependentError, lambda: over(some, X), "'i'", "needs all examples",
+        "call it before cond",
+    )  # fmt: skip
+    raises(ft.DataDependentError, lambda: over(lambda x: ft.cond(x[0] < 4, f, f, x), X), "'i'")
+    for pred in (True, X[0, 0] < 4):
+        close(over(lambda x, p=pred: ft.cond(p, inner, inner, x), X), over(inner, X))
+    close(over(lambda x: ft.cond(x[0] > 0, inner, inner, x), X), over(inner, X))  # all take it
+    # What other levels' examples choose is no concern of this one's; nor are numbers.
+    nested = ft.vmap(lambda y: over(lambda x: ft.cond(y > 0, inner, inner, x * y), X))
+    close(nested(np.array([-1.0, 2.0])), np.stack([over(inner, X * y) for y in (-1.0, 2.0)]))
+    sized = over(lambda x: ft.cond(x[0] > 4, lambda: ft.psum(1, "i"), lambda: 0), X)
+    equal(sized, np.array([0, 0, 4, 4]))
+
+
 def test_equal_extremes_share_the_gradient():
     x = np.array([2.0, 1.0, 2.0, 0.0])
     for name, sign in (("pmax", 1), ("pmin", -1)):

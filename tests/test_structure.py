@@ -53,11 +53,13 @@ LAYERS = [
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},
     {"_jacobian", "_linear", "_products", "_overridable", "_modes"},
-    {"_custom", "_stop", "_collectives", "_masks", "_finite", "random", "overrides", "modes", "numpy"},
+    {"_custom", "_stop", "_masks", "_finite", "overrides", "modes", "numpy"},
     {"_checkpoint", "_control", "_scan", "_implicit", "_modules", "_point", "_debug", "_leaks",
-     "_function_context"},
-    {"_sparse", "_function_rules"},
+     "_function_context", "_collectives", "_gamma"},
+    {"_sparse", "_function_rules", "random"},
     {"_function"},
+    {"_library"},
+    {"_registry"},
     {"testing", "nn"},
 ]
 """Each module imports from the layers before its own."""
@@ -344,7 +346,8 @@ def test_tests_are_documented(path):
 
 
 PUBLIC = {
-    "Function", "once_differentiable", "register_hook", "requires_grad",
+    "Function", "custom_op", "once_differentiable", "register_hook", "registry",
+    "requires_grad",
     "debug_unwrap", "functional_call", "stack_module_state",
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",

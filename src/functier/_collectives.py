@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from ._batch import BatchLevel, short
+from ._errors import DataDependentError
 from ._level import innermost
+from ._masks import AMONG
 from ._numpy import PLAIN, dtype_of, shape_of
 from ._op import OPS, Op
 from ._pytree import flatten, is_value, paths, unflatten
@@ -55,6 +57,14 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
     group: Any = level
     while group is not None and group.cls is not axis.cls:
         group = group.parent
+    mask = AMONG.get()
+    if mask is not None and axis.cls in mask.donor:
+        raise axis.refusal(
+            DataDependentError,
+            f"a collective over {axis.axis_name!r} needs all examples, and not all of them come to "
+            f"this branch or step of a loop; call it before cond, switch or while_loop, and "
+            f"use its result there",
+        )
     if group is None:
         return level.wrap(record.func(x._value, axis, at + level.k))
     if axis.chunk is not None and axis.chunk.count > 1:
@@ -221,6 +231,8 @@ def psum(x: Any, axis_name: Any) -> Any:
         Where no enclosing level has the name.
     ValueError
         Where the batch is computed in chunks, and all its examples are needed.
+    DataDependentError
+        Where not all examples come to the call: in a branch of `cond` that some take.
 
     Notes
     -----

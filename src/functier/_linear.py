@@ -447,10 +447,11 @@ def _probe(
     points = [_drawn(rng, x) for x in given]
     weights = [_drawn(rng, y) for y in forms]
     values = flatten(func(*unflatten(structure, points)))[0]
-    if any(isinstance(y, Tensor) for y in values):
+    back = pulled(weights)  # which a collective may make a tensor of the level it is over
+    if any(isinstance(y, Tensor) for y in (*values, *back)):
         return
     products = [np.multiply(c, y) for c, y in zip(weights, values)]
-    again = [np.multiply(g, x) for g, x in zip(pulled(weights), points)]
+    again = [np.multiply(g, x) for g, x in zip(back, points)]
     difference = sum(np.sum(p).real for p in products) - sum(np.sum(p).real for p in again)
     scale = sum(np.sum(np.abs(p)) for p in (*products, *again))
     eps = max([np.finfo(x.dtype).eps for x in (*given, *forms) if x.dtype.kind in "fc"])
