@@ -445,7 +445,7 @@ def normal_vector(
         near=(mean, cov),
     )
     a = risen(factor, levels)
-    level = _differentiates(cov)
+    level = derivative_in((cov,))
     if level is not None:
         if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
             raise NoRuleError(
@@ -474,12 +474,13 @@ def _factored(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
     return vectors * np.sqrt(np.abs(values))[..., None, :], values, valid
 
 
-def _differentiates(x: Any) -> Level | None:
-    """A level of derivatives in `x`."""
-    while isinstance(x, Tensor):
-        level = type(x).level
-        off = not level.depth or isinstance(level, BatchLevel) or type(x) in DISABLED.get()
-        if not off:
-            return level
-        x = x._value
+def derivative_in(operands: tuple) -> Level | None:
+    """A level of derivatives in one of the operands."""
+    for x in operands:
+        while isinstance(x, Tensor):
+            level = type(x).level
+            off = not level.depth or isinstance(level, BatchLevel) or type(x) in DISABLED.get()
+            if not off:
+                return level
+            x = x._value
     return None
