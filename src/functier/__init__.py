@@ -45,6 +45,7 @@ __version__ = "0.1.0"
 if _typing.TYPE_CHECKING:
     from . import modes as modes
     from . import numpy as numpy
+    from . import ops as ops
     from . import overrides as overrides
     from . import random as random
     from . import testing as testing
@@ -76,6 +77,7 @@ if _typing.TYPE_CHECKING:
     from ._leaks import check_leaks as check_leaks
     from ._linear import linear_transpose as linear_transpose
     from ._linear import linearize as linearize
+    from ._library import custom_op as custom_op
     from ._modules import debug_unwrap as debug_unwrap
     from ._modules import functional_call as functional_call
     from ._modules import stack_module_state as stack_module_state
@@ -83,6 +85,7 @@ if _typing.TYPE_CHECKING:
     from ._products import ggnvp as ggnvp
     from ._products import hvp as hvp
     from ._products import vhp as vhp
+    from ._registry import registry as registry
     from ._scan import associative_scan as associative_scan
     from ._scan import map as map
     from ._scan import scan as scan
@@ -90,7 +93,7 @@ if _typing.TYPE_CHECKING:
     from ._sparse import sparse_hessian as sparse_hessian
     from ._sparse import sparse_jacobian as sparse_jacobian
 
-_MODULES = "modes", "numpy", "overrides", "random", "testing"
+_MODULES = "modes", "numpy", "ops", "overrides", "random", "testing"
 _NAMES = {
     "_checkpoint": "checkpoint",
     "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
@@ -100,9 +103,11 @@ _NAMES = {
     "_function": "Function once_differentiable register_hook requires_grad",
     "_implicit": "custom_linear_solve custom_root",
     "_leaks": "check_leaks",
+    "_library": "custom_op",
     "_linear": "linear_transpose linearize",
     "_modules": "debug_unwrap functional_call stack_module_state",
     "_products": "elementwise_grad ggnvp hvp vhp",
+    "_registry": "registry",
     "_scan": "associative_scan map scan",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
 }

@@ -229,6 +229,9 @@ UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
 
 
+NAMESPACES: dict[str, dict[str, Any]] = {}
+"""The custom operations, by their namespaces and names; `functier.ops` looks here."""
+
 PENDING: dict[str | None, str] = {None: f"{__package__}.ops"}
 """What is not imported yet: the package of the declarations, and then the file of those
 for a module that NumPy itself imports on demand, by the name of that module."""

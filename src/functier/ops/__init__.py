@@ -1,4 +1,9 @@
-"""The declarations: importing this fills the table of operations."""
+"""The declarations: importing this fills the table of operations.
+
+``functier.ops.<namespace>.<name>`` is an operation: a custom one, or a NumPy function.
+"""
+
+from typing import Any
 
 from .._op import PENDING
 from . import (
@@ -31,6 +36,7 @@ from . import (
     ufunc_methods,
     unsupported,
 )
+from ._namespaces import namespace
 
 __all__ = [
     "by_value",
@@ -69,3 +75,9 @@ PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"
 PENDING["numpy.strings"] = f"{__name__}.text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
 PENDING["scipy.special"] = f"{__name__}.scipy_special"
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return namespace(name)

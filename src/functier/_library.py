@@ -1,0 +1,433 @@
+"""Custom operations: functions with a name, rules, and kernels for types of arrays.
+
+`functier.ops` looks them up.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ._errors import NoRuleError
+from ._function import bound, call
+from ._function_context import Spec
+from ._modes import STATE, ask_below, seen, unseen
+from ._numpy import name_of, shape_of
+from ._op import NAMESPACES, OPS, PARTIALS, Op, load
+from ._pytree import check_callable
+from ._root import ASKING, classes_in, tree_map
+from ._tensor import Tensor
+from .overrides import handle_tensor_function, is_level
+
+ndarray = np.ndarray
+
+
+class CustomOp:
+    """A custom operation; `custom_op` makes it, and says what there is to know."""
+
+    __name__: str
+    __doc__: str | None
+
+    def __init__(self, qualified: str, fn: Callable):
+        namespace, _, name = qualified.partition("::")
+        self.namespace, self.qualified_name = namespace, qualified
+        functools.update_wrapper(self, fn)
+        self.__name__ = self.__qualname__ = name
+        self._signature: Any = None
+        with suppress(TypeError, ValueError):  # of some functions written in C
+            self._signature = inspect.signature(fn)
+        if is_ufunc(fn):
+            self._signature = None  # where= and the like are no arguments of an operation
+        self._kernels: dict[type, Callable] = {}
+        self._means: tuple[Callable, ...] = ()
+        self._spec = Spec(
+            qualified, self._computed, nested=True, vmap=elementwise(fn) if is_ufunc(fn) else None
+        )
+        self._fn = fn
+
+    # ---- rules ----
+
+    def register_vjp(
+        self, backward: Callable | None = None, /, *, setup_context: Callable | None = None
+    ) -> Any:
+        """Give the operation a rule for reverse mode; also a decorator.
+
+        Parameters
+        ----------
+        backward : callable
+            ``backward(ctx, *grad_outputs)`` returns the gradient of each argument, None
+            where there is none, as of `Function`. The gradient of a list, tuple or dict is
+            such a container.
+        setup_context : callable, optional
+            ``setup_context(ctx, inputs, output)`` keeps on `ctx` what `backward` needs.
+        """
+        if backward is None:
+            return lambda f: self.register_vjp(f, setup_context=setup_context)
+        check_callable(f"{self.qualified_name}.register_vjp", backward)
+        self._spec = self._spec._replace(backward=backward, setup=setup_context)
+        return backward
+
+    register_autograd = register_vjp
+
+    def register_jvp(
+        self, jvp: Callable | None = None, /, *, setup_context: Callable | None = None
+    ) -> Any:
+        """Give the operation a rule for forward mode; also a decorator.
+
+        Parameters
+        ----------
+        jvp : callable
+            ``jvp(ctx, *tangents)`` returns the tangent of each output, as of `Function`.
+        setup_context : callable, optional
+            As of `register_vjp`, whose is used where this one is left out.
+        """
+        if jvp is None:
+            return lambda f: self.register_jvp(f, setup_context=setup_context)
+        check_callable(f"{self.qualified_name}.register_jvp", jvp)
+        self._spec = self._spec._replace(jvp=jvp, setup_jvp=setup_context)
+        return jvp
+
+    def register_vmap(self, rule: Callable | None = None, /) -> Any:
+        """Give the operation a rule for batches; also a decorator.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(info, in_dims, *args)`` returns ``(output, out_dims)``, as ``vmap`` of a
+            `Function`. It may call the operation.
+        """
+        if rule is None:
+            return self.register_vmap
+        check_callable(f"{self.qualified_name}.register_vmap", rule)
+        self._spec = self._spec._replace(vmap=rule)
+        return rule
+
+    def register_kernel(self, types: type | Sequence[type], fn: Callable | None = None, /) -> Any:
+        """Give the operation an implementation for a type of arrays; also a decorator.
+
+        Parameters
+        ----------
+        types : type or sequence of type
+            Asked for are the arguments from left to right, each with its class and the
+            bases of that; the first that is found has its kernel called. No transform is
+            seen by a kernel.
+        fn : callable
+            Takes the arguments of the operation.
+        """
+        if fn is None:
+            return lambda f: self.register_kernel(types, f)
+        check_callable(f"{self.qualified_name}.register_kernel", fn)
+        for kind in types if isinstance(types, (tuple, list)) else (types,):
+            if not isinstance(kind, type):
+                raise TypeError(
+                    f"{self.qualified_name}.register_kernel: {kind!r} is no class; pass the class "
+                    f"of the arrays, such as dask.array.Array"
+                )
+            if issubclass(kind, Tensor):
+                raise TypeError(
+                    f"{self.qualified_name}.register_kernel: {kind.__name__} is a Tensor, which "
+                    f"has hooks; answer for the operation in its __tensor_function__"
+                )
+            self._kernels = {**self._kernels, kind: fn}
+        return fn
+
+    def replaced(
+        self,
+        fn: Callable | None = None,
+        /,
+        *,
+        types: Any = None,
+        vjp: Callable | None = None,
+        jvp: Callable | None = None,
+        vmap: Callable | None = None,
+        setup_context: Callable | None = None,
+    ) -> "Replacement":
+        """Replace implementations, from now on and until that is undone.
+
+        Parameters
+        ----------
+        fn : callable, optional
+            In the place of the function; of the kernel for `types`, where these are given.
+        types : type or sequence of type, optional
+            The types of arrays that `fn` is for.
+        vjp, jvp, vmap, setup_context : callable, optional
+            In the place of the rules.
+
+        Returns
+        -------
+        Replacement
+            Its ``undo()`` restores what was before; as a context manager it does so at the
+            end of the block. Replacements are undone in the opposite order.
+        """
+        change = Replacement(self)
+        if fn is not None:
+            check_callable(f"{self.qualified_name}.replaced", fn)
+            if types is not None:
+                self.register_kernel(types, fn)
+            else:
+                self._fn = fn
+        given: Any = {"backward": vjp, "jvp": jvp, "vmap": vmap, "setup": setup_context}
+        self._spec = self._spec._replace(**{k: v for k, v in given.items() if v is not None})
+        return change
+
+    def implements(self, func: Callable) -> "Replacement":
+        """Use this operation wherever a transform meets `func`.
+
+        So a function of another library that dispatches by NumPy's protocols, such as a
+        ufunc, gets rules, or others than it has. Plain arrays are not concerned: on these
+        `func` is what it was.
+
+        Parameters
+        ----------
+        func : callable
+            Takes the arguments of the operation.
+
+        Returns
+        -------
+        Replacement
+            As of `replaced`.
+
+        Raises
+        ------
+        ValueError
+            Where `func` is one of NumPy's elementwise functions, whose rules are part of
+            the transforms.
+        """
+        check_callable(f"{self.qualified_name}.implements", func)
+        load(getattr(func, "__module__", None))
+        if func in PARTIALS:
+            raise ValueError(
+                f"{self.qualified_name}.implements: the rules of {name_of(func)} are part of the "
+                f"transforms and cannot be replaced; call {self.qualified_name} in its place"
+            )
+        change = Replacement(self, func)
+        self._means = (*self._means, func)
+        OPS[func] = Op(func, "x", family="custom", body=self)
+        return change
+
+    # ---- calls ----
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        signature = self._signature
+        if signature is not None and (kwargs or len(args) < len(signature.parameters)):
+            args = bound(self.qualified_name, signature, args, kwargs)
+        elif kwargs:
+            raise TypeError(
+                f"{self.qualified_name}: the function has no signature; pass all by position"
+            )
+        if not ASKING:
+            types = classes_in(*args)
+            if not types or types == (Tensor,) or is_level(types[0]):
+                return self._implementation(*args)
+        return handle_tensor_function(self, args, *args)
+
+    def _implementation(self, *args: Any) -> Any:
+        """The call, without asking a hook or a mode."""
+        types = classes_in(*args)
+        if types == (Tensor,):
+            return Tensor.level.dispatch(Tensor, self._implementation, args, {})
+        return call(self._spec, args)
+
+    def _computed(self, *args: Any) -> Any:
+        """The call where there is no level any more; or on the tensors of a batch."""
+        types = classes_in(*args)
+        if types and is_level(types[0]):
+            if self._fn in self._means:
+                raise NoRuleError(
+                    f"{self.qualified_name} does not have vmap support, and its function is the "
+                    f"one that it stands for; give it a rule with register_vmap"
+                )
+            return self._fn(*args)
+        if types:
+            return handle_tensor_function(self, args, *args)
+        if STATE.get().operations:
+            out = ask_below(self, (), args, {}, lambda: self._kernel(args)(*unseen(args)))
+            return tree_map(seen, out)
+        return self._kernel(args)(*args)
+
+    def _kernel(self, args: tuple) -> Callable:
+        if self._kernels:
+            for x in args:
+                for y in x if isinstance(x, (tuple, list)) else (x,):
+                    for kind in type(y).__mro__:
+                        if kind in self._kernels:
+                            return self._kernels[kind]
+        return self._fn
+
+    # ---- what it is ----
+
+    @property
+    def schema(self) -> str:
+        """The name with the parameters: ``mylib::scale(x, factor=2.0)``."""
+        return f"{self.qualified_name}{self._signature or '(*args)'}"
+
+    def unregister(self) -> None:
+        """Take the name away; the object itself stays what it is."""
+        own = NAMESPACES.get(self.namespace, {})
+        if own.get(self.__name__) is self:
+            del own[self.__name__]
+        for func in self._means:
+            if (op := OPS.get(func)) is not None and op.body is self:
+                del OPS[func]
+
+    def __reduce__(self) -> Any:
+        return _looked_up, (self.namespace, self.__name__)
+
+    def __repr__(self) -> str:
+        return f"<custom_op {self.schema}>"
+
+
+def _looked_up(namespace: str, name: str) -> CustomOp:
+    try:
+        return NAMESPACES[namespace][name]
+    except KeyError:
+        raise AttributeError(
+            f"there is no custom operation {namespace}::{name}; import the module that defines it"
+        ) from None
+
+
+class Replacement:
+    """What undoes a replacement; as a context manager at the end of the block."""
+
+    def __init__(self, op: CustomOp, func: Any = None):
+        self.op, self.func = op, func
+        self.before = op._fn, op._kernels, op._spec, op._means
+        self.record = OPS.get(func)
+
+    def undo(self) -> None:
+        """Restore what was before."""
+        op = self.op
+        op._fn, op._kernels, op._spec, op._means = self.before
+        if self.func is not None:
+            if self.record is None:
+                OPS.pop(self.func, None)
+            else:
+                OPS[self.func] = self.record
+
+    def __enter__(self) -> CustomOp:
+        return self.op
+
+    def __exit__(self, *exception: Any) -> None:
+        self.undo()
+
+
+def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = ()) -> Any:
+    """An operation of your own, with a name, that transforms apply rules to.
+
+    Parameters
+    ----------
+    name : str
+        ``"namespace::name"``; ``functier.ops.namespace.name`` is the operation then. A
+        second operation of the name takes the place of the first.
+    fn : callable, optional
+        The function: of arrays, of containers of such, and of anything else. It gets plain
+        arrays (or others, such as a Dask array, where levels wrap these), so it may call
+        compiled code. It returns an array, or a tuple of them. Without it the
+        result is a decorator.
+    mutates_args : ()
+        There for those who come from torch: an operation changes no argument.
+
+    Returns
+    -------
+    CustomOp
+        Called as `fn`. ``register_vjp``, ``register_jvp`` and ``register_vmap`` give it
+        rules, ``register_kernel`` an implementation for a type of arrays; ``replaced`` and
+        ``implements`` replace for a while what there is. All rules are those of `Function`.
+
+    Raises
+    ------
+    ValueError
+        Where the name has another form, or its namespace is functier's own.
+    NoRuleError
+        At a call, where a rule is needed and missing.
+
+    See Also
+    --------
+    Function : the same rules as static methods of a class.
+    functier.testing.opcheck : tests the rules.
+
+    Notes
+    -----
+    The interface is `torch.library.custom_op`'s; ``register_autograd`` is another name of
+    ``register_vjp``. ``register_fake`` is missing, since nothing is computed without values.
+
+    Hooks of tensors and modes see one call of the operation, with the operation as `func`.
+    Without a rule for batches `fn` is run on the tensors of the batch, for which it has to
+    be NumPy code; the batch of a ufunc, NumPy's or Numba's, is one call. One of the two
+    derivative rules is enough, as for `Function`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> import functier
+    >>> @custom_op("docs::gamma")
+    ... def gamma(x):
+    ...     return np.reshape([math.gamma(v) for v in np.ravel(x)], np.shape(x))
+    >>> @gamma.register_vmap
+    ... def rule(info, in_dims, x):
+    ...     return gamma(x), 0
+    >>> def save(ctx, inputs, output):
+    ...     ctx.save_for_backward(*inputs, output)
+    >>> @gamma.register_vjp(setup_context=save)
+    ... def backward(ctx, grad):
+    ...     x, y = ctx.saved_tensors
+    ...     return grad * y * (np.log(x) - 0.5 / x)  # roughly
+    >>> functier.vmap(functier.ops.docs.gamma)(np.array([4.0, 5.0]))
+    array([ 6., 24.])
+    >>> round(float(functier.grad(gamma)(4.0)), 2)
+    7.57
+    """
+    if mutates_args not in ((), [], set(), frozenset()):
+        raise ValueError(
+            f"custom_op({name!r}): mutates_args={mutates_args!r}; an operation changes no "
+            f"argument: return the new array"
+        )
+    if fn is None:
+        return lambda f: custom_op(name, f)
+    parts = name.split("::") if isinstance(name, str) else ()
+    if len(parts) != 2 or not all(part.isidentifier() for part in parts):
+        raise ValueError(
+            f"custom_op({name!r}): the name of an operation is 'namespace::name', of two "
+            f"identifiers"
+        )
+    load()
+    roots = {name_of(func).partition(".")[0] for func in OPS}
+    if parts[0] in roots or find_spec(f"{__package__}.ops.{parts[0]}") is not None:
+        raise ValueError(
+            f"custom_op({name!r}): the namespace {parts[0]!r} is functier's own; choose the name "
+            f"of your library"
+        )
+    check_callable(f"custom_op({name!r})", fn)
+    made = CustomOp(name, fn)
+    NAMESPACES.setdefault(parts[0], {})[parts[1]] = made
+    return made
+
+
+# ---- ufuncs ----
+
+
+def is_ufunc(fn: Any) -> bool:
+    """Whether `fn` is an elementwise ufunc; Numba's are of a class of their own."""
+    return isinstance(getattr(fn, "nin", None), int) and getattr(fn, "signature", None) is None
+
+
+def elementwise(fn: Callable) -> Callable:
+    """The batching rule of a function that broadcasts: align the ranks, call once."""
+
+    def rule(info: Any, in_dims: tuple, *args: Any) -> tuple:
+        ranks = [len(shape_of(x)) - (d == 0) for x, d in zip(args, in_dims)]
+        rank, aligned = max(ranks), []
+        for x, d, own in zip(args, in_dims, ranks):
+            if d == 0 and own < rank:
+                shape = shape_of(x)
+                x = np.reshape(x, (shape[0], *(1,) * (rank - own), *shape[1:]))
+            aligned.append(x)
+        out = fn(*aligned)
+        return out, (0,) * len(out) if isinstance(out, tuple) else 0
+
+    return rule
