@@ -277,3 +277,12 @@ def test_nans_are_found_where_jaxs_are(name):
             except FloatingPointError:
                 found.append(f)
     assert found in ([], [jax, ft])
+
+
+@pytest.mark.parametrize("a", [0.05, 0.3, 1.0, 8.0, 300.0, 1e5])
+def test_gamma_numbers_follow_their_shape_as_jaxs(a):
+    numbers = ft.jvp(lambda b: ft.random.default_rng(0).standard_gamma(b, 500), (a,), (1.0,))
+    z, rate = [part[numbers[0] > 1e-30] for part in numbers]
+    theirs = jax.lax.random_gamma_grad(np.full(z.shape, a), z)
+
+    np.testing.assert_allclose(rate, theirs, rtol=1e-9)
