@@ -130,8 +130,8 @@ def tensor_function_dispatch(dispatcher: Callable[..., Iterable]) -> Callable[[F
     Where a relevant argument has a class with ``__tensor_function__`` that is neither
     `Tensor` nor a level, that is asked, as for any NumPy function; `Tensor`'s own
     hook runs the implementation on the arguments as they are and gives the result the
-    class. Otherwise the implementation runs; transforms see what it calls. A call costs
-    one of the dispatcher and about 2 us.
+    class. Otherwise the implementation runs; transforms see what it calls. That
+    costs a call of the dispatcher and 0.7 us.
 
     Examples
     --------
