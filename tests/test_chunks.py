@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier import _chunks, _level
 from functier._chunks import CHUNK, Chunk, Run, Task
-from support import equal, has_all, message, model, raises
+from support import close, equal, has_all, message, model, raises
 
 XS = np.arange(30.0).reshape(10, 3)
 
@@ -429,6 +429,42 @@ def test_nested_with_other_transforms(nesting, threads, n, chunk_size, with_thre
     expected = nesting(ft.vmap)(xs)
     for a, e in zip(*[r if isinstance(r, tuple) else (r,) for r in (got, expected)]):
         np.testing.assert_allclose(a, e, rtol=1e-12, atol=1e-12)
+
+
+def products(f, x, y):
+    """What each transform makes of a function of two arrays, and they of each other."""
+    value, back = ft.vjp(f, x, y)
+    g = np.cos(value)
+    return {
+        "value": value,
+        "vjp": back(g),
+        "jvp": ft.jvp(f, (x, y), (np.cos(x), np.sin(y)))[1],
+        "jacrev": ft.jacrev(f)(x, y),
+        "jacfwd": ft.jacfwd(f, 1)(x, y),
+        "second": ft.grad(lambda y: np.sum(ft.vjp(f, x, y)[1](g)[0] ** 2))(y),
+        "batched": ft.vmap(lambda t: ft.jvp(f, (x, y), (t * x, y))[1])(np.arange(2.0)),
+    }
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(1, 5),
+    chunk_size=st.integers(1, 4),
+    in_dims=st.tuples(st.sampled_from([0, 1, -1]), st.sampled_from([None, 0, 1])),
+    out_dim=st.sampled_from([0, 1, 2, -1, -2]),
+)
+def test_derivatives_along_any_axis(n, chunk_size, in_dims, out_dim):
+    def f(x, y):
+        return np.sin(x) * np.exp(np.sum(y)) + x * y[::-1][:, None]
+
+    x, y = np.sin(np.arange(3.0 * n)).reshape(n, 3), np.cos(np.arange(2.0 * n)).reshape(n, 2)
+    x = np.moveaxis(x, 0, in_dims[0])
+    y = y[0] if in_dims[1] is None else np.moveaxis(y, 0, in_dims[1])
+    got = products(ft.vmap(f, in_dims, out_dim, chunk_size=chunk_size), x, y)
+    expected = products(ft.vmap(f, in_dims, out_dim), x, y)
+    for name, parts in expected.items():
+        for a, e in zip(*[p if isinstance(p, tuple) else (p,) for p in (got[name], parts)]):
+            close(a, e)
 
 
 def test_the_parts_of_a_tensor_have_one_backward_pass():
