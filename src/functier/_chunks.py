@@ -12,6 +12,7 @@ NOTE [what a chunk may know]
 import os
 import pickle
 import re
+import sys
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import nullcontext
 from contextvars import Context, ContextVar, copy_context
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ._level import AMBIENT, innermost
 from ._numpy import VALUES, dtype_of, shape_of
 from ._pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
 from ._tensor import Tensor
@@ -245,10 +247,13 @@ def _concurrently(
     task: Any = None
     result: Any = None
     width = left = _width(executor)
+    # A thread cannot tell which of the levels that generators hold are around this call.
+    enclosing = innermost((), sys._getframe())
     try:
         while True:
             while len(waiting) < width and (task := next(tasks, None)) is not None:
                 task.context = copy_context()
+                task.context.run(AMBIENT.set, enclosing)
                 try:
                     future = executor.submit(task)
                 except Exception as error:
