@@ -332,7 +332,8 @@ def once_differentiable(backward: Callable) -> Callable:
     Traceback (most recent call last):
         ...
     RuntimeError: trying to differentiate twice the backward of Sin, which is marked with \
-@once_differentiable; write it in NumPy functions, or as a Function, and take the mark away
+@once_differentiable; write it in NumPy functions, or as a Function, and take the mark away; \
+forward mode needs no derivative of it where there is a jvp
     """
 
     @functools.wraps(backward)
@@ -365,7 +366,7 @@ class _Once(Rules):
         raise RuntimeError(
             f"trying to differentiate twice the backward of {self.name}, which is marked with "
             f"@once_differentiable; write it in NumPy functions, or as a Function, and take the "
-            f"mark away"
+            f"mark away; forward mode needs no derivative of it where there is a jvp"
         )
 
 

@@ -124,10 +124,11 @@ class Kept(NamedTuple):
     outputs: list[Form]
 
 
-class Held(NamedTuple):
+class Held:
     """Stands in an attribute of a context for a tensor, which is saved."""
 
-    place: int
+    def __init__(self, place: int):
+        self.place = place
 
 
 class Result(NamedTuple):

@@ -1,6 +1,6 @@
 """Checkers: derivatives against finite differences, `vmap` against a loop.
 
-For the rules that you write (`custom_vjp`, `custom_jvp`, your own operations), and for
+For the rules that you write (`Function`, `custom_vjp`, `custom_jvp`, `custom_op`), and for
 functions whose derivatives you rely on.
 """
 
@@ -10,4 +10,5 @@ from ._gradcheck import gradgradcheck as gradgradcheck
 from ._grads import check_grads as check_grads
 from ._grads import check_jvp as check_jvp
 from ._grads import check_vjp as check_vjp
+from ._opcheck import opcheck as opcheck
 from ._vmap import check_vmap as check_vmap
