@@ -217,6 +217,7 @@ def test_jacobians_hessians(tmp_path):
     assert len(memory) == 5 and memory[0] > 5 * memory[2] > 5 * memory[-1], out
 
 
+@pytest.mark.slow
 def test_neural_tangent_kernel(tmp_path):
     out = run_example("neural_tangent_kernel.py", tmp_path)
     difference = re.search(r"largest difference\s+(\S+)", out)

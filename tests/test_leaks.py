@@ -18,6 +18,9 @@ XS = np.ones((3, 2))
 CACHE: dict = {}
 KEPT = None
 
+pytestmark = pytest.mark.slow
+"""Each looks through all objects of the process: millions, where the whole suite runs."""
+
 
 @pytest.fixture(autouse=True)
 def _nothing_left():
