@@ -44,6 +44,7 @@ __version__ = "0.1.0"
 
 if _typing.TYPE_CHECKING:
     from . import modes as modes
+    from . import nn as nn
     from . import numpy as numpy
     from . import ops as ops
     from . import overrides as overrides
@@ -93,7 +94,7 @@ if _typing.TYPE_CHECKING:
     from ._sparse import sparse_hessian as sparse_hessian
     from ._sparse import sparse_jacobian as sparse_jacobian
 
-_MODULES = "modes", "numpy", "ops", "overrides", "random", "testing"
+_MODULES = "modes", "nn", "numpy", "ops", "overrides", "random", "testing"
 _NAMES = {
     "_checkpoint": "checkpoint",
     "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",

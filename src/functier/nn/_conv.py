@@ -1,0 +1,294 @@
+"""Convolutions and pooling: windows over the last axes, and one matrix product."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._numpy import dtype_of, shape_of
+from ..ops import neural
+
+
+def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
+    """An option of a window, an int or one for each axis, as a tuple."""
+    values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    if len(values) == 1:
+        values *= n
+    for x in values:
+        if len(values) != n or isinstance(x, bool) or not isinstance(x, (int, np.integer)):
+            raise TypeError(f"{name}: {option}={value!r}; write an int, or a tuple of {n} ints")
+        if x < least:
+            raise ValueError(f"{name}: {option}={value!r}; the least is {least}")
+    return tuple([int(x) for x in values])
+
+
+def _with_batch(name: str, input: Any, n: int) -> tuple[Any, bool]:
+    """The input with an axis of examples, and whether it had one."""
+    rank = len(shape_of(input))
+    if rank not in (n + 1, n + 2):
+        raise ValueError(
+            f"{name}: the input has the shape {shape_of(input)}; it has to be (channels"
+            f"{SIZES[n]}) or (examples, channels{SIZES[n]})"
+        )
+    return (input, True) if rank == n + 2 else (input[None], False)
+
+
+SIZES = {1: ", length", 2: ", height, width"}
+
+
+def _padded(x: Any, widths: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+    if not any(map(any, widths)):
+        return x
+    lead = [(0, 0)] * (len(shape_of(x)) - len(widths))
+    return np.pad(x, [*lead, *widths], constant_values=value)
+
+
+def _check_windows(name: str, shape: Sequence, size: tuple, step: tuple, gap: tuple) -> None:
+    if min(neural.window_counts(shape, size, step, gap)) < 1:
+        raise ValueError(
+            f"{name}: a kernel of {tuple(size)} with dilation {tuple(gap)} is larger than the "
+            f"padded input, whose last axes are {tuple(shape[-len(size) :])}"
+        )
+
+
+def _conv(
+    name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    x, has_batch = _with_batch(name, input, n)
+    whole = shape_of(weight)
+    if len(whole) != n + 2:
+        raise ValueError(
+            f"{name}: the weight has the shape {whole}; it has to be (out_channels, "
+            f"in_channels // groups{SIZES[n].replace(', ', ', kernel_')})"
+        )
+    outputs, inputs, size = whole[0], whole[1], whole[2:]
+    step, gap = spread(name, "stride", stride, n, 1), spread(name, "dilation", dilation, n, 1)
+    channels = shape_of(x)[1]
+    if groups < 1 or outputs % groups or channels != inputs * groups:
+        raise ValueError(
+            f"{name}: the input has {channels} channels (shape {shape_of(input)}), but the weight "
+            f"of shape {whole} with groups={groups} is for {inputs * groups} channels"
+        )
+    if bias is not None and shape_of(bias) != (outputs,):
+        raise ValueError(f"{name}: the bias has the shape {shape_of(bias)}, not {(outputs,)}")
+    if padding == "same" and step != (1,) * n:
+        raise ValueError(f"{name}: padding='same' needs stride=1, got {stride!r}")
+    if padding == "same":
+        total = [g * (k - 1) for k, g in zip(size, gap)]
+        widths = [(t // 2, t - t // 2) for t in total]
+    else:
+        around = 0 if padding == "valid" else padding
+        widths = [(p, p) for p in spread(name, "padding", around, n, 0)]
+    x = _padded(x, widths)
+    _check_windows(name, shape_of(x), size, step, gap)
+    # One matrix with a column for each place of the kernel and a row for each of its elements:
+    # it is written once, and both modes use it as it is.
+    view = neural.windows(x, size, step, gap)
+    examples, counts = shape_of(view)[0], shape_of(view)[2 + n :]
+    axes = (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n))
+    columns = np.transpose(view, axes)
+    if groups == 1:
+        columns = np.reshape(columns, (inputs * _product(size), examples * _product(counts)))
+        rows = np.reshape(weight, (outputs, inputs * _product(size)))
+    else:
+        columns = np.reshape(
+            columns, (groups, inputs * _product(size), examples * _product(counts))
+        )
+        rows = np.reshape(weight, (groups, outputs // groups, inputs * _product(size)))
+    out = np.reshape(rows @ columns, (outputs, examples, *counts))
+    if bias is not None:
+        out = out + np.reshape(bias, (outputs, *(1,) * (n + 1)))
+    out = np.moveaxis(out, 1, 0)
+    return out if has_batch else out[0]
+
+
+def _product(sizes: Sequence[int]) -> int:
+    total = 1
+    for n in sizes:
+        total *= n
+    return total
+
+
+def conv1d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
+
+    As `conv2d`, with one axis in the place of two.
+    """
+    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """The cross-correlation of images with kernels.
+
+    Parameters
+    ----------
+    input : array of shape (N, C, H, W) or (C, H, W)
+    weight : array of shape (O, C // groups, height, width)
+    bias : array of shape (O,), optional
+    stride, dilation : int or tuple of two
+        The distance of the kernel's places, and of its elements.
+    padding : int, tuple of two, "valid" or "same"
+        Zeros on either side of each axis; "same": as many as keep the size, one more at the
+        end where the number is odd.
+    groups : int
+        The parts of the channels that are convolved by themselves.
+
+    Returns
+    -------
+    array of shape (N, O, H', W') or (O, H', W')
+
+    Raises
+    ------
+    ValueError
+        For shapes that do not fit.
+
+    Notes
+    -----
+    One matrix product of the weight with the windows, which are written out: the memory of
+    the input times the size of the kernel, and derivatives keep it. In memory the channels of
+    the result come first, examples second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> image = np.arange(16.0).reshape(1, 4, 4)
+    >>> conv2d(image, np.ones((1, 1, 3, 3)))
+    array([[[45., 54.],
+            [81., 90.]]])
+    """
+    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _pooled(
+    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: bool, fill: Any,
+) -> tuple:  # fmt: skip
+    """The padded input of a pooling, its windows' size, step and gap, and what was padded."""
+    x, has_batch = _with_batch(name, input, 2)
+    size = spread(name, "kernel_size", kernel_size, 2, 1)
+    step = size if stride is None else spread(name, "stride", stride, 2, 1)
+    gap = spread(name, "dilation", dilation, 2, 1)
+    around = spread(name, "padding", padding, 2, 0)
+    if any(2 * p > k for p, k in zip(around, size)):
+        raise ValueError(
+            f"{name}: padding={padding!r} is more than half of kernel_size={kernel_size!r}"
+        )
+    widths = []
+    for p, length, k, s, g in zip(around, shape_of(x)[2:], size, step, gap):
+        after = p
+        if ceil_mode:  # another window where one would not fit whole, if it begins inside
+            rest = length + 2 * p - g * (k - 1) - 1
+            count = -(-rest // s) + 1
+            count -= (count - 1) * s >= length + p
+            after += max(0, (count - 1) * s - rest)
+        widths.append((p, after))
+    padded = _padded(x, widths, fill)
+    _check_windows(name, shape_of(padded), size, step, gap)
+    return padded, has_batch, size, step, gap, widths
+
+
+def max_pool2d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+    ceil_mode: bool = False, return_indices: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of images.
+
+    Parameters
+    ----------
+    input : array of shape (N, C, H, W) or (C, H, W)
+    kernel_size, stride, padding, dilation : int or tuple of two
+        `stride` is by default `kernel_size`. What is padded is smaller than any number.
+    ceil_mode : bool
+        Whether there is a last window that does not fit in whole.
+    return_indices : bool
+        Whether to return also the places of the elements in their image, as for
+        ``image.ravel()``.
+
+    Returns
+    -------
+    array of shape (N, C, H', W') or (C, H', W')
+
+    Notes
+    -----
+    The gradient goes to the first of several largest elements, as in PyTorch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> max_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
+    array([[[ 5.,  7.],
+            [13., 15.]]])
+    """
+    dtype = dtype_of(input)
+    fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else 0
+    x, has_batch, size, step, gap, widths = _pooled(
+        "max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, fill
+    )
+    out = neural.window_max(x, size, step, gap)
+    out = out if has_batch else out[0]
+    if not return_indices:
+        return out
+    at = neural.window_argmax(x, size, step, gap)
+    at = at if has_batch else at[0]
+    rows, columns = shape_of(at)[-2:]
+    y = np.arange(rows)[:, None] * step[0] - widths[0][0] + at // size[1] * gap[0]
+    x = np.arange(columns) * step[1] - widths[1][0] + at % size[1] * gap[1]
+    return out, y * shape_of(input)[-1] + x
+
+
+def avg_pool2d(
+    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
+    count_include_pad: bool = True, divisor_override: Any = None,
+) -> Any:  # fmt: skip
+    """The mean of each window of images.
+
+    Parameters
+    ----------
+    input : array of shape (N, C, H, W) or (C, H, W)
+    kernel_size, stride, padding : int or tuple of two
+        `stride` is by default `kernel_size`.
+    ceil_mode : bool
+        Whether there is a last window that does not fit in whole. What of it is outside of
+        the padding does not count.
+    count_include_pad : bool
+        Whether what was padded counts.
+    divisor_override : number, optional
+        What to divide the sums by instead.
+
+    Returns
+    -------
+    array of shape (N, C, H', W') or (C, H', W')
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> avg_pool2d(np.arange(16.0).reshape(1, 4, 4), 2)
+    array([[[ 2.5,  4.5],
+            [10.5, 12.5]]])
+    """
+    x, has_batch, size, step, gap, widths = _pooled(
+        "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, 0
+    )
+    total = np.sum(neural.windows(x, size, step, gap), axis=(-4, -3))
+    if divisor_override is not None:
+        count: Any = divisor_override
+    else:
+        counts = []
+        for i, (before, _) in enumerate(widths):
+            whole = np.zeros(shape_of(x)[2 + i])
+            inside = before + shape_of(input)[i - 2]
+            whole[: inside + before] = count_include_pad  # no more than `padding` at the end
+            whole[before:inside] = 1
+            counts.append(neural.windows(whole, size[i : i + 1], step[i : i + 1], (1,)).sum(0))
+        count = counts[0][:, None] * counts[1]
+        first = count.flat[0]
+        count = float(first) if (count == first).all() else count.astype(dtype_of(total))
+    out = total / count
+    return out if has_batch else out[0]

@@ -1,0 +1,47 @@
+"""Hooks of modules, and the note that tells in which module an error was raised."""
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove` takes it off; also a context manager."""
+
+    _numbers = itertools.count()
+
+    def __init__(self, module: Any, place: str, hook: Callable, prepend: bool, *options: Any):
+        self.id = next(self._numbers)
+        self._module, self._place = weakref.ref(module), place
+        mine, others = {self.id: (hook, *options)}, getattr(module, place)
+        vars(module)[place] = {**mine, **others} if prepend else {**others, **mine}
+
+    def remove(self) -> None:
+        """Take the hook off; a second time does nothing."""
+        module = self._module()
+        if module is not None:
+            hooks = getattr(module, self._place)
+            vars(module)[self._place] = {n: h for n, h in hooks.items() if n != self.id}
+
+    def __enter__(self) -> "RemovableHandle":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
+def note_place(error: Exception, module: Any) -> None:
+    """Say in a note of the error in which module it was raised, from the outermost one."""
+    chain = [*getattr(error, "_functier_modules", ()), module]
+    error._functier_modules = chain  # type: ignore[attr-defined]
+    names: list[str] = []
+    for inner, outer in itertools.pairwise(chain):
+        names.insert(0, next((n for n, m in outer.named_modules() if m is inner), "?"))
+    inner, outer = chain[0], chain[-1]
+    place = f"in {type(outer).__name__}"
+    if names:
+        place += f", its module {'.'.join(names)}, {type(inner).__name__}({inner.extra_repr()})"
+    notes = [n for n in getattr(error, "__notes__", ()) if n != getattr(error, "_place", None)]
+    error.__notes__ = [*notes, place]
+    error._place = place  # type: ignore[attr-defined]

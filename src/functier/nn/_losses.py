@@ -1,0 +1,225 @@
+"""Losses, with PyTorch's names and meaning; the class axis is the second one, or the only."""
+
+from typing import Any
+
+import numpy as np
+
+from .._numpy import dtype_of, shape_of
+from ..ops import neural
+
+
+def reduced(name: str, loss: Any, reduction: str) -> Any:
+    """The losses as they are, their sum or their mean."""
+    if reduction == "mean":
+        return np.mean(loss)
+    if reduction == "sum":
+        return np.sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"{name}: reduction={reduction!r}; it has to be 'mean', 'sum' or 'none'")
+
+
+def _check_shapes(name: str, input: Any, target: Any) -> None:
+    if shape_of(input) != shape_of(target):
+        raise ValueError(
+            f"{name}: the input has the shape {shape_of(input)}, the target {shape_of(target)}; "
+            f"they have to be the same, or they would be broadcast"
+        )
+
+
+def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them."""
+    _check_shapes("mse_loss", input, target)
+    return reduced("mse_loss", np.square(input - target), reduction)
+
+
+def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them."""
+    _check_shapes("l1_loss", input, target)
+    return reduced("l1_loss", np.abs(input - target), reduction)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """Half the square of differences below `delta`, and linear above it."""
+    _check_shapes("huber_loss", input, target)
+    if delta <= 0:
+        raise ValueError(f"huber_loss: delta={delta!r}; it has to be positive")
+    d = input - target
+    size = np.abs(d)
+    loss = np.where(size < delta, 0.5 * np.square(d), delta * (size - 0.5 * delta))
+    return reduced("huber_loss", loss, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
+) -> Any:
+    """Cross-entropy of probabilities `target` and ``sigmoid(input)``; stable.
+
+    Parameters
+    ----------
+    input, target : array
+        Of one shape.
+    weight : array, optional
+        A factor of each loss; broadcast.
+    reduction : {"mean", "sum", "none"}
+    pos_weight : array, optional
+        A factor of the part of positive examples; broadcast.
+    """
+    name = "binary_cross_entropy_with_logits"
+    _check_shapes(name, input, target)
+    missed = np.logaddexp(np.negative(input), 0)
+    if pos_weight is not None:
+        missed = missed * (1 + (pos_weight - 1) * target)
+    loss = (1 - target) * input + missed
+    return reduced(name, loss if weight is None else loss * weight, reduction)
+
+
+def _class_axis(name: str, input: Any) -> int:
+    rank = len(shape_of(input))
+    if not rank:
+        raise ValueError(f"{name}: the input has no axis; it has to be (N, C, ...) or (C,)")
+    return 1 if rank > 1 else 0
+
+
+def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -> tuple:
+    """The loss of each target's class, and its weight: 0 where it is ignored."""
+    axis = _class_axis(name, logp)
+    shape = shape_of(logp)
+    if dtype_of(target).kind not in "iu":
+        raise TypeError(
+            f"{name}: the target's dtype is {dtype_of(target)}; pass class indices as integers"
+        )
+    if shape_of(target) != shape[:axis] + shape[axis + 1 :]:
+        raise ValueError(
+            f"{name}: the input has the shape {shape}, so the target has to have "
+            f"{shape[:axis] + shape[axis + 1 :]}, not {shape_of(target)}"
+        )
+    if weight is not None and shape_of(weight) != (shape[axis],):
+        raise ValueError(
+            f"{name}: the weight has the shape {shape_of(weight)}, not one of {shape[axis]} classes"
+        )
+    kept = np.not_equal(target, ignore_index)
+    known = np.where(kept, target, 0)
+    if type(known) is np.ndarray and known.size:
+        low, high = known.min(), known.max()
+        if low < 0 or high >= shape[axis]:
+            raise ValueError(
+                f"{name}: the target has the class {low if low < 0 else high}, but there are "
+                f"{shape[axis]} classes; ignore_index={ignore_index}"
+            )
+    chosen = np.take_along_axis(logp, np.expand_dims(known, axis), axis)
+    factor = kept.astype(dtype_of(logp))
+    if weight is not None:
+        factor = factor * np.take(weight, known)
+    return np.negative(np.squeeze(chosen, axis)), factor, kept
+
+
+def nll_loss(
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """The negative of the log-probability of each target's class.
+
+    Parameters
+    ----------
+    input : array of shape (N, C, ...) or (C,)
+        Log-probabilities: see `log_softmax`.
+    target : array of int of shape (N, ...) or ()
+        Class indices.
+    weight : array of shape (C,), optional
+        A factor for each class. The mean is the weighted one.
+    ignore_index : int
+        A target that does not count.
+    reduction : {"mean", "sum", "none"}
+    """
+    loss, factor, kept = _picked("nll_loss", input, target, weight, ignore_index)
+    loss = np.where(kept, loss, 0) * factor
+    if reduction == "mean":
+        return np.sum(loss) / np.sum(factor)
+    return reduced("nll_loss", loss, reduction)
+
+
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Cross-entropy of logits with classes, or with probabilities of classes.
+
+    Parameters
+    ----------
+    input : array of shape (N, C, ...) or (C,)
+        Logits.
+    target : array of int of shape (N, ...) or (), or of float of the shape of `input`
+        Class indices, or the probability of each class.
+    weight : array of shape (C,), optional
+        A factor for each class. With indices the mean is the weighted one.
+    ignore_index : int
+        A class index that does not count.
+    reduction : {"mean", "sum", "none"}
+    label_smoothing : float
+        How much of each target is spread over all classes, from 0 to 1.
+
+    Returns
+    -------
+    array of shape () or that of the indices
+
+    Raises
+    ------
+    TypeError, ValueError
+        For shapes and dtypes that do not fit, and classes that do not exist. (Tensors'
+        classes are not looked at: there NumPy raises IndexError, or counts a negative one
+        from the last.)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> logits, classes = np.zeros((2, 4)), np.array([3, 0])
+    >>> round(float(cross_entropy(logits, classes)), 6)
+    1.386294
+    >>> grad(cross_entropy)(logits, classes)
+    array([[ 0.125,  0.125,  0.125, -0.375],
+           [-0.375,  0.125,  0.125,  0.125]])
+    """
+    name = "cross_entropy"
+    if not 0 <= label_smoothing <= 1:
+        raise ValueError(f"{name}: label_smoothing={label_smoothing!r}; it has to be from 0 to 1")
+    axis = _class_axis(name, input)
+    shape = shape_of(input)
+    classes = shape[axis]
+    logp = neural.log_softmax(input, axis)
+    smooth = label_smoothing / classes
+    if dtype_of(target).kind == "f":
+        _check_shapes(name, input, target)
+        if smooth:
+            target = target * (1 - label_smoothing) + smooth
+        spent = target * logp
+        if weight is not None:
+            spent = spent * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
+        loss = np.negative(np.sum(spent, axis=axis))
+        if reduction == "mean":
+            return np.sum(loss) / max(1, _count(shape) // classes)
+        return reduced(name, loss, reduction)
+    if not smooth:
+        if weight is None and reduction == "mean" and type(target) is np.ndarray:
+            if not (target == ignore_index).any():
+                return np.mean(_picked(name, logp, target, None, ignore_index)[0])
+        return nll_loss(logp, target, weight, ignore_index=ignore_index, reduction=reduction)
+    loss, factor, kept = _picked(name, logp, target, weight, ignore_index)
+    each = logp
+    if weight is not None:
+        each = each * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
+    spread = np.negative(np.sum(each, axis=axis))
+    loss = (1 - label_smoothing) * np.where(kept, loss, 0) * factor + smooth * np.where(
+        kept, spread, 0
+    )
+    if reduction == "mean":
+        return np.sum(loss) / np.sum(factor)
+    return reduced(name, loss, reduction)
+
+
+def _count(shape: tuple) -> int:
+    total = 1
+    for n in shape:
+        total *= n
+    return total

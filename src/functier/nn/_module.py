@@ -1,0 +1,473 @@
+"""Module: state with names, a forward method, hooks, and the form of a pytree.
+
+NOTE [where a module has its state]
+    Parameters, buffers and modules are in the ``__dict__`` under their names, so that reading
+    them costs nothing. ``_kinds`` says which attribute is what, in the order of definition.
+    It is replaced and never changed, as the dicts of hooks are: copies may share it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .._numpy import dtype_of, shape_of
+from .._pytree import is_value, register_pytree_node
+from .._tensor import Tensor
+from ._form import BUFFER, MODULE, PARAMETER, flatten, unflatten
+from ._hooks import RemovableHandle, note_place
+from ._parameter import Parameter, is_parameter, plain
+
+M = TypeVar("M", bound="Module")
+
+
+class Keys(NamedTuple):
+    """What `Module.load_state_dict` found missing, and what nobody has asked for."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class Module:
+    """The base class of networks and their layers.
+
+    A subclass calls ``super().__init__()``, assigns `Parameter` arrays and other modules as
+    attributes, which registers them, and defines ``forward``.
+
+    Attributes
+    ----------
+    training : bool
+        Whether the module is being trained; see `train` and `eval`.
+
+    Raises
+    ------
+    AttributeError
+        Where a parameter, buffer or module is assigned before ``super().__init__()``.
+
+    Notes
+    -----
+    The names are torch's. The state are NumPy arrays, which may be changed in place. A module
+    is a pytree for every transform: parameters and buffers are its leaves, so that
+    ``grad(loss)(module, x)`` is a module of gradients. `functier.functional_call` and
+    `functier.stack_module_state` take modules, too. An exception that comes out of
+    ``forward`` has a note that says in which module of the tree it was raised.
+
+    Of a buffer or a parameter with ``requires_grad=False`` the gradient by a module as a
+    pytree is zero. To differentiate by it, use `functier.functional_call`. Where there are
+    integer buffers, ``grad`` needs ``allow_int=True``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> class Scale(Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = Parameter([2.0, 3.0])
+    ...     def forward(self, x):
+    ...         return self.factor * x
+    >>> model = Scale()
+    >>> model(np.array([1.0, 10.0]))
+    array([ 2., 30.])
+    >>> grad(lambda m, x: np.sum(m(x)))(model, np.array([1.0, 10.0])).factor
+    Parameter([ 1., 10.])
+    """
+
+    training: bool = True
+    _kinds: dict[str, str]
+    _frozen: frozenset = frozenset()
+    _transient: frozenset = frozenset()
+    _pre_hooks: dict = {}  # noqa: RUF012 (replaced, never changed)
+    _hooks: dict = {}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        vars(self)["_kinds"] = {}
+        self.training = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        register_pytree_node(cls, flatten, unflatten)
+
+    # ---- calls ----
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; every subclass defines it."""
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            if not self._pre_hooks and not self._hooks:
+                return self.forward(*args, **kwargs)
+            return self._hooked(args, kwargs)
+        except Exception as error:
+            note_place(error, self)
+            raise
+
+    def _hooked(self, args: tuple, kwargs: dict) -> Any:
+        for hook, with_kwargs in [*self._pre_hooks.values()]:
+            found = hook(self, args, kwargs) if with_kwargs else hook(self, args)
+            if found is None:
+                continue
+            if not with_kwargs:
+                args = found if isinstance(found, tuple) else (found,)
+            elif isinstance(found, tuple) and len(found) == 2:
+                args, kwargs = found
+            else:
+                raise TypeError(
+                    f"the forward pre-hook {hook} returned {type(found).__name__}; "
+                    f"with_kwargs=True needs None or a tuple (args, kwargs)"
+                )
+        out, failed = None, True
+        hooks = [*self._hooks.values()]
+        try:
+            out = self.forward(*args, **kwargs)
+            failed = False
+        finally:
+            if failed:
+                for hook, with_kwargs, always in hooks:
+                    if always:
+                        hook(self, args, *[kwargs] * with_kwargs, None)
+        for hook, with_kwargs, _ in hooks:
+            found = hook(self, args, *[kwargs] * with_kwargs, out)
+            out = out if found is None else found
+        return out
+
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
+
+        With `with_kwargs`, ``hook(module, args, kwargs)``, which returns None or both. `prepend`
+        puts it in front of the others. The result has a ``remove`` method.
+        """
+        return RemovableHandle(self, "_pre_hooks", hook, prepend, with_kwargs)
+
+    def register_forward_hook(
+        self,
+        hook: Callable,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Call ``hook(module, args, output)`` after ``forward``; what it returns replaces it.
+
+        With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also where
+        ``forward`` raises, the output being None. The result has a ``remove`` method.
+        """
+        return RemovableHandle(self, "_hooks", hook, prepend, with_kwargs, always_call)
+
+    # ---- registration ----
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = vars(self).get("_kinds", {}).get(name)
+        if is_parameter(value):
+            self._register(name, value, PARAMETER, True)
+        elif isinstance(value, Module):
+            self._register(name, value, MODULE, True)
+        elif kind is None:
+            object.__setattr__(self, name, value)
+        elif value is not None and (kind is MODULE or not is_value(value)):
+            raise TypeError(
+                f"{type(self).__name__}: cannot assign {type(value).__name__} as {kind} {name!r}; "
+                f"assign {EXPECTED[kind]} or None, or delete the {kind} first"
+            )
+        else:
+            if kind is PARAMETER and isinstance(value, (np.ndarray, np.generic)):
+                before = vars(self)[name]
+                value = Parameter(value, getattr(before, "requires_grad", name not in self._frozen))
+            vars(self)[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        kinds = vars(self).get("_kinds", {})
+        object.__delattr__(self, name)
+        if name in kinds:
+            vars(self)["_kinds"] = {n: k for n, k in kinds.items() if n != name}
+
+    def _register(self, name: str, value: Any, kind: str, assigned: bool = False) -> None:
+        state = vars(self)
+        label = f"{type(self).__name__}.register_{kind}"
+        if "_kinds" not in state:
+            many = "" if kind is MODULE else "s"
+            raise AttributeError(
+                f"cannot assign {kind}{many} before Module.__init__() call: write "
+                f"super().__init__() first in {type(self).__name__}.__init__"
+            )
+        if not isinstance(name, str):
+            raise TypeError(f"{label}: the name is a {type(name).__name__}, not a str")
+        if not name or "." in name:
+            raise KeyError(f'{label}: {kind} name {name!r} can\'t be empty or contain "."')
+        if name not in state["_kinds"] and hasattr(type(self) if assigned else self, name):
+            raise KeyError(f"{label}: attribute {name!r} already exists")
+        if value is not None and not FITS[kind](value):
+            raise TypeError(
+                f"{label}: {name!r} is {type(value).__name__}; pass {EXPECTED[kind]} or None"
+            )
+        state.pop(name, None)
+        state[name] = value
+        state["_kinds"] = {**state["_kinds"], name: kind}
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Add a parameter; None is a name without one, which `parameters` leaves out."""
+        self._register(name, param, PARAMETER)
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add an array that is state and not trained; `persistent`: it is in `state_dict`."""
+        self._register(name, tensor if tensor is None else _array(tensor), BUFFER)
+        change = self._transient - {name} if persistent else self._transient | {name}
+        vars(self)["_transient"] = change
+
+    def register_module(self, name: str, module: "Module | None") -> None:
+        """Add a module; the same as assigning it as an attribute."""
+        self._register(name, module, MODULE)
+
+    add_module = register_module
+
+    # ---- what there is ----
+
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, "Module"]]:
+        """This module and all in it, with their dotted names, each once."""
+        memo = set() if memo is None else memo
+        if id(self) in memo:
+            return
+        if remove_duplicate:
+            memo.add(id(self))
+        yield prefix, self
+        for name, module in self._named_own(MODULE):
+            yield from module.named_modules(memo, _joined(prefix, name), remove_duplicate)
+
+    def modules(self) -> Iterator["Module"]:
+        """This module and all in it, each once."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, "Module"]]:
+        """The modules registered here, with their names, each once."""
+        seen = set()
+        for name, module in self._named_own(MODULE):
+            if id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
+
+    def children(self) -> Iterator["Module"]:
+        """The modules registered here, each once."""
+        return (module for _, module in self.named_children())
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """The parameters with their dotted names; a shared one once, under its first name."""
+        return self._named(PARAMETER, prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+        """The parameters, in the order of definition, this module's own first."""
+        return (x for _, x in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        """The buffers with their dotted names."""
+        return self._named(BUFFER, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
+        """The buffers."""
+        return (x for _, x in self.named_buffers(recurse=recurse))
+
+    def _named_own(self, kind: str) -> list[tuple[str, Any]]:
+        state = vars(self)
+        kinds = state.get("_kinds", {})
+        return [(n, state[n]) for n, k in kinds.items() if k is kind and state[n] is not None]
+
+    def _named(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator:
+        seen = set()
+        every = self.named_modules(None, prefix, once) if recurse else [(prefix, self)]
+        for path, module in every:
+            for name, x in module._named_own(kind):
+                if once and id(x) in seen:
+                    continue
+                seen.add(id(x))
+                yield _joined(path, name), x
+
+    # ---- state ----
+
+    def state_dict(self, *, prefix: str = "") -> dict[str, np.ndarray]:
+        """The parameters and persistent buffers by their names, sharing memory.
+
+        Names of shared arrays and modules are all there. ``copy.deepcopy`` it to keep it.
+        """
+        return {name: plain(vars(owner)[key]) for name, owner, key in self._places(prefix)}
+
+    def _places(self, prefix: str = "") -> list[tuple[str, "Module", str]]:
+        """For each name of `state_dict` the module that has it, and its name there."""
+        return [
+            (_joined(path, name), module, name)
+            for path, module in self.named_modules(None, prefix.rstrip("."), False)
+            for kind in (PARAMETER, BUFFER)
+            for name, _ in module._named_own(kind)
+            if name not in module._transient
+        ]
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Keys:
+        """Copy arrays into the parameters and buffers, in place.
+
+        Parameters
+        ----------
+        state_dict : dict of str to array
+            As `state_dict` gives it.
+        strict : bool
+            Whether the names have to be exactly those of `state_dict`.
+        assign : bool
+            Whether the arrays themselves take the place of the module's, with their dtypes.
+
+        Returns
+        -------
+        Keys
+            Of ``missing_keys`` and ``unexpected_keys``, both empty with `strict`.
+
+        Raises
+        ------
+        ValueError
+            For wrong names or shapes: one error with all of them, and nothing is loaded.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"load_state_dict: a dict is needed, got {type(state_dict).__name__}")
+        places = self._places()
+        names = [name for name, _, _ in places]
+        keys = Keys(
+            [n for n in names if n not in state_dict], [n for n in state_dict if n not in names]
+        )
+        wrong = []
+        if strict:
+            wrong += [f"missing key {n!r}" for n in keys.missing_keys]
+            wrong += [f"unexpected key {n!r}" for n in keys.unexpected_keys]
+        given = [(n, m, key, _array(state_dict[n])) for n, m, key in places if n in state_dict]
+        for name, module, key, x in given:
+            own = vars(module)[key]
+            if shape_of(x) != shape_of(own):
+                wrong.append(f"{name!r} has shape {shape_of(x)}, but {shape_of(own)} in the model")
+            elif not np.can_cast(dtype_of(x), dtype_of(own), "same_kind") and not assign:
+                wrong.append(f"{name!r} has dtype {dtype_of(x)}, but {dtype_of(own)} in the model")
+        if wrong:
+            raise ValueError(
+                f"load_state_dict({type(self).__name__}): nothing was loaded:\n  "
+                + "\n  ".join(wrong)
+            )
+        for _, module, key, x in given:
+            if assign:
+                setattr(module, key, x)
+            else:
+                vars(module)[key][...] = x
+        return keys
+
+    # ---- modes and conversions ----
+
+    def train(self: M, mode: bool = True) -> M:
+        """Set `training` here and in all modules inside; returns the module."""
+        for module in self.modules():
+            module.training = bool(mode)
+        return self
+
+    def eval(self: M) -> M:
+        """The same as ``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """Set `requires_grad` of all parameters: see `Parameter`; returns the module."""
+        for module in self.modules():
+            for name, x in module._named_own(PARAMETER):
+                if is_parameter(x):
+                    x.requires_grad = bool(requires_grad)
+                else:
+                    frozen = module._frozen - {name} if requires_grad else module._frozen | {name}
+                    vars(module)["_frozen"] = frozen
+        return self
+
+    def apply(self: M, fn: Callable[["Module"], Any]) -> M:
+        """Call ``fn(module)`` for every module inside and then for this one; returns it."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def astype(self: M, dtype: Any) -> M:
+        """Convert the floating-point and complex parameters and buffers; returns the module.
+
+        The module gets other arrays, shared ones staying shared. Other attributes are left.
+        """
+        if np.dtype(dtype).kind not in "fc":
+            raise TypeError(
+                f"{type(self).__name__}.astype: dtype={np.dtype(dtype)} is no floating-point or "
+                f"complex dtype"
+            )
+        memo: dict[int, Any] = {}
+        for module in self.modules():
+            for kind in (PARAMETER, BUFFER):
+                for name, x in module._named_own(kind):
+                    if dtype_of(x).kind in "fc":
+                        if id(x) not in memo:
+                            y = plain(x).astype(dtype)
+                            memo[id(x)] = Parameter(y, x.requires_grad) if is_parameter(x) else y
+                        vars(module)[name] = memo[id(x)]
+        return self
+
+    def double(self: M) -> M:
+        """The same as ``astype(numpy.float64)``."""
+        return self.astype(np.float64)
+
+    def float(self: M) -> M:
+        """The same as ``astype(numpy.float32)``."""
+        return self.astype(np.float32)
+
+    def half(self: M) -> M:
+        """The same as ``astype(numpy.float16)``."""
+        return self.astype(np.float16)
+
+    # ---- for people ----
+
+    def extra_repr(self) -> str:
+        """What `repr` shows between the parentheses: options. For subclasses to define."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [
+            f"({name}): " + repr(module).replace("\n", "\n  ")
+            for name, module in vars(self).items()
+            if vars(self).get("_kinds", {}).get(name) is MODULE
+        ]
+        name = type(self).__name__
+        if len(lines) == 1 and not children:
+            return f"{name}({extra})"
+        if not lines and not children:
+            return f"{name}()"
+        return f"{name}(\n  " + "\n  ".join([*lines, *children]) + "\n)"
+
+
+EXPECTED = {
+    PARAMETER: "a functier.nn.Parameter",
+    BUFFER: "an array",
+    MODULE: "a Module",
+}
+FITS: dict[str, Callable[[Any], bool]] = {
+    PARAMETER: lambda x: is_parameter(x) or isinstance(x, Tensor),
+    BUFFER: is_value,
+    MODULE: lambda x: isinstance(x, Module),
+}
+
+
+def _joined(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def _array(x: Any) -> Any:
+    """An array of a list or a number."""
+    return x if isinstance(x, Tensor) else plain(np.asarray(x))
+
+
+register_pytree_node(Module, flatten, unflatten)

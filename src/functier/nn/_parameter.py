@@ -1,0 +1,81 @@
+"""Parameter: an array that a module registers where it is assigned as an attribute."""
+
+from typing import Any
+
+import numpy as np
+
+
+class Parameter(np.ndarray):
+    """An array that becomes a parameter of the module it is assigned to.
+
+    Parameters
+    ----------
+    data : array_like
+        Floating-point or complex; an array is taken without a copy.
+    requires_grad : bool
+        Whether it is trained. To transforms of a module as a pytree, a parameter that is not
+        is a constant: its gradient is zero.
+
+    Raises
+    ------
+    TypeError
+        Where `data` is of another dtype, unless ``requires_grad=False``.
+
+    Notes
+    -----
+    A NumPy array: whatever takes one takes it, and it may be changed in place. What is computed
+    from it is a plain array. Views and copies of it are of this class, as NumPy has it, but
+    register nowhere and have ``requires_grad`` False; `copy.deepcopy` and `pickle` give a
+    parameter again.
+
+    Examples
+    --------
+    >>> w = Parameter([1.0, 2.0])
+    >>> w.requires_grad, type(w * 2.0).__name__
+    (True, 'ndarray')
+    """
+
+    requires_grad: bool = False  # of views and copies, which no constructor has made
+
+    def __new__(cls, data: Any, requires_grad: bool = True) -> "Parameter":
+        array = np.asarray(data)
+        if requires_grad and array.dtype.kind not in "fc":
+            raise TypeError(
+                f"{cls.__name__}: only floating-point and complex arrays can require gradients, "
+                f"not {array.dtype}; pass one of these, or requires_grad=False"
+            )
+        new = array.view(cls)
+        new.requires_grad = bool(requires_grad)
+        return new
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """A result of NumPy's: a plain array, unless it was written to this one."""
+        if array is self:
+            return self
+        return array[()] if return_scalar else array.view(np.ndarray)
+
+    def __deepcopy__(self, memo: dict) -> Any:  # type: ignore[override]
+        if not is_parameter(self):
+            return self.copy()
+        new = type(self)(plain(self).copy(), self.requires_grad)
+        memo[id(self)] = new
+        return new
+
+    def __reduce__(self) -> Any:
+        if not is_parameter(self):
+            return np.ndarray.__reduce__(plain(self))
+        return _restored, (type(self), plain(self), self.requires_grad)
+
+
+def _restored(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
+    return cls(data, requires_grad)
+
+
+def is_parameter(x: Any) -> bool:
+    """Whether `x` was made a parameter, and is no view or copy of one."""
+    return isinstance(x, Parameter) and "requires_grad" in vars(x)
+
+
+def plain(x: Any) -> Any:
+    """The same memory as an array of NumPy's own class; anything else as it is."""
+    return x.view(np.ndarray) if isinstance(x, Parameter) else x

@@ -1,0 +1,345 @@
+"""The functions that layers are made of: no state, plain NumPy, for every transform.
+
+Names, the order of arguments and the meaning are those of ``torch.nn.functional``; what torch
+takes by position after an option that it has deprecated is keyword-only. All can be
+differentiated in both modes, to any order, and batched in any nesting without a loop.
+``dim`` is an axis of one example.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._numpy import dtype_of, shape_of
+from .._stop import stop_gradient
+from .._tensor import Tensor
+from ..ops import neural
+from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
+from ._losses import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+)
+from ._random import generator_of
+
+__all__ = [
+    "avg_pool2d", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "cross_entropy",
+    "dropout", "embedding", "gelu", "huber_loss", "l1_loss", "layer_norm", "leaky_relu", "linear",
+    "log_softmax", "logsumexp", "max_pool2d", "mse_loss", "nll_loss", "one_hot", "relu",
+    "scaled_dot_product_attention", "sigmoid", "silu", "softmax", "softplus", "tanh",
+]  # fmt: skip
+
+# ---- affine ----
+
+
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """``input @ weight.T + bias``.
+
+    Parameters
+    ----------
+    input : array of shape (..., inputs)
+    weight : array of shape (outputs, inputs)
+    bias : array of shape (outputs,), optional
+
+    Returns
+    -------
+    array of shape (..., outputs)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> linear(np.array([1.0, 2.0]), np.array([[3.0, 4.0]]), np.array([0.5]))
+    array([11.5])
+    """
+    try:
+        out = input @ weight.T
+        return out if bias is None else out + bias
+    except ValueError as error:
+        if shape_of(input)[-1:] == shape_of(weight)[-1:]:
+            raise
+        raise ValueError(
+            f"linear: the input has the shape {shape_of(input)}, but the weight of shape "
+            f"{shape_of(weight)} needs a last axis of {shape_of(weight)[-1]}"
+        ) from error
+
+
+def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    """The rows of `weight` that integers name.
+
+    Parameters
+    ----------
+    input : array of int
+        Of any shape.
+    weight : array of shape (rows, features)
+    padding_idx : int, optional
+        A row that gets no gradient.
+
+    Returns
+    -------
+    array of shape (*input.shape, features)
+    """
+    if dtype_of(input).kind not in "iu":
+        raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
+    rows = np.take(weight, input, axis=0)
+    if padding_idx is None:
+        return rows
+    count = shape_of(weight)[0]
+    if not -count <= padding_idx < count:
+        raise ValueError(f"embedding: padding_idx={padding_idx} is none of {count} rows")
+    padding = np.expand_dims(np.equal(input, padding_idx % count), -1)
+    return np.where(padding, stop_gradient(rows), rows)
+
+
+def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+    """1 at the place that an integer names, and 0 at the other ones, along a new last axis.
+
+    Parameters
+    ----------
+    tensor : array of int
+    num_classes : int
+        -1: as many as there have to be, which under `vmap` cannot be told.
+
+    Returns
+    -------
+    array of int of shape (*tensor.shape, num_classes)
+    """
+    if dtype_of(tensor).kind not in "iu":
+        raise TypeError(f"one_hot: the dtype is {dtype_of(tensor)}; pass class indices as integers")
+    known = not isinstance(tensor, Tensor)
+    if num_classes == -1 and not known:
+        raise ValueError(
+            "one_hot: inside a transform num_classes=-1 would depend on data; write the number "
+            "of classes"
+        )
+    x = np.asarray(tensor) if known else tensor
+    if known and x.size:
+        if x.min() < 0 or (num_classes != -1 and x.max() >= num_classes):
+            raise ValueError(
+                f"one_hot: classes are from {x.min()} to {x.max()}, with num_classes={num_classes}"
+            )
+        num_classes = int(x.max()) + 1 if num_classes == -1 else num_classes
+    elif num_classes < 1:
+        raise ValueError(f"one_hot: num_classes={num_classes}; write the number of classes")
+    return np.equal(np.expand_dims(x, -1), np.arange(num_classes)).astype(np.int64)
+
+
+# ---- elementwise ----
+
+
+def relu(input: Any) -> Any:
+    """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2)."""
+    return neural.relu(input)
+
+
+def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+    """`input` where it is positive, else `negative_slope` times it."""
+    return np.where(input > 0, input, negative_slope * input)
+
+
+def sigmoid(input: Any) -> Any:
+    """``1 / (1 + exp(-input))``, for any number without overflow."""
+    return neural.sigmoid(input)
+
+
+def tanh(input: Any) -> Any:
+    """`numpy.tanh`."""
+    return np.tanh(input)
+
+
+def silu(input: Any) -> Any:
+    """``input * sigmoid(input)``, also known as swish."""
+    return input * neural.sigmoid(input)
+
+
+def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """``log(1 + exp(beta * input)) / beta``, and `input` where that is above `threshold`."""
+    scaled = beta * input
+    return np.where(scaled > threshold, input, np.logaddexp(scaled, 0) / beta)
+
+
+def gelu(input: Any, approximate: str = "none") -> Any:
+    """``input`` times the normal distribution function at it.
+
+    Parameters
+    ----------
+    input : array
+    approximate : {"none", "tanh"}
+        "none" needs SciPy (``pip install functier[scipy]``), for `scipy.special.erf`. "tanh"
+        is ``0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x**3)))``, within 0.0005 of it.
+
+    Raises
+    ------
+    ImportError
+        For "none" without SciPy.
+    """
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)
+        return 0.5 * input * (1 + np.tanh(inner))
+    if approximate != "none":
+        raise ValueError(f"gelu: approximate={approximate!r}; it has to be 'none' or 'tanh'")
+    return 0.5 * input * (1 + _erf()(input * math.sqrt(0.5)))
+
+
+def _erf() -> Any:
+    try:
+        import scipy.special as special  # type: ignore[import-untyped]  # an extra
+    except ImportError as error:
+        raise ImportError(
+            "gelu: approximate='none' needs SciPy: pip install functier[scipy]; or write "
+            "approximate='tanh'"
+        ) from error
+    return special.erf
+
+
+def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Any:
+    """Zero each element with probability `p`, and divide the others by ``1 - p``.
+
+    Parameters
+    ----------
+    input : array
+    p : float
+        From 0 to 1.
+    training : bool
+        Where it is False, the result is `input`.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Raises
+    ------
+    RandomnessError
+        Inside of a `vmap` without ``randomness="different"`` or ``"same"``.
+    """
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout: p={p!r}; a probability is from 0 to 1")
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return input * 0.0
+    kept = generator_of(generator).random(shape_of(input)) >= p
+    return np.where(kept, input * (1 / (1 - p)), 0)
+
+
+# ---- along axes ----
+
+
+def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
+    """``exp(input) / sum(exp(input))`` along axes, without overflow.
+
+    Parameters
+    ----------
+    input : array
+    dim : int or tuple of int
+        The axes that sum up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softmax(np.array([1000.0, 1000.0]), 0)
+    array([0.5, 0.5])
+    """
+    return neural.softmax(input, dim)
+
+
+def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
+    """The logarithm of `softmax`, without overflow and without a logarithm of 0."""
+    return neural.log_softmax(input, dim)
+
+
+def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> Any:
+    """``log(sum(exp(input)))`` along axes, without overflow; its derivative is `softmax`.
+
+    ``torch.logsumexp``. Where all are -inf, so is the result, and the derivative is 0.
+    """
+    return neural.logsumexp(input, dim, keepdims=keepdim)
+
+
+def layer_norm(
+    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
+) -> Any:
+    """Shift and scale the last axes to mean 0 and variance 1; then ``* weight + bias``.
+
+    Parameters
+    ----------
+    input : array of shape (..., *normalized_shape)
+    normalized_shape : int or tuple of int
+    weight, bias : array of shape normalized_shape, optional
+    eps : float
+        Added to the variance.
+
+    Returns
+    -------
+    array of the shape of the input
+    """
+    form = tuple(normalized_shape) if np.iterable(normalized_shape) else (normalized_shape,)
+    n = len(form)
+    if not n or shape_of(input)[-n:] != form:
+        raise ValueError(
+            f"layer_norm: the input has the shape {shape_of(input)}; it has to end with "
+            f"normalized_shape={form}"
+        )
+    axes = -1 if n == 1 else tuple(range(-n, 0))
+    centred = input - np.mean(input, axis=axes, keepdims=True)
+    variance = np.mean(np.square(centred), axis=axes, keepdims=True)
+    out = centred / np.sqrt(variance + eps)
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias
+
+
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+    generator: Any = None,
+) -> Any:  # fmt: skip
+    """``softmax(query @ key.T * scale + mask) @ value``.
+
+    Parameters
+    ----------
+    query : array of shape (..., L, E)
+    key : array of shape (..., S, E)
+    value : array of shape (..., S, F)
+    attn_mask : array, optional
+        Of a shape that broadcasts with (..., L, S): bool, True where a key takes part; or a
+        number that is added to the scores.
+    dropout_p : float
+        The probability with which a weight is dropped (also outside of training, as in
+        torch).
+    is_causal : bool
+        Whether query i sees the keys up to i only.
+    scale : float, optional
+        By default ``1 / sqrt(E)``.
+    enable_gqa : bool
+        Whether several heads of the query (the third axis from the last) share one of key and
+        value.
+    generator : seed or generator, optional
+        For the dropout.
+
+    Returns
+    -------
+    array of shape (..., L, F)
+        0 for a query that no key takes part for.
+    """
+    if is_causal and attn_mask is not None:
+        raise ValueError(
+            "scaled_dot_product_attention: attn_mask and is_causal=True are both given; put both "
+            "into attn_mask"
+        )
+    if enable_gqa:
+        times = shape_of(query)[-3] // shape_of(key)[-3]
+        key, value = np.repeat(key, times, axis=-3), np.repeat(value, times, axis=-3)
+    scale = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
+    scores = (query * scale) @ np.swapaxes(key, -1, -2)
+    if is_causal:
+        attn_mask = np.tri(*shape_of(scores)[-2:], dtype=bool)
+    if attn_mask is None:
+        weights = neural.softmax(scores, -1)
+    elif dtype_of(attn_mask).kind != "b":
+        weights = neural.softmax(scores + attn_mask, -1)
+    else:
+        some = np.any(attn_mask, axis=-1, keepdims=True)
+        hidden = np.where(attn_mask, scores, np.where(some, -np.inf, 0))
+        weights = np.where(some, neural.softmax(hidden, -1), 0)
+    return dropout(weights, dropout_p, generator=generator) @ value

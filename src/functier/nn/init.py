@@ -1,0 +1,208 @@
+"""Initial values, written to an array in place; the names and the formulas are torch's.
+
+Each function takes a `Parameter` or another NumPy array, changes it and returns it.
+``generator`` is a seed or a generator, NumPy's or `functier.random`'s; without it they draw
+from the one that `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs,
+*kernel)``.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._random import generator_of
+
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
+    "normal_", "ones_", "orthogonal_", "trunc_normal_", "uniform_", "xavier_normal_",
+    "xavier_uniform_", "zeros_",
+]  # fmt: skip
+
+GAINS = {
+    "linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3,
+    "relu": math.sqrt(2.0), "selu": 0.75,
+}  # fmt: skip
+
+
+def _written(name: str, tensor: Any, values: Any) -> Any:
+    if not isinstance(tensor, np.ndarray):
+        raise TypeError(
+            f"{name}: an array is needed, to write to, got {type(tensor).__name__}; initialize "
+            f"parameters outside of transforms"
+        )
+    tensor[...] = values
+    return tensor
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Uniform numbers from `a` to `b`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> w = uniform_(np.empty((2, 3)), -0.1, 0.1, generator=0)
+    >>> bool((abs(w) <= 0.1).all())
+    True
+    """
+    return _written("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Normal numbers of a mean and a standard deviation."""
+    return _written("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
+
+
+def trunc_normal_(
+    tensor: Any,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Any = None,
+) -> Any:
+    """Normal numbers from `a` to `b`, both values and not multiples of `std`.
+
+    What falls outside is drawn again, as often as it takes: for bounds that hold less than
+    one in a thousand, it raises ValueError.
+    """
+    low, high = (a - mean) / std, (b - mean) / std
+    inside = 0.5 * (math.erf(high / math.sqrt(2)) - math.erf(low / math.sqrt(2)))
+    if not inside >= 1e-3:
+        raise ValueError(
+            f"trunc_normal_: normal numbers of mean {mean} and std {std} are hardly ever between "
+            f"a={a} and b={b}; move the bounds nearer to the mean"
+        )
+    rng = generator_of(generator)
+    values = rng.normal(mean, std, np.shape(tensor))
+    while True:
+        outside = (values < a) | (values > b)
+        count = int(np.count_nonzero(outside))
+        if not count:
+            return _written("trunc_normal_", tensor, values)
+        values[outside] = rng.normal(mean, std, count)
+
+
+def constant_(tensor: Any, val: Any) -> Any:
+    """One number everywhere."""
+    return _written("constant_", tensor, val)
+
+
+def zeros_(tensor: Any) -> Any:
+    """Zeros."""
+    return _written("zeros_", tensor, 0)
+
+
+def ones_(tensor: Any) -> Any:
+    """Ones."""
+    return _written("ones_", tensor, 1)
+
+
+def eye_(tensor: Any) -> Any:
+    """The identity, in an array of two axes."""
+    if np.ndim(tensor) != 2:
+        raise ValueError(f"eye_: two axes are needed, got the shape {np.shape(tensor)}")
+    return _written("eye_", tensor, np.eye(*np.shape(tensor)))
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """The convolution that passes channels on as they are, as many as there are."""
+    shape = np.shape(tensor)
+    if len(shape) not in (3, 4, 5) or shape[0] % groups:
+        raise ValueError(
+            f"dirac_: three to five axes are needed, the first one divisible by groups={groups}, "
+            f"got the shape {shape}"
+        )
+    values = np.zeros(shape)
+    outputs, middle = shape[0] // groups, tuple([n // 2 for n in shape[2:]])
+    for group in range(groups):
+        for i in range(min(outputs, shape[1])):
+            values[(group * outputs + i, i, *middle)] = 1
+    return _written("dirac_", tensor, values)
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """The factor by which the standard deviation should grow before a nonlinearity.
+
+    "leaky_relu" takes its slope as `param`.
+    """
+    if nonlinearity == "leaky_relu":
+        slope = 0.01 if param is None else param
+        return math.sqrt(2.0 / (1 + slope**2))
+    if nonlinearity not in GAINS:
+        raise ValueError(
+            f"calculate_gain: nonlinearity={nonlinearity!r}; it has to be 'leaky_relu' or one of "
+            f"{list(GAINS)}"
+        )
+    return GAINS[nonlinearity]
+
+
+def fans(tensor: Any) -> tuple[int, int]:
+    """The number of inputs of an output element, and of outputs of an input element."""
+    shape = np.shape(tensor)
+    if len(shape) < 2:
+        raise ValueError(
+            f"init: the fan of an array with fewer than two axes is not defined, got the shape "
+            f"{shape}; use uniform_ or normal_ with a scale of your own"
+        )
+    field = math.prod(shape[2:])
+    return shape[1] * field, shape[0] * field
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Glorot & Bengio (2010): uniform, with variance ``gain**2 * 2 / (fan_in + fan_out)``."""
+    bound = gain * math.sqrt(6.0 / sum(fans(tensor)))
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Glorot & Bengio (2010): normal, with variance ``gain**2 * 2 / (fan_in + fan_out)``."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
+
+
+def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"kaiming: mode={mode!r}; it has to be 'fan_in' or 'fan_out'")
+    fan = fans(tensor)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan) if fan else 0.0
+
+
+def kaiming_uniform_(
+    tensor: Any,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Any:
+    """He et al. (2015): uniform, with variance ``gain**2 / fan``.
+
+    `a` is the slope of a leaky relu, `mode` "fan_in" or "fan_out".
+    """
+    bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    tensor: Any,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Any = None,
+) -> Any:
+    """He et al. (2015): normal, with variance ``gain**2 / fan``."""
+    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Saxe et al. (2013): orthonormal rows or columns, whichever are fewer, times `gain`.
+
+    Axes after the first one count as one.
+    """
+    shape = np.shape(tensor)
+    if len(shape) < 2:
+        raise ValueError(f"orthogonal_: at least two axes are needed, got the shape {shape}")
+    rows, columns = shape[0], math.prod(shape[1:])
+    flat = generator_of(generator).normal(size=(max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(flat)
+    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # uniform over all of them
+    return _written("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))
