@@ -122,8 +122,9 @@ class Generator(Base):
     >>> rng = Generator(np.random.PCG64(0))
     >>> float(rng.normal()) == np.random.default_rng(0).normal()
     True
-    >>> float(grad(lambda scale: rng.normal(scale=scale) ** 2)(0.0))
-    0.0
+    >>> slope = grad(lambda scale: np.sum(default_rng(0).normal(0.0, scale, size=3)))(2.0)
+    >>> bool(np.isclose(slope, np.sum(np.random.default_rng(0).normal(size=3))))
+    True
     """
 
     __slots__ = ("__weakref__", "_home", "_key", "_lock", "_own", "_sent")
