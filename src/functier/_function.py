@@ -9,12 +9,14 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ._errors import LevelError
 from ._flat import Rules
 from ._function_context import Context, Spec
 from ._function_rules import Applied
 from ._jvp import JvpLevel
-from ._numpy import PLAIN, dtype_of, shape_of
+from ._numpy import PLAIN, SCALARS, dtype_of, shape_of
 from ._pytree import flatten, is_value, name_of_function
 from ._ruled import apply
 from ._stop import stop_gradient
@@ -235,14 +237,15 @@ def bound(
 ) -> tuple:
     """The arguments of a call of a function with `signature`, by position."""
     given = signature.bind(*args, **kwargs)
-    if not combined:
-        given.apply_defaults()
     if given.kwargs:
         raise NotImplementedError(
             f"{name}: kwarg-only Tensor args are not supported, and the rules get all arguments by "
             f"position; declare {', '.join(given.kwargs)} before the * in forward"
         )
-    return given.args[1:] if combined else given.args
+    if combined:
+        return given.args[1:]
+    given.apply_defaults()
+    return given.args
 
 
 def call(spec: Spec, args: tuple) -> Any:
@@ -252,7 +255,7 @@ def call(spec: Spec, args: tuple) -> Any:
     for k, x in enumerate(args):
         if type(x) not in PLAIN and not is_value(x):
             inner, structure = flatten(x)
-            if any(isinstance(y, Tensor) for y in inner):
+            if any(isinstance(y, Tensor) or (spec.nested and _is_array(y)) for y in inner):
                 if parts is None:
                     parts = [(1, None)] * k
                 if not spec.nested:
@@ -268,6 +271,10 @@ def call(spec: Spec, args: tuple) -> Any:
     for j, k in form.dirty:
         outs[j] = _written(spec.name, args[k], outs[j], k)
     return form.build(outs)
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is np.ndarray or (is_value(x) and type(x) not in SCALARS)
 
 
 def _written(name: str, x: Any, y: Any, k: int) -> Any:

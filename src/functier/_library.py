@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._diff import SEEN
 from ._errors import NoRuleError
 from ._function import bound, call
 from ._function_context import Spec
@@ -37,13 +38,14 @@ class CustomOp:
         self.namespace, self.qualified_name = namespace, qualified
         functools.update_wrapper(self, fn)
         self.__name__ = self.__qualname__ = name
+        self.__module__ = f"{__package__}.ops.{namespace}"
         self._signature: Any = None
         with suppress(TypeError, ValueError):  # of some functions written in C
             self._signature = inspect.signature(fn)
         if is_ufunc(fn):
             self._signature = None  # where= and the like are no arguments of an operation
         self._kernels: dict[type, Callable] = {}
-        self._means: tuple[Callable, ...] = ()
+        self._means: dict[Callable, Any] = {}  # and by what its own rules are called
         self._spec = Spec(
             qualified, self._computed, nested=True, vmap=elementwise(fn) if is_ufunc(fn) else None
         )
@@ -205,7 +207,11 @@ class CustomOp:
                 f"transforms and cannot be replaced; call {self.qualified_name} in its place"
             )
         change = Replacement(self, func)
-        self._means = (*self._means, func)
+        own = None
+        if change.record is not None:
+            own = functools.partial(func)
+            OPS[own] = change.record
+        self._means = {**self._means, func: own}
         OPS[func] = Op(func, "x", family="custom", body=self)
         return change
 
@@ -236,18 +242,26 @@ class CustomOp:
         """The call where there is no level any more; or on the tensors of a batch."""
         types = classes_in(*args)
         if types and is_level(types[0]):
-            if self._fn in self._means:
+            if self._fn not in self._means:
+                return self._fn(*args)
+            own = self._means[self._fn]
+            if own is None:
                 raise NoRuleError(
                     f"{self.qualified_name} does not have vmap support, and its function is the "
                     f"one that it stands for; give it a rule with register_vmap"
                 )
-            return self._fn(*args)
+            level: Any = types[0].level  # type: ignore[attr-defined]
+            return level.function(own, args, {})
         if types:
             return handle_tensor_function(self, args, *args)
+        if not SEEN:
+            return self._kernel(args)(*args)
+        plain = unseen(args)
         if STATE.get().operations:
-            out = ask_below(self, (), args, {}, lambda: self._kernel(args)(*unseen(args)))
-            return tree_map(seen, out)
-        return self._kernel(args)(*args)
+            out = ask_below(self, (), args, {}, lambda: self._kernel(plain)(*plain))
+        else:
+            out = self._kernel(plain)(*plain)
+        return tree_map(seen, out)
 
     def _kernel(self, args: tuple) -> Callable:
         if self._kernels:
@@ -266,13 +280,10 @@ class CustomOp:
         return f"{self.qualified_name}{self._signature or '(*args)'}"
 
     def unregister(self) -> None:
-        """Take the name away; the object itself stays what it is."""
+        """Take the name away; the object itself stays what it is, and `implements` what it does."""
         own = NAMESPACES.get(self.namespace, {})
         if own.get(self.__name__) is self:
             del own[self.__name__]
-        for func in self._means:
-            if (op := OPS.get(func)) is not None and op.body is self:
-                del OPS[func]
 
     def __reduce__(self) -> Any:
         return _looked_up, (self.namespace, self.__name__)
@@ -303,6 +314,8 @@ class Replacement:
         op = self.op
         op._fn, op._kernels, op._spec, op._means = self.before
         if self.func is not None:
+            for func in [f for f in OPS if getattr(f, "func", None) is self.func]:
+                del OPS[func]
             if self.record is None:
                 OPS.pop(self.func, None)
             else:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._numpy import name_of
-from .._op import NAMESPACES, OPS, load
+from .._op import NAMESPACES, OPS, PENDING, load
 
 
 class Namespace:
@@ -27,7 +27,8 @@ class Namespace:
         names = by_name()
         if path in names:
             return names[path]
-        if any(other.startswith(f"{path}.") for other in names):
+        waiting = [module for module in PENDING if module]
+        if any(other.startswith(f"{path}.") for other in (*names, *waiting)):
             return Namespace(path)
         raise AttributeError(
             f"functier.ops has no operation {self._path}.{name}; functier.registry() lists all"
@@ -49,7 +50,8 @@ def by_name() -> dict[str, Callable]:
 
 def namespace(name: str) -> Namespace:
     """The namespace of a custom operation, or of NumPy's functions."""
-    if name not in NAMESPACES and not any(n.startswith(f"{name}.") for n in by_name()):
+    known = [*by_name(), *[module for module in PENDING if module]]
+    if name not in NAMESPACES and not any(n.startswith(f"{name}.") for n in known):
         raise AttributeError(
             f"functier.ops has no namespace {name!r}; import the module that defines its operations"
         )

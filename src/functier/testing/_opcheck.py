@@ -33,6 +33,7 @@ def opcheck(
         arrays.
     samples : list of tuple, or one tuple
         Arguments, such as the ones a user would pass; several tuples for several forms.
+        Arrays and NumPy's numbers are differentiated and batched, Python's are options.
     tests : sequence of str
         What to test:
 
@@ -120,7 +121,7 @@ def _failed(name: str, test: str, i: int, error: Exception, raise_: bool) -> str
 def _floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
     """`op` as a function of the arrays of a sample that have a derivative, and these."""
     leaves, structure = _leaves(sample)
-    places = [i for i, x in enumerate(leaves) if is_value(x) and is_inexact(x)]
+    places = [i for i, x in enumerate(leaves) if is_array(x) and is_inexact(x)]
 
     def of_floats(*values: Any) -> Any:
         given = list(leaves)
@@ -129,6 +130,11 @@ def _floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
         return op(*_args(structure, given))
 
     return of_floats, [leaves[i] for i in places]
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array, or a NumPy number; Python's are options."""
+    return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
 
 def _leaves(sample: tuple) -> tuple[list, Any]:
@@ -198,7 +204,7 @@ def _derivatives(op: Callable, sample: tuple, options: dict) -> bool:
 
 def _batches(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
-    places = [i for i, x in enumerate(leaves) if is_value(x) and type(x) not in (int, bool)]
+    places = [i for i, x in enumerate(leaves) if is_array(x)]
 
     def of_arrays(*values: Any) -> Any:
         given = list(leaves)
