@@ -547,3 +547,20 @@ def test_lint_flags_forms_that_the_protocol_does_not_call():
     assert len(overrides.lint_hook(hooked(classmethod(lambda *args: args)))) == 0
     with pytest.raises(TypeError, match="has no __tensor_function__"):
         overrides.lint_hook(int)
+
+
+def test_like_gives_the_class():
+    """A32, F15: functions that make arrays dispatch on `like`"""
+    Recorder = recorder()
+    x = Recorder(A)
+    for out in (
+        np.zeros(3, like=x),
+        np.array([1.0], like=x),
+        np.arange(3, like=x),
+        np.eye(2, like=x),
+    ):
+        assert type(out) is Recorder
+    assert Recorder.functions == [np.zeros, np.array, np.arange, np.eye]
+    assert type(np.ones(2, like=ft.tensor(A))) is ft.Tensor
+    with ft.no_dispatch(Recorder):
+        assert type(np.zeros(3, like=x)) is np.ndarray

@@ -111,13 +111,18 @@ empty until a mode has been on.
 """
 
 
+def shown(values: list) -> list:
+    """`values` with plain arrays for those that ask modes."""
+    return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values
+
+
 def owned(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
     """
     owners = set()
     if SEEN:
-        grads[:] = [SEEN[type(g)](g) if type(g) in SEEN else g for g in grads]
+        grads[:] = shown(grads)
     for g in given:
         if type(g) is ndarray:
             owners.add(id(g if g.base is None else g.base))
@@ -409,7 +414,7 @@ def split_aux(level: Level, out: Any) -> tuple:
         )
     leaves, structure = flatten(out[1])
     aux = [level.lower(x) if isinstance(x, Tensor) else x for x in leaves]
-    return out[0], unflatten(structure, aux)
+    return out[0], unflatten(structure, shown(aux))
 
 
 def arrays_of(level: Level, out: Any) -> tuple[list, Any]:

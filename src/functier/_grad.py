@@ -20,6 +20,7 @@ from ._diff import (
     match,
     owned,
     placed,
+    shown,
     split_aux,
     wanted,
 )  # fmt: skip
@@ -381,5 +382,5 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
         return unflatten(structure, owned(full, given))
 
-    value = unflatten(out_structure, results)
+    value = unflatten(out_structure, shown(results))
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)

@@ -216,8 +216,12 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
             return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
         return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
 
+    def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        return self.level.function(func, args, kwargs)
+
     found: dict[str, Callable] = {
         "__array_ufunc__": __array_ufunc__,
+        "__array_function__": __array_function__,
         "__hash__": Tensor.__hash__,  # a class with __eq__ needs one
     }
     for func, (plain, reflected) in OPERATORS.items():

@@ -240,8 +240,8 @@ class RootLevel:
     def property(self, name: str, x: Any) -> Any:
         return dispatch(getattr(Tensor, name).__get__, (x,), {})
 
-    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
-        return dispatch(func, args, kwargs)
+    def function(self, func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+        return dispatch(func, args, kwargs, relevant)
 
     def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         values = [v._value if type(v) is cls else tree_map(_plain_value, v) for v in args]

@@ -69,8 +69,11 @@ class Tensor:
         lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
         if LOWER or lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
             op = find(func)
-            if op is not None and op.body is not None:
-                return op.body(*args, **kwargs)
+            if op is not None and op.body is not None and op.body is not func:
+                result = op.body(*args, **kwargs)
+                if type(result) is np.ndarray and not cls.level.depth:  # as of like=
+                    return Tensor(result).as_subclass(cls)
+                return result
         if LOWER:
             return LOWER[0](cls, func, types, args, kwargs)
         return cls.__tensor_dispatch__(func, types, args, kwargs)
@@ -87,7 +90,8 @@ class Tensor:
         return self.level.function(func, inputs, kwargs)
 
     def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
-        return self.level.function(func, args, kwargs)
+        # Levels have one of their own. `self` may have stood in like=, and not among these.
+        return self.level.function(func, args, kwargs, (args, kwargs, self))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """NumPy, whose functions take tensors: for code that asks by the array API standard."""
