@@ -194,6 +194,20 @@ def test_a_mode_is_off_in_its_own_handler_and_on_again_by_with_self():
     assert mode.seen == [np.sin, np.tan, np.sqrt]
 
 
+@pytest.mark.parametrize("use", [np.sin, lambda x: x + 1, lambda x: ft.vmap(np.sin)(A)])
+def test_a_mode_that_comes_back_to_itself_without_end_is_named(use):
+    """A43, B31"""
+
+    class Endless(modes.TensorFunctionMode):
+        def __tensor_function__(self, func, types, args=(), kwargs=None):
+            with self:
+                return func(*args, **(kwargs or {}))
+
+    with pytest.raises(overrides.HookRecursionError) as error, Endless():
+        use(ft.tensor(A))
+    assert "Endless.__tensor_function__ switches itself on again and calls" in str(error.value)
+
+
 def test_a_mode_can_be_entered_again():
     log = []
     mode = Log("m", log)

@@ -81,7 +81,11 @@ ATTRIBUTES = {
 """What is about the memory of an array, which a tensor does not show."""
 
 
-@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[0] != "_"])
+GONE = {"itemset", "newbyteorder", "ptp", "tostring"}
+"""What NumPy 2.1 still has, to say that it is gone."""
+
+
+@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
 def test_every_public_attribute_of_an_array(name):
     """A04, A52: those that give arrays give the class"""
     x = S(A[0] if name in ("choose", "searchsorted") else A)

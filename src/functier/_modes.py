@@ -31,7 +31,7 @@ from ._level import AMBIENT, WATCHERS, Level
 from ._methods import METHODS, OPERATORS
 from ._numpy import PLAIN
 from ._op import OPS
-from ._root import ASKING, GETITEM, NOBODY, classes_in, opts_out, tree_map
+from ._root import ASKING, GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from ._tensor import CANONICAL, LOWER, Tensor, canonical
 
 ndarray = np.ndarray
@@ -248,7 +248,11 @@ def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
         mode, functions = functions[-1], functions[:-1]
         asked = (*asked, mode)
         inside = state._replace(functions=functions, asked=asked)
-        answer = _inside(inside, mode.__tensor_function__, func, types, args, kwargs)
+        cls = type(mode)
+        try:
+            answer = _inside(inside, mode.__tensor_function__, func, types, args, kwargs)
+        except RecursionError as error:
+            raise endless(error, cls, func) from None
         if answer is not NotImplemented:
             return answer
     return _inside(inside, func, *args, **kwargs)

@@ -108,7 +108,7 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
         try:
             result = cls.__tensor_function__(func, types, args, kwargs)  # type: ignore[attr-defined]
         except RecursionError as error:
-            raise _endless(error, cls, func) from None
+            raise endless(error, cls, func) from None
         if result is not NotImplemented:
             return result
     names = ", ".join(cls.__name__ for cls in types)
@@ -118,7 +118,7 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     )
 
 
-def _endless(error: RecursionError, cls: type, func: Callable) -> RecursionError:
+def endless(error: RecursionError, cls: type, func: Callable) -> RecursionError:
     """The error for a hook that has called `func` on its own instances without end.
 
     Any other recursion that ran too deep stays what it is.
@@ -131,6 +131,12 @@ def _endless(error: RecursionError, cls: type, func: Callable) -> RecursionError
     if times < 20:
         return error
     hook, name = f"{cls.__name__}.__tensor_function__", name_of(func)
+    if getattr(cls, "is_mode", False):
+        return HookRecursionError(
+            f"{hook} switches itself on again and calls {name}, which calls {hook} again, without "
+            f"end; call {name} outside of `with self`, or inside `with functier.no_dispatch(...)` "
+            f"of the class of its arguments"
+        )
     return HookRecursionError(
         f"{hook} calls {name} on its own instances, which calls {hook} again, without end; "
         f"call super().__tensor_function__(func, types, args, kwargs), which computes it, or take "
