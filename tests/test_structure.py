@@ -116,6 +116,7 @@ def test_transforms_do_not_import_rules():
 
 EXTRAS = {
     ("_chunks", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
+    ("_draws", "digest"): ("hashlib", "a third of the import, for those who draw"),
     ("_sparse", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
     ("nn.functional", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }

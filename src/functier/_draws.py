@@ -20,7 +20,6 @@ NOTE [a scope draws from streams of its own]
 """
 
 import copy
-import hashlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -154,6 +153,8 @@ def following(base: Any, *place: int) -> Any:
 
 def digest(state: Any) -> bytes:
     """A hash of the state of a bit generator, the same one on every machine."""
+    import hashlib  # it takes as long as a third of this package, and few programs draw
+
     total = hashlib.sha256()
     for part in _parts(state):
         total.update(part.encode() + b";")
