@@ -340,9 +340,14 @@ def test_draws_of_a_generator_are_seen_through_the_namespace():
     equal(draws[0], expected.normal(size=3))
     equal(draws[1], expected.integers(5))
     assert mode.seen == [
-        np.random.Generator.normal, np.random.Generator.integers
+        ft.random.Generator.normal, ft.random.Generator.integers
     ]  # fmt: skip
     assert fnp.random.default_rng(rng) is rng
+    assert fnp.random.default_rng(own := ft.random.default_rng(0)) is own
+    with Log() as mode:
+        out = ft.vmap(lambda x: x + rng.normal(size=2), randomness="different")(np.zeros((3, 2)))
+    assert mode.seen == [ft.random.Generator.normal, ft.Tensor.__add__]
+    assert len({*out.ravel()}) == 6
 
 
 def test_the_namespace_is_numpys():

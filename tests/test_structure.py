@@ -53,7 +53,7 @@ LAYERS = [
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},
     {"_jacobian", "_linear", "_products", "_overridable", "_modes"},
-    {"_custom", "_stop", "_masks", "_finite", "overrides", "modes", "numpy"},
+    {"_custom", "_stop", "_masks", "_finite", "overrides", "modes"},
     {
         "_checkpoint",
         "_control",
@@ -68,7 +68,7 @@ LAYERS = [
         "_gamma",
     },
     {"_sparse", "_function_rules", "random"},
-    {"_function"},
+    {"_function", "numpy"},
     {"_library"},
     {"_registry"},
     {"ops"},

@@ -3,7 +3,9 @@
 ``import functier.numpy as np`` in the place of ``import numpy as np`` changes nothing but
 that: each function is NumPy's own, and modes see it also where no tensor is among its
 arguments, as in ``np.zeros(3)``, ``np.arange(5)`` or ``np.random.normal(size=3)``. Classes and
-constants are NumPy's own objects. Where no mode is on a call costs 0.1 us more.
+constants are NumPy's own objects. Where no mode is on a call costs 0.1 us more. One thing is
+other than NumPy's: ``np.random.default_rng`` gives a generator of `functier.random`, which
+knows what to draw inside vmap.
 """
 
 import functools
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as _numpy
 
+from . import random as _random
 from ._modes import call_plain
 from ._root import ASKING, NOBODY
 
@@ -28,23 +31,23 @@ def _asking(func: Callable) -> Callable:
     return call
 
 
-class Generator(_numpy.random.Generator):
-    """NumPy's generator, whose draws modes see: what `random.default_rng` gives here."""
+class Generator(_random.Generator):
+    """`functier.random.Generator`, whose draws modes see: what `random.default_rng` gives here."""
 
-
-def _drawing(name: str) -> Callable:
-    return _asking(getattr(_numpy.random.Generator, name))
+    __slots__ = ()
 
 
 for _name, _member in vars(_numpy.random.Generator).items():
     if _name[0] != "_" and callable(_member) and _name not in ("spawn", "bit_generator"):
-        setattr(Generator, _name, _drawing(_name))
+        setattr(Generator, _name, _asking(getattr(_random.Generator, _name)))
 
 
-def _default_rng(seed: Any = None) -> Generator:
-    if isinstance(seed, Generator):
+def _default_rng(seed: Any = None) -> Any:
+    if isinstance(seed, _random.Generator):
         return seed
-    return Generator(_numpy.random.default_rng(seed).bit_generator)
+    made = _random.default_rng(seed)
+    made.__class__ = Generator
+    return made
 
 
 class _Namespace(ModuleType):
@@ -70,7 +73,7 @@ def _found(module: ModuleType, name: str) -> Any:
     if isinstance(value, ModuleType):
         return _Namespace(value) if value.__name__.startswith("numpy") else value
     if value is _numpy.random.default_rng:
-        return functools.wraps(value)(_default_rng)
+        return functools.wraps(value, updated=())(_default_rng)
     return _asking(value) if callable(value) and hasattr(value, "__name__") else value
 
 
