@@ -20,6 +20,7 @@ NOTES = sorted((ROOT / "design").glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "chunked_cluster.py": ["chunked_cluster.png"],
+    "compiled_code.py": [],
     "digits.py": ["hardest.png", "newton.png"],
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
@@ -28,6 +29,7 @@ EXAMPLES = {
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
     "modes.py": [],
     "newton_scipy.py": ["newton_scipy.png"],
+    "numba_ufunc.py": [],
     "ode_sensitivity.py": ["sensitivity.png"],
     "subclasses.py": [],
 }
@@ -206,6 +208,34 @@ def test_subclasses(tmp_path):
         "WrappedTensor(Tensor([4., 6.])), (2, 2), WrappedTensor(Tensor([2., 3.]))",
     ]:
         assert line in out
+
+
+def test_compiled_code(tmp_path):
+    out = run_example("compiled_code.py", tmp_path)
+    if out.startswith("skipped"):
+        pytest.skip(out.strip())
+    energy = re.search(r"lowest energy +(\S+) +\(known: (\S+)\)", out)
+    assert energy and abs(float(energy[1]) - float(energy[2])) < 1e-6, out
+    there = re.search(r"clusters that are there +(\d+) of 64", out)
+    assert there and int(there[1]) >= 60, out
+    assert re.search(r"that are zero +6\n", out), out
+    off = [float(text) for text in re.findall(r"off by (\S+)", out)]
+    assert len(off) == 4 and max(off) < 1e-13, out
+    assert len(re.findall(r"^  .* ok$", out, re.MULTILINE)) == 6, out
+    assert "third derivatives    third derivatives of the energy are not written" in out
+
+
+def test_numba_ufunc(tmp_path):
+    out = run_example("numba_ufunc.py", tmp_path)
+    if out.startswith("skipped"):
+        pytest.skip(out.strip())
+    assert len(re.findall(r"opcheck, .* ok$", out, re.MULTILINE)) == 6, out
+    small = re.findall(r"(?:residual of|difference of) .* (\S+)$", out, re.MULTILINE)
+    assert len(small) == 3 and max(map(float, small)) < 1e-12, out
+    ratio = re.search(r"scatter divided by error +([\d.]+) to ([\d.]+)", out)
+    assert ratio and 0.75 < float(ratio[1]) < float(ratio[2]) < 1.25, out
+    off = re.search(r"the fit is off by +([\d.]+) errors", out)
+    assert off and float(off[1]) < 3, out
 
 
 @pytest.mark.slow
