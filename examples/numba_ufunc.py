@@ -169,9 +169,8 @@ def main():
     for row in zip(NAMES, TRUTH, p, error, again.std(axis=0)):
         print("  {:20} {:10.4f} {:9.4f} {:8.4f} {:8.4f}".format(*row))
     ratio = again.std(axis=0) / error
-    print(
-        f"\n  scatter divided by error, {ratio.min():.2f} to {ratio.max():.2f}; 200 fits took {seconds:.2f} s"
-    )
+    print(f"\n  scatter divided by error  {ratio.min():.2f} to {ratio.max():.2f}")
+    print(f"  200 fits took             {seconds:.2f} s")
     off = np.abs(p - TRUTH) / error
     print(f"  the fit is off by         {off.max():.1f} errors at most")
 
