@@ -61,7 +61,7 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
       vmap(scaled): numpy.sin(f8[3])
         numpy: numpy.sin(f8[4, 3])
     grad(<lambda>): numpy.sum(f8[3])
-      vmap(scaled): numpy.sum(f8[3], axis=None, keepdims=False)
+      vmap(scaled): numpy.sum(f8[3]...)
         numpy: numpy.sum(f8[4, 3], axis=(1,), keepdims=False)
     vmap(scaled): numpy.cos(f8[3])
       numpy: numpy.cos(f8[4, 3])
