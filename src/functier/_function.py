@@ -147,28 +147,28 @@ class Function:
             )
 
     @staticmethod
-    def forward(*args: Any) -> Any:
+    def forward(*args: Any, **kwargs: Any) -> Any:
         """To be overridden: the result."""
         raise NotImplementedError("a Function must implement the static method forward(*args)")
 
     @staticmethod
-    def setup_context(ctx: Context, inputs: tuple, output: Any) -> None:
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         """To be overridden: keeps what the derivatives need."""
 
     @staticmethod
-    def backward(ctx: Context, *grad_outputs: Any) -> Any:
+    def backward(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
         """To be overridden: the gradients of the arguments."""
 
     @staticmethod
-    def vjp(ctx: Context, *grad_outputs: Any) -> Any:
+    def vjp(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
         """Another name of `backward`."""
 
     @staticmethod
-    def jvp(ctx: Context, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *tangents: Any, **_: Any) -> Any:
         """To be overridden: the tangents of the outputs."""
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple, *args: Any) -> tuple:
+    def vmap(info: Any, in_dims: Any, *args: Any, **_: Any) -> Any:
         """To be overridden: the result for a batch, and its batch axes."""
         raise NotImplementedError
 

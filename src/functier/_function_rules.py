@@ -91,40 +91,46 @@ class Applied(Rules):
 
     def run(self, leaves: list) -> tuple[list, Any]:
         spec = self.spec
-        batched = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
-        if not batched and not spec.combined:
+        tensors = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
+        batched = next((x for x in tensors if issubclass(x.level.kind, BatchLevel)), None)
+        if not tensors and not spec.combined:
             outs, form, args, output = self.forward(leaves, None, self.contexts > 0)
             if not self.contexts and spec.setup is not None:
                 empty = Context(self.name, (False,) * self.n)
                 spec.setup(empty, tuple(args), output)
                 form = self.marked(empty, form, args, outs)
             return outs, form
-        if batched and spec.generate is False:
+        if batched is not None:
+            self.check_batch()
+        ctx: Any = Context(self.name, (False,) * self.n) if spec.combined else None
+        try:
+            outs, form, args, _ = self.forward(leaves, ctx, False)
+        except Exception as error:
+            if batched is None or not self.foreign(error, tensors):
+                raise
+            raise NoRuleError(
+                f"{self.name} does not have vmap support: forward was run on tensors of "
+                f"{batched.level}, for the whole batch at once, and takes plain arrays only "
+                f"({error}); write the static method vmap(info, in_dims, *args) of a Function, "
+                f"or register_vmap of a custom operation"
+            ) from error
+        return outs, form if ctx is None else self.marked(ctx, form, args, outs)
+
+    def check_batch(self) -> None:
+        """Raise where the function cannot be run on the tensors of a batch."""
+        if self.spec.generate is False:
             raise NoRuleError(
                 f"{self.name} does not have vmap support: generate_vmap_rule is False, and there "
                 f"is no vmap(info, in_dims, *args); write that static method, or set "
                 f"generate_vmap_rule=True where all its methods are NumPy code"
             )
-        if batched and spec.dirty:
+        if self.spec.dirty:
             raise MutationError(
                 f"{self.name} does not have vmap support: it changes an input in place "
                 f"(mark_dirty), and tensors of a batch cannot be written to; write the static "
                 f"method vmap(info, in_dims, *args), or compute a new array in forward",
                 named=True,
             )
-        ctx: Any = Context(self.name, (False,) * self.n) if spec.combined else None
-        try:
-            outs, form, args, _ = self.forward(leaves, ctx, False)
-        except Exception as error:
-            if batched and self.foreign(error, batched):
-                raise NoRuleError(
-                    f"{self.name} does not have vmap support: forward was run on tensors of "
-                    f"{batched[0].level}, for the whole batch at once, and takes plain arrays only "
-                    f"({error}); write the static method vmap(info, in_dims, *args) of a Function, "
-                    f"or register_vmap of a custom operation"
-                ) from error
-            raise
-        return outs, form if ctx is None else self.marked(ctx, form, args, outs)
 
     def foreign(self, error: Exception, tensors: list) -> bool:
         """Whether an error says that a function cannot take tensors."""

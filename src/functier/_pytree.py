@@ -407,4 +407,6 @@ def check_callable(transform: str, func: Any) -> None:
 
 
 def name_of_function(func: Callable) -> str:
-    return getattr(func, "__name__", None) or type(func).__name__
+    name = getattr(func, "__name__", None) or type(func).__name__
+    owner = getattr(func, "__self__", None)
+    return f"{owner.__name__}.{name}" if isinstance(owner, type) else name
