@@ -1,15 +1,20 @@
 """Modes: what they see, in which order, where they are off, and the three that are shipped."""
 
+import contextlib
 import io
+import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
 from functier import _level, _modes, _root, _tensor, modes, overrides
 from support import close, equal, in_thread, recorder
+from test_programs import TRANSFORMS, apply, programs, starts
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
@@ -360,6 +365,10 @@ def test_the_namespace_is_numpys():
         fnp.summ  # noqa: B018
     equal(ft.grad(lambda x: fnp.sum(fnp.sin(x)))(A), np.cos(A))
     equal(fnp.random.default_rng(3).random(2), np.random.default_rng(3).random(2))
+    for func in (fnp.sum, fnp.add, fnp.linalg.inv, fnp.random.default_rng, fnp.Generator.normal):
+        assert pickle.loads(pickle.dumps(func)) is func
+    rng = pickle.loads(pickle.dumps(fnp.random.default_rng(0)))
+    assert type(rng) is fnp.Generator and rng.normal() == np.random.default_rng(0).normal()
     for name in np.__all__:
         assert hasattr(fnp, name) or not hasattr(np, name)
 
@@ -414,6 +423,38 @@ def test_results_are_the_same_under_a_mode(run, cls):
             continue
         assert np.shares_memory(a, x) == np.shares_memory(e, x)
     equal(x, A)
+
+
+NESTINGS = st.lists(st.sampled_from(TRANSFORMS), min_size=1, max_size=4)
+
+
+def agrees(modes_on, nesting, program, start):
+    """Whether a random program has the same result under modes."""
+    expected = apply(nesting, program, [start])
+    with contextlib.ExitStack() as stack:
+        for mode in modes_on:
+            stack.enter_context(mode)
+        out = apply(nesting, program, [start])
+    assert np.shape(out) == np.shape(expected)
+    return np.allclose(out, expected, rtol=1e-12, atol=1e-12 * np.max(np.abs(expected), initial=1))
+
+
+@settings(max_examples=150, deadline=None)
+@given(nesting=NESTINGS, program=programs, start=starts)
+def test_random_programs_have_the_same_results_under_modes(nesting, program, start):
+    assert agrees([Log(), Operations()], nesting, program, start)
+    assert agrees([modes.LoggingMode(), modes.FlopCounterMode()], nesting, program, start)
+    assert agrees([modes.MemoryMode()], nesting, program, start)
+
+
+def test_a_mode_that_computes_something_else_is_found():
+    class Wrong(modes.TensorDispatchMode):
+        def __tensor_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {})) * (1.001 if func is np.tanh else 1)
+
+    start = np.array([0.3, -0.8])
+    for nesting in (["vmap"], ["vmap", "grad"]):
+        assert not agrees([Wrong()], nesting, [("tanh", 0, 0)], start)
 
 
 def test_gradients_are_plain_arrays_of_their_own():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier import overrides
 from support import close, equal, message, recorder
+from test_programs import TRANSFORMS, apply, programs, starts
 
 FILE = Path(__file__).parents[1] / "examples" / "subclasses.py"
 SPEC = importlib.util.spec_from_file_location("subclasses_example", FILE)
@@ -147,6 +148,22 @@ def test_a_subclass_inside_any_nesting(kinds, data):
     for found in seen[0]:
         assert found[-2:] == ["Sub", "ndarray"] and len(found) == len(kinds) + 2
         assert "Sub" not in found[:-2]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    nesting=st.lists(st.sampled_from(TRANSFORMS), min_size=1, max_size=4),
+    program=programs,
+    start=starts,
+)
+def test_random_programs_keep_the_class(nesting, program, start):
+    """A02: and have the values that arrays have; what does not depend on it may be plain"""
+    expected = apply(nesting, program, [start])
+    out = apply(nesting, program, [Sub(start)])
+    assert np.shape(out) == np.shape(expected)
+    assert type(out) is Sub or not np.any(expected)
+    value = out.elem() if isinstance(out, Sub) else out
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12)
 
 
 # ---- methods and attributes of a subclass, inside ----

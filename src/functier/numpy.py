@@ -20,7 +20,7 @@ from ._modes import call_plain
 from ._root import ASKING, NOBODY
 
 
-def _asking(func: Callable) -> Callable:
+def _asking(func: Callable, path: str) -> Callable:
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not ASKING:
@@ -28,6 +28,7 @@ def _asking(func: Callable) -> Callable:
         answer = ASKING[0](func, args, kwargs)
         return call_plain(func, args, kwargs) if answer is NOBODY else answer
 
+    call.__module__, call.__qualname__ = __name__, path  # by which it is pickled
     return call
 
 
@@ -39,7 +40,7 @@ class Generator(_random.Generator):
 
 for _name, _member in vars(_numpy.random.Generator).items():
     if _name[0] != "_" and callable(_member) and _name not in ("spawn", "bit_generator"):
-        setattr(Generator, _name, _asking(getattr(_random.Generator, _name)))
+        setattr(Generator, _name, _asking(getattr(_random.Generator, _name), f"Generator.{_name}"))
 
 
 def _default_rng(seed: Any = None) -> Any:
@@ -50,6 +51,10 @@ def _default_rng(seed: Any = None) -> Any:
     return made
 
 
+_default_rng.__doc__ = _random.default_rng.__doc__
+_default_rng.__name__, _default_rng.__qualname__ = "default_rng", "random.default_rng"
+
+
 class _Namespace(ModuleType):
     """A module of NumPy, in this spelling."""
 
@@ -58,7 +63,8 @@ class _Namespace(ModuleType):
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        value = _found(self._module, name)
+        path = f"{self.__name__.removeprefix(__name__ + '.')}.{name}"
+        value = _found(self._module, name, path)
         setattr(self, name, value)
         return value
 
@@ -66,19 +72,19 @@ class _Namespace(ModuleType):
         return dir(self._module)
 
 
-def _found(module: ModuleType, name: str) -> Any:
+def _found(module: ModuleType, name: str, path: str) -> Any:
     value = getattr(module, name)
     if name[0] == "_" or isinstance(value, type):
         return value
     if isinstance(value, ModuleType):
         return _Namespace(value) if value.__name__.startswith("numpy") else value
     if value is _numpy.random.default_rng:
-        return functools.wraps(value, updated=())(_default_rng)
-    return _asking(value) if callable(value) and hasattr(value, "__name__") else value
+        return _default_rng
+    return _asking(value, path) if callable(value) and hasattr(value, "__name__") else value
 
 
 def __getattr__(name: str) -> Any:
-    value = _found(_numpy, name)
+    value = _found(_numpy, name, name)
     globals()[name] = value
     return value
 
