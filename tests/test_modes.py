@@ -1,5 +1,6 @@
 """Modes: what they see, in which order, where they are off, and the three that are shipped."""
 
+import asyncio
 import contextlib
 import io
 import pickle
@@ -262,6 +263,21 @@ def test_a_mode_holds_in_its_own_context_alone():
             x + 1
         _modes._switch_off()  # the mode that the thread has taken with it
     assert log == [None, ("here", ft.Tensor.__add__)]
+
+
+def test_a_mode_holds_in_its_own_task_alone():
+    async def worker(mode, turns):
+        with mode:
+            for _ in range(turns):
+                await asyncio.sleep(0)
+                equal(ft.vmap(np.sin)(A), np.sin(A))
+
+    async def main():
+        await asyncio.gather(worker(first, 3), worker(second, 2))
+
+    first, second = Log(), Log()
+    asyncio.run(main())
+    assert (first.seen, second.seen) == ([np.sin] * 3, [np.sin] * 2)
 
 
 def test_one_mode_in_two_threads():
