@@ -5,6 +5,9 @@ NOTE [modules as pytrees]
     often it is registered; the rest is in a `Form`, from which modules are built again
     without ``__init__``. Buffers and frozen parameters are leaves, but a module that is built
     has them without what differentiating levels know of them, so no gradient flows to them.
+
+    A module keeps its form until anything of any module changes but arrays, since to make one
+    takes as long as some operations of a small network. One with a shared array makes it anew.
 """
 
 from collections.abc import Iterable
@@ -14,7 +17,7 @@ import numpy as np
 
 from .._stop import stop_gradient
 from .._tensor import Tensor
-from ._parameter import Parameter, is_parameter, plain
+from ._parameter import CHANGES, Parameter, is_parameter, plain
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
@@ -22,13 +25,15 @@ PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 class Form:
     """What a module is beside its arrays: one for each module of the tree."""
 
-    __slots__ = ("arrays", "cls", "frozen", "kinds", "modules", "static")
+    __slots__ = ("arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static")
+    names: tuple[str, ...]  # of the outermost module's leaves
 
     def __init__(self, module: Any, prefix: str, found: dict, names: list, forms: dict):
         forms[id(module)] = self
         state = vars(module)
         self.cls, self.kinds, self.static = type(module), state.get("_kinds", {}), state.copy()
         self.static.pop("_frozen", None)
+        self.static.pop("_form", None)
         self.arrays: list[tuple[str, int, bool, bool]] = []
         self.modules: list[tuple[str, Form]] = []
         inside, frozen = [], []
@@ -52,10 +57,14 @@ class Form:
                 trained = False
             self.arrays.append((name, found[key][0], kind is PARAMETER, trained))
         self.frozen = frozenset(frozen)
+        self.places = len(self.arrays)
         for name, value in inside:
             form = forms.get(id(value))
             if form is None:
                 form = Form(value, f"{prefix}{name}.", found, names, forms)
+                self.places += form.places
+            else:
+                self.places += 1 + len(names)  # shared
             self.modules.append((name, form))
 
     def build(self, leaves: list, made: dict) -> Any:
@@ -67,10 +76,11 @@ class Form:
         if self.frozen:
             state["_frozen"] = self.frozen
         for name, i, parameter, trained in self.arrays:
-            x = leaves[i]
-            if parameter and isinstance(x, (np.ndarray, np.inexact)):
-                if not is_parameter(x):
-                    x = leaves[i] = Parameter(x, trained and x.dtype.kind in "fc")
+            x: Any = leaves[i]
+            if type(x) is np.ndarray or isinstance(x, np.inexact):
+                if parameter:
+                    x = leaves[i] = np.asarray(x).view(Parameter)
+                    x._trained = trained
             elif not trained and isinstance(x, Tensor):
                 x = stop_gradient(x)
             state[name] = x
@@ -104,12 +114,36 @@ def _alike(a: Any, b: Any) -> bool:
 
 def flatten(module: Any) -> tuple[list, Form, tuple]:
     """The leaves of a module, its form, and the names of the leaves with dots."""
+    count, form = vars(module).get("_form", (None, None))
+    if count == CHANGES[0]:
+        leaves: list[Any] = []
+        _collect(module, form, leaves)
+        return leaves, form, form.names
+    count = CHANGES[0]
     found: dict[int, tuple[int, Any]] = {}
     names: list[str] = []
     form = Form(module, "", found, names, {})
-    return [plain(x) for _, x in found.values()], form, tuple(names)
+    form.names = tuple(names)
+    _keep(module, form, count)
+    return [plain(x) for _, x in found.values()], form, form.names
 
 
 def unflatten(form: Form, leaves: Iterable) -> Any:
     """A module of a form with other leaves."""
-    return form.build(list(leaves), {})
+    count = CHANGES[0]
+    module = form.build(list(leaves), {})
+    _keep(module, form, count)
+    return module
+
+
+def _keep(module: Any, form: Form, count: int) -> None:
+    if form.places == len(form.names):
+        vars(module)["_form"] = count, form
+
+
+def _collect(module: Any, form: Form, leaves: list) -> None:
+    state = vars(module)
+    for name, *_ in form.arrays:
+        leaves.append(plain(state[name]))
+    for name, inner in form.modules:
+        _collect(state[name], inner, leaves)

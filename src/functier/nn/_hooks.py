@@ -5,6 +5,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ._parameter import note_change
+
 
 class RemovableHandle:
     """What registering a hook returns: `remove` takes it off; also a context manager."""
@@ -16,6 +18,7 @@ class RemovableHandle:
         self._module, self._place = weakref.ref(module), place
         mine, others = {self.id: (hook, *options)}, getattr(module, place)
         vars(module)[place] = {**mine, **others} if prepend else {**others, **mine}
+        note_change()
 
     def remove(self) -> None:
         """Take the hook off; a second time does nothing."""
@@ -23,6 +26,7 @@ class RemovableHandle:
         if module is not None:
             hooks = getattr(module, self._place)
             vars(module)[self._place] = {n: h for n, h in hooks.items() if n != self.id}
+            note_change()
 
     def __enter__(self) -> "RemovableHandle":
         return self

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._numpy import dtype_of, shape_of
-from ..ops import neural
+from ..ops import indexing, neural
 
 
 def reduced(name: str, loss: Any, reduction: str) -> Any:
@@ -110,7 +110,7 @@ def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -
     chosen = np.take_along_axis(logp, np.expand_dims(known, axis), axis)
     factor = kept.astype(dtype_of(logp))
     if weight is not None:
-        factor = factor * np.take(weight, known)
+        factor = factor * indexing.at(weight, (known,))
     return np.negative(np.squeeze(chosen, axis)), factor, kept
 
 

@@ -16,7 +16,7 @@ from .._pytree import is_value, register_pytree_node
 from .._tensor import Tensor
 from ._form import BUFFER, MODULE, PARAMETER, flatten, unflatten
 from ._hooks import RemovableHandle, note_place
-from ._parameter import Parameter, is_parameter, plain
+from ._parameter import Parameter, is_parameter, note_change, plain
 
 M = TypeVar("M", bound="Module")
 
@@ -87,6 +87,10 @@ class Module:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         register_pytree_node(cls, flatten, unflatten)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles are made of."""
+        return {name: x for name, x in vars(self).items() if name != "_form"}
 
     # ---- calls ----
 
@@ -169,20 +173,24 @@ class Module:
             self._register(name, value, MODULE, True)
         elif kind is None:
             object.__setattr__(self, name, value)
+            note_change()
         elif value is not None and (kind is MODULE or not is_value(value)):
             raise TypeError(
                 f"{type(self).__name__}: cannot assign {type(value).__name__} as {kind} {name!r}; "
                 f"assign {EXPECTED[kind]} or None, or delete the {kind} first"
             )
         else:
+            before = vars(self)[name]
+            if value is None or before is None:
+                note_change()
             if kind is PARAMETER and isinstance(value, (np.ndarray, np.generic)):
-                before = vars(self)[name]
                 value = Parameter(value, getattr(before, "requires_grad", name not in self._frozen))
             vars(self)[name] = value
 
     def __delattr__(self, name: str) -> None:
         kinds = vars(self).get("_kinds", {})
         object.__delattr__(self, name)
+        note_change()
         if name in kinds:
             vars(self)["_kinds"] = {n: k for n, k in kinds.items() if n != name}
 
@@ -208,6 +216,7 @@ class Module:
         state.pop(name, None)
         state[name] = value
         state["_kinds"] = {**state["_kinds"], name: kind}
+        note_change()
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Add a parameter; None is a name without one, which `parameters` leaves out."""
@@ -218,6 +227,7 @@ class Module:
         self._register(name, tensor if tensor is None else _array(tensor), BUFFER)
         change = self._transient - {name} if persistent else self._transient | {name}
         vars(self)["_transient"] = change
+        note_change()
 
     def register_module(self, name: str, module: "Module | None") -> None:
         """Add a module; the same as assigning it as an attribute."""
@@ -385,6 +395,7 @@ class Module:
                 else:
                     frozen = module._frozen - {name} if requires_grad else module._frozen | {name}
                     vars(module)["_frozen"] = frozen
+                    note_change()
         return self
 
     def apply(self: M, fn: Callable[["Module"], Any]) -> M:

@@ -4,6 +4,13 @@ from typing import Any
 
 import numpy as np
 
+CHANGES = [0]
+"""How often what modules are made of has changed; arrays that take another's place apart."""
+
+
+def note_change() -> None:
+    CHANGES[0] += 1
+
 
 class Parameter(np.ndarray):
     """An array that becomes a parameter of the module it is assigned to.
@@ -35,8 +42,6 @@ class Parameter(np.ndarray):
     (True, 'ndarray')
     """
 
-    requires_grad: bool = False  # of views and copies, which no constructor has made
-
     def __new__(cls, data: Any, requires_grad: bool = True) -> "Parameter":
         array = np.asarray(data)
         if requires_grad and array.dtype.kind not in "fc":
@@ -45,8 +50,18 @@ class Parameter(np.ndarray):
                 f"not {array.dtype}; pass one of these, or requires_grad=False"
             )
         new = array.view(cls)
-        new.requires_grad = bool(requires_grad)
+        new._trained = bool(requires_grad)
         return new
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether it is trained; False for views and copies, which no constructor has made."""
+        return vars(self).get("_trained", False)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self._trained = bool(value)
+        note_change()
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """A result of NumPy's: a plain array, unless it was written to this one."""
@@ -73,7 +88,7 @@ def _restored(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
 
 def is_parameter(x: Any) -> bool:
     """Whether `x` was made a parameter, and is no view or copy of one."""
-    return isinstance(x, Parameter) and "requires_grad" in vars(x)
+    return isinstance(x, Parameter) and "_trained" in vars(x)
 
 
 def plain(x: Any) -> Any:

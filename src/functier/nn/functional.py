@@ -14,7 +14,7 @@ import numpy as np
 from .._numpy import dtype_of, shape_of
 from .._stop import stop_gradient
 from .._tensor import Tensor
-from ..ops import neural
+from ..ops import indexing, neural
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
 from ._losses import (
     binary_cross_entropy_with_logits,
@@ -84,7 +84,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """
     if dtype_of(input).kind not in "iu":
         raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
-    rows = np.take(weight, input, axis=0)
+    rows = indexing.at(weight, (input,))
     if padding_idx is None:
         return rows
     count = shape_of(weight)[0]
@@ -340,6 +340,6 @@ def scaled_dot_product_attention(
         weights = neural.softmax(scores + attn_mask, -1)
     else:
         some = np.any(attn_mask, axis=-1, keepdims=True)
-        hidden = np.where(attn_mask, scores, np.where(some, -np.inf, 0))
+        hidden = np.where(some, np.where(attn_mask, scores, -np.inf), 0)
         weights = np.where(some, neural.softmax(hidden, -1), 0)
     return dropout(weights, dropout_p, generator=generator) @ value

@@ -1,0 +1,436 @@
+"""functier.nn beside torch.nn: values, gradients, layers, states (the extra ``bench``)."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.nn.functional as F
+from functier import nn
+from functier.nn import init
+
+torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
+TF = torch.nn.functional
+RNG = np.random.default_rng(0)
+
+
+def draw(*shape):
+    return RNG.normal(size=shape)
+
+
+def to_torch(x):
+    return torch.tensor(x) if isinstance(x, np.ndarray) else x
+
+
+def close(actual, expected, tolerance=1e-10):
+    a, e = np.asarray(actual), np.asarray(expected)
+    assert (a.shape, a.dtype) == (e.shape, e.dtype)
+    np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance)
+
+
+def agree(ours, theirs, *args, **kwargs):
+    """Values, and the gradient and second derivative of a weighted sum, by each float array."""
+    places = [i for i, x in enumerate(args) if isinstance(x, np.ndarray) and x.dtype.kind == "f"]
+    tensors = [to_torch(x) for x in args]
+    keywords = {k: to_torch(x) for k, x in kwargs.items()}
+    out = ours(*args, **kwargs)
+    close(out, theirs(*tensors, **keywords))
+    weights = RNG.normal(size=np.shape(out))
+    directions = [draw(*args[i].shape) for i in places]
+
+    def put(values, base):
+        base = list(base)
+        for i, x in zip(places, values):
+            base[i] = x
+        return base
+
+    def loss(*values):
+        return np.sum(weights * ours(*put(values, args), **kwargs))
+
+    def torch_loss(*values):
+        return torch.sum(torch.tensor(weights) * theirs(*put(values, tensors), **keywords))
+
+    numbers = tuple(range(len(places)))
+    given = [args[i] for i in places]
+    gradient = ft.grad(loss, numbers)
+    torch_gradient = torch.func.grad(torch_loss, numbers)
+    same = [torch.tensor(x) for x in given]
+    for a, e in zip(gradient(*given), torch_gradient(*same)):
+        close(a, e.numpy())
+    second = ft.grad(
+        lambda *v: sum(np.sum(g * d) for g, d in zip(gradient(*v), directions)), numbers
+    )
+    torch_second = torch.func.grad(
+        lambda *v: sum(
+            torch.sum(g * torch.tensor(d)) for g, d in zip(torch_gradient(*v), directions)
+        ),
+        numbers,
+    )
+    for a, e in zip(second(*given), torch_second(*same)):
+        close(a, e.numpy(force=True))  # a zero that torch has not made
+
+
+# ---- functions ----
+
+CONV = [
+    {}, {"padding": 1}, {"stride": 2}, {"dilation": 2, "padding": 2}, {"padding": "same"},
+    {"stride": (2, 1), "padding": (0, 2), "dilation": (1, 2)}, {"padding": "valid"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", CONV, ids=str)
+@pytest.mark.filterwarnings("ignore:Using padding='same'")  # that PyTorch makes a copy
+@pytest.mark.parametrize("kernel", [(3, 3), (2, 1)])
+def test_conv2d(options, kernel):
+    agree(
+        lambda x, w, b: F.conv2d(x, w, b, **options),
+        lambda x, w, b: TF.conv2d(x, w, b, **options),
+        draw(2, 3, 7, 6), draw(4, 3, *kernel), draw(4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_conv2d_in_groups(groups):
+    x, w = draw(2, 4, 5, 6), draw(8, 4 // groups, 3, 2)
+
+    agree(
+        lambda x, w: F.conv2d(x, w, groups=groups),
+        lambda x, w: TF.conv2d(x, w, groups=groups),
+        x,
+        w,
+    )
+
+
+def test_conv2d_of_one_image():
+    agree(F.conv2d, TF.conv2d, draw(3, 5, 5), draw(2, 3, 2, 2), draw(2))
+
+
+@pytest.mark.parametrize("options", [{}, {"padding": 2, "stride": 2}, {"dilation": 3}], ids=str)
+def test_conv1d(options):
+    agree(
+        lambda *a: F.conv1d(*a, **options), lambda *a: TF.conv1d(*a, **options),
+        draw(2, 3, 9), draw(4, 3, 3), draw(4),
+    )  # fmt: skip
+
+
+POOL = [
+    {"kernel_size": 2}, {"kernel_size": (3, 2), "stride": (1, 2)}, {"kernel_size": 3, "padding": 1},
+    {"kernel_size": 3, "stride": 2, "ceil_mode": True},
+    {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True},
+    {"kernel_size": 2, "stride": 3, "ceil_mode": True, "padding": 1},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options", [*POOL, {"kernel_size": 2, "dilation": 2, "stride": 1}], ids=str
+)
+def test_max_pool2d(options):
+    x = draw(2, 3, 8, 7)
+
+    agree(lambda x: F.max_pool2d(x, **options), lambda x: TF.max_pool2d(x, **options), x)
+    _, index = F.max_pool2d(x, **options, return_indices=True)
+    close(index, TF.max_pool2d(torch.tensor(x), **options, return_indices=True)[1].numpy())
+
+
+def test_max_pool2d_at_ties_and_nans():
+    x = RNG.integers(0, 3, (2, 1, 6, 6)).astype(float)
+    ours = ft.grad(lambda x: np.sum(F.max_pool2d(x, 3, 1) * 2.0))(x)
+    theirs = torch.func.grad(lambda x: torch.sum(TF.max_pool2d(x, 3, 1) * 2.0))(torch.tensor(x))
+
+    close(ours, theirs.numpy())
+    x[0, 0, 2, 3] = np.nan
+    close(F.max_pool2d(x, 2), TF.max_pool2d(torch.tensor(x), 2).numpy())
+
+
+@pytest.mark.parametrize(
+    "options", [*POOL, {"kernel_size": 3, "padding": 1, "count_include_pad": False},
+                {"kernel_size": 3, "stride": 2, "padding": 1, "ceil_mode": True,
+                 "count_include_pad": False}, {"kernel_size": 2, "divisor_override": 7}], ids=str,
+)  # fmt: skip
+def test_avg_pool2d(options):
+    agree(
+        lambda x: F.avg_pool2d(x, **options),
+        lambda x: TF.avg_pool2d(x, **options),
+        draw(2, 3, 8, 7),
+    )
+
+
+ELEMENTWISE = {
+    "relu": (), "leaky_relu": (0.2,), "silu": (), "sigmoid": (), "softplus": (2.0,), "tanh": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_elementwise(name):
+    x = np.concatenate([draw(9) * 3, [0.0, -30.0, 30.0, 700.0, -700.0]])
+    options = ELEMENTWISE[name]
+
+    agree(lambda x: getattr(F, name)(x, *options), lambda x: getattr(TF, name)(x, *options), x)
+
+
+@pytest.mark.parametrize("approximate", ["none", "tanh"])
+def test_gelu(approximate):
+    agree(
+        lambda x: F.gelu(x, approximate),
+        lambda x: TF.gelu(x, approximate=approximate),
+        draw(4, 5) * 3,
+    )
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_along_an_axis(dim):
+    x = draw(3, 4, 2) * 10
+
+    agree(lambda x: F.softmax(x, dim), lambda x: TF.softmax(x, dim), x)
+    agree(lambda x: F.log_softmax(x, dim), lambda x: TF.log_softmax(x, dim), x)
+    agree(lambda x: F.logsumexp(x, dim), lambda x: torch.logsumexp(x, dim), x)
+    agree(lambda x: F.logsumexp(x, dim, True), lambda x: torch.logsumexp(x, dim, True), x)
+
+
+def test_logsumexp_of_infinities():
+    x = np.array([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0], [1e300, -1e300]])
+
+    agree(lambda x: F.logsumexp(x, (1,)), lambda x: torch.logsumexp(x, 1), x[2:])
+    close(F.logsumexp(x, 1), torch.logsumexp(torch.tensor(x), 1).numpy())
+
+
+def test_linear_and_embedding():
+    agree(F.linear, TF.linear, draw(2, 5, 3), draw(4, 3), draw(4))
+    agree(F.linear, TF.linear, draw(3), draw(4, 3))
+    index = np.array([[0, 2, 2], [1, 3, 0]])
+    for padding in (None, 2, -1):
+        agree(
+            lambda w, padding=padding: F.embedding(index, w, padding),
+            lambda w, padding=padding: TF.embedding(torch.tensor(index), w, padding),
+            draw(4, 3),
+        )
+    close(F.one_hot(index), TF.one_hot(torch.tensor(index)).numpy())
+    close(F.one_hot(index, 6), TF.one_hot(torch.tensor(index), 6).numpy())
+
+
+@pytest.mark.parametrize("form", [(4,), (3, 4)])
+def test_layer_norm(form):
+    agree(
+        lambda x, w, b: F.layer_norm(x, form, w, b, 1e-3),
+        lambda x, w, b: TF.layer_norm(x, form, w, b, 1e-3),
+        draw(2, 3, 4), draw(*form), draw(*form),
+    )  # fmt: skip
+
+
+REDUCTIONS = ["mean", "sum", "none"]
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_regression_losses(reduction):
+    x, y = draw(4, 3) * 2, draw(4, 3)
+    for name in ("mse_loss", "l1_loss", "huber_loss"):
+        ours, theirs = getattr(F, name), getattr(TF, name)
+        agree(
+            lambda x, y, f=ours: f(x, y, reduction=reduction),
+            lambda x, y, f=theirs: f(x, y, reduction=reduction),
+            x, y,
+        )  # fmt: skip
+    agree(
+        lambda x, y: F.huber_loss(x, y, reduction, 0.3),
+        lambda x, y: TF.huber_loss(x, y, reduction, 0.3),
+        x, y,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_binary_cross_entropy(reduction):
+    options = {"reduction": reduction}
+    x, y = np.concatenate([draw(3, 3), np.full((1, 3), -800.0)]), RNG.random((4, 3))
+    ours, theirs = F.binary_cross_entropy_with_logits, TF.binary_cross_entropy_with_logits
+
+    agree(lambda x, y: ours(x, y, **options), lambda x, y: theirs(x, y, **options), x, y)
+    agree(
+        lambda x, y, w, p: ours(x, y, w, pos_weight=p, **options),
+        lambda x, y, w, p: theirs(x, y, w, pos_weight=p, **options),
+        x, y, RNG.random((4, 3)), RNG.random(3),
+    )  # fmt: skip
+
+
+CROSS = [*itertools.product(REDUCTIONS, [0.0, 0.2], [False, True], [-100, 2])]
+
+
+@pytest.mark.parametrize(("reduction", "smoothing", "weighted", "ignored"), CROSS)
+@pytest.mark.parametrize("shape", [(5, 4), (2, 4, 3), (4,)], ids=str)
+def test_cross_entropy_of_classes(shape, reduction, smoothing, weighted, ignored):
+    target = RNG.integers(0, 4, shape[:1] + shape[2:] if len(shape) > 1 else ())
+    if target.ndim:
+        target.flat[:2] = 0, 2
+    else:
+        target = np.array(1)
+    weight = RNG.random(4) if weighted else None
+    options = {"reduction": reduction, "ignore_index": ignored}
+
+    agree(
+        lambda x: F.cross_entropy(x, target, weight, label_smoothing=smoothing, **options),
+        lambda x: TF.cross_entropy(
+            x, torch.tensor(target), None if weight is None else torch.tensor(weight),
+            label_smoothing=smoothing, **options,
+        ),
+        draw(*shape) * 3,
+    )  # fmt: skip
+    if not smoothing:
+        agree(
+            lambda x: F.nll_loss(x, target, weight, **options),
+            lambda x: TF.nll_loss(
+                x, torch.tensor(target), None if weight is None else torch.tensor(weight), **options
+            ),
+            draw(*shape),
+        )
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("shape", [(5, 4), (2, 4, 3), (4,)], ids=str)
+def test_cross_entropy_of_probabilities(shape, reduction):
+    weight = RNG.random(4)
+    for smoothing, given in itertools.product([0.0, 0.2], [None, weight]):
+        own = {"reduction": reduction, "label_smoothing": smoothing}
+        agree(
+            lambda x, y, given=given, own=own: F.cross_entropy(x, y, given, **own),
+            lambda x, y, given=given, own=own: TF.cross_entropy(
+                x, y, None if given is None else torch.tensor(given), **own
+            ),
+            draw(*shape), RNG.random(shape),
+        )  # fmt: skip
+
+
+def test_attention():
+    q, k, v = draw(2, 3, 5, 4), draw(2, 3, 6, 4), draw(2, 3, 6, 2)
+    ours, theirs = F.scaled_dot_product_attention, TF.scaled_dot_product_attention
+    mask = RNG.random((5, 6)) > 0.4
+    mask[2] = False
+
+    agree(ours, theirs, q, k, v)
+    agree(lambda *a: ours(*a, is_causal=True), lambda *a: theirs(*a, is_causal=True), q, k, v)
+    agree(lambda *a: ours(*a, scale=0.3), lambda *a: theirs(*a, scale=0.3), q, k, v)
+    agree(ours, theirs, q, k, v, draw(5, 6))
+    close(ours(q, k, v, mask), theirs(*map(torch.tensor, (q, k, v, mask))).numpy())
+    agree(
+        lambda *a: ours(*a, enable_gqa=True), lambda *a: theirs(*a, enable_gqa=True),
+        q, k[:, :1], v[:, :1],
+    )  # fmt: skip
+
+
+# ---- layers ----
+
+LAYERS = {
+    "Linear": ((3, 4), (2, 3)),
+    "Linear without bias": ((3, 4, False), (2, 3)),
+    "Conv2d": ((4, 6, 3, 2, 1, 1, 2), (2, 4, 7, 7)),
+    "Conv2d without bias": ((1, 2, (2, 3), 1, "same", 1, 1, False), (2, 1, 5, 5)),
+    "LayerNorm": ((4,), (3, 4)),
+    "ReLU": ((), (5,)),
+    "GELU": ((), (5,)),
+    "Tanh": ((), (5,)),
+    "Sigmoid": ((), (5,)),
+    "Softmax": ((1,), (3, 5)),
+    "Flatten": ((), (2, 3, 4)),
+    "MaxPool2d": ((2,), (2, 3, 6, 6)),
+    "AvgPool2d": ((3, 2, 1), (2, 3, 6, 6)),
+    "Dropout": ((0.0,), (5,)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_and_their_states(name):
+    options, shape = LAYERS[name]
+    ours = getattr(nn, name.split()[0])(*options)
+    theirs = getattr(torch.nn, name.split()[0])(*options).double()
+    assert repr(ours) == repr(theirs).replace(", inplace=False", "")  # an option of torch's alone
+    state = {k: v.numpy() for k, v in theirs.state_dict().items()}
+    assert list(ours.state_dict()) == list(state)
+    ours.load_state_dict(state)
+    x = draw(*shape)
+
+    close(ours(x), theirs(torch.tensor(x)).detach().numpy())
+    gradient = ft.grad(lambda m: np.sum(m(x) ** 2))(ours)
+    loss = (theirs(torch.tensor(x)) ** 2).sum()
+    for (a, ours_own), (e, own) in zip(gradient.named_parameters(), theirs.named_parameters()):
+        assert a == e
+        close(ours_own, torch.autograd.grad(loss, own, retain_graph=True)[0].numpy())
+
+
+def test_embedding_layer():
+    ours, theirs = nn.Embedding(5, 3, padding_idx=-1), torch.nn.Embedding(5, 3, -1).double()
+    assert repr(ours) == repr(theirs)
+    theirs.load_state_dict({"weight": torch.tensor(ours.state_dict()["weight"])})
+    index = np.array([[1, 4], [1, 0]])
+
+    close(ours(index), theirs(torch.tensor(index)).detach().numpy())
+
+
+def networks(lib):
+    return lib.Sequential(
+        lib.Conv2d(1, 3, 3), lib.ReLU(), lib.MaxPool2d(2), lib.Flatten(), lib.Linear(27, 4)
+    )
+
+
+def test_a_network_is_printed_named_and_differentiated_alike():
+    ours, theirs = networks(nn), networks(torch.nn).double()
+    assert repr(ours) == repr(theirs)
+    assert [n for n, _ in ours.named_modules()] == [n for n, _ in theirs.named_modules()]
+    theirs.load_state_dict({k: torch.tensor(v) for k, v in ours.state_dict().items()})
+    x, y = draw(5, 1, 8, 8), np.array([0, 1, 2, 3, 1])
+    gradient = ft.grad(lambda m: F.cross_entropy(m(x), y))(ours)
+    TF.cross_entropy(theirs(torch.tensor(x)), torch.tensor(y)).backward()
+
+    for (a, value), (e, own) in zip(gradient.named_parameters(), theirs.named_parameters()):
+        assert a == e
+        close(value, own.grad.numpy())
+
+
+def test_functional_call_and_stacked_state_are_torch_s():
+    ours = [nn.Sequential(nn.Linear(3, 2), nn.Tanh()) for _ in range(3)]
+    theirs = [torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh()).double() for _ in ours]
+    for a, e in zip(ours, theirs):
+        e.load_state_dict({k: torch.tensor(v) for k, v in a.state_dict().items()})
+    x = draw(4, 3)
+    own, _ = ft.stack_module_state(ours)
+    params, buffers = torch.func.stack_module_state(theirs)
+    assert list(own) == list(params)
+
+    a = ft.vmap(ft.functional_call, (None, 0, None))(ours[0], own, x)
+    e = torch.vmap(lambda p, b: torch.func.functional_call(theirs[0], (p, b), torch.tensor(x)))(
+        params, buffers
+    )
+    close(a, e.detach().numpy())
+
+
+# ---- initial values ----
+
+
+def test_gains():
+    for name in ("linear", "conv2d", "sigmoid", "tanh", "relu", "selu", "leaky_relu"):
+        assert init.calculate_gain(name) == pytest.approx(torch.nn.init.calculate_gain(name))
+    assert init.calculate_gain("leaky_relu", 0.3) == torch.nn.init.calculate_gain("leaky_relu", 0.3)
+
+
+SCALES = {
+    "xavier_uniform_": (2.0,), "xavier_normal_": (), "kaiming_uniform_": (0.3,),
+    "kaiming_normal_": (0.0, "fan_out", "relu"), "orthogonal_": (3.0,), "trunc_normal_": (0.1, 0.5),
+    "normal_": (1.0, 2.0), "uniform_": (-1.0, 3.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_distributions_have_the_same_moments(name):
+    options = SCALES[name]
+    a = getattr(init, name)(np.empty((60, 40, 3, 3)), *options, generator=0)
+    e = torch.empty((60, 40, 3, 3), dtype=torch.float64)
+    e = getattr(torch.nn.init, name)(
+        e, *options, generator=torch.Generator().manual_seed(0)
+    ).numpy()
+
+    assert a.mean() == pytest.approx(e.mean(), abs=0.05 * e.std())
+    assert a.std() == pytest.approx(e.std(), rel=0.02)
+
+
+def test_fixed_values():
+    for name, shape in (("eye_", (3, 4)), ("dirac_", (4, 2, 3)), ("dirac_", (3, 3, 3, 3))):
+        a, e = getattr(init, name)(np.empty(shape)), torch.empty(shape, dtype=torch.float64)
+        close(a, getattr(torch.nn.init, name)(e).numpy())
