@@ -13,7 +13,8 @@ import functier as ft
 PACKAGE = Path(ft.__file__).parent
 DECLARATIONS = {f"functier.ops.{path.stem}" for path in (PACKAGE / "ops").glob("[!_]*.py")}
 LATE = {
-    f"functier.ops.{name}" for name in ("fft", "polynomials", "records", "scipy_special", "text")
+    f"functier.ops.{name}"
+    for name in ("fft", "neural", "polynomials", "records", "scipy_special", "text")
 }
 """The declarations that are loaded for a module which NumPy imports on demand, or a user."""
 
@@ -98,7 +99,7 @@ print(*loaded())
 """)
 
     text = set() if allows_array_function_override(np.char.join) else {"functier.ops.text"}
-    assert loaded >= DECLARATIONS - {"functier.ops.scipy_special"} - text
+    assert loaded >= DECLARATIONS - {"functier.ops.neural", "functier.ops.scipy_special"} - text
     assert not any(name.startswith("scipy") for name in loaded)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._stop import stop_gradient
 from .._tensor import Tensor
-from ._parameter import CHANGES, Parameter, is_parameter, plain
+from ._parameter import CHANGES, is_parameter, made, plain
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
@@ -42,20 +42,20 @@ class Form:
             if value is None:
                 continue
             del self.static[name]
-            if kind is MODULE:
+            if kind == MODULE:
                 inside.append((name, value))
                 continue
             key = id(value)
             if key not in found:
                 found[key] = len(names), value  # the value too, so that no other gets its id
                 names.append(prefix + name)
-            trained = kind is PARAMETER
+            trained = kind == PARAMETER
             if trained and not (
                 value.requires_grad if is_parameter(value) else name not in module._frozen
             ):
                 frozen.append(name)
                 trained = False
-            self.arrays.append((name, found[key][0], kind is PARAMETER, trained))
+            self.arrays.append((name, found[key][0], kind == PARAMETER, trained))
         self.frozen = frozenset(frozen)
         self.places = len(self.arrays)
         for name, value in inside:
@@ -67,25 +67,25 @@ class Form:
                 self.places += 1 + len(names)  # shared
             self.modules.append((name, form))
 
-    def build(self, leaves: list, made: dict) -> Any:
+    def build(self, leaves: list, modules: dict) -> Any:
         """A module of this form with other arrays."""
         new = object.__new__(self.cls)
-        made[id(self)] = new
+        modules[id(self)] = new
         state = vars(new)
         state.update(self.static)
         if self.frozen:
             state["_frozen"] = self.frozen
         for name, i, parameter, trained in self.arrays:
-            x: Any = leaves[i]
+            x = leaves[i]
             if type(x) is np.ndarray or isinstance(x, np.inexact):
                 if parameter:
-                    x = leaves[i] = np.asarray(x).view(Parameter)
-                    x._trained = trained
+                    x = leaves[i] = made(np.asarray(x), trained)
             elif not trained and isinstance(x, Tensor):
                 x = stop_gradient(x)
             state[name] = x
         for name, form in self.modules:
-            state[name] = made[id(form)] if id(form) in made else form.build(leaves, made)
+            known = id(form) in modules
+            state[name] = modules[id(form)] if known else form.build(leaves, modules)
         return new
 
     def __eq__(self, other: object) -> bool:

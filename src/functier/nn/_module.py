@@ -174,7 +174,7 @@ class Module:
         elif kind is None:
             object.__setattr__(self, name, value)
             note_change()
-        elif value is not None and (kind is MODULE or not is_value(value)):
+        elif value is not None and (kind == MODULE or not is_value(value)):
             raise TypeError(
                 f"{type(self).__name__}: cannot assign {type(value).__name__} as {kind} {name!r}; "
                 f"assign {EXPECTED[kind]} or None, or delete the {kind} first"
@@ -183,7 +183,7 @@ class Module:
             before = vars(self)[name]
             if value is None or before is None:
                 note_change()
-            if kind is PARAMETER and isinstance(value, (np.ndarray, np.generic)):
+            if kind == PARAMETER and isinstance(value, (np.ndarray, np.generic)):
                 value = Parameter(value, getattr(before, "requires_grad", name not in self._frozen))
             vars(self)[name] = value
 
@@ -198,7 +198,7 @@ class Module:
         state = vars(self)
         label = f"{type(self).__name__}.register_{kind}"
         if "_kinds" not in state:
-            many = "" if kind is MODULE else "s"
+            many = "" if kind == MODULE else "s"
             raise AttributeError(
                 f"cannot assign {kind}{many} before Module.__init__() call: write "
                 f"super().__init__() first in {type(self).__name__}.__init__"
@@ -289,7 +289,7 @@ class Module:
     def _named_own(self, kind: str) -> list[tuple[str, Any]]:
         state = vars(self)
         kinds = state.get("_kinds", {})
-        return [(n, state[n]) for n, k in kinds.items() if k is kind and state[n] is not None]
+        return [(n, state[n]) for n, k in kinds.items() if k == kind and state[n] is not None]
 
     def _named(self, kind: str, prefix: str, recurse: bool, once: bool) -> Iterator:
         seen = set()
@@ -450,7 +450,7 @@ class Module:
         children = [
             f"({name}): " + repr(module).replace("\n", "\n  ")
             for name, module in vars(self).items()
-            if vars(self).get("_kinds", {}).get(name) is MODULE
+            if vars(self).get("_kinds", {}).get(name) == MODULE
         ]
         name = type(self).__name__
         if len(lines) == 1 and not children:

@@ -49,9 +49,7 @@ class Parameter(np.ndarray):
                 f"{cls.__name__}: only floating-point and complex arrays can require gradients, "
                 f"not {array.dtype}; pass one of these, or requires_grad=False"
             )
-        new = array.view(cls)
-        new._trained = bool(requires_grad)
-        return new
+        return made(array, requires_grad, cls)
 
     @property
     def requires_grad(self) -> bool:
@@ -82,6 +80,13 @@ class Parameter(np.ndarray):
         return _restored, (type(self), plain(self), self.requires_grad)
 
 
+def made(array: np.ndarray, requires_grad: Any, cls: Any = Parameter) -> Any:
+    """A parameter of an array of NumPy's own class, which it keeps."""
+    new = array.view(cls)
+    new._trained, new._array = bool(requires_grad), array
+    return new
+
+
 def _restored(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
     return cls(data, requires_grad)
 
@@ -92,5 +97,13 @@ def is_parameter(x: Any) -> bool:
 
 
 def plain(x: Any) -> Any:
-    """The same memory as an array of NumPy's own class; anything else as it is."""
-    return x.view(np.ndarray) if isinstance(x, Parameter) else x
+    """The same memory as an array of NumPy's own class; anything else as it is.
+
+    Of a parameter the array that it was made of, each time: messages look leaves up.
+    """
+    if not isinstance(x, Parameter):
+        return x
+    array = vars(x).get("_array")
+    if array is None or array.shape != x.shape:
+        return x.view(np.ndarray)
+    return array
