@@ -12,6 +12,7 @@ import samples
 from functier._batch import BatchLevel
 from functier._errors import DataDependentError
 from functier._jvp import JvpLevel
+from functier._methods import methods_of
 from functier._op import OPS
 from functier._pytree import like
 from functier._tape import GradLevel
@@ -45,7 +46,7 @@ def replaced(patch, rules):
     for rule, fn in rules:
         patch.setattr(rule, "fn", fn)
     for kind in (GradLevel, JvpLevel):  # the fast calls have the same formulas, without the record
-        patch.setattr(kind, "methods", {})
+        patch.setattr(kind, "methods", methods_of({}))
     patch.setattr(ft.Tensor.level, "spare", {})  # the classes there have them as methods
 
 
@@ -123,7 +124,7 @@ def batched_by(patch, rules):
     """Put functions in the places of batching rules, and have every operation ask for its own."""
     for record, rule in rules:
         patch.setattr(record, "vmap", rule)
-    patch.setattr(BatchLevel, "methods", {})
+    patch.setattr(BatchLevel, "methods", methods_of({}))
     patch.setattr(ft.Tensor.level, "spare", {})
 
 
