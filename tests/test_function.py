@@ -695,7 +695,7 @@ def test_integers_never_have_a_gradient():
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_gradients_of_unused_outputs(materialize):
-    """C27, C28, C40: zeros of the output's form by default, else None; in nested levels too."""
+    """C27, C28, C40, F07: zeros of the output's form by default, else None; in nested levels too."""
     seen = []
 
     def setup(ctx, inputs, output):
@@ -720,7 +720,7 @@ def test_gradients_of_unused_outputs(materialize):
 
 
 def test_tangents_of_constant_arguments():
-    """C52: zeros by default, None with set_materialize_grads(False), None for no arrays."""
+    """C52, F07: zeros by default, None with set_materialize_grads(False), None for no arrays."""
     seen = []
 
     def op(materialize):
