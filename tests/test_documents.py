@@ -21,6 +21,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "chunked_cluster.py": ["chunked_cluster.png"],
     "compiled_code.py": [],
+    "convolutional_digits.py": ["convolutional_digits.png"],
     "digits.py": ["hardest.png", "newton.png"],
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
@@ -123,6 +124,14 @@ def run_example(name, tmp_path):
 
 def test_every_example_is_tested():
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.slow
+def test_convolutional_digits(tmp_path):
+    out = run_example("convolutional_digits.py", tmp_path)
+    assert "(second): Conv2d(16, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in out
+    accuracy = re.search(r"test accuracy +([\d.]+)%", out)
+    assert accuracy and float(accuracy[1]) >= 97, out
 
 
 @pytest.mark.slow

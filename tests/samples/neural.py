@@ -1,0 +1,41 @@
+"""Rows for the functions that `functier.nn` is made of."""
+
+import numpy as np
+
+from functier.ops import neural
+
+from ._row import integers, normal, row
+
+F = np.float32
+WINDOWS = [((2, 2), (2, 2), (1, 1)), ((3, 2), (1, 2), (1, 1)), ((2, 2), (1, 1), (2, 1))]
+
+
+def places(window):
+    """How many of them there are in an image of 5 by 4."""
+    return neural.window_counts((5, 4), *window)
+
+
+ROWS = [
+    *[row(f, x) for f in (neural.sigmoid, neural.relu)
+      for x in (normal(5), normal(2, 3, dtype=F), normal(), 40 * normal(4), normal(0, 2))],
+    *[row(f, *args) for f in (neural.softmax, neural.log_softmax)
+      for args in ((normal(2, 3), -1), (normal(2, 3), 0), (normal(2, 3, 2), (0, 2)),
+                   (normal(4, dtype=F), 0), (100 * normal(3), 0))],
+    row(neural.logsumexp, normal(2, 3)),
+    row(neural.logsumexp, normal(2, 3), axis=0),
+    row(neural.logsumexp, normal(2, 3, 2), axis=(0, -1), keepdims=True),
+    row(neural.logsumexp, normal(3, dtype=F), axis=-1, keepdims=True),
+    row(neural.logsumexp, integers(-3, 3, 2, 3), axis=1),
+    *[row(f, normal(2, 5, 4), *window) for window in WINDOWS
+      for f in (neural.windows, neural.window_max)],
+    row(neural.windows, normal(6), (3,), (2,), (1,)),
+    row(neural.windows, normal(3, 4, dtype=F), (3, 4), (1, 1), (1, 1)),
+    *[row(neural.overlap_add, normal(2, *window[0], *places(window)), (5, 4), *window[1:])
+      for window in WINDOWS],
+    row(neural.overlap_add, normal(3, 2), (6,), (2,), (1,)),
+    *[row(neural.window_argmax, normal(2, 5, 4), *window, _diff=()) for window in WINDOWS],
+    *[row(neural.pick, normal(2, 5, 4), integers(0, 4, 2, *places(window)), *window)
+      for window in WINDOWS],
+    *[row(neural.put, normal(2, *places(w)), integers(0, 4, 2, *places(w)), (5, 4), *w)
+      for w in WINDOWS],
+]  # fmt: skip
