@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier import Function
+from functier import Function, custom_op, once_differentiable
 
 
 class LinearFunction(Function):
@@ -201,6 +201,31 @@ class CompiledCube(Function):
         return CompiledCube.apply(x), in_dims[0]
 
 
+cube_op = custom_op("functions::cube", compiled(lambda x: x**3))
+cube_op.register_vmap(lambda info, in_dims, x: (cube_op(x), 0))
+cube_op.register_jvp(
+    lambda ctx, t: 3 * Square.apply(*ctx.saved_tensors) * t,
+    setup_context=lambda ctx, inputs, output: ctx.save_for_forward(*inputs),
+)
+
+
+class AttributeCube(Function):
+    """Has a first derivative, and keeps what that needs as an attribute."""
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.xs = {"x": inputs}
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        return 3 * ctx.xs["x"][0] ** 2 * grad
+
+
 class WrongCube(MyCube):
     """As the documents' without the contribution of `dx`: wrong at second order."""
 
@@ -217,5 +242,6 @@ CUBES = {
     "both": BothModes.apply,
     "vmap": lambda x: CubeWithVmap.apply(x)[0],
     "compiled": CompiledCube.apply,
+    "operation": cube_op,
 }
 """The cube, in every form in which all derivatives work."""

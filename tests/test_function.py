@@ -15,6 +15,7 @@ from functier._tape import number
 from functier.testing import gradcheck, gradgradcheck
 from functions import (
     CUBES,
+    AttributeCube,
     BothModes,
     ByJvp,
     CombinedCube,
@@ -695,7 +696,7 @@ def test_integers_never_have_a_gradient():
 
 @pytest.mark.parametrize("materialize", [True, False])
 def test_gradients_of_unused_outputs(materialize):
-    """C27, C28, C40, F07: zeros of the output's form by default, else None; in nested levels too."""
+    """C27, C28, C40, F07: zeros of the output's form by default, else None; nested, too."""
     seen = []
 
     def setup(ctx, inputs, output):
@@ -774,6 +775,27 @@ def test_once_differentiable():
         with pytest.raises(RuntimeError) as error:
             second(0.5)
         has_all(message(error), "twice", "Once", "marked with @once_differentiable")
+
+
+def test_attributes_and_once_differentiable():
+    """C22, C29, C44: tensors of a batch among them, below and above the derivative."""
+    f = ft.grad(lambda x: np.sum(AttributeCube.apply(x)))
+    close(ft.vmap(f)(X), 3 * X**2)
+    close(ft.vmap(ft.vmap(f, 1, 1))(np.stack([X, X])), np.stack([3 * X**2] * 2))
+
+    def constant(x):
+        return np.sum(x * ft.stop_gradient(ft.vmap(f)(x)))
+
+    close(ft.grad(constant)(X), 3 * X**2)
+    for second in (lambda x: np.sum(x * ft.vmap(f)(x)), lambda x: np.sum(f(x))):
+        with pytest.raises(RuntimeError, match="twice"):  # and not the half of the derivative
+            ft.grad(second)(X)
+
+    def scaled(x):  # the gradient that comes in is differentiated, in a batch
+        return ft.grad(lambda y: np.sum(AttributeCube.apply(y) * x))(np.ones(3))
+
+    with pytest.raises(RuntimeError, match="twice"):
+        ft.grad(lambda x: np.sum(ft.vmap(scaled)(x)))(X)
 
 
 def test_differentiable_backward():

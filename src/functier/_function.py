@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import LevelError
 from ._flat import Rules
-from ._function_context import Context, Spec
+from ._function_context import Context, Spec, released
 from ._function_rules import Applied
 from ._jvp import JvpLevel
 from ._numpy import PLAIN, SCALARS, dtype_of, shape_of
@@ -345,23 +345,27 @@ forward mode needs no derivative of it where there is a jvp
 
     @functools.wraps(backward)
     def once(ctx: Context, *grads: Any) -> Any:
-        outs, kind = apply(_Once(backward, ctx, len(grads)), [*grads, *ctx.saved_tensors])
+        outs, kind = apply(_Once(backward, ctx, len(grads)), [*grads, *ctx._kept[1]])
         return outs[0] if kind is None else tuple(outs)
 
     return once
 
 
 class _Once(Rules):
-    """A backward function that has no derivative; its leaves are gradients and saved arrays."""
+    """A backward function that has no derivative; its leaves are `n` gradients, and what the
+    context keeps, its attributes with it.
+    """
 
     has_vjp = True
 
     def __init__(self, backward: Callable, ctx: Context, n: int):
-        self.backward, self.ctx, self.n = backward, ctx, n
-        self.name = ctx._name
+        self.backward, self.ctx, self.n, self.name = backward, ctx, n, ctx._name
 
     def run(self, leaves: list) -> tuple[list, Any]:
-        result = self.backward(self.ctx.with_saved(tuple(leaves[self.n :])), *leaves[: self.n])
+        ctx, kept = self.ctx, leaves[self.n :]
+        saved = tuple(kept[: len(ctx.saved_tensors)])
+        ctx = ctx.having(saved, released(ctx._kept[0], kept))
+        result = self.backward(ctx, *leaves[: self.n])
         if isinstance(result, (tuple, list)):
             return list(result), tuple
         return [result], None

@@ -1,10 +1,13 @@
 """The `ctx` of `Function` and of custom operations, and what a call of one consists of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ._calls import Form
 from ._pytree import is_value
+from ._root import tree_map
+from ._stop import stop_gradient
+from ._tensor import Tensor
 
 
 class VmapInfo(NamedTuple):
@@ -46,8 +49,8 @@ class Context:
     """
 
     __slots__ = (
-        "__dict__", "_constant", "_dirty", "_for_forward", "_materialize", "_name", "_phase",
-        "_saved", "needs_input_grad",
+        "__dict__", "_constant", "_dirty", "_for_forward", "_kept", "_materialize", "_name",
+        "_phase", "_saved", "needs_input_grad",
     )  # fmt: skip
     needs_input_grad: tuple[bool, ...]
 
@@ -59,6 +62,7 @@ class Context:
         self._constant: tuple = ()
         self._materialize = True
         self._phase = "forward"
+        self._kept: tuple[dict, list] = {}, []  # attributes, and what was saved with theirs
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep arrays for `backward`: inputs and outputs, or None."""
@@ -102,11 +106,11 @@ class Context:
         """Whether absent (co)tangents come as zeros, or with False as None."""
         self._materialize = bool(value)
 
-    def with_saved(self, saved: tuple) -> "Context":
-        """A copy that has saved something else."""
+    def having(self, saved: tuple, attributes: dict) -> "Context":
+        """One of the same call that has saved something else."""
         ctx = Context(self._name, self.needs_input_grad)
         ctx._saved, ctx._phase, ctx._materialize = saved, self._phase, self._materialize
-        vars(ctx).update(vars(self))
+        vars(ctx).update(attributes)
         return ctx
 
     def __repr__(self) -> str:
@@ -129,6 +133,27 @@ class Held:
 
     def __init__(self, place: int):
         self.place = place
+
+
+def held(attributes: dict, saved: list) -> dict:
+    """Attributes of a context, whose tensors are put to `saved`."""
+
+    def hold(v: Any) -> Any:
+        if isinstance(v, Tensor) and v.level.depth:
+            saved.append(v)
+            return Held(len(saved) - 1)
+        return v
+
+    return tree_map(hold, attributes)
+
+
+def released(attributes: dict, saved: Sequence) -> dict:
+    """The attributes that `held` has prepared; they are constants for derivatives."""
+
+    def release(v: Any) -> Any:
+        return stop_gradient(saved[v.place]) if type(v) is Held else v
+
+    return tree_map(release, attributes)
 
 
 class Result(NamedTuple):

@@ -20,12 +20,10 @@ from ._calls import form_of
 from ._diff import cast, fit, zeros
 from ._errors import MutationError, NoRuleError
 from ._flat import Rules, inexact
-from ._function_context import OPAQUE, Context, Held, Kept, Result, Spec, VmapInfo
+from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, is_value, leaves_or_none, unflatten
-from ._root import tree_map
 from ._ruled import apply, innermost, refused
-from ._stop import stop_gradient
 from ._tensor import Tensor
 
 ndarray = np.ndarray
@@ -264,20 +262,12 @@ class Applied(Rules):
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         outs, form, ctx = self.context(leaves, self.spec.setup)
-        saved, attributes = list(ctx._saved or ()), vars(ctx)
+        saved = list(ctx._saved or ())
         n = len(saved)
-
-        def hold(v: Any) -> Any:
-            if isinstance(v, Tensor) and v.level.depth:
-                saved.append(stop_gradient(v))
-                return Held(len(saved) - 1)
-            return v
-
+        attributes = held(vars(ctx), saved)
         inputs = [form_of(x) if is_value(x) else OPAQUE for x in leaves]
         forms = [(shape_of(x), dtype_of(x)) if is_value(x) else None for x in outs]
-        how = Kept(
-            n, tree_map(hold, attributes), ctx.needs_input_grad, ctx._materialize, inputs, forms
-        )
+        how = Kept(n, attributes, ctx.needs_input_grad, ctx._materialize, inputs, forms)
         return outs, form, saved, how
 
     def bwd(self, saved: list, how: Any, cotangents: list) -> list:
@@ -289,9 +279,8 @@ class Applied(Rules):
             )
         ctx = Context(self.name, how.needs)
         ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: how.n_saved]), False
-        vars(ctx).update(
-            tree_map(lambda v: saved[v.place] if type(v) is Held else v, how.attributes)
-        )
+        ctx._kept = how.attributes, saved
+        vars(ctx).update(released(how.attributes, saved))
         given = [
             np.zeros(*form)[()] if g is None and form is not None and how.materialize else g
             for g, form in zip(cotangents, how.outputs)

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,10 @@ from ._tensor import Tensor
 from .overrides import handle_tensor_function, is_level
 
 ndarray = np.ndarray
+
+
+RESERVED = frozenset({"_operator", "functier", "numpy", "scipy"})
+"""Namespaces of the operations that are declared here."""
 
 
 class CustomOp:
@@ -408,9 +412,7 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
             f"custom_op({name!r}): the name of an operation is 'namespace::name', of two "
             f"identifiers"
         )
-    load()
-    roots = {name_of(func).partition(".")[0] for func in OPS}
-    if parts[0] in roots or find_spec(f"{__package__}.ops.{parts[0]}") is not None:
+    if parts[0] in RESERVED or (Path(__file__).parent / "ops" / f"{parts[0]}.py").exists():
         raise ValueError(
             f"custom_op({name!r}): the namespace {parts[0]!r} is functier's own; choose the name "
             f"of your library"
