@@ -44,6 +44,7 @@ for _name, _member in vars(_numpy.random.Generator).items():
 
 
 def _default_rng(seed: Any = None) -> Any:
+    """See `functier.random.default_rng`; modes see the draws."""
     if isinstance(seed, _random.Generator):
         return seed
     made = _random.default_rng(seed)
@@ -51,7 +52,6 @@ def _default_rng(seed: Any = None) -> Any:
     return made
 
 
-_default_rng.__doc__ = _random.default_rng.__doc__
 _default_rng.__name__, _default_rng.__qualname__ = "default_rng", "random.default_rng"
 
 
