@@ -408,6 +408,38 @@ def test_a_ufunc_is_batched_in_one_call():
     equal(nested.astype(float), V[:, None] / V)
 
 
+def test_a_loop_over_the_examples():
+    """F12: a function for one example, with `sequential_vmap`, in every nesting."""
+    calls = []
+
+    def one(x, power=3):
+        assert type(x) in (np.ndarray, np.float64) and np.ndim(x) < 2
+        calls.append(np.shape(x))
+        return x**power
+
+    op = ft.custom_op("mylib::one", ft.sequential_vmap(one))
+    op.register_vjp(lambda ctx, g: (3 * g * ctx.saved_tensors[0] ** 2, None), setup_context=save)
+    close(ft.vmap(op)(X), X**3)
+    assert calls == [(3,)] * 4
+    close(ft.vmap(ft.grad(lambda x: np.sum(op(x))))(X), 3 * X**2)
+    close(ft.grad(lambda x: np.sum(ft.vmap(op, 1)(x)))(X), 3 * X**2)
+    close(ft.vmap(ft.vmap(op))(X), X**3)
+
+    class One(ft.Function):
+        forward = staticmethod(ft.sequential_vmap(one))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            return 3 * g * ctx.saved_tensors[0] ** 2, None
+
+    close(ft.vmap(ft.grad(lambda x: np.sum(One.apply(x))))(X), 3 * X**2)
+    close(ft.hessian(lambda x: np.sum(ft.vmap(One.apply)(x)))(V), np.diag(6 * V))
+
+
 # ---- hooks and modes ----
 
 

@@ -57,7 +57,8 @@ class Function:
     ----------
     generate_vmap_rule : bool or None
         How a batch is computed without ``vmap``. True and None: all methods run on the
-        tensors of the batch, for which they have to be NumPy code. False: not at all.
+        tensors of the batch, for which they have to be NumPy code; a ``forward`` made by
+        `sequential_vmap` loops over the examples. False: not at all.
 
     Raises
     ------

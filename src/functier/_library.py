@@ -374,8 +374,9 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
 
     Hooks of tensors and modes see one call of the operation, with the operation as `func`.
     Without a rule for batches `fn` is run on the tensors of the batch, for which it has to
-    be NumPy code; the batch of a ufunc, NumPy's or Numba's, is one call. One of the two
-    derivative rules is enough, as for `Function`.
+    be NumPy code; the batch of a ufunc, NumPy's or Numba's, is one call; ``sequential_vmap(fn)``
+    in the place of `fn` loops over the examples. One of the two derivative rules is
+    enough, as for `Function`.
 
     Examples
     --------
