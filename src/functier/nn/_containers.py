@@ -104,6 +104,13 @@ class ModuleList(_Listed):
     Parameters
     ----------
     modules : iterable of Module, optional
+
+    Examples
+    --------
+    >>> from functier import nn
+    >>> layers = ModuleList(nn.Linear(2, 2) for _ in range(3))
+    >>> len(layers), [name for name, _ in layers[1:].named_parameters()]
+    (3, ['0.weight', '0.bias', '1.weight', '1.bias'])
     """
 
     def __init__(self, modules: Iterable[Module] = ()):
@@ -117,6 +124,12 @@ class ModuleDict(Module):
     Parameters
     ----------
     modules : dict of str to Module, or iterable of pairs, optional
+
+    Examples
+    --------
+    >>> from functier import nn
+    >>> ModuleDict({"act": nn.Tanh()})["act"]
+    Tanh()
     """
 
     def __init__(self, modules: Any = ()):

@@ -117,6 +117,12 @@ def conv1d(
     """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
 
     As `conv2d`, with one axis in the place of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
+    array([[1., 2., 4.]])
     """
     return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 

@@ -159,6 +159,12 @@ class LayerNorm(Module):
         Whether there are a weight, of ones at first, and a bias, of zeros.
     bias : bool
     dtype : dtype, optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> LayerNorm(2, eps=0.0)(np.array([1.0, 3.0]))
+    array([-1.,  1.])
     """
 
     weight: Any
@@ -204,6 +210,12 @@ class Embedding(Module):
         A row that is zero at first and gets no gradient.
     dtype, generator
         As for `Linear`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Embedding(4, 2, padding_idx=0)(np.array([0]))
+    array([[0., 0.]])
     """
 
     weight: Any
@@ -245,6 +257,13 @@ class Dropout(Module):
         The probability.
     generator : seed or generator, optional
         By default that of `functier.nn.manual_seed`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> layer = Dropout(0.5, generator=0)
+    >>> layer(np.ones(5)), layer.eval()(np.ones(5))
+    (array([2., 0., 0., 0., 2.]), array([1., 1., 1., 1., 1.]))
     """
 
     def __init__(self, p: float = 0.5, *, generator: Any = None):

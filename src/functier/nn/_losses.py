@@ -28,7 +28,14 @@ def _check_shapes(name: str, input: Any, target: Any) -> None:
 
 
 def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them."""
+    """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(mse_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
+    2.0
+    """
     _check_shapes("mse_loss", input, target)
     return reduced("mse_loss", np.square(input - target), reduction)
 
@@ -40,7 +47,14 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Half the square of differences below `delta`, and linear above it."""
+    """Half the square of differences below `delta`, and linear above it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> huber_loss(np.array([0.5, 3.0]), np.zeros(2), reduction="none")
+    array([0.125, 2.5  ])
+    """
     _check_shapes("huber_loss", input, target)
     if delta <= 0:
         raise ValueError(f"huber_loss: delta={delta!r}; it has to be positive")
@@ -64,6 +78,13 @@ def binary_cross_entropy_with_logits(
     reduction : {"mean", "sum", "none"}
     pos_weight : array, optional
         A factor of the part of positive examples; broadcast.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([-1000.0, 0.0, 1000.0])
+    >>> binary_cross_entropy_with_logits(x, np.array([0.0, 0.5, 0.0]), reduction="none").round(4)
+    array([0.000e+00, 6.931e-01, 1.000e+03])
     """
     name = "binary_cross_entropy_with_logits"
     _check_shapes(name, input, target)
@@ -131,6 +152,17 @@ def nll_loss(
     ignore_index : int
         A target that does not count.
     reduction : {"mean", "sum", "none"}
+
+    Raises
+    ------
+    TypeError, ValueError
+        As for `cross_entropy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nll_loss(np.array([[-1.0, -2.0], [-3.0, -4.0]]), np.array([0, 1]), reduction="none")
+    array([1., 4.])
     """
     loss, factor, kept = _picked("nll_loss", input, target, weight, ignore_index)
     loss = np.where(kept, loss, 0) * factor

@@ -160,6 +160,14 @@ class Module:
 
         With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also where
         ``forward`` raises, the output being None. The result has a ``remove`` method.
+
+        Examples
+        --------
+        >>> from functier import nn
+        >>> layer = nn.ReLU()
+        >>> with layer.register_forward_hook(lambda module, args, out: print(args, out)):
+        ...     _ = layer(-2.0)
+        (-2.0,) 0.0
         """
         return RemovableHandle(self, "_hooks", hook, prepend, with_kwargs, always_call)
 

@@ -81,6 +81,22 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     Returns
     -------
     array of shape (*input.shape, features)
+
+    Raises
+    ------
+    TypeError
+        For an input that is no array of integers.
+
+    Notes
+    -----
+    As in NumPy, a negative integer counts from the last row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> embedding(np.array([2, 0]), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    array([[5., 6.],
+           [1., 2.]])
     """
     if dtype_of(input).kind not in "iu":
         raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
@@ -106,6 +122,18 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     Returns
     -------
     array of int of shape (*tensor.shape, num_classes)
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other numbers than integers from 0 to `num_classes` - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_hot(np.array([2, 0]), 3)
+    array([[0, 0, 1],
+           [1, 0, 0]])
     """
     if dtype_of(tensor).kind not in "iu":
         raise TypeError(f"one_hot: the dtype is {dtype_of(tensor)}; pass class indices as integers")
@@ -131,17 +159,38 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 
 
 def relu(input: Any) -> Any:
-    """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2)."""
+    """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> relu(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
     return neural.relu(input)
 
 
 def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-    """`input` where it is positive, else `negative_slope` times it."""
+    """`input` where it is positive, else `negative_slope` times it (at 0, too).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> leaky_relu(np.array([-1.0, 2.0]), 0.1)
+    array([-0.1,  2. ])
+    """
     return np.where(input > 0, input, negative_slope * input)
 
 
 def sigmoid(input: Any) -> Any:
-    """``1 / (1 + exp(-input))``, for any number without overflow."""
+    """``1 / (1 + exp(-input))``, for any number without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
     return neural.sigmoid(input)
 
 
@@ -156,7 +205,21 @@ def silu(input: Any) -> Any:
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """``log(1 + exp(beta * input)) / beta``, and `input` where that is above `threshold`."""
+    """``log(1 + exp(beta * input)) / beta``, without overflow.
+
+    Parameters
+    ----------
+    input : array
+    beta : float
+    threshold : float
+        Where ``beta * input`` is above it, the result is `input`, as in torch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> softplus(np.array([-1000.0, 1000.0]))
+    array([   0., 1000.])
+    """
     scaled = beta * input
     return np.where(scaled > threshold, input, np.logaddexp(scaled, 0) / beta)
 
@@ -175,6 +238,12 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     ------
     ImportError
         For "none" without SciPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gelu(np.array([-1.0, 0.0, 1.0]), approximate="tanh").round(3)
+    array([-0.159,  0.   ,  0.841])
     """
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input**3)
@@ -212,6 +281,12 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any
     ------
     RandomnessError
         Inside of a `vmap` without ``randomness="different"`` or ``"same"``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dropout(np.ones(5), 0.5, generator=0)
+    array([2., 0., 0., 0., 2.])
     """
     if not 0 <= p <= 1:
         raise ValueError(f"dropout: p={p!r}; a probability is from 0 to 1")
@@ -245,7 +320,20 @@ def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
 
 
 def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
-    """The logarithm of `softmax`, without overflow and without a logarithm of 0."""
+    """The logarithm of `softmax`, without overflow and without a logarithm of 0.
+
+    Parameters
+    ----------
+    input : array
+    dim : int or tuple of int
+        The axes that `softmax` sums up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_softmax(np.array([0.0, 1000.0]), 0)
+    array([-1000.,     0.])
+    """
     return neural.log_softmax(input, dim)
 
 
@@ -253,6 +341,21 @@ def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> 
     """``log(sum(exp(input)))`` along axes, without overflow; its derivative is `softmax`.
 
     ``torch.logsumexp``. Where all are -inf, so is the result, and the derivative is 0.
+
+    Parameters
+    ----------
+    input : array
+    dim : int or tuple of int
+        The axes to sum over.
+    keepdim : bool
+        Whether they stay, with size 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad
+    >>> grad(logsumexp)(np.array([1000.0, 1000.0]), 0)
+    array([0.5, 0.5])
     """
     return neural.logsumexp(input, dim, keepdims=keepdim)
 
@@ -273,6 +376,18 @@ def layer_norm(
     Returns
     -------
     array of the shape of the input
+
+    Raises
+    ------
+    ValueError
+        Where the input does not end with these axes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> layer_norm(np.array([[1.0, 3.0], [5.0, -5.0]]), 2, eps=0.0)
+    array([[-1.,  1.],
+           [ 1., -1.]])
     """
     form = tuple(normalized_shape) if np.iterable(normalized_shape) else (normalized_shape,)
     n = len(form)
@@ -321,6 +436,18 @@ def scaled_dot_product_attention(
     -------
     array of shape (..., L, F)
         0 for a query that no key takes part for.
+
+    Notes
+    -----
+    The scores are written out: L times S numbers for each head, which derivatives keep.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.eye(2)
+    >>> scaled_dot_product_attention(x, x, np.array([[1.0], [3.0]]), is_causal=True).round(2)
+    array([[1.  ],
+           [2.34]])
     """
     if is_causal and attn_mask is not None:
         raise ValueError(

@@ -125,6 +125,11 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor by which the standard deviation should grow before a nonlinearity.
 
     "leaky_relu" takes its slope as `param`.
+
+    Examples
+    --------
+    >>> round(calculate_gain("relu"), 4)
+    1.4142
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -197,6 +202,13 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     """Saxe et al. (2013): orthonormal rows or columns, whichever are fewer, times `gain`.
 
     Axes after the first one count as one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> q = orthogonal_(np.empty((2, 3)), generator=0)
+    >>> bool(np.allclose(q @ q.T, np.eye(2)))
+    True
     """
     shape = np.shape(tensor)
     if len(shape) < 2:
