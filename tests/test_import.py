@@ -173,3 +173,12 @@ except ImportError:
 assert "functier.ops.shape" not in sys.modules
 np.testing.assert_array_equal(ft.grad(lambda x: np.sum(np.reshape(x, -1)))(np.ones(2)), np.ones(2))
 """)
+
+
+def test_a_star_brings_functions_and_classes():
+    names = {}
+    exec("from functier import *", names)  # as a user writes it
+
+    assert {"vmap", "grad", "scan", "psum", "Tensor", "LevelError"} <= set(names)
+    assert not {"map", "random", "numpy", "testing", "_batch"} & set(names)
+    assert all(names[name] is getattr(ft, name) for name in ft.__all__)

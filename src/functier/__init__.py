@@ -129,3 +129,7 @@ def __getattr__(name: str) -> _typing.Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_MODULES, *_HOMES})
+
+
+# A star brings the functions and classes, and neither modules nor what hides a builtin.
+__all__ = [n for n in __dir__() if n[0] != "_" and n not in _MODULES and n != "map"]
