@@ -746,6 +746,49 @@ def test_functional_call_leaves_the_module_alone():
         functional_call(m, {"w": X}, X)
 
 
+class Stateful(nn.Module):
+    """A forward method that assigns, to itself, to a child, and to a list."""
+
+    def __init__(self, listed):
+        super().__init__()
+        self.layer = nn.Linear(3, 2, generator=0)
+        self.form = (3, (2,))
+        if listed:
+            self.seen = []
+        self.register_buffer("calls", np.array(0.0))
+
+    def forward(self, x):
+        self.calls = self.calls + 1.0
+        self.layer.note = "called"
+        if hasattr(self, "seen"):
+            self.seen.append(x)
+            self.seen = [*self.seen, 1]
+        return self.layer(x) * self.calls
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_functional_call_goes_a_short_way_and_a_long_one_alike(listed, monkeypatch):
+    m = Stateful(listed)
+    given = {"layer.bias": np.ones(2), "calls": np.array(2.0)}
+    call = lambda given: functional_call(m, given, X)  # noqa: E731
+    short = nn.Module.__functional_call__
+    assert (short(m, given) is None) == listed and short(m, {"w": X}) is None
+    results, slopes = [], []
+    for way in (short, lambda module, given: None):
+        monkeypatch.setattr(nn.Module, "__functional_call__", way)
+        results.append(call(given))
+        slopes.append(grad(lambda g: np.sum(np.square(call(g))))(given))
+        assert m.calls == 0.0 and not hasattr(m.layer, "note") and vars(m).get("seen", []) == []
+        assert type(m.layer.bias) is nn.Parameter
+        for wrong in ({"bias": np.ones(2)}, {"layer": np.ones(2)}, {"layer.weight.x": 1.0}):
+            with pytest.raises(ValueError, match="the module has no array"):
+                call(wrong)
+        with pytest.raises(ValueError, match="strict=True"):
+            functional_call(m, given, X, strict=True)
+    equal(*results)
+    alike(*slopes)
+
+
 def test_a_module_that_counts_its_calls_does_so_in_the_copy():
     class Counting(nn.Module):
         def __init__(self):

@@ -93,8 +93,10 @@ def functional_call(
     if not callable(module):
         raise TypeError(f"{label}: the module cannot be called; give its class a __call__ method")
     given = _merged(label, parameter_and_buffer_dicts)
-    state = _State(label, module)
-    new = state.replaced(given, tie_weights, strict)
+    short = getattr(type(module), "__functional_call__", None)
+    new = short(module, given) if short and not strict else None
+    if new is None:
+        new = _State(label, module).replaced(given, tie_weights, strict)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     return new(*args, **(kwargs or {}))
 

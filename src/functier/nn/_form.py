@@ -22,10 +22,16 @@ from ._parameter import CHANGES, is_parameter, made, plain
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
 
+OWN = {"_kinds", "_pre_hooks", "_hooks"}
+"""The dicts of a module that are replaced and never changed."""
+
+
 class Form:
     """What a module is beside its arrays: one for each module of the tree."""
 
-    __slots__ = ("arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static")
+    __slots__ = (
+        "arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static", "whole"
+    )  # fmt: skip
     names: tuple[str, ...]  # of the outermost module's leaves
 
     def __init__(self, module: Any, prefix: str, found: dict, names: list, forms: dict):
@@ -58,16 +64,18 @@ class Form:
             self.arrays.append((name, found[key][0], kind == PARAMETER, trained))
         self.frozen = frozenset(frozen)
         self.places = len(self.arrays)
+        self.whole = not any(_holds(x) for n, x in self.static.items() if n not in OWN)
         for name, value in inside:
             form = forms.get(id(value))
             if form is None:
                 form = Form(value, f"{prefix}{name}.", found, names, forms)
                 self.places += form.places
+                self.whole &= form.whole
             else:
                 self.places += 1 + len(names)  # shared
             self.modules.append((name, form))
 
-    def build(self, leaves: list, modules: dict) -> Any:
+    def build(self, leaves: list, modules: dict, as_given: bool = False) -> Any:
         """A module of this form with other arrays."""
         new = object.__new__(self.cls)
         modules[id(self)] = new
@@ -77,7 +85,9 @@ class Form:
             state["_frozen"] = self.frozen
         for name, i, parameter, trained in self.arrays:
             x = leaves[i]
-            if type(x) is np.ndarray or isinstance(x, np.inexact):
+            if as_given:
+                pass
+            elif type(x) is np.ndarray or isinstance(x, np.inexact):
                 if parameter:
                     x = leaves[i] = made(np.asarray(x), trained)
             elif not trained and isinstance(x, Tensor):
@@ -85,7 +95,7 @@ class Form:
             state[name] = x
         for name, form in self.modules:
             known = id(form) in modules
-            state[name] = modules[id(form)] if known else form.build(leaves, modules)
+            state[name] = modules[id(form)] if known else form.build(leaves, modules, as_given)
         return new
 
     def __eq__(self, other: object) -> bool:
@@ -101,6 +111,13 @@ class Form:
 
     def __hash__(self) -> int:
         return hash((self.cls, tuple(self.kinds)))
+
+
+def _holds(x: Any) -> bool:
+    """Whether `functional_call` has to copy an attribute: a list, a dict, and modules in tuples."""
+    if isinstance(x, tuple):
+        return any(map(_holds, x))
+    return isinstance(x, (list, dict)) or hasattr(x, "named_parameters")
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -134,6 +151,24 @@ def unflatten(form: Form, leaves: Iterable) -> Any:
     module = form.build(list(leaves), {})
     _keep(module, form, count)
     return module
+
+
+def replaced(module: Any, given: dict[str, Any]) -> Any:
+    """A copy of a module with arrays by their names in the place of its own, as they are.
+
+    None where that takes the long way of `functional_call`: for a name that is not there, a
+    shared array, or lists and dicts, which are to be copied too.
+    """
+    leaves, form, names = flatten(module)
+    if form.places != len(names) or not form.whole:
+        return None
+    places = dict(zip(names, range(len(names))))
+    for name, x in given.items():
+        i = places.get(name)
+        if i is None:
+            return None
+        leaves[i] = x
+    return form.build(leaves, {}, True)
 
 
 def _keep(module: Any, form: Form, count: int) -> None:
