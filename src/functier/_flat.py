@@ -36,8 +36,8 @@ class Rules:
     remedy = "give it a rule for forward mode, with defjvp"
     has_vjp = has_jvp = has_vmap = False
 
-    def note(self, own: list[int]) -> None:
-        """Be told by which leaves the level differentiates that is handled next."""
+    def note(self, own: list[int], forward: bool) -> None:
+        """Be told by which leaves the level differentiates that is handled next, and how."""
 
     def moving(self, outs: list, form: Any) -> list[int]:
         """The positions of the results that have a derivative."""

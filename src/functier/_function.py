@@ -283,8 +283,8 @@ def _written(name: str, x: Any, y: Any, k: int) -> Any:
     if x is not y:
         if type(x) is not type(y) or not isinstance(x, Tensor):
             raise LevelError(
-                f"{name}: argument {k} was marked dirty, but it is a {type(x).__name__} and its "
-                f"new value a {type(y).__name__}, which it cannot hold; pass a tensor of that "
+                f"{name}: argument {k}, of type {type(x).__name__}, was marked dirty, but its new "
+                f"value is of type {type(y).__name__}, which it cannot hold; pass a tensor of that "
                 f"level (x + 0 * y), or return a new array from forward",
                 named=True,
             )
@@ -475,8 +475,8 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
         raise TypeError(f"register_hook: the hook is a {type(hook).__name__}, not a function")
     if not isinstance(x, Tensor) or not x.level.depth or not issubclass(x.level.kind, GradLevel):
         raise TypeError(
-            f"register_hook: cannot register a hook on a {type(x).__name__}, which needs no "
-            f"gradient; register it on a tensor of grad or vjp, inside of the function"
+            f"register_hook: cannot register a hook on a value of type {type(x).__name__}, which "
+            f"needs no gradient; register it on a tensor of grad or vjp, inside of the function"
         )
     handle, name = HookHandle(), name_of_function(hook)
     form = shape_of(x._value), dtype_of(x._value)

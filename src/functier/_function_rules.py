@@ -23,7 +23,7 @@ from ._flat import Rules, inexact
 from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, is_value, leaves_or_none, unflatten
-from ._ruled import apply, innermost, refused
+from ._ruled import apply, innermost, reason, refused
 from ._tensor import Tensor
 
 ndarray = np.ndarray
@@ -46,8 +46,17 @@ class Applied(Rules):
         self.contexts = 0  # how many levels have one, or will have it
         self.randomness = "error"
 
-    def note(self, own: list[int]) -> None:
+    def note(self, own: list[int], forward: bool) -> None:
         self.own = own
+        if forward and not self.has_jvp and self.spec.backward is None:
+            raise NoRuleError(
+                f"{self.name} has no derivative for forward mode: it must implement the jvp "
+                f"function, jvp(ctx, *tangents), or a backward, which is transposed{self.where()}"
+            )
+
+    def where(self) -> str:
+        """How a rule is given, for messages about one that is missing."""
+        return "; give it one with register_vjp or register_jvp" if self.spec.nested else ""
 
     def moving(self, outs: list, form: Any) -> list[int]:
         places = inexact(outs)
@@ -109,8 +118,8 @@ class Applied(Rules):
             raise NoRuleError(
                 f"{self.name} does not have vmap support: forward was run on tensors of "
                 f"{batched.level}, for the whole batch at once, and takes plain arrays only "
-                f"({error}); write the static method vmap(info, in_dims, *args) of a Function, "
-                f"or register_vmap of a custom operation"
+                f"({reason(error)}); write the static method vmap(info, in_dims, *args) of a "
+                f"Function, or register_vmap of a custom operation"
             ) from error
         return outs, form if ctx is None else self.marked(ctx, form, args, outs)
 
@@ -197,8 +206,8 @@ class Applied(Rules):
                     raise
                 raise NoRuleError(
                     f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "
-                    f"and takes plain arrays only ({error}); write forward without ctx, and the "
-                    f"static method setup_context(ctx, inputs, output)"
+                    f"and takes plain arrays only ({reason(error)}); write forward without ctx, "
+                    f"and the static method setup_context(ctx, inputs, output)"
                 ) from error
             return outs, self.marked(ctx, form, args, outs), ctx
         self.contexts += 1
@@ -275,7 +284,7 @@ class Applied(Rules):
         if backward is None:
             raise NoRuleError(
                 f"{self.name} has no derivative for reverse mode: it must implement either the "
-                f"backward or vjp method, backward(ctx, *grad_outputs)"
+                f"backward or vjp method, backward(ctx, *grad_outputs){self.where()}"
             )
         ctx = Context(self.name, how.needs)
         ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: how.n_saved]), False

@@ -97,7 +97,7 @@ def _own(rules: Rules, level: Any, leaves: list) -> list[int]:
 
 def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
-    rules.note(own)
+    rules.note(own, False)
     values = [level.lower(x) for x in leaves]
     pull: Callable[[tuple], Any]
     if rules.has_vjp:
@@ -188,7 +188,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
 
 def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
-    rules.note(own)
+    rules.note(own, True)
     values = [level.lower(x) for x in leaves]
     tangents: list = [None] * len(leaves)
     for i in own:
@@ -238,7 +238,7 @@ def _transposed_bwd(
         raise NoRuleError(
             f"{level}: {rules.name} has no jvp rule, and its backward rule, written in something "
             f"else than NumPy functions with rules, cannot be transposed for forward mode: "
-            f"{error}; {rules.remedy}"
+            f"{reason(error)}; {rules.remedy}"
         ) from error
     _checked(level, rules, "the backward rule", results)
     pairs = [(node, tangents[i]) for i, node in zip(moving, roots) if node is not None]
@@ -254,6 +254,11 @@ def refused(error: BaseException | None) -> bool:
     while error is not None and not isinstance(error, kinds):
         error = error.__cause__ or error.__context__
     return error is not None
+
+
+def reason(error: BaseException) -> str:
+    """What an error says, without the level it is about and without a remedy."""
+    return str(error).partition("; ")[0].rpartition("): ")[2]
 
 
 # ---- batches ----
