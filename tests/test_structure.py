@@ -1,6 +1,7 @@
 """The structure of the sources: who imports whom, what rules may call, how large it is."""
 
 import ast
+import functools
 import io
 import sys
 import tokenize
@@ -206,13 +207,19 @@ def is_static(node):
     return bool(parts) and all(map(is_static, parts))
 
 
-def is_kernel(node, tree):
-    """Whether a function is what a primitive runs: it gets arrays, never tensors."""
-    named = {
+@functools.cache
+def kernels(tree):
+    """What a file calls `primitive` with."""
+    return {
         ast.unparse(n.args[0])
         for n in ast.walk(tree)
         if isinstance(n, ast.Call) and ast.unparse(n.func) == "primitive" and n.args
     }
+
+
+def is_kernel(node, tree):
+    """Whether a function is what a primitive runs: it gets arrays, never tensors."""
+    named = kernels(tree)
     decorators = [ast.unparse(d) for d in getattr(node, "decorator_list", [])]
     return "primitive" in decorators or getattr(node, "name", "") in named
 
@@ -232,9 +239,15 @@ def test_rules_call_nothing_that_does_not_dispatch(path):
     assert not [f for f in found if f not in ALLOWED]
 
 
+@functools.cache
+def inside(tree):
+    """All nodes that are in a function."""
+    return {node for f in functions(tree) for node in ast.walk(f)}
+
+
 def outside_functions(tree, node):
     """Whether a node runs when the module is imported: a constant of the file."""
-    return not any(node in ast.walk(f) for f in functions(tree))
+    return node not in inside(tree)
 
 
 def test_allowed_places_exist():
