@@ -366,6 +366,12 @@ def test_arrays_in_containers_have_no_gradient():
     close(ft.jvp(f, (V,), (np.ones(3),))[1], np.sum(V))
     close(ft.vmap(ft.grad(f))(X), X)
     close(ft.hessian(f)(V), np.zeros((3, 3)))
+    forward_mode = function(
+        forward, jvp=lambda ctx, t, none: t * ctx.saved_tensors[0] + (none is not None),
+        setup_context=setup,
+    )  # fmt: skip
+    moved = ft.jvp(lambda x: forward_mode.apply(x, {"list": [x, 2.0]}), (V,), (V,))[1]
+    close(moved, V * V)
     wrong = function(forward, lambda ctx, g: (g, {"list": [g, g]}), setup_context=setup)
     with pytest.raises(TypeError, match="a gradient different from None at position 1"):
         ft.grad(lambda x: np.sum(wrong.apply(x, {"list": [x, 2.0]})))(V)
@@ -715,7 +721,9 @@ def test_mark_non_differentiable():
 
 
 def test_integers_never_have_a_gradient():
-    """C26: marked or not."""
+    """C26: marked or not; what is returned for an integer argument is let go."""
+    power = function(lambda x, n: x * n, lambda ctx, g: (g * ctx.saved_tensors[1], g))
+    close(ft.grad(lambda x: np.sum(power.apply(x, np.arange(3))))(V), np.arange(3.0))
     op = function(lambda x: (x * 2.0, np.arange(3), x > 0), lambda ctx, g, g_int, g_bool: 2.0 * g)
 
     def f(x):

@@ -428,6 +428,54 @@ def test_a_ufunc_is_batched_in_one_call():
     equal(nested.astype(float), V[:, None] / V)
 
 
+def test_a_ufunc_has_no_options():
+    """F12: its arguments are its operands, whatever signature NumPy gives it."""
+    op = ft.custom_op("mylib::double", functools.partial(np.multiply, 2.0))
+    op.register_vjp(lambda ctx, g: 2.0 * g)
+    assert op.schema == "mylib::double(*args)"
+    close(ft.vmap(ft.grad(lambda x: np.sum(op(x))))(X), np.full(X.shape, 2.0))
+
+    class Exp(ft.Function):
+        forward = staticmethod(np.exp)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            assert len(inputs) == 1
+            ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    close(ft.vmap(ft.grad(lambda x: np.sum(Exp.apply(x))))(X), np.exp(X))
+    with pytest.raises(TypeError, match=r"Exp.apply: forward has no signature; pass all by posi"):
+        Exp.apply(x=V)
+
+
+def test_a_single_container():
+    """F12: the gradient of the only argument is its list; integers in it have none."""
+    op = ft.custom_op("mylib::summed", lambda xs: sum(xs))
+    op.register_vjp(lambda ctx, g: [g, g, g])
+    first, second = ft.grad(lambda a, b: np.sum(op([a, b, np.arange(3)])), (0, 1))(V, 2 * V)
+    equal(first, np.ones(3))
+    equal(second, np.ones(3))
+
+
+def test_rules_of_a_function_that_has_none():
+    """F11: an operation that stands for its own function has to have a batching rule."""
+    gamma = np.frompyfunc(math.gamma, 1, 1)
+    op = ft.custom_op("mylib::own", gamma)
+    op.register_vmap(None)(lambda info, in_dims, x: (op(x), 0))
+    plain = ft.custom_op("mylib::own_plain", lambda x: x)
+    plain.replaced(gamma)
+    with plain.implements(gamma):
+        with pytest.raises(ft.NoRuleError, match="the one that it stands for; give it a rule with"):
+            ft.vmap(gamma)(X)
+        assert "mylib::own" in ft.registry("mylib")
+    with op.implements(gamma):
+        equal(ft.vmap(gamma)(np.array([1.0, 4.0])).astype(float), np.array([1.0, 6.0]))
+
+
 def test_a_loop_over_the_examples():
     """F12: a function for one example, with `sequential_vmap`, in every nesting."""
     calls = []
@@ -474,6 +522,11 @@ def test_hooks_see_the_operation():
     assert ft.ops.mylib.seen is cls.functions[0]
     close(ft.vmap(op)(cls(X)).elem(), X**3)
     assert cls.functions.count(op) == 2
+    plain_code = ft.custom_op("mylib::plain_code", lambda x: x * 3.0)
+    plain_code.register_vjp(lambda ctx, g: 3.0 * g)
+    found = ft.grad(lambda x: np.sum(plain_code(x)))(cls(V))  # below the level
+    equal(found, np.full(3, 3.0))
+    assert plain_code in cls.functions
     plain = op(ft.tensor(V))
     assert type(plain) is ft.Tensor
     equal(plain.elem(), V**3)
@@ -599,6 +652,9 @@ def test_opcheck():
     assert opcheck(op, GOOD) == dict.fromkeys(opcheck.__globals__["TESTS"], "ok")
     assert opcheck(op, (V,), tests=["vmap"]) == {"vmap": "ok"}
     assert opcheck(np.sin, (V,))["second"] == "ok"
+    cube("mylib::good")
+    with pytest.raises(ft.GradcheckError, match="another operation has taken its name"):
+        opcheck(op, (V,))
 
 
 def broken(what):
@@ -614,11 +670,6 @@ def broken(what):
         )
     elif what == "vmap":
         op.register_vmap(lambda info, in_dims, x, scale: (op(x[::-1], scale), 0))
-    elif what == "batch":  # a backward that is right for one example only
-        op.register_vjp(
-            lambda ctx, g: (g * 3 * ctx.saved_tensors[0] ** 2 + 0.01 * (ft.level_of(g) > 1), None),
-            setup_context=save,
-        )
     elif what == "writes":
         op.replaced(lambda x, scale=1.0: operator.imul(x, 2.0) * 1.0)
     elif what == "shares":
@@ -627,6 +678,8 @@ def broken(what):
         op.replaced(lambda x, scale=1.0: x + np.random.default_rng().normal())
     elif what == "crash":
         op.register_vmap(lambda info, in_dims, x, scale: x.nothing)
+    elif what == "count":
+        op.register_vjp(lambda ctx, g: g, setup_context=save)
     return op
 
 
@@ -641,6 +694,7 @@ def broken(what):
         ("shares", "arguments", "shares memory with array 0"),
         ("random", "arguments", "another result the second time"),
         ("crash", "vmap", "nothing"),
+        ("count", "reverse", "incorrect number of gradients"),
     ],
 )
 def test_opcheck_finds_planted_faults(what, test, part):

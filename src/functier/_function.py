@@ -7,13 +7,14 @@ hooks on gradients, and the question whether a value is differentiated.
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ._errors import LevelError
 from ._flat import Rules
-from ._function_context import Context, Spec, released
+from ._function_context import Context, Spec, is_ufunc, released
 from ._function_rules import Applied
 from ._jvp import JvpLevel
 from ._numpy import PLAIN, SCALARS, dtype_of, shape_of
@@ -132,10 +133,10 @@ class Function:
                     f"and no self"
                 )
         if "forward" in own:
-            try:
-                cls._parameters = inspect.signature(cls.forward)
-            except (TypeError, ValueError):  # of some functions written in C
-                cls._parameters = None
+            cls._parameters = None
+            if not is_ufunc(cls.forward):  # whose options are no arguments of an operation
+                with suppress(TypeError, ValueError):  # of some functions written in C
+                    cls._parameters = inspect.signature(cls.forward)
         if _given(cls, "backward") and _given(cls, "vjp"):
             raise TypeError(
                 f"{cls.__name__}: it implements both backward and vjp, which are two names of one "

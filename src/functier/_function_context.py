@@ -1,6 +1,7 @@
 """The `ctx` of `Function` and of custom operations, and what a call of one consists of."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from ._calls import Form
@@ -175,3 +176,11 @@ class Result(NamedTuple):
 
 OPAQUE = object()
 """The form of an argument that is no array."""
+
+
+def is_ufunc(fn: Any) -> bool:
+    """Whether `fn` is an elementwise ufunc, maybe with arguments bound; Numba's are of a class
+    of their own.
+    """
+    fn = fn.func if isinstance(fn, partial) else fn
+    return isinstance(getattr(fn, "nin", None), int) and getattr(fn, "signature", None) is None

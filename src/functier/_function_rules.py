@@ -113,7 +113,8 @@ class Applied(Rules):
         try:
             outs, form, args, _ = self.forward(leaves, ctx, False)
         except Exception as error:
-            if batched is None or not self.foreign(error, tensors):
+            known = isinstance(error, NoRuleError)  # which says what to do
+            if batched is None or known or not self.foreign(error, tensors):
                 raise
             raise NoRuleError(
                 f"{self.name} does not have vmap support: forward was run on tensors of "

@@ -15,7 +15,7 @@ import numpy as np
 from ._diff import SEEN
 from ._errors import NoRuleError
 from ._function import bound, call
-from ._function_context import Spec
+from ._function_context import Spec, is_ufunc
 from ._modes import STATE, ask_below, seen, unseen
 from ._numpy import name_of, shape_of
 from ._op import NAMESPACES, OPS, PARTIALS, Op, load
@@ -425,11 +425,6 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
 
 
 # ---- ufuncs ----
-
-
-def is_ufunc(fn: Any) -> bool:
-    """Whether `fn` is an elementwise ufunc; Numba's are of a class of their own."""
-    return isinstance(getattr(fn, "nin", None), int) and getattr(fn, "signature", None) is None
 
 
 def elementwise(fn: Callable) -> Callable:
