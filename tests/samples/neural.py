@@ -6,7 +6,7 @@ from functier.ops import neural
 
 from ._row import integers, normal, row
 
-F = np.float32
+C, F = complex, np.float32
 WINDOWS = [((2, 2), (2, 2), (1, 1)), ((3, 2), (1, 2), (1, 1)), ((2, 2), (1, 1), (2, 1))]
 
 
@@ -33,6 +33,8 @@ ROWS = [
     *[row(neural.overlap_add, normal(2, *window[0], *places(window)), (5, 4), *window[1:])
       for window in WINDOWS],
     row(neural.overlap_add, normal(3, 2), (6,), (2,), (1,)),
+    row(neural.windows, normal(5, dtype=C), (3,), (1,), (1,)),
+    row(neural.overlap_add, normal(3, 3, dtype=C), (5,), (1,), (1,)),
     *[row(neural.window_argmax, normal(2, 5, 4), *window, _diff=()) for window in WINDOWS],
     *[row(neural.pick, normal(2, 5, 4), integers(0, 4, 2, *places(window)), *window)
       for window in WINDOWS],
