@@ -17,6 +17,7 @@ import functier as ft
 import functier.nn.functional as F
 from functier import functional_call, grad, hessian, jvp, nn, stack_module_state, vmap
 from functier.nn import _layers
+from functier.testing import check_grads
 from support import alike, close, equal
 
 RNG = np.random.default_rng(3)
@@ -364,6 +365,21 @@ def test_d16_parameters_does_not_give_buffers():
     assert "scale" in m.state_dict()
 
 
+INHERITED = {"forward", "extra_repr"}
+"""Methods that `Module` documents."""
+
+
+def test_public_names_are_documented():
+    public = {n: x for n, x in vars(nn).items() if not n.startswith("_")}
+    assert {"Module", "Parameter", "Linear", "Conv2d", "functional", "init"} <= set(public)
+    for name, x in public.items():
+        assert x.__doc__, name
+        for method, f in vars(x).items() if isinstance(x, type) else ():
+            if inspect.isfunction(f) and method[0] != "_" and method not in INHERITED:
+                assert f.__doc__, (name, method)
+    assert all(getattr(nn.init, name).__doc__ for name in nn.init.__all__)
+
+
 # ---- registration ----
 
 
@@ -645,6 +661,55 @@ def test_other_transforms_of_modules():
         close(np.array(t), np.array((a - b) / (2 * step)), 1e-6)
     h = hessian(loss)(m, X)
     assert isinstance(h, nn.Sequential)
+
+
+def slope_of(model, x):
+    return grad(loss)(model, x)
+
+
+def test_modules_pass_through_whatever_takes_pytrees():
+    m = nn.Sequential(nn.Linear(3, 2), nn.Tanh(), nn.Linear(2, 1))
+    slopes = slope_of(m, X)
+
+    def same(a, b):
+        assert type(a) is type(b) is nn.Sequential
+        for p, q in zip(a.parameters(), b.parameters(), strict=True):
+            close(np.array(p), np.array(q))
+
+    again = ft.checkpoint(lambda m, x: m(x))
+    same(grad(lambda m: np.mean(np.square(again(m, X))))(m), slopes)
+    _, push = ft.linearize(lambda m: loss(m, X), m)
+    close(push(slopes), sum(np.sum(np.square(np.array(p))) for p in slopes.parameters()))
+    each = vmap(slope_of, (None, 0))(m, X)
+    same(vmap(slope_of, (None, 0), chunk_size=2)(m, X), each)
+    step = lambda m, x: (tree_map(lambda p, g: p - 0.1 * g, m, slope_of(m, x)), loss(m, x))  # noqa: E731
+    last, losses = ft.scan(step, m, X)
+    looped = m
+    for x, value in zip(X, losses, strict=True):
+        looped, expected = step(looped, x)
+        close(value, expected)
+    same(last, looped)
+    assert ft.jacrev(lambda m: m(X))(m)[0].weight.shape == (5, 1, 2, 3)
+    same(ft.stop_gradient(m), m)
+    check_grads(lambda m: loss(m, X), (m,), order=2)
+    spec = optree.tree_structure(m, namespace="functier")
+    assert pickle.loads(pickle.dumps(spec)) == spec
+
+
+def test_modules_of_users_tensors():
+    class Mine(ft.Tensor):
+        pass
+
+    m = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(2, 1))
+    image = RNG.normal(size=(2, 1, 4, 4))
+    out = m(Mine(image))
+    assert type(out) is Mine
+    close(out.elem(), m(image))
+    mine = tree_map(Mine, m)
+    slopes = grad(loss)(mine, image)
+    assert type(mine(image)) is Mine and type(slopes[0].weight) is Mine
+    for a, b in zip(slopes.parameters(), grad(loss)(m, image).parameters(), strict=True):
+        close(a.elem(), np.array(b))
 
 
 def test_per_sample_gradients_and_ensembles():
