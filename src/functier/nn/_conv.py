@@ -86,7 +86,7 @@ def _conv(
     # it is written once, and both modes use it as it is.
     view = neural.windows(x, size, step, gap)
     examples, counts = shape_of(view)[0], shape_of(view)[2 + n :]
-    axes = (*range(1, 2 + n), 0, *range(2 + n, 2 + 2 * n))
+    axes = (*range(1, 2 + 2 * n), 0)
     columns = np.transpose(view, axes)
     if groups == 1:
         columns = np.reshape(columns, (inputs * _product(size), examples * _product(counts)))
@@ -96,10 +96,10 @@ def _conv(
             columns, (groups, inputs * _product(size), examples * _product(counts))
         )
         rows = np.reshape(weight, (groups, outputs // groups, inputs * _product(size)))
-    out = np.reshape(rows @ columns, (outputs, examples, *counts))
+    out = np.reshape(rows @ columns, (outputs, *counts, examples))
     if bias is not None:
         out = out + np.reshape(bias, (outputs, *(1,) * (n + 1)))
-    out = np.moveaxis(out, 1, 0)
+    out = np.moveaxis(out, -1, 0)
     return out if has_batch else out[0]
 
 
@@ -159,7 +159,7 @@ def conv2d(
     -----
     One matrix product of the weight with the windows, which are written out: the memory of
     the input times the size of the kernel, and derivatives keep it. In memory the channels of
-    the result come first, examples second.
+    the result come first and the examples last.
 
     Examples
     --------
@@ -241,7 +241,7 @@ def max_pool2d(
     out = out if has_batch else out[0]
     if not return_indices:
         return out
-    at = neural.window_argmax(x, size, step, gap)
+    at = neural.window_argmax(x, size, step, gap).astype(np.intp)
     at = at if has_batch else at[0]
     rows, columns = shape_of(at)[-2:]
     y = np.arange(rows)[:, None] * step[0] - widths[0][0] + at // size[1] * gap[0]

@@ -207,12 +207,13 @@ linear(
 @primitive
 def window_argmax(x, size, step, gap):
     """Where each window has its largest element, the first of several; a NaN is larger."""
-    first, *others = _taps(x, size, step, gap)
-    best, index = first.copy(), np.zeros(first.shape, np.int32)
-    for i, tap in enumerate(others, 1):
-        better = ~(tap <= best) & (best == best)
-        np.copyto(best, tap, where=better)
-        np.copyto(index, i, where=better)
+    taps = _taps(x, size, step, gap)
+    best = window_max(x, size, step, gap)
+    index = np.zeros_like(best, np.uint8 if len(taps) < 256 else np.int64)
+    nan = np.isnan(best).any()
+    for i in reversed(range(len(taps))):
+        here = (taps[i] == best) | (taps[i] != taps[i]) if nan else taps[i] == best
+        np.copyto(index, i, where=here, casting="unsafe")
     return index
 
 
@@ -243,8 +244,13 @@ def put(values, index, shape, size, step, gap):
     lead = np.broadcast_shapes(values.shape, index.shape)
     cut = len(lead) - n
     out = np.zeros_like(values, shape=(*lead[:cut], *shape))
+    apart = all(s >= (k - 1) * g + 1 for k, s, g in zip(size, step, gap))
     for i, at in enumerate(np.ndindex(*size)):
-        out[_tap(at, lead[cut:], step, gap)] += np.where(index == i, values, 0)
+        part, tap = np.where(index == i, values, 0), _tap(at, lead[cut:], step, gap)
+        if apart:
+            out[tap] = part
+        else:
+            out[tap] += part
     return out
 
 
