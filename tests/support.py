@@ -152,6 +152,7 @@ def load_all():
     load()
     for module in list(PENDING):
         load(module)
+    assert ft.nn.functional  # which loads its own
 
 
 def bare(x):
