@@ -102,6 +102,22 @@ def test_inside_of_a_checkpointed_function_too():
     close(ft.vmap(ft.grad(ft.grad(g)))(X), ft.vmap(ft.grad(ft.grad(plain)))(X))
 
 
+def test_functions_with_rules_of_their_own_inside():
+    """Their backward rule meets the unit vectors of a Jacobian, a level that is made later."""
+
+    @ft.custom_vjp
+    def f(x):
+        return np.sin(x)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (g * np.cos(x),))
+
+    def many(wrap):
+        return lambda xs: ft.vmap(wrap(lambda x: f(x) * x))(xs)
+
+    for use in (ft.jacrev, ft.jacfwd, lambda g: ft.jacrev(ft.jacrev(g)), ft.hessian):
+        close(use(many(ft.checkpoint))(XS), use(many(lambda f: f))(XS))
+
+
 # ---- what it costs ----
 
 

@@ -152,6 +152,6 @@ def _pulled(
                 )
             pairs = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
             del tensors
-            return backward(pairs, boundary, start)
+        return backward(pairs, boundary, start)  # where the cotangents' levels are ambient
 
     return region(label, again)
