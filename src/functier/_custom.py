@@ -47,6 +47,7 @@ class Custom:
         self.fun, self._kind = fun, kind
         functools.update_wrapper(self, fun)
         self.__name__ = name_of_function(fun)
+        self.__qualname__ = getattr(fun, "__qualname__", self.__name__)  # NumPy 2.1's ufuncs
         self._label = f"{kind}({self.__name__})"
         self._signature: Any = None
         if not isinstance(fun, np.ufunc):  # NumPy's versions differ in what they say of it
