@@ -449,12 +449,38 @@ def level_in(a: Any, b: Any) -> Any:
 
 
 def level_of(x: Any) -> int:
-    """The depth of the level of `x`: 1 for the outermost level, 0 for a plain value."""
+    """The depth of the level of `x`: 1 for the outermost level, 0 for a plain value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import grad, vmap
+    >>> seen = []
+    >>> def f(x):
+    ...     seen.append(level_of(x))
+    ...     return x * x
+    >>> slopes = vmap(grad(f))(np.ones(3))
+    >>> seen, level_of(slopes)
+    ([2], 0)
+    """
     return x.level.depth if isinstance(x, Tensor) else 0
 
 
 def unwrap(x: Any) -> Any:
-    """The value of `x` one level out, like ``x.elem()``; a plain value as it is."""
+    """The value of `x` one level out, like ``x.elem()``; a plain value as it is.
+
+    The batch axis of a `vmap` level is axis 0 of its value. See `debug_unwrap` for the value
+    under all levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> with vmap() as B:
+    ...     x = B(np.arange(3.0))
+    ...     x.shape, unwrap(x)
+    ((), array([0., 1., 2.]))
+    """
     return x.elem() if isinstance(x, Tensor) else x
 
 

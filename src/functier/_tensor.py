@@ -212,7 +212,16 @@ def as_class(cls: Any, result: Any) -> Any:
 
 
 def tensor(data: Any) -> Tensor:
-    """`data` as a `Tensor`; a tensor of any level comes back as it is."""
+    """`data` as a `Tensor`; a tensor of any level comes back as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> table = tensor([10.0, 20.0, 30.0])  # an array that a tensor may index
+    >>> vmap(lambda i: table[i])(np.array([2, 0]))
+    Tensor([30., 10.])
+    """
     return data if isinstance(data, Tensor) else Tensor(data)
 
 
