@@ -23,7 +23,7 @@ import numpy as np
 
 from ._batch import BatchLevel, short
 from ._errors import DataDependentError
-from ._level import innermost
+from ._level import innermost, levels_of
 from ._masks import AMONG
 from ._numpy import PLAIN, dtype_of, shape_of
 from ._op import OPS, Op
@@ -139,8 +139,7 @@ def _named(op: str, axis_name: Any, leaves: list, frame: FrameType) -> list[Batc
     """The levels of one name or a tuple of names, among those around `frame` or `leaves`."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     found: dict[Hashable, BatchLevel] = {}
-    for cls in innermost(leaves, frame).__mro__:
-        level: Any = getattr(cls, "level", None)
+    for level in levels_of(innermost(leaves, frame)):
         if isinstance(level, BatchLevel) and level.axis_name is not None:
             found.setdefault(level.axis_name, level)
     if not names or len(set(names)) != len(names):

@@ -29,7 +29,7 @@ from ._diff import fit
 from ._ended import MutedLevel
 from ._finite import Fault, counted, find_fault, parts
 from ._jvp import JvpLevel
-from ._level import AMBIENT, WATCHERS, Level, chain
+from ._level import AMBIENT, WATCHERS, Level, chain, levels_of
 from ._numpy import dtype_of, name_of, shape_of
 from ._op import OPS, Call, Op
 from ._pytree import flatten, paths
@@ -126,7 +126,7 @@ class Watched(Level):
     def report(self, fault: Fault, here: Site, operands: list) -> None:
         """Raise the error for a fault in the result of a call."""
         cls = (*classes_in(*operands), self.cls)[0]
-        levels = [c.level for c in cls.__mro__ if hasattr(c, "level") and c.level.depth]
+        levels = levels_of(cls)
         flawed = [text for level in levels for text in getattr(level, "flawed", ())]
         if fault.made:
             text = f"{here.what} made {fault.what} out of {fault.given}"
@@ -388,8 +388,7 @@ def _watching(**options: bool) -> Iterator[None]:
             WRAPPERS.append(watch_rule)
     token = WATCH.set((WATCH.get() or Watch())._replace(**options))
     try:
-        for cls in AMBIENT.get().__mro__:  # where it is switched on inside a function
-            level = cls.__dict__.get("level")
+        for level in levels_of(AMBIENT.get()):  # where it is switched on inside a function
             if isinstance(level, Level):
                 watch_level(level)
         yield

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ._errors import EscapedTensorError
-from ._level import AMBIENT, ENDED, WATCHERS, Level, chain
+from ._level import AMBIENT, ENDED, WATCHERS, Level, chain, levels_of
 from ._numpy import dtype_of, shape_of
 from ._op import Call, Op
 from ._root import DISABLED, converted, tree_map
@@ -102,11 +102,9 @@ def resumed(cls: type[Tensor]) -> Iterator[None]:
 
     For what runs again in a backward pass; other threads may do so at the same time.
     """
-    levels = []
-    for c in cls.__mro__:
-        level = vars(c).get("level")
-        if level is not None and level.depth:
-            levels.append(MutedLevel.muted(level) if type(level) is MutedLevel else level)
+    levels = [
+        MutedLevel.muted(level) if type(level) is MutedLevel else level for level in levels_of(cls)
+    ]
     with _LOCK:
         ended = [level for level in levels if vars(level).get("resumed") or not level.live]
         for level in ended:

@@ -27,7 +27,7 @@ from ._ended import no_dispatch, resumed
 from ._errors import LevelError
 from ._grad import vjp
 from ._jvp import JvpLevel, fitted
-from ._level import AMBIENT, Level
+from ._level import AMBIENT, Level, levels_of
 from ._linear import linearize
 from ._numpy import dtype_of, shape_of
 from ._pytree import (
@@ -355,12 +355,8 @@ def _same_forms(label: str, who: str, result: Any, x: Any) -> None:
 
 def _differentiating() -> list[Level]:
     """The levels of grad and jvp around the caller, innermost first."""
-    return [level for level in _around() if isinstance(level, (GradLevel, JvpLevel))]
-
-
-def _around() -> list[Any]:
-    classes: tuple[Any, ...] = AMBIENT.get().__mro__
-    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+    around = levels_of(AMBIENT.get())
+    return [level for level in around if isinstance(level, (GradLevel, JvpLevel))]
 
 
 @contextmanager
@@ -382,7 +378,7 @@ class _Batches:
     def __init__(self, level: Level):
         self.groups: list[tuple[Any, tuple]] = []  # innermost first, and the sizes of each
         done: set[Any] = set()
-        for inner in _around():
+        for inner in levels_of(AMBIENT.get()):
             if inner.depth <= level.depth:
                 break
             if isinstance(inner, BatchLevel) and inner not in done:

@@ -429,6 +429,12 @@ def encloses(outer: type, cls: type) -> bool:
     return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 
+def levels_of(cls: type) -> list[Any]:
+    """The level of a class and those around it, innermost first."""
+    classes: tuple[Any, ...] = cls.__mro__
+    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+
+
 def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
     """The class of the innermost level around `frame`, or around one of `values` that
     came from there to a thread which no level was made in.

@@ -27,7 +27,7 @@ import numpy as np
 
 from ._diff import SEEN
 from ._ended import MutedLevel
-from ._level import AMBIENT, WATCHERS, Level
+from ._level import AMBIENT, WATCHERS, Level, levels_of
 from ._methods import METHODS, OPERATORS
 from ._numpy import PLAIN
 from ._op import OPS
@@ -63,8 +63,8 @@ class Mode:
         if isinstance(self, TensorDispatchMode):
             state = state._replace(operations=(*state.operations, self))
         STATE.set(state)
-        for cls in AMBIENT.get().__mro__:
-            tell(cls.__dict__.get("level"))
+        for level in levels_of(AMBIENT.get()):
+            tell(level)
         return self
 
     def __exit__(self, *exception: Any) -> None:
@@ -211,8 +211,8 @@ def _switch_off() -> None:
 def _watch(level: Level) -> None:
     """What is shown each level that is entered."""
     if STATE.get() != State():
-        for cls in level.cls.__mro__:
-            tell(cls.__dict__.get("level"))
+        for around in levels_of(level.cls):
+            tell(around)
 
 
 def tell(level: Any) -> None:

@@ -109,7 +109,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form, pull = _transposed(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
         places = rules.moving(outs, form)
-    elif not _in_batch(values):
+    elif not _at_levels(values, BatchLevel):
         return rules.run(leaves)
     else:
         outs, form = below(level, apply, rules, values)
@@ -197,7 +197,7 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form, moved = below(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
         outs, form, moved = _transposed_bwd(rules, level, values, tangents)
-    elif not _in_batch([*values, *tangents]):
+    elif not _at_levels([*values, *tangents], BatchLevel):
         return rules.run(leaves)
     else:
         outs, form, moved = below(level, _pushed, rules, values, tangents)
@@ -282,7 +282,7 @@ def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     if rules.has_vmap:
         outs, form, out_dims = below(level, rules.vmap, level.size, values, dims)
         _checked(level, rules, "the batching rule", outs)
-    elif any(_is_differentiated(x) for x in values):
+    elif _at_levels(values, GradLevel, JvpLevel):
         outs, (form, out_dims) = below(level, apply, Batched(rules, level, dims), values)
         _checked(level, rules, "a rule", outs)
     else:
@@ -290,18 +290,11 @@ def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     return level.insert(outs, out_dims, f"the result of {rules.name}"), form
 
 
-def _is_differentiated(x: Any) -> bool:
-    while isinstance(x, Tensor):
-        if issubclass(getattr(x.level, "kind", object), (GradLevel, JvpLevel)):
-            return True
-        x = x._value
-    return False
-
-
-def _in_batch(values: list) -> bool:
+def _at_levels(values: list, *kinds: type) -> bool:
+    """Whether one of the values is, at any depth, a tensor of a level of these kinds."""
     for x in values:
         while isinstance(x, Tensor):
-            if issubclass(getattr(x.level, "kind", object), BatchLevel):
+            if issubclass(getattr(x.level, "kind", object), kinds):
                 return True
             x = x._value
     return False

@@ -27,7 +27,7 @@ from ._batch import BatchLevel
 from ._chunks import CHUNK
 from ._draws import AFTER, following, stream_of
 from ._errors import MutationError, NoRuleError, RandomnessError
-from ._level import AMBIENT, Level, innermost
+from ._level import AMBIENT, Level, innermost, levels_of
 from ._numpy import shape_of, stretch
 from ._root import DISABLED
 from ._tensor import Tensor
@@ -66,9 +66,8 @@ def method(name: str) -> Callable:
 def batches(operands: tuple, name: str) -> list[BatchLevel]:
     """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
     found: list[BatchLevel] = []
-    for cls in innermost(operands, sys._getframe()).__mro__:
-        level: Any = getattr(cls, "level", None)
-        if isinstance(level, BatchLevel) and cls not in DISABLED.get():
+    for level in levels_of(innermost(operands, sys._getframe())):
+        if isinstance(level, BatchLevel) and level.cls not in DISABLED.get():
             if level.randomness == "error":
                 transform = level.label.partition("(")[0]
                 raise level.refusal(

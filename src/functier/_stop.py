@@ -7,7 +7,7 @@ from typing import Any
 from ._batch import BatchLevel
 from ._ended import no_dispatch
 from ._jvp import JvpLevel
-from ._level import AMBIENT
+from ._level import AMBIENT, levels_of
 from ._pytree import flatten, unflatten
 from ._root import DISABLED
 from ._tape import GradLevel
@@ -106,9 +106,9 @@ def no_grad() -> Iterator[None]:
     array([0.25, 0.25])
     """
     with ExitStack() as stack:
-        for cls in AMBIENT.get().__mro__:
-            if _is_differentiating(cls):
-                stack.enter_context(no_dispatch(cls))
+        for level in levels_of(AMBIENT.get()):
+            if _is_differentiating(level.cls):
+                stack.enter_context(no_dispatch(level.cls))
         yield
 
 
