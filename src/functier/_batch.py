@@ -59,6 +59,10 @@ class BatchLevel(Level):
             self.parent, self.k = None, 1
         self.size = None
 
+    def group(self) -> "list[BatchLevel]":
+        """The contiguous levels that share its tensors, from the outermost to this one."""
+        return [*(BatchLevel.group(self.parent) if self.parent is not None else ()), self]
+
     # ---- operations ----
 
     @classmethod
@@ -336,12 +340,9 @@ class BatchLevel(Level):
         )
 
     def repr(self, x: Any) -> str:
-        sizes = []
-        level: BatchLevel | None = self
-        while level is not None:
-            sizes.append(f"{level.cls.__name__} size {level.size}")
-            level = level.parent
-        return f"Batched[{', '.join(reversed(sizes))}]({x._value!r})"
+        # Also asked of an ended level.
+        sizes = [f"{level.cls.__name__} size {level.size}" for level in BatchLevel.group(self)]
+        return f"Batched[{', '.join(sizes)}]({x._value!r})"
 
 
 def _unary(func: Callable) -> Callable:

@@ -54,9 +54,6 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
     level = cls.level
     if not isinstance(level, BatchLevel):
         return level.apply_single(record, x, {"axis": axis, "at": at})
-    group: Any = level
-    while group is not None and group.cls is not axis.cls:
-        group = group.parent
     mask = AMONG.get()
     if mask is not None and axis.cls in mask.donor:
         raise axis.refusal(
@@ -65,7 +62,7 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
             f"this branch or step of a loop; call it before cond, switch or while_loop, and "
             f"use its result there",
         )
-    if group is None:
+    if axis not in level.group():
         return level.wrap(record.func(x._value, axis, at + level.k))
     if axis.chunk is not None and axis.chunk.count > 1:
         raise ValueError(

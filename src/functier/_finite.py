@@ -27,14 +27,9 @@ def parts(x: Any) -> Iterator[Part]:
             yield from parts(y)
     elif isinstance(x, Tensor):
         level = getattr(x.level, "level", x.level)
-        own = []
-        if isinstance(level, BatchLevel):
-            around: Any = level
-            while around is not None:
-                own.append(str(around))
-                around = around.parent
+        own = [str(part) for part in level.group()] if isinstance(level, BatchLevel) else []
         for bare, batch, of in parts(x._value):
-            yield Part(bare, (*batch, *reversed(own)), of)
+            yield Part(bare, (*batch, *own), of)
         if isinstance(level, JvpLevel):
             for bare, batch, of in parts(x._extra):
                 yield Part(bare, batch, f" in the tangent of {level}{of}")

@@ -382,11 +382,10 @@ class _Batches:
             if inner.depth <= level.depth:
                 break
             if isinstance(inner, BatchLevel) and inner not in done:
-                part: BatchLevel | None = inner
-                while part is not None:
-                    done.add(part)
-                    part = part.parent
-                self.groups.append((inner, _sizes(inner)))
+                group = inner.group()
+                done.update(group)
+                sizes = [1 if part.size is None else part.size for part in group]
+                self.groups.append((inner, tuple(sizes)))
 
     def sink(self, x: Any) -> Any:
         for level, sizes in self.groups:
@@ -431,9 +430,3 @@ class _Batches:
 
 def _stranger(cls: Any, ambient: type) -> bool:
     return issubclass(cls, Tensor) and cls.level.depth > 0 and not issubclass(ambient, cls)
-
-
-def _sizes(level: BatchLevel) -> tuple[int, ...]:
-    """The sizes of the batch axes of a level's tensors."""
-    outer = () if level.parent is None else _sizes(level.parent)
-    return *outer, 1 if level.size is None else level.size

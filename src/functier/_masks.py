@@ -126,13 +126,9 @@ def bare(x: Any) -> tuple[Any, list]:
     return x, axes
 
 
-def _classes(level: BatchLevel | None) -> list:
+def _classes(level: BatchLevel) -> list:
     """The classes of a group of contiguous levels, outermost first."""
-    found: list = []
-    while level is not None:
-        found.append(level.cls)
-        level = level.parent
-    return found[::-1]
+    return [part.cls for part in level.group()]
 
 
 def _differs(x: Any, donor: dict) -> bool:
