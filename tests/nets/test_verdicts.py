@@ -1,0 +1,44 @@
+"""The counting of verdicts itself: what is wrong, and too many refusals, fail a net."""
+
+import pytest
+
+from nets.verdicts import Verdicts
+
+
+def boom():
+    raise ValueError("no such axis")
+
+
+def never(result):
+    raise AssertionError("1 is not 2")
+
+
+def accept(result):
+    pass
+
+
+def test_each_verdict():
+    counts = Verdicts("net", {"ValueError: no such": "axes are the user's"})
+
+    assert counts.judge("a", lambda: 1, accept) == "right"
+    assert counts.judge("b", boom, accept) == "refused"
+    assert counts.judge("c", lambda: 1, never) == "wrong"
+    assert counts.judge("d", lambda: 1 / 0, accept) == "wrong"
+    assert counts.summary() == "net: 4 cases, 1 right, 1 refused, 2 wrong"
+    with pytest.raises(AssertionError, match="c: 1 is not 2"):
+        counts.settle()
+
+
+def test_too_many_refusals_fail():
+    counts = Verdicts("net", {"no such axis": "axes are the user's"})
+    for _ in range(19):
+        counts.judge("a", lambda: 1, accept)
+    counts.judge("b", boom, accept)
+    counts.settle()
+    counts.judge("b", boom, accept)
+    with pytest.raises(AssertionError, match="2 refused"):
+        counts.settle()
+
+
+def test_counts_are_shown(verdicts):
+    verdicts("an empty net")

@@ -1,0 +1,70 @@
+"""What became of the cases of a net: right, refused for a known reason, or wrong."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+
+class Verdicts:
+    """Counts of the cases of one net.
+
+    Parameters
+    ----------
+    name : str
+        The net, as the summary names it.
+    reasons : dict of str to str
+        The refusals that are foreseen: a regular expression that is searched for in
+        ``"ErrorClass: message"``, and why a user has to accept this refusal.
+    """
+
+    def __init__(self, name: str, reasons: dict[str, str] | None = None):
+        self.name, self.reasons = name, reasons or {}
+        self.right = 0
+        self.refused: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    @property
+    def total(self) -> int:
+        return self.right + self.refused.total() + len(self.wrong)
+
+    def judge(self, case: Any, run: Callable[[], Any], check: Callable[[Any], None]) -> str:
+        """Run one case and count it; the verdict.
+
+        `run` gives a result or raises; `check` raises an `AssertionError` where the result is
+        wrong. `case` is what a message shows, so that the case can be run again.
+        """
+        try:
+            result = run()
+        except Exception as error:
+            return self.refuse(case, error)
+        try:
+            check(result)
+        except AssertionError as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            self.wrong.append(f"{case}: {' | '.join(lines[:6])}")
+            return "wrong"
+        self.right += 1
+        return "right"
+
+    def refuse(self, case: Any, error: Exception) -> str:
+        """Count an error: refused where it is foreseen, else wrong."""
+        text = f"{type(error).__name__}: {error}"
+        for pattern in self.reasons:
+            if re.search(pattern, text, re.DOTALL):
+                self.refused[pattern] += 1
+                return "refused"
+        self.wrong.append(f"{case}: refused for no known reason: {text[:300]}")
+        return "wrong"
+
+    def summary(self) -> str:
+        return (
+            f"{self.name}: {self.total} cases, {self.right} right, {self.refused.total()} refused, "
+            f"{len(self.wrong)} wrong"
+        )
+
+    def settle(self, most: float = 0.05) -> None:
+        """Raise where a case is wrong, or where more than this part of them was refused."""
+        shown = "\n".join(self.wrong[:20])
+        assert not self.wrong, f"{self.summary()}\n{shown}"
+        assert self.refused.total() <= most * self.total, f"{self.summary()}\n{self.refused}"
