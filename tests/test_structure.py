@@ -40,14 +40,14 @@ def imports(path):
 # ---- imports go one way ----
 
 LAYERS = [
-    {"_errors", "_numpy", "_colouring"},
+    {"_errors", "_numpy", "_colouring", "_blocks", "_spares"},
     {"_rule"},
     {"_op"},
     {"_tensor"},
     {"_methods", "_frames", "_pytree"},
     {"_root"},
     {"_level"},
-    {"_ended", "_diff"},
+    {"_ended", "_diff", "_life"},
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws"},
     {"_vmap", "_grad", "_jvp", "_basis"},

@@ -58,6 +58,8 @@ class BatchLevel(Level):
         else:
             self.parent, self.k = None, 1
         self.size = None
+        if self.randomness != "error":  # as the level that had the class before this one
+            self.randomness = "error"
 
     def group(self) -> "list[BatchLevel]":
         """The contiguous levels that share its tensors, from the outermost to this one."""

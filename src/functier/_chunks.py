@@ -137,11 +137,12 @@ class Task:
         return context.run(self.result), self.chunk.reports
 
     def result(self) -> Any:
-        token = CHUNK.set(self.chunk)
+        before = CHUNK.get()
         try:
+            CHUNK.set(self.chunk)
             return self.call(self.chunk, *self.args, **self.kwargs)
         finally:
-            CHUNK.reset(token)
+            CHUNK.set(before)
 
     def __getstate__(self) -> tuple:
         return self.call, self.chunk, self.args, self.kwargs

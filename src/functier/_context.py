@@ -1,9 +1,11 @@
 """What a transform without a function gives, and the check of its escape mode."""
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
 
+from ._blocks import Entry, Exit, claim
 from ._level import AMBIENT, ENDED, Escape, Level
 
 
@@ -14,24 +16,41 @@ class LevelContext:
         self, kind: type[Level], label: str, escape: Escape, decorate: Callable, **options: Any
     ):
         self._form, self._decorate, self._options = (kind, label, escape), decorate, options
-        self._entered: list[Level] = []
+        self._by_hand: list[Level] = []
 
     def __enter__(self) -> Any:
         kind, label, escape = self._form
-        level = kind.enter(label, escape, sys._getframe(1), lexical=True)
+        level = kind.prepare(label, escape, sys._getframe(1), lexical=True)
         vars(level).update(self._options)  # a level of a with statement is not used again
-        self._entered.append(level)
+        guard = claim(self, functools.partial(_end, level))
+        if guard is None:
+            self._by_hand.append(level)
+        else:
+            vars(level)["live"] = guard  # false once the block was left, in whatever way
+        AMBIENT.set(level.cls)
         return level.cls
 
-    def __exit__(self, *exception: Any) -> None:
+    def _leave(entry: Entry, *error: Any) -> None:
+        if entry.undo is None:
+            entry.manager._end_by_hand()
+        else:
+            entry.undo()
+
+    __exit__ = Exit(_leave)
+
+    def _end_by_hand(self) -> None:
         current = AMBIENT.get()  # several threads may have entered one context manager
-        entered = [level for level in self._entered if level.cls is current] or self._entered
+        entered = [level for level in self._by_hand if level.cls is current] or self._by_hand
         level = entered[-1]
-        self._entered.remove(level)
-        level.exit()
+        self._by_hand.remove(level)
+        level.end()
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)
+
+
+def _end(level: Level) -> None:
+    level.end()  # which does nothing where it has ended
 
 
 def check_escape(transform: str, escape: Any) -> None:

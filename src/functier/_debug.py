@@ -14,9 +14,8 @@ level down, may well be infinite and then be left out by `numpy.where`.
 import linecache
 import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import _GeneratorContextManager, contextmanager, nullcontext
+from contextlib import nullcontext
 from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FrameType
@@ -25,8 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._batch import BatchLevel
+from ._blocks import Block, Switch, block
 from ._diff import fit
-from ._ended import MutedLevel
+from ._ended import ContextualLevel
 from ._finite import Fault, counted, find_fault, parts
 from ._jvp import JvpLevel
 from ._level import AMBIENT, WATCHERS, Level, chain, levels_of
@@ -87,14 +87,16 @@ def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
     return Site(what, tuple(stack))
 
 
-@contextmanager
+@block
 def unseen(level: Level, frame: FrameType) -> Iterator[None]:
     """What a transform does itself, with the axes of its arguments, is not looked at."""
-    token = RUNNING.set(RUNNING.get() or site(str(level), frame, level.made[0]))
+    before = RUNNING.get()
+    here = before or site(str(level), frame, level.made[0])
     try:
+        RUNNING.set(here)
         yield
     finally:
-        RUNNING.reset(token)
+        RUNNING.set(before)
 
 
 # ---- watched levels ----
@@ -110,12 +112,12 @@ class Watched(Level):
         if watch is None or RUNNING.get() is not None:
             return super().function(func, args, kwargs)
         here = site(title(func), sys._getframe(1), self.made[0])
-        token = RUNNING.set(here)
         try:
+            RUNNING.set(here)
             with watch.quiet():
                 result = super().function(func, args, kwargs)
         finally:
-            RUNNING.reset(token)
+            RUNNING.set(None)
         if watch.nans or watch.infs:
             operands = named_operands(func, args, kwargs)
             fault = find_fault(watch.nans, watch.infs, result, operands, is_elementwise(func))
@@ -227,8 +229,7 @@ KINDS: dict[type[Level], type[Watched]] = {**MIXINS}
 
 def watch_level(level: Any) -> None:
     """Have a level that is live, or about to be, watched where this context asks for it."""
-    if type(level) is MutedLevel:
-        level = MutedLevel.muted(level)
+    level = ContextualLevel.actual(level)
     kind = type(level)
     if WATCH.get() is None or not level.live or issubclass(kind, Watched):
         return
@@ -275,8 +276,9 @@ class Edge:
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
         """What the rule returns, and that in the form of the operand."""
-        token = RUNNING.set(Site(self.what, self.here.stack))
+        before, here = RUNNING.get(), Site(self.what, self.here.stack)
         try:
+            RUNNING.set(here)
             c = self.rule(g, *saved)
             if c is None or isinstance(c, tuple) or isinstance(g, tuple):
                 return c, c
@@ -289,7 +291,7 @@ class Edge:
                 )
             return c, c
         finally:
-            RUNNING.reset(token)
+            RUNNING.set(before)
 
     def report(self, fault: Fault, g: Any) -> None:
         if fault.made:
@@ -375,33 +377,26 @@ def path_of(leaf: Any) -> str:
 
 # ---- switching it on ----
 
-_LOCK = threading.Lock()
-_users = [0]
+_SWITCH = Switch((WATCHERS, watch_level), (WRAPPERS, watch_rule), first=True)  # before modes
 
 
-@contextmanager
+@block
 def _watching(**options: bool) -> Iterator[None]:
-    with _LOCK:
-        _users[0] += 1
-        if _users[0] == 1:
-            WATCHERS.insert(0, watch_level)  # modes come on top of it
-            WRAPPERS.append(watch_rule)
-    token = WATCH.set((WATCH.get() or Watch())._replace(**options))
+    user, before = object(), WATCH.get()
+    inside = (before or Watch())._replace(**options)
     try:
+        _SWITCH.on(user)
+        WATCH.set(inside)
         for level in levels_of(AMBIENT.get()):  # where it is switched on inside a function
             if isinstance(level, Level):
                 watch_level(level)
         yield
     finally:
-        WATCH.reset(token)
-        with _LOCK:
-            _users[0] -= 1
-            if not _users[0]:
-                WATCHERS.remove(watch_level)
-                WRAPPERS.remove(watch_rule)
+        WATCH.set(before)
+        _SWITCH.off(user)
 
 
-def debug_nans(nans: bool = True, infs: bool = True) -> "_GeneratorContextManager[None]":
+def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
     """Raise at the first operation that makes a NaN or an infinity.
 
     A context manager, and a decorator (``@debug_nans()``). It looks at every NumPy call on
@@ -447,7 +442,7 @@ def debug_nans(nans: bool = True, infs: bool = True) -> "_GeneratorContextManage
     return _watching(nans=nans, infs=infs)
 
 
-def detect_anomaly(check_nan: bool = True) -> "_GeneratorContextManager[None]":
+def detect_anomaly(check_nan: bool = True) -> Block[None]:
     """Errors of the backward pass show the forward line that they belong to.
 
     A context manager, and a decorator; torch's anomaly mode. An exception in a derivative

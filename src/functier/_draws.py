@@ -23,13 +23,13 @@ import copy
 import sys
 import threading
 from collections.abc import Iterator
-from contextvars import Token
 from itertools import count
 from typing import Any
 from weakref import WeakSet
 
 import numpy as np
 
+from ._blocks import Entry, Exit, claim
 from ._chunks import CHUNK, Chunk, Run, process
 from ._errors import RandomnessError
 from ._pytree import paths
@@ -178,18 +178,20 @@ class Scope:
 
     run = Run("")
     outer: Any
-    _token: Token
 
     def __enter__(self) -> Any:
         self.outer = CHUNK.get()
-        self._token = CHUNK.set(self)  # type: ignore[arg-type]
+        claim(self, self._end)
+        CHUNK.set(self)  # type: ignore[arg-type]
         return self
 
-    def __exit__(self, *exception: Any) -> None:
-        CHUNK.reset(self._token)
+    def _end(self) -> None:
+        CHUNK.set(self.outer)
 
-    def __getstate__(self) -> dict:
-        return {name: value for name, value in vars(self).items() if name != "_token"}
+    def _leave(entry: Entry, *exception: Any) -> None:
+        entry.manager._end()
+
+    __exit__ = Exit(_leave)
 
 
 class noted(Scope):

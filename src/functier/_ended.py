@@ -1,12 +1,20 @@
-"""What a level becomes when it ends, the two escape modes, and no_dispatch."""
+"""What a level becomes when it ends, the two escape modes, no_dispatch, and running again.
+
+NOTE [a level that contexts see differently]
+    `no_dispatch` switches a level off, and a backward pass makes an ended one live again: both
+    for one context (a thread, a task). While one of them holds somewhere, the attribute `level`
+    of the class is a `ContextualLevel`, which asks the context. Where its removal is missed,
+    it answers as the level does.
+"""
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from ._blocks import block
 from ._errors import EscapedTensorError
-from ._level import AMBIENT, ENDED, WATCHERS, Level, chain, levels_of
+from ._level import AMBIENT, ENDED, WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
 from ._op import Call, Op
 from ._root import DISABLED, converted, tree_map
@@ -16,9 +24,11 @@ from ._tensor import Tensor
 class EndedLevel(Level):
     """What a level object becomes when the level has ended; `kind` is what it was."""
 
-    live = False
+    @property
+    def live(self) -> bool:  # type: ignore[override]  # a property comes before what a level has
+        return False
 
-    def exit(self) -> None:
+    def end(self) -> None:
         """It has ended already."""
 
     def elem(self, x: Any) -> Any:
@@ -96,71 +106,114 @@ class PassthroughLevel(EndedLevel):
         return converted(value, how, *args)
 
 
-@contextmanager
-def resumed(cls: type[Tensor]) -> Iterator[None]:
-    """The level of `cls` and those around it are live, and ambient, also if they have ended.
+RESUMED: ContextVar[frozenset[type]] = ContextVar("resumed", default=frozenset())
+"""The classes of ended levels that are live in this context."""
 
-    For what runs again in a backward pass; other threads may do so at the same time.
+
+class ContextualLevel(PassthroughLevel):
+    """The level of a class of which some context sees another state than the others.
+
+    See NOTE [a level that contexts see differently].
     """
-    levels = [
-        MutedLevel.muted(level) if type(level) is MutedLevel else level for level in levels_of(cls)
-    ]
-    with _LOCK:
-        ended = [level for level in levels if vars(level).get("resumed") or not level.live]
-        for level in ended:
-            level.resumed = vars(level).get("resumed", 0) + 1
-            level.__class__ = level.kind
-            for watcher in WATCHERS[:]:
-                watcher(level)
-    token = AMBIENT.set(cls)
-    try:
-        yield
-    finally:
-        AMBIENT.reset(token)
-        with _LOCK:
-            for level in ended:
-                level.resumed -= 1
-                if not level.resumed:
-                    level.__class__ = ENDED[level.escape]
-
-
-class MutedLevel(PassthroughLevel):
-    """A live level while `no_dispatch` holds somewhere; other contexts see the level."""
 
     def __init__(self, level: Level):
-        self.level, self.cls, self.live, self.users = level, level.cls, level.live, 0
+        self.level, self.cls, self.again = level, level.cls, None
+        self.users: set[object] = set()
 
     @staticmethod
-    def muted(level: Any) -> Any:
-        """The level that is muted, in any context."""
-        return object.__getattribute__(level, "level")
+    def of(cls: Any) -> Any:
+        """The contextual level of `cls`, which it has from now on, if it had none."""
+        level = vars(cls)["level"]
+        if type(level) is not ContextualLevel:
+            level = cls.level = ContextualLevel(level)
+        return level
+
+    @staticmethod
+    def actual(level: Any) -> Any:
+        """The level that a contextual one stands for here, switched off or not; itself for
+        another.
+        """
+        if type(level) is not ContextualLevel:
+            return level
+        get = object.__getattribute__
+        resumed = get(level, "again") is not None and get(level, "cls") in RESUMED.get()
+        return get(level, "again" if resumed else "level")
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__
-        own = name in ("level", "users") or get(self, "cls") in DISABLED.get()
-        if own and name in MUTED:
+        if name in OWN or (name in PASSING and get(self, "cls") in DISABLED.get()):
             return get(self, name)
-        return getattr(get(self, "level"), name)
+        return getattr(ContextualLevel.actual(self), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = name in OWN or name == "cls"
+        target = self if known else ContextualLevel.actual(self)
+        object.__setattr__(target, name, value)
 
 
-MUTED = {
-    "level",
-    "users",
-    "live",
-    "unary",
-    "binary",
-    "getitem",
-    "method",
-    "property",
-} | {*vars(PassthroughLevel)}
-"""What a muted level answers itself; for the rest it is the level."""
+OWN = {"again", "level", "users"}
+PASSING = {"unary", "binary", "getitem", "method", "property"} | {*vars(PassthroughLevel)}
+"""What a contextual level answers itself where it is switched off; for the rest it is the level."""
 
 ENDED.update(dead=DeadLevel, passthrough=PassthroughLevel)
 
 _LOCK = threading.Lock()
 
 
-@contextmanager
+def _release(cls: Any, user: object) -> None:
+    """Give `cls` its level back, where `user` was the last for whom contexts see it differently."""
+    with _LOCK:
+        level = vars(cls)["level"]
+        if type(level) is ContextualLevel:
+            level.users.discard(user)
+            if not level.users:
+                cls.level = level.level
+
+
+@block
+def resumed(cls: type[Tensor]) -> Iterator[None]:
+    """The level of `cls` and those around it are live here, and ambient, also if they have ended.
+
+    For what runs again in a backward pass. To other threads an ended level stays ended.
+    """
+    user, before, ambient = object(), RESUMED.get(), AMBIENT.get()
+    around: list[Any] = [c for c in reversed(cls.__mro__) if "level" in vars(c) and c.level.depth]  # type: ignore[attr-defined]
+    ended = [c for c in around if not ContextualLevel.actual(c.level).live]
+    try:
+        with _LOCK:
+            for c in ended:
+                level = ContextualLevel.of(c)
+                level.users.add(user)
+                if level.again is None:
+                    level.again = _again(level.level)
+        try:
+            RESUMED.set(before | {*ended})
+            for c in ended:
+                for watcher in WATCHERS[:]:
+                    watcher(c.level.again)
+            AMBIENT.set(cls)
+            yield
+        finally:
+            RESUMED.set(before)
+    finally:
+        AMBIENT.set(ambient)
+        for c in ended:
+            _release(c, user)
+
+
+def _again(level: Any) -> Any:
+    """A live level like the one that `level` was, for its class."""
+    twin: Any = object.__new__(level.kind)
+    vars(twin).update(vars(level))
+    vars(twin).pop("live", None)
+    twin.again = True
+    parent = vars(level).get("parent")  # of a batch level, whose tensors they share
+    if parent is not None and not parent.live:
+        twin.parent = ContextualLevel.of(parent.cls).again
+    return twin
+
+
+@block
 def no_dispatch(cls: type) -> Iterator[None]:
     """Switch the hooks of `cls`, that class alone, off in this context.
 
@@ -183,22 +236,20 @@ def no_dispatch(cls: type) -> Iterator[None]:
     """
     if not (isinstance(cls, type) and hasattr(cls, "__tensor_function__")):
         raise TypeError(f"no_dispatch: {cls!r} is no class with __tensor_function__")
-    token = DISABLED.set(DISABLED.get() | {cls})
-    level: Any = cls.__dict__.get("level")  # a level class has its own
-    muted: Any = None
-    if cls is not Tensor and level is not None:
-        with _LOCK:
-            if not isinstance(level, MutedLevel):
-                level.alone = 0  # a class that is written to is not used again
-                cls.level = MutedLevel(level)  # type: ignore[attr-defined]
-            muted = cls.level  # type: ignore[attr-defined]
-            muted.users += 1
+    yield from switched_off([cls])
+
+
+def switched_off(classes: list[type]) -> Iterator[None]:
+    """The body of `no_dispatch`, for several classes at once."""
+    user, before = object(), DISABLED.get()
+    levels = [c for c in classes if c is not Tensor and "level" in vars(c)]  # it is their own
     try:
+        with _LOCK:
+            for c in levels:
+                ContextualLevel.of(c).users.add(user)
+        DISABLED.set(before | {*classes})
         yield
     finally:
-        if muted is not None:
-            with _LOCK:
-                muted.users -= 1
-                if not muted.users and cls.level is muted:  # type: ignore[attr-defined]
-                    cls.level = muted.level  # type: ignore[attr-defined]
-        DISABLED.reset(token)
+        DISABLED.set(before)
+        for c in levels:
+            _release(c, user)

@@ -18,6 +18,7 @@ from ._batch import BatchLevel
 from ._diff import filled, is_inexact
 from ._grad import taped
 from ._jvp import pushed
+from ._life import run
 from ._numpy import shape_of
 from ._pytree import is_value
 from ._tape import backward
@@ -107,16 +108,11 @@ class Batched(Rules):
     def inside(self, call: Callable[[Any], Any], *given: list) -> Any:
         """The result of `call`, which gets a level for the batch."""
         outer = [x for leaves in given for x in leaves if isinstance(x, Tensor)]
-        level = BatchLevel.enter(self.label, "dead", caller(), outer)
+        level = BatchLevel.prepare(self.label, "dead", caller(), outer)
         level.size = self.size
         vars(level).update(self.options)
-        try:
-            result = call(level)
-        finally:
-            level.exit()
-        if not self.options:
-            level.recycle()
-        return result
+        level.serves = not self.options
+        return run(level, lambda level, _: call(level))
 
     def moving(self, outs: list, form: Any) -> list[int]:
         return self.rules.moving(outs, form[0])

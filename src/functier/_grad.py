@@ -25,6 +25,7 @@ from ._diff import (
     wanted,
 )  # fmt: skip
 from ._level import Escape
+from ._life import run
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
     check_callable,
@@ -70,6 +71,32 @@ def gradients(
     several = argnames is not None or isinstance(argnums, tuple)
     select = choose_complex if holomorphic else choose
 
+    def differentiate(level: Any, given: tuple) -> tuple:
+        """The gradients, the value, and the rest where there is `has_aux`."""
+        args, kwargs, leaves, structure, chosen = given
+        tracked = level.track(leaves)
+        nodes = [x._extra for x in tracked]
+        picked = unflatten(structure, tracked)
+        if several:
+            inner, kwargs = placed(args, kwargs, argnums, chosen, picked)
+        else:
+            inner = list(args)
+            inner[chosen[0]] = picked
+        del tracked, picked
+        out = func(*inner, **kwargs)
+        del inner, kwargs
+        aux = None
+        if has_aux:
+            out, aux = split_aux(level, out)
+        value, node = level.scalar(out, holomorphic)
+        del out
+        roots = [(node, one(value))]
+        del node
+        grads = backward(roots, nodes)
+        if holomorphic:
+            grads = complex_derivatives(grads)
+        return owned(filled(grads, leaves)), value, aux
+
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
@@ -79,32 +106,8 @@ def gradients(
             if type(arg) not in PLAIN:
                 outer = outer_tensors(leaves, given, () if allow_int else chosen)
                 break
-        level = GradLevel.enter(label, escape, sys._getframe(1), outer)
-        try:
-            tracked = level.track(leaves)
-            nodes = [x._extra for x in tracked]
-            picked = unflatten(structure, tracked)
-            if several:
-                inner, kwargs = placed(args, kwargs, argnums, chosen, picked)
-            else:
-                inner = list(args)
-                inner[chosen[0]] = picked
-            del tracked, picked
-            out = func(*inner, **kwargs)
-            del inner, kwargs
-            if has_aux:
-                out, aux = split_aux(level, out)
-            value, node = level.scalar(out, holomorphic)
-            del out
-            roots = [(node, one(value))]
-            del node
-            grads = backward(roots, nodes)
-            if holomorphic:
-                grads = complex_derivatives(grads)
-            grads = owned(filled(grads, leaves))
-        finally:
-            level.exit()
-        level.recycle()
+        level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
+        grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, chosen))
         grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
         if pack is None:
             return (grad, aux) if has_aux else grad
@@ -304,21 +307,22 @@ def taped(
     the input), the nodes of `leaves`, the structure of the result, and the rest of it
     where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
-    level = GradLevel.enter(label, escape, frame, outer)
-    try:
-        tracked = level.track(leaves)
-        inputs = [x._extra for x in tracked]
-        out = call(tracked)
-        aux: Any = None
-        if has_aux:
-            out, aux = split_aux(level, out)
-        outputs, structure = arrays_of(level, out)
-        results = [level.lower(y) for y in outputs]
-        roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
-        del tracked, out, outputs
-    finally:
-        level.exit()
-    level.recycle()
+    level = GradLevel.prepare(label, escape, frame, outer)
+    return run(level, _recorded, (call, leaves, has_aux))
+
+
+def _recorded(level: Any, given: tuple) -> tuple:
+    """The result of `taped`, at the level."""
+    call, leaves, has_aux = given
+    tracked = level.track(leaves)
+    inputs = [x._extra for x in tracked]
+    out = call(tracked)
+    aux: Any = None
+    if has_aux:
+        out, aux = split_aux(level, out)
+    outputs, structure = arrays_of(level, out)
+    results = [level.lower(y) for y in outputs]
+    roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
     return results, roots, inputs, structure, aux
 
 

@@ -16,14 +16,14 @@ NOTE [below the batch]
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
 
 from ._batch import BatchLevel
+from ._blocks import block
 from ._diff import fit, zeros
-from ._ended import no_dispatch, resumed
+from ._ended import resumed, switched_off
 from ._errors import LevelError
 from ._grad import vjp
 from ._jvp import JvpLevel, fitted
@@ -359,12 +359,9 @@ def _differentiating() -> list[Level]:
     return [level for level in around if isinstance(level, (GradLevel, JvpLevel))]
 
 
-@contextmanager
+@block
 def _switched_off(levels: list[Level]) -> Iterator[None]:
-    with ExitStack() as stack:
-        for level in levels:
-            stack.enter_context(no_dispatch(level.cls))
-        yield
+    yield from switched_off([level.cls for level in levels])
 
 
 def _lowered(levels: list[Any], tree: Any) -> Any:

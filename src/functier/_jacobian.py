@@ -30,6 +30,7 @@ from ._diff import (
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._level import Escape
+from ._life import run
 from ._numpy import dtype_of, shape_of
 from ._pytree import check_callable, flatten, name_of_function, paths, unflatten
 from ._tape import backward
@@ -212,12 +213,12 @@ def _reverse(
             rows = filled(backward(pairs, inputs), leaves)
         else:
             total = sum(sizes)
-            run = label, frame, outer, roots
+            at = label, frame, outer, roots
             if chunk_size is None or chunk_size >= total:
-                rows = pulled(*run, units(results, sizes, total), inputs)
+                rows = pulled(*at, units(results, sizes, total), inputs)
                 _fill(rows, leaves, total)
             else:
-                rows = _pulled_in_chunks(*run, results, sizes, inputs, leaves, chunk_size)
+                rows = _pulled_in_chunks(*at, results, sizes, inputs, leaves, chunk_size)
         if holomorphic:
             rows = complex_derivatives(rows)
         columns = [blocks(r, results, total) for r in owned(rows)]
@@ -239,19 +240,16 @@ def pulled(
     label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
 ) -> list:
     """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
-    level = BatchLevel.enter(label, "dead", frame, outer)
-    try:
+
+    def pull(level: Any, _: Any) -> list:
         cotangents = level.insert(basis, [0] * len(basis), label)
         pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
         roots.clear()  # so that the tape goes while the backward pass goes on
         del cotangents
         grads = backward(pairs, inputs)
-        rows = [None if g is None else level.unwrap(g) for g in grads]
-        del grads
-    finally:
-        level.exit()
-    level.recycle()
-    return rows
+        return [None if g is None else level.unwrap(g) for g in grads]
+
+    return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
 
 
 def _pulled_in_chunks(
@@ -342,19 +340,19 @@ def _forward(
         )
         frame = sys._getframe(1)
         sizes = [prod(shape_of(x)) for x in leaves]
-        run: Run = (inner_label, escape, frame, outer, call, leaves)
+        at: Run = (inner_label, escape, frame, outer, call, leaves)
         total: int | None = None
         if sizes == [1] or not sizes:
-            pairs, out_structure, aux = pushed(*run, only_unit(leaves) if sizes else [], has_aux)
+            pairs, out_structure, aux = pushed(*at, only_unit(leaves) if sizes else [], has_aux)
             rows = [t for _, t in pairs]
         else:
             total = sum(sizes)
             if chunk_size is None or chunk_size >= total:
                 basis = units(leaves, sizes, total)
-                rows, out_structure, aux = spread(label, run, basis, has_aux, randomness)
+                rows, out_structure, aux = spread(label, at, basis, has_aux, randomness)
             else:
                 rows, out_structure, aux = _spread_in_chunks(
-                    label, run, sizes, has_aux, randomness, chunk_size
+                    label, at, sizes, has_aux, randomness, chunk_size
                 )
         if holomorphic:  # a tangent has the dtype of its result
             refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
@@ -367,44 +365,40 @@ def _forward(
 
 
 def spread(
-    label: str, run: Run, basis: list, has_aux: bool, randomness: Randomness
+    label: str, at: Run, basis: list, has_aux: bool, randomness: Randomness
 ) -> tuple[list, Any, Any]:
     """The tangents of the results for a batch of directions; see `pushed` for the rest."""
-    _, escape, frame, outer, _, _ = run
-    level = BatchLevel.enter(label, escape, frame, outer)
-    drawn = randomness != "error"
-    if drawn:
-        level.randomness = randomness  # for which reason the level is not used again
-    try:
+    _, escape, frame, outer, _, _ = at
+
+    def push(level: Any, _: Any) -> tuple:
         pairs, structure, aux = pushed(
-            *run, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
+            *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
         )
         rows = [level.unwrap(t) for _, t in pairs]
-        del pairs
-        if drawn:  # so that aux may vary along the batch: that of the first example
+        if randomness != "error":  # so that aux may vary along the batch: that of the first example
             leaves, tree = flatten(aux)
             first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
             aux = unflatten(tree, first)
-    finally:
-        level.exit()
-    if not drawn:
-        level.recycle()
-    return rows, structure, aux
+        return rows, structure, aux
+
+    level = BatchLevel.prepare(label, escape, frame, outer)
+    level.randomness = randomness
+    return run(level, push)
 
 
 def _spread_in_chunks(
-    label: str, run: Run, sizes: list[int], has_aux: bool, randomness: Randomness,
+    label: str, at: Run, sizes: list[int], has_aux: bool, randomness: Randomness,
     chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
     """`_spread` for so many unit vectors at a time; for one at a time without a level."""
-    leaves, first = run[-1], []
+    leaves, first = at[-1], []
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         if chunk_size == 1:
-            pairs, *rest = pushed(*run, directions=[t[0] for t in basis], has_aux=has_aux)
+            pairs, *rest = pushed(*at, directions=[t[0] for t in basis], has_aux=has_aux)
             rows = [np.expand_dims(t, 0) for _, t in pairs]
         else:
-            rows, *rest = spread(label, run, list(basis), has_aux, randomness)
+            rows, *rest = spread(label, at, list(basis), has_aux, randomness)
         if not chunk.index:
             first.extend(rest)
         return rows

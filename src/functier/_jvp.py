@@ -26,6 +26,7 @@ from ._diff import (
     zeros,
 )  # fmt: skip
 from ._level import Escape, Level, encloses, has_methods, level_in
+from ._life import run
 from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
@@ -301,22 +302,21 @@ def pushed(
     The ``(primal, tangent)`` of every leaf of the result, its structure, and the rest of
     it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
-    level = JvpLevel.enter(label, escape, frame, outer)
-    try:
-        inner = level.track(leaves, directions)
-        out = call(inner)
-        aux: Any = None
-        if has_aux:
-            out, aux = split_aux(level, out)
-        outputs, structure = arrays_of(level, out)
-        if strict:
-            _check_dependence(level, out, outputs)
-        pairs = [level.unwrap(y) for y in outputs]
-        del inner, out, outputs
-    finally:
-        level.exit()
-    level.recycle()
-    return pairs, structure, aux
+    level = JvpLevel.prepare(label, escape, frame, outer)
+    return run(level, _moved, (call, leaves, directions, has_aux, strict))
+
+
+def _moved(level: Any, given: tuple) -> tuple[list, Any, Any]:
+    """The result of `pushed`, at the level."""
+    call, leaves, directions, has_aux, strict = given
+    out = call(level.track(leaves, directions))
+    aux: Any = None
+    if has_aux:
+        out, aux = split_aux(level, out)
+    outputs, structure = arrays_of(level, out)
+    if strict:
+        _check_dependence(level, out, outputs)
+    return [level.unwrap(y) for y in outputs], structure, aux
 
 
 def directed(

@@ -9,17 +9,16 @@ NOTE [what the collector sees]
 import functools
 import gc
 import sys
-import threading
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import _GeneratorContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
 from ._batch import BatchLevel
+from ._blocks import Block, Switch, block
 from ._errors import LeakError, LeakWarning
 from ._level import WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
@@ -37,20 +36,20 @@ RUNNING_AGAIN = ("functier._checkpoint", "functier._implicit")
 SEEN: ContextVar[tuple[WeakSet, ...]] = ContextVar("seen", default=())
 """The levels that were entered in the blocks around, of this context."""
 
-_LOCK = threading.Lock()
-_users = [0]
-
 
 def _see(level: Level) -> None:
-    if vars(level).get("resumed"):  # it was made before, and a backward pass runs in it again
+    if vars(level).get("again"):  # it was made before, and a backward pass runs in it again
         return
     for levels in SEEN.get():
         levels.add(level)
 
 
+_SWITCH = Switch((WATCHERS, _see))
+
+
 def check_leaks(
     action: Literal["raise", "warn"] = "raise",
-) -> "_GeneratorContextManager[None]":
+) -> Block[None]:
     """Look for tensors that outlive their level.
 
     A context manager, and a decorator. When the block is left it collects garbage, and
@@ -103,29 +102,24 @@ def check_leaks(
     return _checking(action)
 
 
-@contextmanager
+@block
 def _checking(action: str) -> Iterator[None]:
     levels: WeakSet = WeakSet()
-    with _LOCK:
-        _users[0] += 1
-        if _users[0] == 1:
-            WATCHERS.append(_see)
-    token = SEEN.set((*SEEN.get(), levels))
+    user, before = object(), SEEN.get()
     try:
+        _SWITCH.on(user)
+        SEEN.set((*before, levels))
         yield
     finally:
-        SEEN.reset(token)
-        with _LOCK:
-            _users[0] -= 1
-            if not _users[0]:
-                WATCHERS.remove(_see)
+        SEEN.set(before)
+        _SWITCH.off(user)
     message, paths = _report(levels)
     if message and action == "raise":
         error = LeakError(message)
         error.paths = paths
         raise error
     if message:
-        warnings.warn(message, LeakWarning, stacklevel=3)
+        warnings.warn(message, LeakWarning, stacklevel=4)
 
 
 def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
@@ -197,7 +191,7 @@ class _Search:
         for here in sys._current_frames().values():
             while here is not None:
                 code = here.f_code
-                if code.co_filename not in (__file__, contextmanager.__code__.co_filename):
+                if code.co_filename not in (__file__, block.__code__.co_filename):
                     variables = here.f_locals
                     if id(variables) not in self.modules:
                         made.add(id(variables))

@@ -10,14 +10,6 @@ NOTE [is this tensor mine]
 NOTE [nothing large on a class]
     A class is freed by the cyclic collector only, which does not see bytes. Values and
     tapes hang on instances; a level object holds names, sizes and numbers.
-
-NOTE [a class is used again where nobody can tell]
-    Minting costs more than the rest of a small call, and a new class starts with cold
-    caches. So a transform that returns gives its class back, and the next level of that
-    kind under the same enclosing class takes it. It does so only where the class has no
-    reference left but its level's, those of its own form, and those of the spare classes
-    below it: no instance, no variable, no copied context, no class of a level that got
-    away. Whoever could compare two levels holds one of these, and gets two classes.
 """
 
 import sys
@@ -35,10 +27,10 @@ from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from ._op import OPS, UNSUPPORTED, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
+from ._spares import LevelType, is_alone, note, verified
 from ._tensor import CANONICAL, Tensor
 
 ndarray = np.ndarray
-getrefcount: Callable[[Any], int] = getattr(sys, "getrefcount", lambda _: 0)
 Escape = Literal["dead", "passthrough"]
 
 AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
@@ -84,33 +76,39 @@ class Level:
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     written = False  # whether a method is handed on as it is, and not as what it means
+    serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it
     label: str
     escape: Escape
     outer: type[Tensor]
     made: tuple[CodeType, int]
-    below: int  # how many spare classes are nested in this one
 
-    def __init__(self, enclosing: type[Tensor], label: str):
+    def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
         """Mint the class of a level nested in `enclosing`."""
         load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
         self.spare: dict[type, Level] = {}
         self.label = label
-        self.kind = self.key = kind = type(self)
+        self.kind = kind = type(self)
+        self.key = key
         if kind.methods is None:
             kind.methods = methods_of(kind.fast_calls())
-        self.cls: Any = type(label, (enclosing,), {"__slots__": (), "level": self, **kind.methods})
-        self.alone = getrefcount(self.cls)
+        names = {"__slots__": (), "level": self, **kind.methods}
+        self.cls: Any = LevelType(label, (enclosing,), names)
+        if key is not None and key is not kind:
+            self.forward()
+        self.serves = kind.serves and verified(_Bare)
+        note(self)
 
     @classmethod
-    def enter(
+    def prepare(
         kind, label: str, escape: Escape, frame: FrameType, leaves: Iterable = (),
         lexical: bool = False,
     ) -> Any:  # fmt: skip
-        """Make a level under the enclosing one, with a class that nobody knows, and make
-        it ambient.
+        """Make a level under the enclosing one, with a class that nobody knows.
+
+        It is not ambient yet: see `_life`.
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
@@ -132,14 +130,16 @@ class Level:
             elif not cls.level.depth and cls is not Tensor:
                 key = kind, "forwards"
         level = parent.spare.pop(key, None)
-        if level is None:
-            level = kind(enclosing, label)
-            if key is not kind:
-                level.forward(key)
+        if level is None or not is_alone(level):
+            level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
+            if level.held:
+                level.held = False
             if level.label != label:
-                level.label = level.cls.__name__ = level.cls.__qualname__ = label
+                level.label = label
+                type.__setattr__(level.cls, "__name__", label)
+                type.__setattr__(level.cls, "__qualname__", label)
         level.escape, level.outer = escape, outer
         level.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
@@ -151,7 +151,6 @@ class Level:
             for watcher in WATCHERS[:]:
                 watcher(level)
         level.place(parent)
-        AMBIENT.set(level.cls)
         return level
 
     @classmethod
@@ -166,35 +165,28 @@ class Level:
     def place(self, outer: "Level") -> None:
         """Take note of the level around this one, which is being entered."""
 
-    def exit(self) -> None:
+    def end(self) -> None:
         """End the level: its class is dead or passes through from here on.
 
-        The level object changes its class, which no type cache has to hear of.
+        The level object changes its class, which no type cache has to hear of. That is done
+        first, as nothing can interrupt it.
         """
         self.__class__ = ENDED[self.escape]  # type: ignore[assignment]
-        if AMBIENT.get() is self.cls:
-            outer = self.outer
-            while not outer.level.live:  # those that generators held end in any order
-                outer = outer.level.outer
-            AMBIENT.set(outer)
+        inner = AMBIENT.set(self.outer).old_value
+        if inner is not self.cls or not self.outer.level.live:
+            self.settle(inner)
 
-    def recycle(self) -> bool:
-        """Let the next level of this kind have the class, where nobody could tell; whether
-        that is so.
+    def settle(self, inner: Any) -> None:
+        """Make ambient what is around, where levels do not end in order, as generators' do.
 
-        See NOTE [a class is used again where nobody can tell].
+        `inner` was ambient when this level ended.
         """
-        if COUNTED:
-            below = 0
-            for spare in self.spare.values():
-                below += 1 + spare.below
-            self.below = below
-            # Each class below has this one in its __mro__; a child has it as its base, too.
-            if getrefcount(self.cls) == self.alone + below + 2 * len(self.spare):
-                self.outer, self.held = Tensor, False
-                self.home[self.key] = self
-                return True
-        return False
+        outer = inner
+        if inner is self.cls:
+            outer = self.outer
+            while not outer.level.live:
+                outer = outer.level.outer
+        AMBIENT.set(outer)
 
     # ---- operations ----
 
@@ -336,13 +328,12 @@ class Level:
     def dtype(self, x: Any) -> Any:
         return dtype_of(x._value)
 
-    def forward(self, key: Any = None) -> None:
+    def forward(self) -> None:
         """Let tensors of this level have the methods and attributes of the class inside.
 
         Only where a user's class has been met: `__getattr__` costs each attribute 10 ns.
         """
-        self.key = key
-        self.cls.__getattr__ = forwarded
+        type.__setattr__(self.cls, "__getattr__", forwarded)
 
     def attribute(self, x: Any, name: str) -> Any:
         """What the user's class inside of `x` has under a name, with `x` in `self`'s place."""
@@ -402,8 +393,13 @@ class Level:
         return self.label
 
 
-COUNTED = sys.implementation.name == "cpython" and "free-threading" not in sys.version
-"""Whether the count of references to a class is exact."""
+class _Bare(Level):
+    """A level that does nothing, to count the references to its class."""
+
+    serves = False
+
+    def __init__(self) -> None:
+        super().__init__(Tensor, "")
 
 
 def line_of(code: CodeType, instruction: int) -> int:

@@ -23,6 +23,7 @@ from ._errors import ConversionError
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._level import Escape, Level, encloses, level_in
+from ._life import run
 from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of, shape_of
 from ._op import Call, Op
 from ._pytree import (
@@ -323,20 +324,19 @@ def linearize(
     leaves, structure = flatten(primals)
     check_inputs(label, leaves, paths, primals, "primals")
     frame, outer = sys._getframe(1), outer_tensors(leaves)
-    level = TraceLevel.enter(f"trace({name})", escape, frame, outer)
-    try:
+
+    def record(level: Any, _: Any) -> tuple:
         tangents = level.unknown([zeros(x) for x in leaves])
         inputs = [t._extra for t in tangents]
         pairs, out_structure, aux = pushed(
             label, escape, frame, outer, lambda inner: func(*unflatten(structure, inner)),
             leaves, tangents, has_aux,
         )  # fmt: skip
-        results = [p for p, _ in pairs]
         program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
-        del tangents, inputs, pairs
-    finally:
-        level.exit()
-    level.recycle()
+        return [p for p, _ in pairs], out_structure, aux, program
+
+    level = TraceLevel.prepare(f"trace({name})", escape, frame, outer)
+    results, out_structure, aux, program = run(level, record)
     given = [_form(x) for x in leaves]
     forms = [_form(y) for y in results]
 

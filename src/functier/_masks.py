@@ -19,13 +19,13 @@ NOTE [who is asked]
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from ._batch import BatchLevel
+from ._blocks import block
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
@@ -91,14 +91,15 @@ AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
 """Who chose the function that is running, where not all did."""
 
 
-@contextmanager
+@block
 def among(mask: Mask | None) -> Iterator[None]:
     """Predicates are asked for the examples of `mask` only: see NOTE [who is asked]."""
-    token = AMONG.set(mask)
+    before = AMONG.get()
     try:
+        AMONG.set(mask)
         yield
     finally:
-        AMONG.reset(token)
+        AMONG.set(before)
 
 
 def _around(value: Any) -> Mask | None:

@@ -16,7 +16,7 @@ NOTE [what is computed below the levels]
     ask nobody once the mode is off.
 """
 
-import threading
+import functools
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
@@ -25,8 +25,9 @@ from weakref import WeakSet
 
 import numpy as np
 
+from ._blocks import Entry, Exit, Switch, claim
 from ._diff import SEEN
-from ._ended import MutedLevel
+from ._ended import ContextualLevel
 from ._level import AMBIENT, WATCHERS, Level, levels_of
 from ._methods import METHODS, OPERATORS
 from ._numpy import PLAIN
@@ -56,26 +57,32 @@ class Mode:
     __slots__ = ()
 
     def __enter__(self) -> Any:
-        _switch_on()
-        state = STATE.get()
+        user, before = object(), STATE.get()
+        state = before
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))
         if isinstance(self, TensorDispatchMode):
             state = state._replace(operations=(*state.operations, self))
+        undo = functools.partial(_leave, self, user, before, state)
+        if claim(self, undo) is None:
+            _BY_HAND.append((self, undo))
+        _switch_on(user)
         STATE.set(state)
         for level in levels_of(AMBIENT.get()):
             tell(level)
         return self
 
-    def __exit__(self, *exception: Any) -> None:
-        state = STATE.get()
-        STATE.set(
-            state._replace(
-                functions=_without(state.functions, self),
-                operations=_without(state.operations, self),
-            )
-        )
-        _switch_off()
+    def _exit(entry: Entry, *exception: Any) -> None:
+        undo: Any = entry.undo
+        if undo is None:
+            found = [pair for pair in _BY_HAND if pair[0] is entry.manager]
+            if not found:
+                return
+            _BY_HAND.remove(found[-1])
+            undo = found[-1][1]
+        undo()
+
+    __exit__ = Exit(_exit)
 
 
 class TensorFunctionMode(Mode):
@@ -169,6 +176,19 @@ class TensorDispatchMode(Mode):
         return NotImplemented
 
 
+_BY_HAND: list[tuple[Mode, Callable]] = []
+"""The modes that no ``with`` statement has entered, and what undoes that."""
+
+
+def _leave(mode: Mode, user: object, before: State, state: State) -> None:
+    """Undo what entering a mode did, which made `state` of `before`; once more does nothing."""
+    inside = STATE.set(before).old_value
+    if inside is not state and inside is not before:  # modes are left in another order
+        modes = _without(inside.functions, mode), _without(inside.operations, mode)
+        STATE.set(inside._replace(functions=modes[0], operations=modes[1]))
+    _switch_off(user)
+
+
 def _without(modes: tuple, mode: Mode) -> tuple:
     """The modes without the last that is `mode`."""
     for i in reversed(range(len(modes))):
@@ -179,33 +199,22 @@ def _without(modes: tuple, mode: Mode) -> tuple:
 
 # ---- on and off ----
 
-_LOCK = threading.Lock()
-_users = [0]
 TOLD: WeakSet[Any] = WeakSet()
 """The levels whose class has been changed; see NOTE [levels are told]."""
 
 
-def _switch_on() -> None:
-    with _LOCK:
-        _users[0] += 1
-        if _users[0] == 1:
-            ASKING.append(ask)
-            LOWER.append(lower)
-            SEEN[Seen] = owned_array
-            WATCHERS.append(_watch)
+def _switch_on(user: object) -> None:
+    SEEN[Seen] = owned_array
+    _SWITCH.on(user)
 
 
-def _switch_off() -> None:
-    with _LOCK:
-        _users[0] -= 1
-        if not _users[0]:
-            ASKING.remove(ask)
-            LOWER.remove(lower)
-            WATCHERS.remove(_watch)
-            for level in TOLD:
-                if issubclass(type(level), Moded):
-                    level.__class__ = type(level).plain
-            TOLD.clear()
+def _switch_off(user: object) -> None:
+    _SWITCH.off(user)
+    if not _SWITCH.users:
+        for level in list(TOLD):
+            if issubclass(type(level), Moded):
+                level.__class__ = type(level).plain
+            TOLD.discard(level)
 
 
 def _watch(level: Level) -> None:
@@ -217,8 +226,7 @@ def _watch(level: Level) -> None:
 
 def tell(level: Any) -> None:
     """Have a level ask the modes."""
-    if type(level) is MutedLevel:
-        level = MutedLevel.muted(level)
+    level = ContextualLevel.actual(level)
     kind = type(level)
     if not issubclass(kind, Level) or not level.live or issubclass(kind, Moded):
         return
@@ -260,11 +268,12 @@ def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """The result of a call for which the modes are those of `state`."""
-    token = STATE.set(state)
+    before = STATE.get()
     try:
+        STATE.set(state)
         return call(*args, **kwargs)
     finally:
-        STATE.reset(token)
+        STATE.set(before)
 
 
 def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -299,6 +308,9 @@ def ask_below(
             return answer
         state = inside
     return _inside(state, compute)
+
+
+_SWITCH = Switch((ASKING, ask), (LOWER, lower), (WATCHERS, _watch))
 
 
 def is_looking() -> bool:

@@ -19,7 +19,7 @@ from ._diff import zeros
 from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
 from ._jvp import JvpLevel, fitted
-from ._level import AMBIENT
+from ._life import within
 from ._numpy import PLAIN, shape_of
 from ._tape import GradLevel, backward, joined
 from ._tensor import Tensor
@@ -53,16 +53,7 @@ def innermost(leaves: list) -> tuple[list, Any]:
 
 def below(level: Any, call: Callable, *args: Any) -> Any:
     """The result of a call for which the level around `level` is the innermost one."""
-    return at(level.cls.__base__, call, *args)
-
-
-def at(cls: Any, call: Callable, *args: Any) -> Any:
-    """The result of a call for which `cls` is the innermost level."""
-    token = AMBIENT.set(cls)
-    try:
-        return call(*args)
-    finally:
-        AMBIENT.reset(token)
+    return within(level.cls.__base__, call, *args)
 
 
 def _checked(level: Any, rules: Rules, what: str, leaves: list) -> None:
@@ -166,7 +157,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
     starts = [zeros(values[i]) for i in own]
     label = f"jvp({rules.name})"
     # Nested in the level, which gives the class back that is used again the next time.
-    results, roots, inputs = at(level.cls, tape_of, label, linear, starts, values)
+    results, roots, inputs = within(level.cls, tape_of, label, linear, starts, values)
     _checked(level, rules, "the jvp rule", results)
     outs, form, moving = found
     live = rules.moving(outs, form)
@@ -231,7 +222,7 @@ def _transposed_bwd(
     starts = [zeros(outs[i]) for i in places]
     try:
         label, given = f"bwd({rules.name})", [*values, *tangents]
-        results, roots, inputs = at(level.cls, tape_of, label, linear, starts, given)
+        results, roots, inputs = within(level.cls, tape_of, label, linear, starts, given)
     except Exception as error:
         if not refused(error):
             raise

@@ -1,11 +1,11 @@
 """Where derivatives end: stop_gradient for a value, no_grad for a block of code."""
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ._batch import BatchLevel
-from ._ended import no_dispatch
+from ._blocks import block
+from ._ended import switched_off
 from ._jvp import JvpLevel
 from ._level import AMBIENT, levels_of
 from ._pytree import flatten, unflatten
@@ -75,7 +75,7 @@ def _is_differentiating(cls: type) -> bool:
     return kind is not None and issubclass(kind, (GradLevel, JvpLevel))
 
 
-@contextmanager
+@block
 def no_grad() -> Iterator[None]:
     """A block, or as a decorator a function, whose operations are not differentiated.
 
@@ -105,14 +105,11 @@ def no_grad() -> Iterator[None]:
     >>> grad(f)(np.array([1.0, -4.0]))
     array([0.25, 0.25])
     """
-    with ExitStack() as stack:
-        for level in levels_of(AMBIENT.get()):
-            if _is_differentiating(level.cls):
-                stack.enter_context(no_dispatch(level.cls))
-        yield
+    around = [level.cls for level in levels_of(AMBIENT.get())]
+    yield from switched_off([cls for cls in around if _is_differentiating(cls)])
 
 
-@contextmanager
+@block
 def enable_grad() -> Iterator[None]:
     """A block inside of a `no_grad` block whose operations are differentiated again.
 
@@ -128,8 +125,10 @@ def enable_grad() -> Iterator[None]:
     >>> float(grad(f)(2.0))
     3.0
     """
-    token = DISABLED.set(frozenset(c for c in DISABLED.get() if not _is_differentiating(c)))
+    before = DISABLED.get()
+    left = frozenset(c for c in before if not _is_differentiating(c))
     try:
+        DISABLED.set(left)
         yield
     finally:
-        DISABLED.reset(token)
+        DISABLED.set(before)

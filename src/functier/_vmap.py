@@ -12,6 +12,7 @@ from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_d
 from ._context import LevelContext, check_escape
 from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
+from ._life import run
 from ._pytree import (
     check_callable,
     flatten,
@@ -177,13 +178,25 @@ def _whole(
 ) -> Callable:  # fmt: skip
     """`func` for a batch as a whole; `named` is what its level is told."""
     axis_size = named["size"] if named else None
-    again = not named or named["axis_name"] is None
-    randomness = named["randomness"] if named else "error"
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
     flat: dict[int, Any] = {}  # the axes for so many bare arrays
+
+    def batch(level: Any, call: tuple) -> Any:
+        """The result for the whole batch, with the batch axes where `out_dims` says."""
+        args, kwargs, leaves, structure, dims, given = call
+        generators = watched(given) if kwargs or structure is not None else ()
+        inner = level.insert(leaves, dims, args)
+        if structure is not None:
+            inner = unflatten(structure, inner)
+        out = func(*inner, **kwargs)
+        if generators:
+            check_unmoved(level, generators, args, kwargs)
+        if leading and (type(out) is level.cls or type(out) is ndarray):
+            return level.unwrap(out)
+        return _unwrap_tree(level, out, out_dims)
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
@@ -202,31 +215,12 @@ def _whole(
         if axis_size is not None:
             _batch_size(label, leaves, dims, args, axis_size)
         given = (*leaves, *flatten(kwargs)[0]) if kwargs else leaves
-        level = BatchLevel.enter(label, escape, sys._getframe(1), given)
+        level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
         if named is not None:
             vars(level).update(named)
-        generators = watched(given) if kwargs or structure is not None else ()
-        try:
-            inner = level.insert(leaves, dims, args)
-            if structure is not None:
-                inner = unflatten(structure, inner)
-            out = func(*inner, **kwargs)
-            del inner
-            if generators:
-                check_unmoved(level, generators, args, kwargs)
-            if leading and (type(out) is level.cls or type(out) is ndarray):
-                result = level.unwrap(out)
-            else:
-                result = _unwrap_tree(level, out, out_dims)
-            del out
-        finally:
-            level.exit()
-        if again:
-            if randomness != "error":
-                level.randomness = "error"  # as the next level has it, unless it says so
-            if not level.recycle() and randomness != "error":
-                level.randomness = randomness  # for what runs again, in `checkpoint`
-        return result
+            if level.axis_name is not None:  # by which what runs again may still ask for it
+                level.serves = False
+        return run(level, batch, (args, kwargs, leaves, structure, dims, given))
 
     return vmapped
 

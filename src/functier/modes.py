@@ -107,11 +107,11 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
         self.lines.append(line)
         if self.file is not None:
             print(line, file=self.file)
-        token = DEPTH.set(depth + 1)
         try:
+            DEPTH.set(depth + 1)
             return func(*args, **kwargs)
         finally:
-            DEPTH.reset(token)
+            DEPTH.set(depth)
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

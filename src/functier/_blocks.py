@@ -1,0 +1,193 @@
+"""Context managers whose state ends with their block, whatever interrupts it.
+
+Imports nothing of the package.
+
+NOTE [a block ends by what the with statement holds]
+    A signal's handler may raise anywhere, also before the first line of `__exit__`, which then
+    never runs; so may an exception that another thread sends. What cannot be missed is that
+    the ``with`` statement lets go of the exit that it holds. So `Exit` makes a new object for
+    each statement, which nobody else holds, and a weak reference to it calls what has to be
+    undone, if the exit did not. Python calls `__exit__`'s descriptor before `__enter__`.
+
+NOTE [what cannot be interrupted]
+    CPython looks for signals when a Python function starts, after a call, and where a loop
+    turns back. So ``finally: VARIABLE.set(old)`` cannot be interrupted before it has set, and
+    ``try: VARIABLE.set(new)`` has the ``finally`` around it when it has set. A line between
+    ``set`` and ``try``, or a function of our own that calls ``set``, can.
+"""
+
+import functools
+import threading
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, Generic, ParamSpec, TypeVar
+from weakref import ref
+
+P = ParamSpec("P")
+T = TypeVar("T")
+C = TypeVar("C", bound=Callable)
+
+
+class Entry:
+    """One entering of a context manager: what to undo, once it is known."""
+
+    __slots__ = ("guard", "manager", "undo")
+
+    def __init__(self, manager: Any):
+        self.manager, self.undo, self.guard = manager, None, None
+
+
+class Guard(ref):
+    """A weak reference to the exit that a ``with`` statement holds; true while it does."""
+
+    __slots__ = ("undo",)
+    undo: Callable[[], Any]
+
+    def __bool__(self) -> bool:
+        return self() is not None
+
+
+class Exit:
+    """The `__exit__` of a class of context managers, as a descriptor.
+
+    ``leave(entry, kind, error, traceback)`` is the exit; `entry` has the manager and what its
+    `__enter__` gave to `claim`, None where it was entered by hand.
+    """
+
+    def __init__(self, leave: Callable[..., Any]):
+        self.leave = leave
+
+    def __get__(self, manager: Any, owner: type | None = None) -> Callable[..., Any]:
+        end = functools.partial(self.bound if manager is not None else self.unbound, Entry(manager))
+        _LAST.end = ref(end)
+        return end
+
+    def bound(self, entry: Entry, *error: Any) -> Any:
+        """Leave; what `claim` was given is not called any more."""
+        result = self.leave(entry, *error)
+        entry.guard = None
+        return result
+
+    def unbound(self, entry: Entry, manager: Any, *error: Any) -> Any:
+        """Leave as a `contextlib.ExitStack` does, which asks the class for its exit."""
+        entry.manager = manager
+        return self.bound(entry, *error)
+
+
+_LAST = threading.local()
+"""The exit that this thread has asked for last."""
+
+
+def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
+    """Have `undo` called when the ``with`` statement that is entering `manager` is left.
+
+    None where no such statement is known: somebody calls `__enter__` by hand. Where the exit
+    raises, `undo` is called after it, too.
+    """
+    last = vars(_LAST).pop("end", None)
+    end: Any = last() if last is not None else None
+    if end is None:
+        return None
+    entry = end.args[0]
+    if entry.guard is not None or (entry.manager is not manager and entry.manager is not None):
+        return None
+    entry.undo, entry.guard = undo, Guard(end, _left)
+    entry.guard.undo = undo
+    return entry.guard
+
+
+def _left(guard: Guard) -> None:
+    guard.undo()
+
+
+class Switch:
+    """Entries of lists that are there while somebody uses them, as ``(list, entry)`` pairs.
+
+    Whoever switches on says who it is, so that an interruption counts nobody twice.
+    """
+
+    def __init__(self, *entries: tuple[list, Any], first: bool = False):
+        self.entries, self.first = entries, first
+        self.users: set[object] = set()
+        self.lock = threading.Lock()
+
+    def on(self, user: object) -> None:
+        """Put the entries into their lists; at the front where they are to be the `first`."""
+        with self.lock:
+            self.users.add(user)
+            for where, entry in self.entries:
+                if entry not in where:
+                    where.insert(0 if self.first else len(where), entry)
+
+    def off(self, user: object) -> None:
+        """Remove the entries, if nobody else uses them."""
+        with self.lock:
+            self.users.discard(user)
+            if not self.users:
+                for where, entry in self.entries:
+                    if entry in where:
+                        where.remove(entry)
+
+
+class Block(Generic[T]):
+    """A context manager, and a decorator, that runs a generator which yields once."""
+
+    def __init__(self, make: Callable[[], Generator[T, None, None]]):
+        self._make = make
+        self._by_hand: list[Generator] = []
+
+    def __enter__(self) -> T:
+        generator = self._make()
+        if claim(self, generator.close) is None:
+            self._by_hand.append(generator)
+        return next(generator)
+
+    def __call__(self, func: C) -> C:
+        make = self._make
+
+        @functools.wraps(func)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with Block(make):
+                return func(*args, **kwargs)
+
+        return inside  # type: ignore[return-value]
+
+    def _leave(
+        entry: Entry,
+        kind: type | None = None,
+        error: BaseException | None = None,
+        trace: TracebackType | None = None,
+    ) -> bool:
+        undo: Any = entry.undo
+        generator = entry.manager._by_hand.pop() if undo is None else undo.__self__
+        if error is None:
+            for _ in generator:
+                raise RuntimeError(f"{generator.__name__} yielded twice")
+            return False
+        try:
+            generator.throw(error)
+        except StopIteration as stop:
+            return stop is not error
+        except BaseException as raised:
+            stopped = isinstance(error, StopIteration) and raised.__cause__ is error
+            if raised is not error and not stopped:
+                raise
+            error.__traceback__ = trace
+            return False
+        raise RuntimeError(f"{generator.__name__} yielded twice")
+
+    __exit__ = Exit(_leave)
+
+
+def block(func: Callable[P, Generator[T, None, None]]) -> Callable[P, Block[T]]:
+    """Make a function of context managers from a generator function that yields once.
+
+    As `contextlib.contextmanager`, but what follows the ``yield`` in its ``finally`` also runs
+    where the exit was interrupted; see NOTE [a block ends by what the with statement holds].
+    """
+
+    @functools.wraps(func)
+    def make(*args: P.args, **kwargs: P.kwargs) -> Block[T]:
+        return Block(functools.partial(func, *args, **kwargs))
+
+    return make

@@ -1,0 +1,147 @@
+"""Spare classes: the class of a level that has ended serves a later level, where nobody can tell.
+
+Imports nothing of the package.
+
+NOTE [a class is used again where nobody can tell]
+    Minting costs more than the rest of a small call, and a new class starts with cold
+    caches. So a transform that returns leaves its class as a spare, and the next level of that
+    kind under the same enclosing class takes it, if nobody holds it. Who holds a class could
+    compare it with that of the next level, or use an escaped tensor in it, and gets
+    two classes.
+
+NOTE [who holds a class]
+    CPython counts. The numbers of references to a fresh class and to its parts are facts of
+    the interpreter, the same for all kinds, and so are those that its spare classes add. One
+    more reference is a holder: an instance, a variable, a container, a frame, a picture of all
+    objects. A weak reference is one, too: with a callback it adds to the count of weak
+    references; without, CPython shares one object with the class's base, so the references to
+    that object count. Known are those by which optree remembers that a class is no named tuple,
+    as a class that serves again is none either. The caches of abstract base classes are not
+    told from their registers, so they count as holders. The tuple of classes, the dictionary
+    and the level lead to the class, and are counted like it.
+
+    Who sets an attribute of the class need not hold it: `LevelType` notes that, and the class
+    serves nobody else.
+
+    The numbers are asked for when a class is given back, and when it is taken by the thread
+    that has removed it from where it waited; they are never taken as what is usual. A moment's
+    holder (a collection's callback, a debugger in another thread) makes them too high: the class
+    is left alone. Only who lists all classes can get hold of a spare one. It is not taken, then;
+    but that its base is, they can see.
+"""
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+from weakref import getweakrefcount, getweakrefs, ref
+
+import optree
+
+CLASS, ORDER, REFERENCE, NAMES, LEVEL = 5, 4, 4, 4, 4
+"""The references that `is_alone` counts to a class that nobody holds, and to its parts.
+
+Facts of CPython 3.11 to 3.13. Where an interpreter has others nothing is used again.
+"""
+
+COUNTS = sys.implementation.name == "cpython" and "free-threading" not in sys.version
+"""Whether the interpreter counts references, each at once."""
+
+getrefcount: Any = getattr(sys, "getrefcount", None)
+_fits: bool | None = None  # whether the facts are this interpreter's; None: not known yet
+
+
+class LevelType(type):
+    """The class of level classes: plain classes, but it sees who sets an attribute of one."""
+
+    level: Any
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        cls.level.serves = False
+        super().__setattr__(name, value)
+
+    def __delattr__(cls, name: str) -> None:
+        cls.level.serves = False
+        super().__delattr__(name)
+
+
+def note(level: Any) -> None:
+    """Keep what tells later whether somebody holds the class of `level`, which is new."""
+    cls = level.cls
+    names = next(part for part in gc.get_referents(cls) if type(part) is dict)
+    level.parts = cls, cls.__mro__, ref(cls), names
+    level.weak, level.below, level.by_classes, level.by_levels = 1, 0, 0, 0
+
+
+def verified(make: Callable[[], Any]) -> bool:
+    """Whether the facts are this interpreter's, by the class of the level that `make` makes.
+
+    A holder at the moment of the first question leaves the answer at False.
+    """
+    global _fits
+    if _fits is None:
+        level = make() if COUNTS else None
+        _fits = level is not None and is_alone(level)
+    return _fits
+
+
+def give_back(level: Any) -> None:
+    """Let a later level have the class of `level`, which has ended, if nobody holds it."""
+    cls = level.cls
+    if level.spare:
+        _count(level)
+    if getrefcount(cls) == level.by_classes + CLASS:
+        level.home[level.key] = level
+
+
+def _count(level: Any) -> None:
+    """Note how often the spare classes nested in that of `level`, and their levels, refer to it.
+
+    Each has it in its ``__mro__``; a child has its parent as its base, too, twice, and mostly as
+    what was ambient before.
+    """
+    below = children = by_levels = 0
+    for child in tuple(level.spare.values()):
+        below += 1 + child.below
+        children += 2 + (child.outer is level.cls)
+        by_levels += getattr(child, "parent", None) is level
+    level.below, level.by_classes, level.by_levels = below, below + children, by_levels
+
+
+def is_alone(level: Any) -> bool:
+    """Whether nobody holds the spare `level`, which the caller has in one variable alone."""
+    cls, order, reference, names = level.parts
+    # One question a line: CPython compares and jumps in one step.
+    if getrefcount(cls) != level.by_classes + CLASS:
+        return False
+    if getrefcount(reference) != REFERENCE:
+        return False
+    if getweakrefcount(cls) != level.weak and not _is_only_cached(level):
+        return False
+    if getrefcount(order) != ORDER:
+        return False
+    if getrefcount(names) != NAMES:
+        return False
+    return getrefcount(level) == level.by_levels + LEVEL
+
+
+class _Probe:
+    """A class that optree has met."""
+
+
+optree.tree_leaves([_Probe()])
+CACHES = {type(r.__callback__.__self__) for r in getweakrefs(_Probe) if r.__callback__}
+"""The types of what optree's weak references call when a class goes."""
+
+
+def _is_only_cached(level: Any) -> bool:
+    """Whether the weak references to a class are those of its base and of optree's caches.
+
+    These stay as long as the class does, so that their number need not be looked into again.
+    """
+    callbacks = [r.__callback__ for r in getweakrefs(level.cls)]
+    callbacks.remove(None)
+    known = all(type(getattr(call, "__self__", None)) in CACHES for call in callbacks)
+    if known:
+        level.weak = 1 + len(callbacks)
+    return known
