@@ -185,7 +185,7 @@ def test_what_is_not_contiguous_is_not_copied(x, product):
     made = plan((labels, (2, 3), (0, 1, 3)), moved.shape, (C, J), (gaps, ()))
     operand = made.right if made.swap else made.left
     assert made.product is product
-    assert operand is None or np.shares_memory(_prepared(moved, operand), x)
+    assert operand is None or np.shares_memory(_prepared(moved, operand, x), x)
 
 
 @pytest.mark.parametrize(
