@@ -208,7 +208,7 @@ def judge(counts, name, call, terms, out, shapes, seed):
     counts.judge(
         f"{label}, jvp", lambda: ft.jvp(call, tuple(arrays), tuple(moved)), forward_is_right
     )
-    n = max((n for s in shapes for n in s), default=2)  # as many examples as an axis is long
+    n = max((n for s in shapes for n in s), default=2) or 2  # as many examples as an axis is long
     dims = [d for d in itertools.product((0, None, -1), repeat=len(arrays)) if set(d) - {None}]
     for chosen in {dims[0], dims[seed % len(dims)]}:
         many = [x if d is None else whole(rng, (n, *x.shape)) for x, d in zip(arrays, chosen)]
