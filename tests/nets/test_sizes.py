@@ -35,7 +35,7 @@ REASONS = {
 }
 
 PARTICULAR = {
-    "add_at", "from_diagonal", "overlap_add", "pick", "put", "segment_sum", "windows",
+    "add_at", "from_diagonal", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
 }  # fmt: skip
 """Functions of the package itself whose callers see to it that their shapes fit."""
 
