@@ -110,6 +110,63 @@ def test_broadcast_gradients_are_summed_in_the_product():
     assert not any(c[0] == "sum" and len(c[1]) == 3 for c in calls)
 
 
+THREE = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "x", "y", "expected"),
+    [
+        ("i,j->j", THREE, np.array([4.0, 5.0, 6.0]), np.full(3, 15.0)),
+        ("kk,i->i", np.ones((3, 3)), THREE, 6 * np.eye(3)),
+        ("ii,jk->jk", np.arange(4.0).reshape(2, 2), np.ones((2, 2)), 4 * np.eye(2)),
+        ("ij,j->i", np.ones((2, 2)), np.array([2.0]), np.full((2, 2), 2.0)),
+    ],
+)
+def test_the_gradient_of_an_axis_that_one_operand_alone_has(subscripts, x, y, expected):
+    """The result has the shape of the operand, so that nothing else would spread it."""
+    f = lambda x: np.einsum(subscripts, x, y)  # noqa: E731
+    total = lambda x: np.sum(f(x))  # noqa: E731
+    np.testing.assert_array_equal(ft.grad(total)(x), expected)
+    np.testing.assert_array_equal(ft.jacrev(f)(x), ft.jacfwd(f)(x))
+    np.testing.assert_array_equal(ft.vmap(ft.grad(total))(np.stack([x] * 3)), [expected] * 3)
+    np.testing.assert_array_equal(ft.jacfwd(total)(x), expected)
+
+
+@pytest.mark.parametrize("lone", [np.array([True] * 3), np.full(3, 200, np.uint8)])
+def test_an_axis_is_summed_in_the_dtype_of_the_result(lone):
+    """Not in that of its operand, in which sums wrap around."""
+    w = np.array([[1.0, 1.0], [2.0, 3.0]])
+    for subscripts, arrays in (("l,i->", [lone]), ("l,l,i->", [lone, lone])):
+        f = lambda w: np.einsum(subscripts, *arrays, w)  # noqa: E731
+        total = np.sum(np.prod([a.astype(float) for a in arrays], axis=0))
+        np.testing.assert_array_equal(f(w[0]), 2 * total)  # NumPy's own
+        np.testing.assert_array_equal(ft.vmap(f)(w), total * w.sum(1))
+        value, pullback = ft.vjp(f, w[0])
+        np.testing.assert_array_equal(value, 2 * total)
+        np.testing.assert_array_equal(pullback(1.0)[0], [total, total])
+
+
+def test_a_stack_of_products_is_summed_in_the_dtype_of_the_result():
+    x = np.full((10, 10, 10), 7, np.uint8)
+    f = lambda x: np.einsum("iaj,ibj->ab", x, x)  # noqa: E731
+    assert f(x).dtype == np.uint8
+    found = ft.vmap(f)(np.stack([x, x]))
+    assert found.dtype == np.uint8
+    np.testing.assert_array_equal(found[1], f(x))
+
+
+def test_einsum_casts_as_numpy_does():
+    def f(x, casting="safe"):
+        return np.einsum("ij->i", x, dtype=np.float32, casting=casting)
+
+    x = np.ones((2, 3))
+    for call in (f, ft.vmap(f, axis_size=1, in_dims=None), lambda x: ft.vjp(f, x)):
+        with pytest.raises(TypeError, match="cast"):
+            call(x)
+    found = ft.vmap(lambda x: f(x, "same_kind"))(np.stack([x, x]))
+    assert found.dtype == np.float32 == f(x, "same_kind").dtype
+
+
 def strided(rng, shape):
     """An array of this shape, now and then with its axes in another order, or with gaps."""
     order = rng.permutation(len(shape)) if rng.random() < 0.5 else np.arange(len(shape))
@@ -185,7 +242,7 @@ def test_what_is_not_contiguous_is_not_copied(x, product):
     made = plan((labels, (2, 3), (0, 1, 3)), moved.shape, (C, J), (gaps, ()))
     operand = made.right if made.swap else made.left
     assert made.product is product
-    assert operand is None or np.shares_memory(_prepared(moved, operand), x)
+    assert operand is None or np.shares_memory(_prepared(moved, operand, x), x)
 
 
 @pytest.mark.parametrize(

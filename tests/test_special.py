@@ -50,6 +50,14 @@ def test_derivative_where_a_formula_may_fail(f, x, expected):
         np.testing.assert_allclose(ft.jvp(f, (x,), (1.0,))[1], expected, rtol=1e-12)
 
 
+def test_slope_of_spence_at_complex_numbers():
+    """Also where SciPy's hypergeometric series is wrong: near the root of unity."""
+    x = np.array([0.43 + 0.87j, 0.5 + 0.87j, 1.0 + 1e-9j, 0.8 - 0.1j, -2.0 + 0.5j])
+    slope = ft.jvp(special.spence, (x,), (np.ones_like(x),))[1]
+
+    np.testing.assert_allclose(slope, np.log(x) / (1 - x), rtol=1e-7)
+
+
 def test_mixed_derivative_of_xlogy_at_zero():
     f = ft.grad(ft.grad(special.xlogy, argnums=1))
 

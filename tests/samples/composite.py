@@ -112,6 +112,11 @@ ROWS = [
     row(np.packbits, integers(0, 2, 2, 9), axis=1),
     row(np.packbits, integers(0, 2, 2, 3)),
     row(np.unpackbits, integers(0, 255, 2, 1).astype(np.uint8), axis=-1, count=5),
+    # an operand of more axes than the other
+    row(np.trapezoid, normal(3), normal(2, 3)),
+    row(np.trapezoid, normal(3), normal(3, 1), axis=0),
+    row(np.trim_zeros, np.zeros(2), "b", _vmap=False, _order=0),
+    row(np.trim_zeros, np.zeros((2, 3)), "f", _vmap=False, _order=0),
 ]  # fmt: skip
 
 if allows_array_function_override(polynomial.polyval2d):  # NumPy 2.1 asks no tensor here

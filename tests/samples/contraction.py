@@ -6,6 +6,7 @@ from ._row import integers, normal, row
 
 C = complex
 F = np.float32
+U8 = np.full(3, 20, np.uint8)
 
 
 def ranks(func, *pairs, **options):
@@ -154,4 +155,15 @@ ROWS = [
             ((2, 3), (3, 4), (4, 2), (2, 3)),
         )
     ],
+    # axes that an operand alone has, of which the result has as many
+    einsum("i,j->j", (3,), (3,)),
+    einsum("kk,i->i", (3, 3), (3,)),
+    einsum("ii,jk->jk", (2, 2), (2, 2)),
+    einsum("ij,j->i", (3, 1), (3,)),
+    einsum("ij,kl->il", (2, 2), (2, 2)),
+    einsum("i,jkk->j", (2,), (2, 2, 2)),
+    row(lambda x: np.einsum("i,j->j", np.array([True, True]), x), normal(2), _name="einsum mask"),
+    row(
+        lambda x: np.einsum("i,i,j->", U8, U8, x), normal(2), _name="einsum three dtypes"
+    ),
 ]  # fmt: skip

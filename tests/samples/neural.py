@@ -40,4 +40,9 @@ ROWS = [
       for window in WINDOWS],
     *[row(neural.put, normal(2, *places(w)), integers(0, 4, 2, *places(w)), (5, 4), *w)
       for w in WINDOWS],
+    # everything of one size
+    *[row(f, normal(2, 3, 3), (2, 2), (1, 1), (1, 1)) for f in (neural.windows, neural.window_max)],
+    row(neural.overlap_add, normal(2, 2, 2, 2, 2), (3, 3), (1, 1), (1, 1)),
+    row(neural.pick, normal(2, 3, 3), integers(0, 4, 2, 2, 2), (2, 2), (1, 1), (1, 1)),
+    row(neural.put, normal(2, 2, 2), integers(0, 4, 2, 2, 2), (3, 3), (2, 2), (1, 1), (1, 1)),
 ]  # fmt: skip

@@ -85,4 +85,7 @@ ROWS = [
     row(SOLVE, normal(2, 2), normal(3, 2, 1), _diff=()),
     row(SOLVE, normal(3, 1, 2, 2), normal(2, 1), _diff=()),
     row(SOLVE1, normal(2, 2), normal(3, 2), axes=[(-2, -1), (1,), (0,)], _diff=()),
+    # of one element
+    *[named(f.reduce, -positive(2, 1), 1) for f in (np.fmin, np.hypot, np.subtract)],
+    named(np.hypot.reduce, -positive(1, 2, 1), (0, 2), initial=None),
 ]

@@ -4,7 +4,12 @@ NOTE [a specification is three tuples of labels]
     ``spec = (left, right, out)``: an int for each axis of the operands and of the result,
     as in `numpy.einsum`'s list spelling. An axis of size 1 broadcasts. A label of the
     operands that the result lacks is summed over; a label that only the result has is an
-    axis of size 1 there, for the engine to spread. No operand has a label twice.
+    axis of size 1 there, which derivative rules spread. No operand has a label twice.
+
+NOTE [sums are of the dtype of the result]
+    Bools add up by `or` and small integers wrap around, so it matters in which dtype an
+    axis is summed: in that of the product, as NumPy casts the operands of a contraction
+    first, and not in that of the operand which alone has the axis.
 
 NOTE [what becomes a BLAS axis]
     An axis that one operand alone has is merged into the rows (columns) of one product
@@ -79,11 +84,9 @@ class Plan:
         """Contract `x` with `y`, which have the shapes that were planned for."""
         if self.swap:
             x, y = y, x
-        if self.left is not None:
-            x = _prepared(x, self.left)
-        if self.right is not None:
-            y = _prepared(y, self.right)
-        z = self.product(x, y)
+        left = x if self.left is None else _prepared(x, self.left, y)
+        right = y if self.right is None else _prepared(y, self.right, x)
+        z = self.product(left, right)
         if self.shape is not None:
             z = z.reshape(self.shape)
         return z if self.order is None else z.transpose(self.order)
@@ -98,13 +101,16 @@ class SummedPlan:
         self.plan, self.axes = plan, tuple(range(n))
 
     def run(self, x: Any, y: Any) -> Any:
-        return np.sum(self.plan.run(x, y), axis=self.axes)
+        z = self.plan.run(x, y)
+        return np.sum(z, axis=self.axes, dtype=z.dtype)
 
 
-def _prepared(x: Any, steps: tuple) -> Any:
+def _prepared(x: Any, steps: tuple, other: Any) -> Any:
+    """An operand as a plan wants it, which contracts it with `other`."""
     lone, order, shape = steps
     if lone is not None:
-        x = np.sum(x, axis=lone, dtype=x.dtype)
+        own, its = x.dtype, other.dtype
+        x = np.sum(x, axis=lone, dtype=own if own is its else np.result_type(own, its))
     if order is not None:
         x = x.transpose(order)
     return x if shape is None else x.reshape(shape)
@@ -355,15 +361,19 @@ def batched(spec: Spec, k: int) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> Spec:
+def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
     """What gives an operand's cotangent, from that of the result and the other operand.
 
-    Where the operand was broadcast the product sums, by leaving the label out.
+    Where the operand was broadcast the product sums, by leaving the label out. The second
+    is whether the operand alone has a summed axis: that is of size 1 in the product.
     """
     left, right, out = spec
-    labels, shape = ((left, x_shape), (right, y_shape))[position]
+    sides = (left, x_shape), (right, y_shape)
+    labels, shape = sides[position]
     own = tuple(ALONE + i if n == 1 else j for i, (j, n) in enumerate(zip(labels, shape)))
-    return (out, right, own) if position == 0 else (left, out, own)
+    others = {j for j, n in zip(*sides[1 - position]) if n != 1}
+    lone = any(n != 1 and j not in out and j not in others for j, n in zip(labels, shape))
+    return ((out, right, own) if position == 0 else (left, out, own)), lone
 
 
 @lru_cache(maxsize=4096)
@@ -380,13 +390,17 @@ def _contract_vmap(k: int, x: Any, y: Any, spec: Spec) -> Any:
 def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
     """The cotangent of the left operand."""
     y = conj(y)
-    return contract(g, y, pulled(spec, x_shape, y.shape, 0))
+    back, lone = pulled(spec, x_shape, y.shape, 0)
+    c = contract(g, y, back)
+    return np.broadcast_to(c, x_shape) if lone else c
 
 
 def pull_right(g: Any, x: Any, y_shape: Shape, spec: Spec) -> Any:
     """The cotangent of the right operand."""
     x = conj(x)
-    return contract(x, g, pulled(spec, x.shape, y_shape, 1))
+    back, lone = pulled(spec, x.shape, y_shape, 1)
+    c = contract(x, g, back)
+    return np.broadcast_to(c, y_shape) if lone else c
 
 
 linear(

@@ -70,7 +70,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any
         wanted = tuple(operands[-1]) if len(operands) % 2 else None
     arrays = tuple(array(x) for x in arrays)
     if params.get("dtype") is not None:
-        arrays = tuple(np.astype(x, params["dtype"]) for x in arrays)
+        arrays = _cast(arrays, np.dtype(params["dtype"]), params.get("casting", "safe"))
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
     shapes = tuple([x.shape for x in arrays])
@@ -80,12 +80,39 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any
     return contract_path(arrays, labels, result, path)
 
 
+def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
+    for x in arrays:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise TypeError(
+                f"einsum: an operand of dtype {x.dtype} cannot be cast to dtype={dtype} with "
+                f"casting={casting!r}; cast it by x.astype, or pass casting='unsafe'"
+            )
+    return tuple([np.astype(x, dtype) for x in arrays])
+
+
 # ---- several operands, two at a time ----
+
+
+def _promoted(arrays: tuple) -> tuple:
+    """Operands in the precision of their product, since they meet in pairs only.
+
+    `numpy.einsum` casts all of them first; it does so without ``optimize=`` only, where its
+    value does not depend on the order of contraction. Reals stay real beside complex numbers.
+    """
+    dtypes = [x.dtype for x in arrays]
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return arrays
+    dtype = np.result_type(*dtypes)
+    real = np.finfo(dtype).dtype if dtype.kind == "c" else dtype
+    wanted = [dtype if own.kind == "c" else real for own in dtypes]
+    return tuple(
+        [x if own == to else np.astype(x, to) for x, own, to in zip(arrays, dtypes, wanted)]
+    )
 
 
 def contract_path(arrays: Any, labels: Any, out: Labels, path: Path) -> Any:
     """Contract operands in the order of an einsum path."""
-    pool = [_once(x, own) for x, own in zip(arrays, labels)]
+    pool = [_once(x, own) for x, own in zip(_promoted(arrays), labels)]
     for places in path:
         chosen = [pool.pop(i) for i in sorted(places, reverse=True)][::-1]
         while len(chosen) > 1:
@@ -117,7 +144,10 @@ def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
 
 
 def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
-    """One operand, summed over the labels that the result lacks, in its order of axes."""
+    """One operand, summed over the labels that the result lacks, in its order of axes.
+
+    It is of the dtype of the result; see NOTE [sums are of the dtype of the result].
+    """
     if labels == out:
         return x
     lone = tuple(i for i, label in enumerate(labels) if label not in out)

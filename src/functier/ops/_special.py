@@ -89,6 +89,19 @@ def ellipe_slope(m):
     return -PI / 8 * special.hyp2f1(0.5, 1.5, 2.0, m)
 
 
+def spence_slope(x):
+    """DLMF 25.12.1; near 1, and only there for complex numbers, as a series: 15.4.1.
+
+    SciPy's complex series is wrong by a tenth where ``1 - x`` is near ``exp(pi i / 3)``.
+    """
+    if dtype_of(x).kind != "c":
+        return -special.hyp2f1(1.0, 1.0, 2.0, 1 - x)
+    near = np.less(np.absolute(1 - x), 0.5)
+    far = np.where(near, 2.0, x)
+    series = -special.hyp2f1(1.0, 1.0, 2.0, np.where(near, 1 - x, 0.0))
+    return np.where(near, series, log(far) / (1 - far))
+
+
 # ---- rules of functions of several variables ----
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import NoRuleError
-from .._op import OPS
+from .._op import NO_VALUE, OPS
 from ._families import Rule, as_rows, from_rows
 from .indexing import scattered
 from .reduction import backwards, from_last, recurrence, to_last
@@ -81,8 +81,11 @@ def _both(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
 # ---- reduce: the last that is accumulated ----
 
 
-def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> Any:
-    """The rows that are accumulated, with `initial` in front of them."""
+def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> tuple[Any, bool]:
+    """The rows that are accumulated, and whether `initial` leads each of them.
+
+    NumPy begins with the identity of the ufunc, which matters for one element alone.
+    """
     if where is not True:
         if ufunc.identity is None:
             raise NoRuleError(
@@ -91,35 +94,37 @@ def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> Any
             )
         array = np.where(where, array, ufunc.identity)
     x = as_rows(array, axis)
+    if initial is NO_VALUE:
+        initial = ufunc.identity if np.shape(x)[-1] == 1 else None
     if initial is None:
-        return x
+        return x, False
     first = np.astype(np.ones((*np.shape(x)[:-1], 1)) * initial, x.dtype)
-    return np.concatenate([first, x], axis=-1)
+    return np.concatenate([first, x], axis=-1), True
 
 
 def reduce_rules(ufunc: Any) -> dict[str, Any]:
     """The derivative rules of ``ufunc.reduce``."""
 
     def jvp(
-        t: Any, array: Any, ans: Any, axis: Any = 0, initial: Any = None, where: Any = True
+        t: Any, array: Any, ans: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True
     ) -> Any:
-        x = _reduced(ufunc, array, axis, initial, where)
+        x, led = _reduced(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
         moved = as_rows(np.where(where, t, 0), axis)
-        if initial is not None:
+        if led:
             moved = np.concatenate([_none_like(x), moved], axis=-1)
         moved = _push(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
         return np.reshape(moved[..., -1], np.shape(ans))
 
-    def vjp(g: Any, array: Any, axis: Any = 0, initial: Any = None, where: Any = True) -> Any:
-        x = _reduced(ufunc, array, axis, initial, where)
+    def vjp(g: Any, array: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True) -> Any:
+        x, led = _reduced(ufunc, array, axis, initial, where)
         n = np.shape(x)[-1]
         if n == 0:
             return np.zeros_like(array)
         lead = np.reshape(g, (*np.shape(x)[:-1], 1)) * (np.arange(n) == n - 1)
         given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
-        given = given if initial is None else given[..., 1:]
+        given = given[..., 1:] if led else given
         return np.where(where, from_rows(given, axis, np.shape(array)), 0)
 
     return _both(jvp, vjp, "array", "where")

@@ -187,12 +187,12 @@ def _ediff1d(ary, to_end=None, to_begin=None):
 @lambda body: composite(np.trapezoid, body)
 def _trapezoid(y, x=None, dx=1.0, axis=-1):
     y, x = unlisted(y, x)
-    (axis,) = normalize(axis, np.ndim(y))
-    if x is not None:
+    (own,) = normalize(axis, np.ndim(y))
+    if x is not None:  # which may have more axes than `y`, or fewer
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
-            dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - axis - 1))
-    sums = _at(y, axis, slice(1, None)) + _at(y, axis, slice(None, -1))
+            dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - own - 1))
+    sums = _at(y, own, slice(1, None)) + _at(y, own, slice(None, -1))
     return np.sum(dx * sums / 2.0, axis=axis)
 
 
@@ -305,15 +305,18 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
 
 @lambda body: composite(np.trim_zeros, body)
 def _trim_zeros(filt, trim="fb", axis=None):
+    if trim.lower() not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
     index = [slice(None)] * np.ndim(filt)
     for i in normalize(axis, np.ndim(filt)):
-        n = np.shape(filt)[i]
-        start, stop = (
-            (int(np.min(places[i])), int(np.max(places[i])) + 1) if np.size(places[i]) else (n, n)
-        )
-        front, back = "f" in trim.lower(), "b" in trim.lower()
-        index[i] = slice(start if front else 0, stop if back else n)
+        start, stop = 0, 0  # of nothing but zeros nothing is left, whatever is trimmed
+        if np.size(places[i]):
+            if "f" in trim.lower():
+                start = int(np.min(places[i]))
+            last = np.max(places[i]) if "b" in trim.lower() else np.shape(filt)[i] - 1
+            stop = int(last) + 1
+        index[i] = slice(start, stop)
     return filt[tuple(index)]
 
 

@@ -49,6 +49,7 @@ from ._special import (
     owens_t_h,
     ratio,
     rgamma_slope,
+    spence_slope,
     struve,
     t_density,
     trigamma,
@@ -104,7 +105,7 @@ ONE = {
     # integrals: DLMF 6.2, 11.7.2, 25.12.1
     "exp1": lambda g, x: -g * (np.exp(-x) / x),
     "expi": lambda g, x: g * (np.exp(x) / x),
-    "spence": lambda g, x: -g * special.hyp2f1(1.0, 1.0, 2.0, 1 - x),
+    "spence": lambda g, x: g * spence_slope(x),
     "itstruve0": lambda g, x: g * special.struve(0.0, x),
     "it2struve0": lambda g, x: -g * (special.struve(0.0, x) / x),
     "itmodstruve0": lambda g, x: g * special.modstruve(0.0, x),

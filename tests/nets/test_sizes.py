@@ -1,0 +1,368 @@
+"""The net of sizes that coincide: each row of the sample table once more, with other shapes.
+
+A rule that mistakes one axis for another, or the operand for the result, is right as long as
+their sizes differ. So each row is called again with operands all of whose axes have one size,
+with axes of size 1, and with an operand of the form of the result, as far as NumPy takes them.
+"""
+
+import contextlib
+import dataclasses
+import functools
+import math
+import warnings
+
+import numpy as np
+import optree
+
+import checks
+import functier as ft
+import samples
+from functier._batch import BatchLevel
+from functier._jvp import JvpLevel
+from functier._methods import methods_of
+from functier._op import NO_VALUE, OPS
+from functier._tape import GradLevel
+from functier.ops import _contract, accumulation
+from nets.verdicts import Verdicts
+from samples._batch import examples, free, placed, stacked
+from samples._row import is_array
+
+REASONS = {
+    r"AxisError: axis (0|-1) is out of bounds for array of dimension 0": "an axis of an array "
+    "that has none, which some of NumPy's functions take and others refuse",
+    r"DataDependentError: .* the number of places that numpy.delete leaves": "the shape of the "
+    "result differs from example to example",
+}
+
+PARTICULAR = {
+    "add_at", "from_diagonal", "overlap_add", "pick", "place", "put", "segment_sum", "windows",
+}  # fmt: skip
+"""Functions of the package itself whose callers see to it that their shapes fit."""
+
+
+# ---- a row with other shapes ----
+
+
+def refilled(x, shape, rng):
+    """An array like `x` in another shape: of its dtype, between its values, sorted if it was."""
+    size, pool = math.prod(shape), np.ravel(x)
+    if not pool.size:
+        pool = np.linspace(0.6, 1.4, 5).astype(x.dtype)
+    flat = rng.permutation(np.resize(pool, size))
+    if x.dtype.kind == "f":  # distinct ones, with no sign that `x` lacks
+        pool = np.sort(pool)
+        place = rng.integers(0, max(pool.size - 1, 1), size)
+        low, high = pool[place], pool[np.minimum(place + 1, pool.size - 1)]
+        part = rng.uniform(0.1, 0.9, size)
+        with np.errstate(invalid="ignore"):
+            whole = (low < high) & (low * high >= 0)
+            between = np.where(whole, low + (high - low) * part, low * (1 - 0.2 * part))
+        flat = np.where(np.isfinite(between), between, flat)
+    elif x.dtype.kind == "c":
+        flat = flat * (1 - 0.2 * rng.uniform(size=size))
+    if x.ndim == 1 < x.size and x.dtype.kind in "iuf" and np.all(x[1:] >= x[:-1]):
+        flat = np.sort(flat)
+    return np.reshape(flat.astype(x.dtype), shape)
+
+
+def with_shapes(row, shapes, seed, modulo=None):
+    """The row with operands of these shapes; integers of it modulo a number."""
+    rng = np.random.default_rng(seed)
+    made = [refilled(x, shape, rng) for x, shape in zip(row.leaves, shapes)]
+    if modulo is not None:
+        made = [x % modulo if x.dtype.kind in "iu" else x for x in made]
+    given = iter(made)
+    args, kwargs = optree.tree_map(
+        lambda x: next(given) if is_array(x) else x, (row.args, row.kwargs)
+    )
+
+    def like(i, x, rng):
+        with contextlib.suppress(Exception):  # it may know the row's own shapes only
+            other = np.asarray(row.like(i, x, rng))
+            if other.shape == x.shape:
+                return other
+        return x
+
+    return dataclasses.replace(row, args=args, kwargs=kwargs, like=row.like and like)
+
+
+def sizings(row):
+    """The shapes that the operands of a row may have, by name."""
+    forms = [x.shape for x in row.leaves]
+    found = {f"all {n}": [(n,) * len(form) for form in forms] for n in (1, 2, 3)}
+    for i in range(len(forms) if len(forms) > 1 else 0):
+        found[f"operand {i} of ones"] = [
+            (1 if i == j else 3,) * len(form) for j, form in enumerate(forms)
+        ]
+    for base, shapes in (("given", forms), ("3", found["all 3"])):
+        with contextlib.suppress(Exception):
+            resized = row if shapes is forms else with_shapes(row, shapes, 0)
+            result = np.shape(checks.outputs(row.call(*resized.leaves))[0])
+            for i in range(len(forms)):
+                found[f"operand {i} like the result, {base}"] = [
+                    result if i == j else form for j, form in enumerate(shapes)
+                ]
+    known, kept = {tuple(forms)}, {}
+    for name, shapes in found.items():
+        if tuple(shapes) not in known and max(map(len, shapes), default=0) < 6:
+            known.add(tuple(shapes))
+            kept[name] = shapes
+    return kept
+
+
+def resized(row, shapes, seed):
+    """The row with operands of these shapes, or None where NumPy does not take them."""
+    if getattr(row.func, "__name__", "") in PARTICULAR:
+        return None
+    for modulo in (None, max([1, *(n for shape in shapes for n in shape)])):
+        this = with_shapes(row, shapes, seed, modulo)
+        with contextlib.suppress(Exception):
+            checks.leaves_of(this)(*this.leaves)
+            return this
+    return None
+
+
+# ---- the checks ----
+
+
+class NotApplicable(Exception):
+    """NumPy itself does not take this, or there is no derivative to compare with."""
+
+
+def check_jvp(row):
+    f, points = checks.function_of(row)
+    tangents = checks.directions(points, 0)
+    value, actual = ft.jvp(f, tuple(points), tangents)
+    assert [checks.form_of(t) for t in actual] == [checks.form_of(v) for v in value]
+    rtol = checks.precision(row, 1e-6, 2e-3)
+    slopes = trusted(f, points, tangents, rtol)
+    checks.near(actual, slopes, rtol)
+
+
+def trusted(f, points, tangents, rtol):
+    """Differences that two steps agree on: there is a derivative."""
+    try:
+        slopes, finer = (checks.numeric_jvp(f, points, tangents, h) for h in (1e-3, 3e-4))
+        checks.near(slopes, finer, rtol / 4)
+    except Exception as error:
+        raise NotApplicable from error
+    return slopes
+
+
+def check_vjp(row):
+    """The adjoint identity of each operand, too, as its cotangent alone may be wrong."""
+    checks.check_vjp(row)
+    if len(row.differentiated()) > 1:
+        checks.check_alone(row)
+
+
+def sizes_of(row):
+    return sorted({n for x in row.leaves for n in x.shape if n} | {1})[-1:]
+
+
+def check_vmap(row):
+    """vmap over as many examples as the axes are long equals a loop."""
+    for n in sizes_of(row):
+        every = placed(row, (0,) * len(free(row)))
+        last = placed(row, (-1,) * len(free(row)))
+        alone = [placed(row, tuple(0 if i == j else None for j in free(row))) for i in free(row)]
+        for dims in [every, last, *(alone if len(alone) > 1 else ())]:
+            try:
+                checks.vmap_against_loop(row, n, dims)
+            except Exception:
+                loops(row, n, dims)
+                raise
+
+
+def loops(row, n, dims):
+    """Refuse the case where the loop itself fails, or is of examples of several forms."""
+    try:
+        f = checks.leaves_of(row)
+        many = [
+            x if d is None else examples(row, i, n)
+            for i, (x, d) in enumerate(zip(row.leaves, dims))
+        ]
+        stacked([f(*[x if d is None else x[j] for x, d in zip(many, dims)]) for j in range(n)])
+    except Exception as error:
+        raise NotApplicable from error
+
+
+def check_vmap_of_vjp(row):
+    """vmap of vjp equals a loop, of points and cotangents and of cotangents alone."""
+    f, points = checks.function_of(row)
+    where = row.differentiated()
+    weights = list(checks.directions(f(*points), 200))
+    p = len(points)
+
+    def reverse(*both):
+        return list(ft.vjp(f, *both[:p])[1](list(both[p:])))
+
+    for n in sizes_of(row):
+        lead = [checks.direction(np.stack([w] * n), 10 + i) for i, w in enumerate(weights)]
+        for varying in (True, False):
+            on = [varying and i not in row.shared for i in where]
+            points = [examples(row, i, n) if v else row.leaves[i] for i, v in zip(where, on)]
+            inputs, dims = [*points, *lead], [*(0 if v else None for v in on), *[0] * len(lead)]
+            if all(d is None for d in dims):
+                continue
+            try:
+                loop = [
+                    reverse(*[x if d is None else x[j] for x, d in zip(inputs, dims)])
+                    for j in range(n)
+                ]
+            except Exception as error:
+                raise NotApplicable from error
+            with checks.quiet(row):
+                actual = ft.vmap(reverse, tuple(dims))(*inputs)
+            checks.same(actual, stacked(loop), checks.precision(row, 1e-8, 1e-3))
+
+
+def every(row):
+    return True
+
+
+CHECKS = {
+    "value": (lambda row: checks.check_value(row, checks.precision(row, 1e-9, 1e-6)), every),
+    "vmap": (check_vmap, lambda row: row.vmap and free(row)),
+    "jvp": (check_jvp, checks.differentiable),
+    "vjp": (check_vjp, checks.differentiable),
+    "vmap of vjp": (check_vmap_of_vjp, lambda row: row.vmap and checks.differentiable(row)),
+}
+
+
+def outcome(check, row):
+    """What a check says: None, or the assertion that failed."""
+    try:
+        check(row)
+    except AssertionError as error:
+        return error
+    return None
+
+
+def accept(failed):
+    if failed is not None:
+        raise failed
+
+
+# ---- the net ----
+
+
+@functools.cache
+def cases():
+    """Every row with every sizing, by name."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [
+            (f"{name} {sizing}", row, shapes)
+            for name, row in samples.named().items()
+            for sizing, shapes in sizings(row).items()
+        ]
+
+
+def run(counts, chosen):
+    """Judge cases; how many do not apply."""
+    outside = 0
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, row, shapes in chosen:
+            this = resized(row, shapes, len(name))
+            if this is None:
+                outside += 1
+                continue
+            for kind, (check, applies) in CHECKS.items():
+                if applies(this):
+                    try:
+                        failed = outcome(check, this)
+                    except NotApplicable:
+                        outside += 1
+                    except Exception as error:
+                        counts.refuse(f"{name} {kind}", error)
+                    else:
+                        counts.judge(f"{name} {kind}", lambda failed=failed: failed, accept)
+    return outside
+
+
+def sliced(every, full, one_in):
+    """All cases, or as many as one in so many of them, by a seed."""
+    if full:
+        return every
+    rng = np.random.default_rng(10)
+    return [every[i] for i in rng.permutation(len(every))[: len(every) // one_in]]
+
+
+def test_rows_of_other_sizes(verdicts, full):
+    """Values, vmap, both modes and vmap of vjp of the rows with sizes that coincide."""
+    counts = verdicts("rows of coinciding sizes", REASONS)
+    chosen = sliced(cases(), full, 4)
+    outside = run(counts, chosen)
+    counts.name += f" ({outside} that NumPy or the mathematics refuse)"
+    assert outside < counts.total / 5
+    counts.settle()
+
+
+# ---- the faults that the net has to find ----
+
+
+def wrong_with(monkeypatch, *names):
+    """What the net finds wrong in the rows whose names begin so."""
+    for kind in (BatchLevel, GradLevel, JvpLevel):  # the fast calls have rules of their own
+        monkeypatch.setattr(kind, "methods", methods_of({}))
+    monkeypatch.setattr(ft.Tensor.level, "spare", {})
+    counts = Verdicts("planted", REASONS)
+    run(counts, [case for case in cases() if case[0].startswith(names)])
+    return counts.wrong
+
+
+def test_an_axis_that_nobody_spreads_is_found(monkeypatch):
+    right = _contract.pulled
+    monkeypatch.setattr(_contract, "pulled", lambda *given: (right(*given)[0], False))
+
+    assert wrong_with(monkeypatch, "contraction.einsum")
+
+
+def test_an_axis_counted_in_another_operand_is_found(monkeypatch):
+    """The axis of y is another one of x where x has more axes."""
+
+    def trapezoid(y, x=None, dx=1.0, axis=-1):
+        axis %= np.ndim(y)
+        if x is not None:
+            dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
+        y = np.moveaxis(y, axis, -1)
+        return np.sum(np.moveaxis(dx * (y[..., 1:] + y[..., :-1]) / 2, -1, axis), axis)
+
+    monkeypatch.setattr(OPS[np.trapezoid], "body", trapezoid)
+
+    assert wrong_with(monkeypatch, "composite.trapezoid")
+
+
+def test_a_reduction_of_one_element_is_found(monkeypatch):
+    """NumPy begins with the identity of hypot, so it gives the absolute value of one number."""
+    right = accumulation._reduced
+
+    def from_the_first(ufunc, array, axis, initial, where):
+        return right(ufunc, array, axis, None if initial is NO_VALUE else initial, where)
+
+    monkeypatch.setattr(accumulation, "_reduced", from_the_first)
+
+    assert wrong_with(monkeypatch, "ufunc_methods.hypot.reduce")
+
+
+def turned(c):
+    """A fault that shows where two sizes are the same only: the axes in another order."""
+    return np.swapaxes(c, 0, 1) if np.ndim(c) > 1 and len(set(np.shape(c)[:2])) == 1 else c
+
+
+def test_axes_that_are_exchanged_in_a_cotangent_are_found(monkeypatch):
+    rule = OPS[np.cumsum].vjp["a"]
+    right = rule.fn
+    monkeypatch.setattr(rule, "fn", lambda g, *saved: turned(right(g, *saved)))
+
+    assert wrong_with(monkeypatch, "reduction.cumsum")
+
+
+def test_axes_that_are_exchanged_in_a_batch_are_found(monkeypatch):
+    record = OPS[np.cumsum]
+    right = record.vmap
+    monkeypatch.setattr(record, "vmap", lambda *args, **params: turned(right(*args, **params)))
+
+    assert wrong_with(monkeypatch, "reduction.cumsum")
