@@ -51,6 +51,7 @@ class LevelContext:
 
 def _end(level: Level) -> None:
     level.end()  # which does nothing where it has ended
+    vars(level).pop("live", None)  # the guard, which need not call this again
 
 
 def check_escape(transform: str, escape: Any) -> None:

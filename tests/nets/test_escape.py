@@ -12,6 +12,7 @@ import gc
 import random
 import sys
 import threading
+import types
 import weakref
 
 import numpy as np
@@ -50,6 +51,11 @@ def holders():
         registers[-1].register(type(x))
         return weakref.ref(x)
 
+    def objects(x):
+        array = np.empty(1, object)
+        array[0] = x
+        return array
+
     return {
         "the tensor": lambda x: x,
         "in a list": lambda x: [x],
@@ -59,7 +65,7 @@ def holders():
         "a bound method": lambda x: x.sum,
         "a copied context": lambda x: (contextvars.copy_context(), x),
         "a pickle's worth": lambda x: copy.copy(x),
-        "an array of objects": lambda x: np.array([x, None], dtype=object),
+        "an array of objects": objects,
         "the tuple of classes": lambda x: type(x).__mro__,
         "the dictionary": lambda x: type(x).__dict__,
         "the level": lambda x: type(x).level,
@@ -82,9 +88,7 @@ TELLING = {
     "a weak set": lambda kept, x: type(x) in kept,
     "a weak dictionary": lambda kept, x: type(x) in kept,
     "a subclass": lambda kept, x: kept.__mro__[1] is type(x),
-    "the referents": lambda kept, x: (
-        type(x) in kept or any(type(x) in (k or ()) for k in kept if type(k) is tuple)
-    ),
+    "the referents": lambda kept, x: any(type(x) in k for k in kept if type(k) is tuple),
 }
 """How each of these could tell that a later level has the class."""
 
@@ -103,9 +107,9 @@ def use(kept):
             look(list(value.values()))
         elif isinstance(value, np.ndarray) and value.dtype == object:
             look(list(value))
-        elif callable(value) and getattr(value, "__closure__", None):
-            look([c.cell_contents for c in value.__closure__])
-        elif isinstance(getattr(value, "__self__", None), ft.Tensor):
+        elif type(value) is types.FunctionType:
+            look([c.cell_contents for c in value.__closure__ or ()])
+        elif type(value) is types.MethodType:
             look(value.__self__)
 
     look(kept)

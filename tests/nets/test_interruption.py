@@ -17,7 +17,7 @@ from functier import _debug, _draws, _ended, _grad, _leaks, _masks, _modes, _vma
 from functier._level import AMBIENT, ENDED, WATCHERS
 from functier._root import ASKING, DISABLED
 from functier._tensor import LOWER
-from nets.interrupts import Hits, by_signal, by_thread, interrupted
+from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 
 XS = np.arange(1.0, 4.0)
@@ -238,8 +238,9 @@ def test_caught_inside_the_function(verdicts, full):
     ]
     with by_signal(1) as arm:
         for i in range(1800 if full else 60):
+            body = inner[i % len(inner)]
 
-            def f(x, body=inner[i % len(inner)]):
+            def f(x, body=body):
                 interrupted(arm, body, hits)
                 return np.sum(x * x)
 
@@ -255,9 +256,7 @@ def test_while_the_exception_is_handled(verdicts, full):
         for i in range(600 if full else 40):
             body, got = list(BLOCKS.values())[i % len(BLOCKS)], []
             try:
-                arm(5e-5, 5e-4)
-                while True:
-                    body()
+                until_it_comes(arm, body, 5e-5, 5e-4)
             except Exception:
                 got.append(still_right() and AMBIENT.get() is ft.Tensor and not DISABLED.get())
             counts.judge(body.__name__, lambda got=got: got, lambda got: assert_true(got == [True]))
