@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Generator
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
-from weakref import ref
+from weakref import WeakSet, ref
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -100,18 +100,24 @@ def _left(guard: Guard) -> None:
     guard.undo()
 
 
+class User:
+    """Somebody who uses a `Switch`, as long as this object lives."""
+
+    __slots__ = ("__weakref__",)
+
+
 class Switch:
     """Entries of lists that are there while somebody uses them, as ``(list, entry)`` pairs.
 
-    Whoever switches on says who it is, so that an interruption counts nobody twice.
+    Where switching off was interrupted, the entries stay until the next user is done.
     """
 
     def __init__(self, *entries: tuple[list, Any], first: bool = False):
         self.entries, self.first = entries, first
-        self.users: set[object] = set()
+        self.users: WeakSet[User] = WeakSet()
         self.lock = threading.Lock()
 
-    def on(self, user: object) -> None:
+    def on(self, user: User) -> None:
         """Put the entries into their lists; at the front where they are to be the `first`."""
         with self.lock:
             self.users.add(user)
@@ -119,7 +125,7 @@ class Switch:
                 if entry not in where:
                     where.insert(0 if self.first else len(where), entry)
 
-    def off(self, user: object) -> None:
+    def off(self, user: User) -> None:
         """Remove the entries, if nobody else uses them."""
         with self.lock:
             self.users.discard(user)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._batch import BatchLevel
-from ._blocks import Block, Switch, block
+from ._blocks import Block, Switch, User, block
 from ._diff import fit
 from ._ended import ContextualLevel
 from ._finite import Fault, counted, find_fault, parts
@@ -382,7 +382,7 @@ _SWITCH = Switch((WATCHERS, watch_level), (WRAPPERS, watch_rule), first=True)  #
 
 @block
 def _watching(**options: bool) -> Iterator[None]:
-    user, before = object(), WATCH.get()
+    user, before = User(), WATCH.get()
     inside = (before or Watch())._replace(**options)
     try:
         _SWITCH.on(user)

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
+from weakref import WeakSet
 
-from ._blocks import block
+from ._blocks import User, block
 from ._errors import EscapedTensorError
 from ._level import AMBIENT, ENDED, WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
@@ -118,7 +119,7 @@ class ContextualLevel(PassthroughLevel):
 
     def __init__(self, level: Level):
         self.level, self.cls, self.again = level, level.cls, None
-        self.users: set[object] = set()
+        self.users: WeakSet[User] = WeakSet()
 
     @staticmethod
     def of(cls: Any) -> Any:
@@ -160,7 +161,7 @@ ENDED.update(dead=DeadLevel, passthrough=PassthroughLevel)
 _LOCK = threading.Lock()
 
 
-def _release(cls: Any, user: object) -> None:
+def _release(cls: Any, user: User) -> None:
     """Give `cls` its level back, where `user` was the last for whom contexts see it differently."""
     with _LOCK:
         level = vars(cls)["level"]
@@ -176,7 +177,7 @@ def resumed(cls: type[Tensor]) -> Iterator[None]:
 
     For what runs again in a backward pass. To other threads an ended level stays ended.
     """
-    user, before, ambient = object(), RESUMED.get(), AMBIENT.get()
+    user, before, ambient = User(), RESUMED.get(), AMBIENT.get()
     around: list[Any] = [c for c in reversed(cls.__mro__) if "level" in vars(c) and c.level.depth]  # type: ignore[attr-defined]
     ended = [c for c in around if not ContextualLevel.actual(c.level).live]
     try:
@@ -241,7 +242,7 @@ def no_dispatch(cls: type) -> Iterator[None]:
 
 def switched_off(classes: list[type]) -> Iterator[None]:
     """The body of `no_dispatch`, for several classes at once."""
-    user, before = object(), DISABLED.get()
+    user, before = User(), DISABLED.get()
     levels = [c for c in classes if c is not Tensor and "level" in vars(c)]  # it is their own
     try:
         with _LOCK:

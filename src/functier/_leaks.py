@@ -18,7 +18,7 @@ from typing import Any, Literal
 from weakref import WeakSet
 
 from ._batch import BatchLevel
-from ._blocks import Block, Switch, block
+from ._blocks import Block, Switch, User, block
 from ._errors import LeakError, LeakWarning
 from ._level import WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
@@ -105,7 +105,7 @@ def check_leaks(
 @block
 def _checking(action: str) -> Iterator[None]:
     levels: WeakSet = WeakSet()
-    user, before = object(), SEEN.get()
+    user, before = User(), SEEN.get()
     try:
         _SWITCH.on(user)
         SEEN.set((*before, levels))

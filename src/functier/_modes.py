@@ -25,7 +25,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ._blocks import Entry, Exit, Switch, claim
+from ._blocks import Entry, Exit, Switch, User, claim
 from ._diff import SEEN
 from ._ended import ContextualLevel
 from ._level import AMBIENT, WATCHERS, Level, levels_of
@@ -57,7 +57,7 @@ class Mode:
     __slots__ = ()
 
     def __enter__(self) -> Any:
-        user, before = object(), STATE.get()
+        user, before = User(), STATE.get()
         state = before
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))
@@ -180,7 +180,7 @@ _BY_HAND: list[tuple[Mode, Callable]] = []
 """The modes that no ``with`` statement has entered, and what undoes that."""
 
 
-def _leave(mode: Mode, user: object, before: State, state: State) -> None:
+def _leave(mode: Mode, user: User, before: State, state: State) -> None:
     """Undo what entering a mode did, which made `state` of `before`; once more does nothing."""
     inside = STATE.set(before).old_value
     if inside is not state and inside is not before:  # modes are left in another order
@@ -203,12 +203,12 @@ TOLD: WeakSet[Any] = WeakSet()
 """The levels whose class has been changed; see NOTE [levels are told]."""
 
 
-def _switch_on(user: object) -> None:
+def _switch_on(user: User) -> None:
     SEEN[Seen] = owned_array
     _SWITCH.on(user)
 
 
-def _switch_off(user: object) -> None:
+def _switch_off(user: User) -> None:
     _SWITCH.off(user)
     if not _SWITCH.users:
         for level in list(TOLD):
