@@ -74,9 +74,10 @@ METHOD_ARGUMENTS = {
     "argpartition": (1,), "astype": (int,), "choose": ([A, A],), "clip": (0, 1),
     "compress": ([True, False], 0), "dot": (A,), "partition": (1,), "repeat": (2,),
     "reshape": (-1,), "searchsorted": (1.0,), "swapaxes": (0, 1), "take": (0,),
+    "to_device": ("cpu",),
 }  # fmt: skip
 ATTRIBUTES = {
-    "base", "ctypes", "data", "device", "flags", "itemsize", "nbytes", "strides"
+    "base", "ctypes", "data", "flags", "itemsize", "nbytes", "strides"
 }  # fmt: skip
 """What is about the memory of an array, which a tensor does not show."""
 
@@ -95,7 +96,7 @@ def test_every_public_attribute_of_an_array(name):
     elif name in MEMORY or name in WRITING:
         with pytest.raises((ft.UnsupportedError, ft.MutationError), match=r"elem\(\)"):
             getattr(x, name)()
-    elif name in ("shape", "dtype", "ndim", "size"):
+    elif name in ("shape", "dtype", "ndim", "size", "device"):
         assert getattr(x, name) == getattr(x.elem(), name)
     elif name in ("item", "tolist"):
         assert getattr(S([2.0]), name)() in (2.0, [2.0])

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._level import AMBIENT, ENDED, Escape, Level
 
 
@@ -36,5 +38,18 @@ class LevelContext:
 
 def check_escape(transform: str, escape: Any) -> None:
     """Raise where `escape` is no escape mode."""
-    if escape not in ENDED:
+    if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
+
+
+def check_flag(transform: str, option: str, value: Any) -> None:
+    """Raise where an option that is on or off is something else."""
+    if not isinstance(value, (bool, np.bool)):
+        raise TypeError(f"{transform}: {option} is a {type(value).__name__}; write True or False")
+
+
+def check_randomness(transform: str, randomness: Any) -> None:
+    """Raise where `randomness` is no way to draw."""
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
+        shown = repr(randomness) if isinstance(randomness, str) else type(randomness).__name__
+        raise ValueError(f"{transform}: randomness={shown}; write 'error', 'different' or 'same'")

@@ -142,8 +142,8 @@ class Custom:
             )
         if kwargs or len(args) < self._places:
             args = self._by_position(args, kwargs)
-        parts = [flatten(x) for x in args]
-        leaves, level = innermost([leaf for part, _ in parts for leaf in part])
+        parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
+        leaves, level = innermost([leaf for part, _ in parts for leaf in part], self.__name__)
         if level is None:
             return self.fun(*args)
         outs, structure = apply(Call(self, parts), leaves)

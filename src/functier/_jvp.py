@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._border import unexpected, without_derivative
 from ._context import LevelContext, check_escape
 from ._diff import (
     add,
@@ -127,12 +128,16 @@ class JvpLevel(Level):
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if tangent is None or not is_value(ans) or not is_inexact(ans):
+            if tangent is not None and is_value(ans) and dtype_of(ans).kind == "O":
+                raise without_derivative(ans)
             return ans
         return self.pair(ans, fitted(tangent, ans))
 
     # ---- the imperative style ----
 
-    def make(self, cls: type, data: Any, tangent: Any = None) -> Any:
+    def make(self, cls: type, data: Any, tangent: Any = None, *more: Any, **options: Any) -> Any:
+        if more or options:
+            raise unexpected(self, "J(x, tangent)", more, options)
         if tangent is None:
             raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
         data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
@@ -337,7 +342,7 @@ def directed(
         primals, tangents = tuple(primals), tuple(tangents)
     if not primals:
         raise ValueError(f"{label}: no primals were given; call {call}")
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
 

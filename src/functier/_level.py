@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ._border import check_leaf
 from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES, methods_of
@@ -289,7 +290,10 @@ class Level:
         kind = type(x)
         if kind is self.cls:
             return x._value
-        if kind in PLAIN or not isinstance(x, Tensor):
+        if kind in PLAIN:
+            return x
+        if not isinstance(x, Tensor):
+            check_leaf(self, "an operand", x)
             return x
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
