@@ -47,7 +47,8 @@ LAYERS = [
     {"_methods", "_frames", "_pytree", "_border"},
     {"_root"},
     {"_level"},
-    {"_ended", "_diff", "_axes"},
+    {"_argnums", "_axes", "_ended"},
+    {"_diff"},
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws"},
     {"_vmap", "_grad", "_jvp", "_basis"},
@@ -190,6 +191,8 @@ ASKING = {
 
 ALLOWED = {
     ("_contract", "array", "np.asarray(x)"): "a number or a list: what is no array yet",
+    ("creation", "_arange", "np.arange(*args, **kwargs)"): "where all of them are plain numbers",
+    ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
 }
 """(file, function, call) and why it is no value that is passed there."""
 

@@ -255,8 +255,9 @@ def custom_vjp(
 
     Complex cotangents follow PyTorch, as all of functier: the gradient of a real loss is
     the conjugate Wirtinger derivative, so for a holomorphic ``f`` it is ``g *
-    np.conj(df)``. JAX's `bwd` would return ``g * df`` for its own. Of a complex cotangent
-    for a real argument the real part is taken.
+    np.conj(df)``. JAX's `bwd` would return ``g * df`` for its own. A complex cotangent
+    for a real argument is an error, as its imaginary part would be lost: return
+    ``np.real(c)`` where it has no meaning.
 
     Residuals live until the backward pass has used them. What the rule costs beside `fwd`
     and `bwd` is about 15 us a call and level.

@@ -434,10 +434,13 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
 
 def _same_definition(a: Any, b: Any) -> bool:
     """Whether two functions come of one definition, which has been run again."""
-    one, other = [
-        (getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)
-    ]
-    return a is b or (one == other and None not in one and "<lambda>" not in str(one))
+    names = [(getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)]
+    if a is b or names[0] != names[1] or None in names[0]:
+        return a is b
+    if "<lambda>" not in names[0][1]:
+        return True
+    places = [(f.__code__.co_filename, f.__code__.co_firstlineno) for f in (a, b)]
+    return places[0] == places[1]
 
 
 # ---- ufuncs ----

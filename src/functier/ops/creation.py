@@ -13,7 +13,8 @@ from ._families import PLAIN, as_array, composite
 
 func: Callable
 for func in (
-    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.fromfunction, np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
+    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.fromfunction,
+    np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
 ):  # fmt: skip
     composite(func, func)
 
