@@ -6,7 +6,7 @@ import numpy as np
 
 from ._border import check_leaf
 from ._numpy import PLAIN
-from ._pytree import flatten, instead_of, paths
+from ._pytree import flatten, instead_of, is_value, paths
 
 
 def short(x: Any) -> str:
@@ -28,7 +28,7 @@ def check_axis(level: Any, option: str, dim: Any, leaf: Any, args: Any) -> None:
 
 def check_mapped(level: Any, leaf: Any, dim: Any, args: Any) -> None:
     """Raise where `leaf` has no axis `dim` to map over."""
-    if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
+    if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
         raise ValueError(
             f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
             f"write in_dims=None for it, or {instead_of(leaf)}"

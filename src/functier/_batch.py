@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._axes import check_axis, check_mapped, short, wrong_size
-from ._border import OBJECT, check_leaf, check_objects, unexpected
+from ._border import OBJECT, check_leaf, one_array, unexpected
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
 from ._level import Level, encloses, has_methods, instead, level_in
 from ._numpy import (
@@ -126,7 +126,7 @@ class BatchLevel(Level):
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
-        if not hasattr(value, "shape"):
+        if not hasattr(value, "reshape"):
             if hasattr(value, "__array_ufunc__"):
                 return value  # a duck array around a number
             value = np.asarray(value)
@@ -206,7 +206,7 @@ class BatchLevel(Level):
         if more or options:
             raise unexpected(self, "B(x, in_dim=0)", more, options)
         if not is_value(data):
-            data = np.asarray(data)
+            data = one_array(self, data)
         elif has_methods(data):
             self.forward()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
@@ -285,7 +285,7 @@ class BatchLevel(Level):
             value, k = x._value, self.k
             shape = value.shape
             if type(value) is ndarray and value.dtype is OBJECT:
-                check_objects(self, where, value)
+                check_leaf(self, where, value)
             if out_dim == 0 and shape[k - 1] == self.size:
                 parent = self.parent
                 if parent is None:

@@ -36,12 +36,12 @@ CLASSES = {
 
 OPERATORS = (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul",
-    "rmatmul", "getitem",
+    "rmatmul",
 )  # fmt: skip
 
 
-def has_tensors(x: Any) -> bool:
-    """Whether a tensor of a level is among the elements of an object array."""
+def has_tensors(x: Any, arrays: bool = False) -> bool:
+    """Whether a tensor of a level is among the elements of an object array; or an array."""
     waiting, seen = [x], set()
     while waiting:
         value = waiting.pop()
@@ -50,6 +50,8 @@ def has_tensors(x: Any) -> bool:
                 return True
             continue
         if isinstance(value, ndarray):
+            if arrays and value is not x and value.ndim:
+                return True
             parts: Any = value.flat if value.dtype.hasobject and not value.dtype.names else ()
         elif isinstance(value, dict):
             parts = value.values()
@@ -79,7 +81,7 @@ def unfit(x: Any) -> tuple[type[TypeError], str] | None:
                 "is a structured array, whose fields are values by themselves; pass them as a "
                 "dict of arrays, {name: x[name] for name in x.dtype.names}"
             )
-        if dtype.hasobject and has_tensors(x):
+        if dtype.hasobject and has_tensors(x, arrays=True):
             return ConversionError, _stacked(x)
         return None
     if hasattr(kind, "__array_ufunc__"):
@@ -102,8 +104,8 @@ def _stacked(x: ndarray) -> str:
     else:
         write = "a[()] for the tensor in it, and numpy.stack([t, u]) for one array of several"
     return (
-        "is an object array of tensors, which are values by themselves and whose derivative and "
-        f"batch would be lost; for such an array a write {write}"
+        "is an object array of tensors or arrays, which are values by themselves, whose derivative "
+        f"and batch would be lost; for such an array a write {write}"
     )
 
 
@@ -135,6 +137,42 @@ def check_leaf(label: Any, where: Any, x: Any) -> None:
         raise refusal(kind, f"{label}: {where if isinstance(where, str) else where()} {text}")
 
 
+def operand(label: Any, x: Any) -> Any:
+    """`x`, which stands beside a tensor in an operation, where it may."""
+    check_leaf(label, "an operand", x)
+    return x
+
+
+def one_value(label: Any, x: Any) -> Any:
+    """`x`, which is to leave a level by ``unwrap``: a tensor, or what is an array or a number."""
+    if not isinstance(x, Tensor):
+        check_leaf(label, "x", x)
+        if not _is_number(x):
+            raise TypeError(
+                f"{label}: unwrap(x) got a {type(x).__name__}, and takes one tensor, array or "
+                f"number; write [unwrap(v) for v in x] for several"
+            )
+    return x
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a number or an array of numbers."""
+    if type(x) in (bool, int, float, complex):
+        return True
+    return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"
+
+
+def one_array(label: Any, data: Any) -> Any:
+    """The array that NumPy makes of numbers in a list, of which a tensor is made."""
+    made = np.asarray(data)
+    if made.dtype == OBJECT:
+        raise TypeError(
+            f"{label}: a tensor of the level is made of one array, and not of a "
+            f"{type(data).__name__}; pass the arrays in it one by one"
+        )
+    return made
+
+
 def check_objects(label: Any, where: Any, x: Any) -> None:
     """Raise where `x`, which may be anything, is an object array that holds tensors."""
     if isinstance(x, ndarray) and x.dtype.hasobject and not x.dtype.names and has_tensors(x):
@@ -152,8 +190,8 @@ def without_derivative(x: Any) -> ConversionError:
     if isinstance(x, ndarray) and has_tensors(x):
         return ConversionError(f"the result of an operation {_stacked(x)}")
     return ConversionError(
-        "the result of an operation has dtype object, which has no derivative; make arrays of "
-        "numbers of the operands, with a.astype(float)"
+        f"the result of an operation has dtype {x.dtype}, which has no derivative; make arrays of "
+        f"numbers of the operands, with a.astype(float)"
     )
 
 

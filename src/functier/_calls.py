@@ -233,7 +233,7 @@ class Call(Rules):
             if flag and (not is_value(x) or shape_of(x)[:1] != (size,)):
                 raise ValueError(
                     f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is "
-                    f"{describe(x)}, but out_batched says that its axis 0 is the batch, of size "
+                    f"{describe(x) if is_value(x) else f'a {type(x).__name__}'}, but out_batched says that its axis 0 is the batch, of size "
                     f"{size}"
                 )
         return outs, form, [0 if flag else None for flag in flags]

@@ -32,7 +32,7 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
         if own is dtype is FLOAT:
             return None if ans.shape == shape else (shape, FLOAT, False)
         complex_ = dtype.kind == "c" or own.kind == "c"
-        if own.kind == "O":
+        if own.kind not in "fciub":
             raise without_derivative(ans)
         if own == dtype and not complex_ and ans.shape == shape:
             return None
@@ -53,7 +53,7 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     if isinstance(ans, (tuple, list)):
         return shape, dtype, False
     own = dtype_of(a)
-    if own.kind == "O":
+    if own.kind not in "fciub":
         raise without_derivative(a)
     if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
         return None
@@ -349,6 +349,11 @@ def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
             raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
         if type(y) is not level.cls:
             check_leaf(level, lambda i=i: paths(out, "the result")[i], y)
+            if dtype_of(y).kind not in "biufc":
+                raise TypeError(
+                    f"{level}: {paths(out, 'the result')[i]} has dtype {dtype_of(y)}, which has no "
+                    f"derivative; return arrays of numbers, and what else there is as aux"
+                )
     return leaves, structure
 
 

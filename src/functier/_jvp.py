@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ._border import unexpected, without_derivative
+from ._border import one_array, one_value, unexpected, without_derivative
 from ._context import LevelContext, check_escape
 from ._diff import (
     add,
@@ -128,7 +128,7 @@ class JvpLevel(Level):
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if tangent is None or not is_value(ans) or not is_inexact(ans):
-            if tangent is not None and is_value(ans) and dtype_of(ans).kind == "O":
+            if tangent is not None and is_value(ans) and dtype_of(ans).kind not in "fciub":
                 raise without_derivative(ans)
             return ans
         return self.pair(ans, fitted(tangent, ans))
@@ -140,7 +140,7 @@ class JvpLevel(Level):
             raise unexpected(self, "J(x, tangent)", more, options)
         if tangent is None:
             raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
-        data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
+        data, tangent = [d if is_value(d) else one_array(self, d) for d in (data, tangent)]
         if has_methods(data):
             self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
@@ -153,7 +153,7 @@ class JvpLevel(Level):
         """``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
         if type(x) is self.cls:
             return x._value, x._extra
-        x = self.lower(x)
+        x = self.lower(one_value(self, x))
         return x, zeros(x)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:

@@ -95,6 +95,11 @@ def _numbers(level: Any, rules: Rules, outs: list) -> None:
     for x in outs:
         if type(x) is not ndarray or x.dtype is OBJECT:
             check_leaf(level, f"a result of {rules.name}", x)
+            if hasattr(x, "__array__") and not is_value(x):
+                raise TypeError(
+                    f"{level}: a result of {rules.name} is a {type(x).__name__}, which NumPy would "
+                    f"make a constant of; return an array, numpy.asarray(y)"
+                )
             if is_value(x) and dtype_of(x).kind == "O":
                 raise level.refusal(
                     ConversionError,

@@ -258,6 +258,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     for path, x in zip(where, leaves):
         if not is_value(x) or not -len(shape_of(x)) <= axis < len(shape_of(x)):
             raise ValueError(f"{label}: {path} is {form(x)}, which has no axis {axis}")
+        check_leaf(label, path, x)
         if shape_of(x)[axis] != shape_of(leaves[0])[axis]:
             raise ValueError(
                 f"{label}: {path} has length {shape_of(x)[axis]} along axis {axis}, but "

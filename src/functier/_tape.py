@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ._border import check_leaf, unexpected
+from ._border import check_leaf, one_array, unexpected
 from ._diff import (
     REAL_RESULT,
     add,
@@ -155,7 +155,7 @@ class GradLevel(Level):
         if more or options:
             raise unexpected(self, "G(x)", more, options)
         if not is_value(data):
-            data = np.asarray(data)
+            data = one_array(self, data)
         elif has_methods(data):
             self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
