@@ -231,9 +231,10 @@ class Call(Rules):
                     f"{paths(out, 'the result')[i]}; write True or False"
                 )
             if flag and (not is_value(x) or shape_of(x)[:1] != (size,)):
+                got = describe(x) if is_value(x) else f"a {type(x).__name__}"
                 raise ValueError(
                     f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is "
-                    f"{describe(x) if is_value(x) else f'a {type(x).__name__}'}, but out_batched says that its axis 0 is the batch, of size "
+                    f"{got}, but out_batched says that its axis 0 is the batch, of size "
                     f"{size}"
                 )
         return outs, form, [0 if flag else None for flag in flags]

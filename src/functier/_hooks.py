@@ -6,7 +6,7 @@ from typing import Any
 from ._border import check_leaf
 from ._jvp import JvpLevel
 from ._numpy import dtype_of, shape_of
-from ._pytree import is_value, name_of_function
+from ._pytree import describe, is_value, name_of_function
 from ._tape import GradLevel, joined
 from ._tensor import Tensor
 
@@ -121,8 +121,9 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
             if new is not None:
                 check_leaf("register_hook", lambda: f"what {name} returned", new)
                 if not is_value(new) or (shape_of(new), dtype_of(new)) != form:
+                    got = f"{dtype_of(new)}{[*shape_of(new)]}" if is_value(new) else describe(new)
                     raise ValueError(
-                        f"register_hook: {name} returned {new!r:.80}, but a gradient of shape "
+                        f"register_hook: {name} returned {got}, but a gradient of shape "
                         f"{form[0]} and dtype {form[1]} was expected, or None"
                     )
                 g = new

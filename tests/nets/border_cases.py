@@ -184,19 +184,24 @@ def ones(x):
 
 def loop(f, x):
     """What `vmap` and `map` stand for, by NumPy alone."""
-    first = x["a"] if isinstance(x, dict) else x
+    leaf = x["a"] if isinstance(x, dict) else x
     parts = ({k: v[i] for k, v in x.items()} if isinstance(x, dict) else x[i]
-             for i in range(len(first)))  # fmt: skip
+             for i in range(len(leaf)))  # fmt: skip
     return stacked([f(part) for part in parts])
 
 
+def first(x):
+    """`x` with the last axis of its arrays as the first."""
+    return {k: first(v) for k, v in x.items()} if isinstance(x, dict) else np.moveaxis(x, -1, 0)
+
+
 def stacked(results):
-    first = results[0]
-    if isinstance(first, dict):
-        return {k: stacked([r[k] for r in results]) for k in first}
-    if isinstance(first, (list, tuple)):
-        return type(first)(map(stacked, zip(*results)))
-    return None if first is None else np.stack([np.asarray(r) for r in results])
+    example = results[0]
+    if isinstance(example, dict):
+        return {k: stacked([r[k] for r in results]) for k in example}
+    if isinstance(example, (list, tuple)):
+        return type(example)(map(stacked, zip(*results)))
+    return None if example is None else np.stack([np.asarray(r) for r in results])
 
 
 def loop_of_loops(f, x):
@@ -205,6 +210,11 @@ def loop_of_loops(f, x):
 
 LOOPED = dict.fromkeys(("vmap", "vmap in chunks", "with vmap", "map", "scan"), loop)
 LOOPED["vmap of vmap"] = loop_of_loops
+LOOPED["vmap of an axis"] = lambda f, x: loop(f, first(x))
+
+
+def sparse(f, x):
+    return ft.sparse_jacobian(f, pattern=np.ones((2, 2), bool))(x).toarray()
 
 
 TRANSFORMS: dict[str, Callable] = {
@@ -231,9 +241,7 @@ TRANSFORMS: dict[str, Callable] = {
     "with jvp": with_tangent,
     "map": lambda f, x: ft.map(f, x),
     "scan": lambda f, x: ft.scan(lambda c, v: (c, f(v)), 0.0, x)[1],
-    "sparse_jacobian": lambda f, x: ft.sparse_jacobian(f, pattern=np.ones((2, 2), bool))(
-        x
-    ).toarray(),
+    "sparse_jacobian": sparse,
 }
 
 
@@ -474,6 +482,14 @@ def combined(odd, x):
     return ft.associative_scan(np.multiply, odd)
 
 
+def field(odd, x):
+    def f(row):
+        records = getattr(getattr(row, "dtype", None), "names", None)
+        return (row["value"] if records else row) * 2.0
+
+    return ft.vmap(f)(odd)
+
+
 def boxed(odd, x):
     return ft.vmap(lambda v: v * v)(ft.Tensor(odd)).elem()
 
@@ -484,7 +500,7 @@ OTHERS = {f.__name__: f for f in (
     tangent_of_hvp, tangent_of_a_block, backward_rule, batched_backward_rule,
     transposed_backward_rule, residual, forward_rule, tangent_rule, value_of_tangent_rule,
     batch_rule, argument_of_custom, backward_of_function, jvp_of_function, forward_of_function,
-    vmap_of_function, hook, solution, branch, slices, carry, combined, boxed,
+    vmap_of_function, hook, solution, branch, slices, carry, combined, boxed, field,
 )}  # fmt: skip
 
 
@@ -522,18 +538,26 @@ def alike(a: Any, b: Any, odd: Any = None) -> bool:
         return isinstance(a, (list, tuple)) and len(a) == len(b) and all(
             alike(x, y, odd) for x, y in zip(a, b)
         )  # fmt: skip
-    a, b = [np.asarray(x.elem() if isinstance(x, ft.Tensor) else x) for x in (a, b)]
+    try:
+        a, b = [np.asarray(x.elem() if isinstance(x, ft.Tensor) else x) for x in (a, b)]
+    except ft.LevelError:
+        return False  # of something that a tensor is in
     if a.shape != b.shape:
         return False
     try:
         return np.allclose(a.astype(float), b.astype(float), equal_nan=True)
     except (TypeError, ValueError):
-        return a.dtype == b.dtype and bool(np.all(a == b))
+        pass
+    try:
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    except ValueError:  # of arrays in an array
+        return False
 
 
 RAW = AttributeError, IndexError, KeyError, RecursionError, AssertionError, SystemError
 STRICT = {"matrix", "masked array", "subclass with operators", "ufuncs only"}
 """What has to be named wherever it stands."""
+FORM = "has shape|the shape|structure|shapes|function returned|invalid|axis|length|was expected"
 REMEDY = r"\b(write|pass|return|give|expected|write it|make)\b"
 
 
@@ -541,8 +565,8 @@ def named(kind: str, error: BaseException) -> bool:
     """Whether an error says what it is about: in words of its kind, or with a remedy."""
     if isinstance(error, RAW):
         return False
-    words = KINDS[kind][1] if kind in STRICT or not KINDS[kind][1] else f"{KINDS[kind][1]}|{REMEDY}"
-    return bool(words) and re.search(words, str(error)) is not None
+    more = "has shape|the shape|structure|dict" if kind in STRICT else REMEDY
+    return re.search(f"{KINDS[kind][1]}|{more}", str(error)) is not None
 
 
 def plainly(odd: Any) -> list[type]:
@@ -560,6 +584,9 @@ def plainly(odd: Any) -> list[type]:
 
 
 # ---- object arrays of tensors ----
+
+OTHER_FORM = "an object array of lists", "an object matrix", "an object array in a list"
+"""What has another form than what is put into it, so that only dead tensors can be found."""
 
 FILLED: dict[str, Callable] = {
     "an object array": objects,
@@ -580,6 +607,8 @@ RULES = {
 def filled_programs():
     """Programs that put tensors into something, by a function which says into what."""
     for name, transform in TRANSFORMS.items():
+        if name in ("map", "scan"):  # which have no tensors
+            continue
         yield f"{name}, result", lambda wrap, t=transform: t(lambda x: wrap(x * x), V)
         if not name.startswith("with"):
             yield (
@@ -601,11 +630,6 @@ def filled_programs():
 def _outer(program, wrap):
     rows = np.stack([V, 2.0 * V])
     return ft.vmap(lambda x: program(wrap(x), V))(rows)
-
-
-def _kept(run):
-    """Something of `aux` too, which is what may hold dead tensors."""
-    return lambda wrap: run(wrap)
 
 
 AUX = {
