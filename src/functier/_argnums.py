@@ -87,9 +87,10 @@ def _check_argnums(label: str, argnums: Any) -> None:
     """Raise where `argnums` is neither an int nor a tuple of ints."""
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            shown = repr(argnums) if len(repr(argnums)) < 60 else f"a {type(argnums).__name__}"
+            array = f"argnums is a {type(n).__name__}"
+            got = array if hasattr(n, "shape") else f"argnums={argnums!r:.60}"
             raise TypeError(
-                f"{label}: argnums={shown}; write an int or a tuple of ints"
+                f"{label}: {got}; write an int or a tuple of ints"
                 + (
                     f"; the arguments of the function go into a call of their own, "
                     f"{label.partition('(')[0]}(f)(x)"

@@ -157,8 +157,8 @@ def one_value(label: Any, x: Any) -> Any:
 
 def _is_number(x: Any) -> bool:
     """Whether `x` is a number or an array of numbers."""
-    if type(x) in (bool, int, float, complex):
-        return True
+    if type(x) in SCALARS:
+        return np.result_type(type(x)).kind in "biufc"
     return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"
 
 

@@ -345,9 +345,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     -------
     tuple
         ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
-        the structure, shapes and dtypes of the output and returns a tuple with one
-        result for each primal. It may be called several times, also on batched
-        cotangents and after the level has ended; the tape lives as long as it does.
+        the structure, shapes and dtypes of the output (integers are the same in these
+        dtypes) and returns a tuple with one result for each primal. It may be called several
+        times, also on batched cotangents and after the level has ended; the tape lives as long
+        as it does.
 
     Raises
     ------

@@ -376,7 +376,8 @@ def jvp(
         context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
         ``J.unwrap(y)`` is ``(primal, tangent)``.
     primals, tangents : tuple
-        The arguments, and for each the direction, of the same structure and shapes.
+        The arguments, and for each the direction, of the same structure and shapes. A
+        direction of integers or booleans is the same in the dtype of its primal.
     strict : bool
         Whether to raise where an output does not depend on any of the primals.
     has_aux : bool

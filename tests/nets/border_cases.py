@@ -557,7 +557,7 @@ def alike(a: Any, b: Any, odd: Any = None) -> bool:
 RAW = AttributeError, IndexError, KeyError, RecursionError, AssertionError, SystemError
 STRICT = {"matrix", "masked array", "subclass with operators", "ufuncs only"}
 """What has to be named wherever it stands."""
-FORM = "has shape|the shape|structure|shapes|function returned|invalid|axis|length|was expected"
+FORM = "shape|structure|function returned|invalid|axis|length|was expected"
 REMEDY = r"\b(write|pass|return|give|expected|write it|make)\b"
 
 
