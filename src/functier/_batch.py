@@ -126,7 +126,9 @@ class BatchLevel(Level):
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
-        if not hasattr(value, "reshape"):
+        if type(value) is not ndarray and not (
+            hasattr(value, "shape") and hasattr(value, "reshape")
+        ):
             if hasattr(value, "__array_ufunc__"):
                 return value  # a duck array around a number
             value = np.asarray(value)

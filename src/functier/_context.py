@@ -51,5 +51,6 @@ def check_flag(transform: str, option: str, value: Any) -> None:
 def check_randomness(transform: str, randomness: Any) -> None:
     """Raise where `randomness` is no way to draw."""
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
-        shown = repr(randomness) if isinstance(randomness, str) else type(randomness).__name__
+        plain = isinstance(randomness, (str, int, float, type(None)))
+        shown = repr(randomness) if plain else f"a {type(randomness).__name__}"
         raise ValueError(f"{transform}: randomness={shown}; write 'error', 'different' or 'same'")
