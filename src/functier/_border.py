@@ -89,8 +89,8 @@ def unfit(x: Any) -> tuple[type[TypeError], str] | None:
             if getattr(kind, name, None) is None:
                 return TypeError, (
                     f"is a {name_of_class(kind)}, which speaks one of NumPy's two protocols only "
-                    f"(it has no {name}), so that its labels or units would come out wrong; pass "
-                    f"numpy.asarray(x)"
+                    f"(it has no {name}), so that its labels or units would come out wrong; write "
+                    f"numpy.asarray(x) where it comes from"
                 )
     return None
 
