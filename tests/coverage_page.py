@@ -87,9 +87,14 @@ def notes(record: Op, rows: list, batched: list) -> list[str]:
         found.append("a loop for some arguments")
     if any(not r.vmap for r in rows) and batched:
         found.append("refuses a batch of what decides the shape")
+    if record.func in ONE_TRIANGLE:
+        found.append("the derivative of what is read, one triangle: see note 7")
+    if record.func in (np.linalg.svd, np.linalg.pinv):
+        found.append("with `hermitian=True` of one triangle: see note 7")
     return found
 
 
+ONE_TRIANGLE = {np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh}
 NO_NUMBERS = {"where", "condition", "indices", "axes", "repeats", "sorter"}
 """Operands that are masks, places and counts."""
 

@@ -11,7 +11,7 @@ import pytest
 
 import functier as ft
 from ruled import KINDS, B, W, X, plain, total, with_all, with_vjp
-from support import close, equal, in_thread
+from support import close, equal, in_thread, raises
 
 
 def straight_through():
@@ -295,15 +295,35 @@ def test_complex_cotangents_are_in_pytorchs_convention(name):
     close(ft.grad(loss(ft.vmap(f)))(z), ft.grad(loss(func))(z))
 
 
-def test_a_real_argument_gets_the_real_part():
+def test_a_real_argument_takes_the_real_part():
     f = ft.custom_vjp(lambda x, z: x * z)
-    f.defvjp(lambda x, z: (x * z, (x, z)), lambda r, g: (g * np.conj(r[1]), g * np.conj(r[0])))
+    f.defvjp(
+        lambda x, z: (x * z, (x, z)),
+        lambda r, g: (np.real(g * np.conj(r[1])), g * np.conj(r[0])),
+    )
     z = 1.0 + 2.0j
     loss = lambda call: lambda x: np.abs(call(x, z) - 1.0) ** 2  # noqa: E731
     close(ft.grad(loss(f))(0.7), ft.grad(loss(lambda x, z: x * z))(0.7))
     g = ft.custom_jvp(lambda x: x * z)
     g.defjvp(lambda p, t: (g(*p), t[0] * z))
     close(ft.grad(lambda x: np.abs(g(x) - 1.0) ** 2)(0.7), ft.grad(loss(f))(0.7))
+
+
+def test_a_complex_cotangent_of_a_real_argument():
+    """Its imaginary part would be lost: here all of it, and the gradient would be 0."""
+    f = ft.custom_vjp(lambda x: x * 2.0)
+    f.defvjp(lambda x: (x * 2.0, None), lambda _, g: (g * 1j,))
+    for run in (
+        lambda: ft.grad(f)(1.0),
+        lambda: ft.vmap(ft.grad(f))(np.ones(3)),
+        lambda: ft.jvp(ft.grad(f), (1.0,), (1.0,)),
+        lambda: ft.jacrev(f)(np.float32(1.0)),
+    ):
+        raises(TypeError, run, "<lambda>", "the cotangent of args[0] that bwd", "numpy.real")
+    h = ft.custom_jvp(lambda x: x * 2.0)
+    h.defjvp(lambda p, t: (p[0] * 2.0, t[0] * 1j))
+    for run in (lambda: ft.jvp(h, (1.0,), (1.0,)), lambda: ft.grad(h)(1.0)):
+        raises(TypeError, run, "the tangent of the result that the jvp rule", "numpy.real")
 
 
 # ---- with the rest of the library ----

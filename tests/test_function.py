@@ -463,7 +463,11 @@ def test_requires_grad():
     assert seen[-1] is True
     with ft.grad() as G:
         x = G(V)
-    assert not ft.requires_grad(x)  # it is over
+    with pytest.raises(ft.EscapedTensorError, match=r"grad\(\)"):
+        ft.requires_grad(x)  # it is over
+    with ft.grad(escape="passthrough") as G:
+        x = G(V)
+    assert not ft.requires_grad(x)
 
 
 def test_none_stands_for_no_gradient():

@@ -74,9 +74,10 @@ METHOD_ARGUMENTS = {
     "argpartition": (1,), "astype": (int,), "choose": ([A, A],), "clip": (0, 1),
     "compress": ([True, False], 0), "dot": (A,), "partition": (1,), "repeat": (2,),
     "reshape": (-1,), "searchsorted": (1.0,), "swapaxes": (0, 1), "take": (0,),
+    "to_device": ("cpu",),
 }  # fmt: skip
 ATTRIBUTES = {
-    "base", "ctypes", "data", "device", "flags", "itemsize", "nbytes", "strides"
+    "base", "ctypes", "data", "flags", "itemsize", "nbytes", "strides"
 }  # fmt: skip
 """What is about the memory of an array, which a tensor does not show."""
 
@@ -95,7 +96,7 @@ def test_every_public_attribute_of_an_array(name):
     elif name in MEMORY or name in WRITING:
         with pytest.raises((ft.UnsupportedError, ft.MutationError), match=r"elem\(\)"):
             getattr(x, name)()
-    elif name in ("shape", "dtype", "ndim", "size"):
+    elif name in ("shape", "dtype", "ndim", "size", "device"):
         assert getattr(x, name) == getattr(x.elem(), name)
     elif name in ("item", "tolist"):
         assert getattr(S([2.0]), name)() in (2.0, [2.0])
@@ -199,6 +200,7 @@ EXEMPT = {
     "__new__", "__tensor_function__", "__tensor_dispatch__", "__array_ufunc__",
     "__array_function__", "__array_namespace__", "unwrap", "gradient",  # the protocol, and levels
     "elem", "as_subclass", "shape", "ndim", "size", "dtype", "flat", "__len__", "__iter__",  # form
+    "device", "to_device",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
     "__getnewargs__", "__format__", "__repr__", "__hash__",  # leaving
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen

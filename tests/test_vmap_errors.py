@@ -106,7 +106,7 @@ def test_in_dims_of_another_type(dim):
         TypeError,
         lambda: ft.vmap(model, in_dims=dim)(X),
         "vmap(model)",
-        f"in_dim {dim!r}",
+        f"in_dims {dim!r}",
         "args[0]",
         "no int",
     )

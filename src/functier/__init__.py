@@ -13,6 +13,7 @@ from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError
 from ._errors import FallbackWarning as FallbackWarning
 from ._errors import GradcheckError as GradcheckError
+from ._errors import HookRecursionError as HookRecursionError
 from ._errors import LeakError as LeakError
 from ._errors import LeakWarning as LeakWarning
 from ._errors import LevelError as LevelError
@@ -71,8 +72,8 @@ if _typing.TYPE_CHECKING:
     from ._debug import detect_anomaly as detect_anomaly
     from ._function import Function as Function
     from ._function import once_differentiable as once_differentiable
-    from ._function import register_hook as register_hook
-    from ._function import requires_grad as requires_grad
+    from ._hooks import register_hook as register_hook
+    from ._hooks import requires_grad as requires_grad
     from ._implicit import custom_linear_solve as custom_linear_solve
     from ._implicit import custom_root as custom_root
     from ._leaks import check_leaks as check_leaks
@@ -101,7 +102,8 @@ _NAMES = {
     "_control": "cond fori_loop switch while_loop",
     "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_debug": "debug_nans detect_anomaly",
-    "_function": "Function once_differentiable register_hook requires_grad",
+    "_function": "Function once_differentiable",
+    "_hooks": "register_hook requires_grad",
     "_implicit": "custom_linear_solve custom_root",
     "_leaks": "check_leaks",
     "_library": "custom_op",

@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._axes import check_axis, check_mapped, short, wrong_size
+from ._border import OBJECT, check_leaf, one_array, unexpected
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
 from ._level import Level, encloses, has_methods, instead, level_in
 from ._numpy import (
@@ -30,7 +32,7 @@ from ._numpy import (
     stretch,
 )  # fmt: skip
 from ._op import OPS, Call, Op
-from ._pytree import describe, flatten, instead_of, is_value, paths, same_structure, unflatten
+from ._pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
 from ._root import tree_map
 from ._tensor import Tensor
 
@@ -126,7 +128,9 @@ class BatchLevel(Level):
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
-        if not hasattr(value, "shape"):
+        if type(value) is not ndarray and not (
+            hasattr(value, "shape") and hasattr(value, "reshape")
+        ):
             if hasattr(value, "__array_ufunc__"):
                 return value  # a duck array around a number
             value = np.asarray(value)
@@ -202,9 +206,11 @@ class BatchLevel(Level):
     def dtype(self, x: Any) -> np.dtype:
         return x._value.dtype
 
-    def make(self, cls: type, data: Any, in_dim: int = 0) -> Any:
+    def make(self, cls: type, data: Any, in_dim: int = 0, *more: Any, **options: Any) -> Any:
+        if more or options:
+            raise unexpected(self, "B(x, in_dim=0)", more, options)
         if not is_value(data):
-            data = np.asarray(data)
+            data = one_array(self, data)
         elif has_methods(data):
             self.forward()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
@@ -225,7 +231,7 @@ class BatchLevel(Level):
             value, size, kind = None, -1, type(leaf)
             if dim == 0:
                 if kind is ndarray:
-                    if leaf.ndim:
+                    if leaf.ndim and leaf.dtype.kind not in "OV":
                         size = leaf.shape[0]
                         value = leaf if not k else leaf.reshape((1,) * k + leaf.shape)
                 elif kind is outer and leaf._value.ndim > k:
@@ -282,6 +288,8 @@ class BatchLevel(Level):
         if type(x) is self.cls:
             value, k = x._value, self.k
             shape = value.shape
+            if type(value) is ndarray and value.dtype is OBJECT:
+                check_leaf(self, where, value)
             if out_dim == 0 and shape[k - 1] == self.size:
                 parent = self.parent
                 if parent is None:
@@ -292,6 +300,7 @@ class BatchLevel(Level):
                     return y
         else:
             value = None
+            check_leaf(self, where, x)
             x = self.lower(x)
             if out_dim is None:
                 return x
@@ -443,59 +452,3 @@ class _Slot:
 
     def __init__(self, number: int):
         self.number = number
-
-
-def short(x: Any) -> str:
-    if type(x) not in PLAIN:
-        return f"a {type(x).__name__}"
-    text = repr(x)
-    return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
-
-
-def check_axis(level: BatchLevel | str, option: str, dim: Any, leaf: Any, args: Any) -> None:
-    """Raise where `dim`, an entry of in_dims or out_dims, is neither an int nor None."""
-    if type(dim) is int or dim is None:
-        return
-    if isinstance(dim, bool) or not isinstance(dim, np.integer):
-        raise TypeError(
-            f"{level}: {option} {dim!r} of {_path(leaf, args)} is no int; write an axis or None"
-        )
-
-
-def check_mapped(level: BatchLevel | str, leaf: Any, dim: Any, args: Any) -> None:
-    """Raise where `leaf` has no axis `dim` to map over."""
-    if type(leaf) in (bool, int, float, complex) or not hasattr(leaf, "shape"):
-        raise ValueError(
-            f"{level}: {_path(leaf, args)} is {short(leaf)}, which has no axis to map over; "
-            f"write in_dims=None for it, or {instead_of(leaf)}"
-        )
-    check_axis(level, "in_dim", dim, leaf, args)
-    ndim = leaf.ndim
-    if not -ndim <= dim < ndim:
-        raise ValueError(
-            f"{level}: in_dim {dim} is out of range for {_path(leaf, args)} of shape "
-            f"{leaf.shape}; "
-            + (
-                f"write an axis from {-ndim} to {ndim - 1}, or None"
-                if ndim
-                else "a 0-d value has no axis to map over: write None"
-            )
-        )
-
-
-def wrong_size(level: BatchLevel | str, leaf: Any, args: Any, size: int, but: str) -> ValueError:
-    return ValueError(
-        f"{level}: {_path(leaf, args)} has size {size} along its batch axis, but {but}; map over "
-        f"axes of one size, or write in_dims=None"
-    )
-
-
-def _path(leaf: Any, args: Any) -> str:
-    """How a message names `leaf`: its path among the arguments, as Python writes it.
-
-    One object can be at several places; the message names them all.
-    """
-    if not isinstance(args, tuple):
-        return args
-    places = zip(flatten(args)[0], paths(args, "args"))
-    return " or ".join(path for x, path in places if x is leaf)

@@ -18,7 +18,7 @@ NOTE [what cannot be interrupted]
 
 import functools
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import WeakSet, ref
@@ -135,10 +135,36 @@ class Switch:
                         where.remove(entry)
 
 
+def _resume(
+    entry: Entry,
+    kind: type | None = None,
+    error: BaseException | None = None,
+    trace: TracebackType | None = None,
+) -> bool:
+    """Leave a `Block`: its generator goes on after the ``yield``."""
+    undo: Any = entry.undo
+    generator = entry.manager._by_hand.pop() if undo is None else undo.__self__
+    if error is None:
+        for _ in generator:
+            raise RuntimeError(f"{generator.__name__} yielded twice")
+        return False
+    try:
+        generator.throw(error)
+    except StopIteration as stop:
+        return stop is not error
+    except BaseException as raised:
+        stopped = isinstance(error, StopIteration) and raised.__cause__ is error
+        if raised is not error and not stopped:
+            raise
+        error.__traceback__ = trace
+        return False
+    raise RuntimeError(f"{generator.__name__} yielded twice")
+
+
 class Block(Generic[T]):
     """A context manager, and a decorator, that runs a generator which yields once."""
 
-    def __init__(self, make: Callable[[], Generator[T, None, None]]):
+    def __init__(self, make: Callable[[], Any]):
         self._make = make
         self._by_hand: list[Generator] = []
 
@@ -158,34 +184,10 @@ class Block(Generic[T]):
 
         return inside  # type: ignore[return-value]
 
-    def _leave(
-        entry: Entry,
-        kind: type | None = None,
-        error: BaseException | None = None,
-        trace: TracebackType | None = None,
-    ) -> bool:
-        undo: Any = entry.undo
-        generator = entry.manager._by_hand.pop() if undo is None else undo.__self__
-        if error is None:
-            for _ in generator:
-                raise RuntimeError(f"{generator.__name__} yielded twice")
-            return False
-        try:
-            generator.throw(error)
-        except StopIteration as stop:
-            return stop is not error
-        except BaseException as raised:
-            stopped = isinstance(error, StopIteration) and raised.__cause__ is error
-            if raised is not error and not stopped:
-                raise
-            error.__traceback__ = trace
-            return False
-        raise RuntimeError(f"{generator.__name__} yielded twice")
-
-    __exit__ = Exit(_leave)
+    __exit__ = Exit(_resume)
 
 
-def block(func: Callable[P, Generator[T, None, None]]) -> Callable[P, Block[T]]:
+def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
     """Make a function of context managers from a generator function that yields once.
 
     As `contextlib.contextmanager`, but what follows the ``yield`` in its ``finally`` also runs

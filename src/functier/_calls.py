@@ -4,12 +4,13 @@ What the rules return is checked here, and comes out with the dtypes of what it 
 """
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ._diff import add, cast, is_inexact, zeros
+from ._diff import add, cast_given, is_inexact, zeros
 from ._flat import Rules
 from ._numpy import dtype_of, shape_of
 from ._pytree import (
@@ -23,6 +24,23 @@ from ._pytree import (
 )
 
 Form = tuple[tuple[int, ...], np.dtype] | None
+
+
+def called(name: str, rule: str, expected: str, func: Callable, *args: Any) -> Any:
+    """``func(*args)``; where it does not take so many arguments, the error says what it is."""
+    try:
+        return func(*args)
+    except TypeError as error:
+        try:
+            inspect.signature(func).bind(*args)
+        except TypeError as cause:
+            raise TypeError(
+                f"{name}: {rule} is called with {len(args)} arguments, which it does not take "
+                f"({cause}); write {expected}"
+            ) from error
+        except ValueError:  # of some functions written in C
+            pass
+        raise
 
 
 def form_of(x: Any) -> Form:
@@ -66,7 +84,8 @@ class Call(Rules):
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         assert self.custom._fwd is not None
-        result = self.custom._fwd(*self.args(leaves))
+        args = self.args(leaves)
+        result = called(self.name, "fwd", "fwd(*args)", self.custom._fwd, *args)
         out, residuals = self.pair(result, "fwd", "(out, residuals)")
         outs, form = flatten(out)
         saved, structure = flatten(residuals)
@@ -86,7 +105,10 @@ class Call(Rules):
             leaves[i] = x
         nondiff = self.args(leaves, self.custom.nondiff)
         residuals = unflatten(structure, saved[:n])
-        result = self.custom._bwd(*nondiff, residuals, unflatten(form, given))
+        result = called(
+            self.name, "bwd", f"bwd({'nondiff, ' * len(nondiff)}residuals, cotangent)",
+            self.custom._bwd, *nondiff, residuals, unflatten(form, given),
+        )  # fmt: skip
         return self.cotangents(result, in_forms)
 
     def cotangents(self, result: Any, forms: list) -> list:
@@ -132,7 +154,10 @@ class Call(Rules):
                 f"{self.name}: the {noun} of {paths(like(), root)[i]} that {rule} returned has "
                 f"{got}, but an array of shape {shape} was expected, or None for zero"
             )
-        return cast(g, dtype)
+        return cast_given(
+            self.name, lambda: f"the {noun} of {paths(like(), root)[i]} that {rule} returned", g,
+            dtype,
+        )  # fmt: skip
 
     def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
         custom = self.custom
@@ -141,7 +166,10 @@ class Call(Rules):
         assert custom._jvp is not None
         nondiff, primals = self.args(leaves, custom.nondiff), self.args(leaves, self.diff)
         moves = self.args(_filled(tangents, leaves), self.diff)
-        result = custom._jvp(*nondiff, tuple(primals), tuple(moves))
+        result = called(
+            self.name, "the jvp rule", f"rule({'nondiff, ' * len(nondiff)}primals, tangents)",
+            custom._jvp, *nondiff, tuple(primals), tuple(moves),
+        )  # fmt: skip
         out, moved = self.pair(result, "the jvp rule", "(out, tangent_out)")
         outs, form = flatten(out)
         return outs, form, self.tangents(moved, out, outs, form)
@@ -164,7 +192,9 @@ class Call(Rules):
             start += n
             if rule is None or all(t is None for t in own):
                 continue
-            moved = rule(unflatten(structure, _filled(own, values)), out, *args)
+            tangent = unflatten(structure, _filled(own, values))
+            expected = "rule(tangent, out, *primals)"
+            moved = called(self.name, "a rule of defjvps", expected, rule, tangent, out, *args)
             total = list(map(add, total, self.tangents(moved, out, outs, form)))
         return outs, form, total
 
@@ -187,7 +217,10 @@ class Call(Rules):
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
         assert self.custom._batch is not None
         batched = tuple(self.args([dim == 0 for dim in dims]))
-        result = self.custom._batch(size, batched, *self.args(leaves))
+        result = called(
+            self.name, "the vmap rule", "rule(axis_size, in_batched, *args)", self.custom._batch,
+            size, batched, *self.args(leaves),
+        )  # fmt: skip
         out, out_batched = self.pair(result, "the vmap rule", "(out, out_batched)")
         outs, form = flatten(out)
         flags = prefix_leaves(out_batched, out, self.name, "out_batched", entry="bool")
@@ -198,9 +231,10 @@ class Call(Rules):
                     f"{paths(out, 'the result')[i]}; write True or False"
                 )
             if flag and (not is_value(x) or shape_of(x)[:1] != (size,)):
+                got = describe(x) if is_value(x) else f"a {type(x).__name__}"
                 raise ValueError(
                     f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is "
-                    f"{describe(x)}, but out_batched says that its axis 0 is the batch, of size "
+                    f"{got}, but out_batched says that its axis 0 is the batch, of size "
                     f"{size}"
                 )
         return outs, form, [0 if flag else None for flag in flags]

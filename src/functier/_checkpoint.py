@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec, TypeVar, overload
 
+from ._border import check_objects
 from ._draws import noted, replayed
 from ._ended import resumed
 from ._level import AMBIENT
@@ -94,7 +95,7 @@ def region(label: str, thunk: Callable[[], Any]) -> Any:
         with replayed(drawn), among(asked):
             return thunk()
 
-    for cls, tensors in ends(out, start).items():
+    for cls, tensors in ends(label, out, start).items():
         boundary = list(reached([y._extra for y in tensors], start).values())
         forms = [shape_of(y._value) for y in tensors]
         pulled = functools.partial(_pulled, label, again, ambient, cls, boundary, forms)
@@ -103,12 +104,13 @@ def region(label: str, thunk: Callable[[], Any]) -> Any:
     return out
 
 
-def ends(out: Any, start: int) -> dict[type, list]:
+def ends(label: str, out: Any, start: int) -> dict[type, list]:
     """The tensors in `out`, also those inside of others, that were recorded after `start`,
     by their grad level.
     """
     found: dict[type, dict[int, Any]] = {}
-    for leaf in flatten(out)[0]:
+    for leaf in flatten(out, label, "the result")[0]:
+        check_objects(label, "the result", leaf)
         for x in inside(leaf):
             if isinstance(type(x).level, GradLevel):
                 node = x._extra
@@ -143,7 +145,7 @@ def _pulled(
     def again() -> list:
         with resumed(ambient):
             start = next(number)
-            tensors = ends(run(), start).get(cls, [])
+            tensors = ends(label, run(), start).get(cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(
                     f"{label}: the function ran again for the backward pass and gave results "

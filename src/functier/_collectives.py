@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel, short
+from ._axes import short
+from ._batch import BatchLevel
 from ._errors import DataDependentError
 from ._level import innermost, levels_of
 from ._masks import AMONG

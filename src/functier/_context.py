@@ -5,8 +5,17 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._blocks import Entry, Exit, claim
 from ._level import AMBIENT, ENDED, Escape, Level
+
+
+def _leave(entry: Entry, *error: Any) -> None:
+    if entry.undo is None:
+        entry.manager._end_by_hand()
+    else:
+        entry.undo()
 
 
 class LevelContext:
@@ -30,12 +39,6 @@ class LevelContext:
         AMBIENT.set(level.cls)
         return level.cls
 
-    def _leave(entry: Entry, *error: Any) -> None:
-        if entry.undo is None:
-            entry.manager._end_by_hand()
-        else:
-            entry.undo()
-
     __exit__ = Exit(_leave)
 
     def _end_by_hand(self) -> None:
@@ -56,5 +59,19 @@ def _end(level: Level) -> None:
 
 def check_escape(transform: str, escape: Any) -> None:
     """Raise where `escape` is no escape mode."""
-    if escape not in ENDED:
+    if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
+
+
+def check_flag(transform: str, option: str, value: Any) -> None:
+    """Raise where an option that is on or off is something else."""
+    if not isinstance(value, (bool, np.bool)):
+        raise TypeError(f"{transform}: {option} is a {type(value).__name__}; write True or False")
+
+
+def check_randomness(transform: str, randomness: Any) -> None:
+    """Raise where `randomness` is no way to draw."""
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
+        plain = isinstance(randomness, (str, int, float, type(None)))
+        shown = repr(randomness) if plain else f"a {type(randomness).__name__}"
+        raise ValueError(f"{transform}: randomness={shown}; write 'error', 'different' or 'same'")

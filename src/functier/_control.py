@@ -39,7 +39,8 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     -------
     pytree
         What the chosen function returned. Where examples differ, both functions return
-        one structure, and in each place one shape and dtype (Python numbers adapt).
+        one structure, and in each place one shape and dtype (Python numbers adapt). Where all
+        choose one function the other does not run, so nothing is known of its result.
 
     Raises
     ------

@@ -142,8 +142,8 @@ class Custom:
             )
         if kwargs or len(args) < self._places:
             args = self._by_position(args, kwargs)
-        parts = [flatten(x) for x in args]
-        leaves, level = innermost([leaf for part, _ in parts for leaf in part])
+        parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
+        leaves, level = innermost([leaf for part, _ in parts for leaf in part], self.__name__)
         if level is None:
             return self.fun(*args)
         outs, structure = apply(Call(self, parts), leaves)
@@ -255,8 +255,9 @@ def custom_vjp(
 
     Complex cotangents follow PyTorch, as all of functier: the gradient of a real loss is
     the conjugate Wirtinger derivative, so for a holomorphic ``f`` it is ``g *
-    np.conj(df)``. JAX's `bwd` would return ``g * df`` for its own. Of a complex cotangent
-    for a real argument the real part is taken.
+    np.conj(df)``. JAX's `bwd` would return ``g * df`` for its own. A complex cotangent
+    for a real argument is an error, as its imaginary part would be lost: return
+    ``np.real(c)`` where it has no meaning.
 
     Residuals live until the backward pass has used them. What the rule costs beside `fwd`
     and `bwd` is about 15 us a call and level.

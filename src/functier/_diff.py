@@ -2,12 +2,13 @@
 (co)tangents to the values they belong to. Written in NumPy on values of any level.
 """
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ._argnums import Names, positions
+from ._border import check_leaf, check_objects, without_derivative
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
 from ._pytree import LEAF, describe, flatten, instead_of, is_value, paths, same_structure, unflatten
@@ -31,6 +32,8 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
         if own is dtype is FLOAT:
             return None if ans.shape == shape else (shape, FLOAT, False)
         complex_ = dtype.kind == "c" or own.kind == "c"
+        if own.kind not in "fciub":
+            raise without_derivative(ans)
         if own == dtype and not complex_ and ans.shape == shape:
             return None
         return shape, dtype, complex_ and holomorphic
@@ -50,6 +53,8 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     if isinstance(ans, (tuple, list)):
         return shape, dtype, False
     own = dtype_of(a)
+    if own.kind not in "fciub":
+        raise without_derivative(a)
     if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
         return None
     return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
@@ -91,6 +96,22 @@ def cast(c: Any, dtype: np.dtype) -> Any:
     if isinstance(c, (Tensor, ndarray)):
         return np.astype(c, dtype)  # type: ignore[arg-type]  # a tensor dispatches
     return dtype.type(c)
+
+
+def cast_given(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> Any:
+    """`cast`, of a (co)tangent that a user's rule has made; ``what()`` is it in a message."""
+    own = dtype_of(c)
+    if own is dtype and type(c) is ndarray:
+        return c
+    check_leaf(label, what, c)
+    if own.kind not in "biufc":
+        raise TypeError(f"{label}: {what()} has dtype {own}; return an array of numbers")
+    if own.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            f"{label}: {what()} has dtype {own}, but what it belongs to is real, of dtype {dtype}; "
+            f"return its real part, numpy.real(c), where the imaginary part has no meaning"
+        )
+    return cast(c, dtype)
 
 
 def zeros(value: Any) -> Any:
@@ -152,78 +173,6 @@ def is_inexact(value: Any) -> bool:
     return dtype_of(value).kind in "fc"
 
 
-class Names:
-    """Which arguments to differentiate by, by name: what stands in the place of argnums.
-
-    `place` has the position of each parameter that can be passed by position; `single`
-    says that one name was given, and no tuple.
-    """
-
-    __slots__ = ("names", "place", "single")
-
-    def __init__(self, names: tuple, place: dict, single: bool):
-        self.names, self.place, self.single = names, place, single
-
-    def find(self, level: Level | str, args: tuple, kwargs: dict) -> list:
-        """The key of each argument in this call: a position, or a name in `kwargs`."""
-        found: list = []
-        for name in self.names:
-            place = self.place.get(name)
-            if name in kwargs:
-                found.append(name)
-            elif place is not None and place < len(args):
-                found.append(place)
-            else:
-                given = [n for n, i in self.place.items() if i < len(args)]
-                raise ValueError(
-                    f"{level}: argnames={self.text()}, but {name!r} was not passed; the call "
-                    f"passed {', '.join([*map(repr, given), *map(repr, kwargs)]) or 'nothing'}: "
-                    f"pass {name}=..., also where it has a default"
-                )
-        return found
-
-    def text(self) -> str:
-        """The option as it was given."""
-        return repr(self.names[0] if self.single else self.names)
-
-
-def wanted(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
-    """What `choose` takes: `argnums` as they are, or `argnames` looked up in `func`."""
-    if argnames is None:
-        return argnums
-    if type(argnums) is not int or argnums != 0:
-        raise ValueError(
-            f"{label}: argnums={argnums!r} and argnames={argnames!r} were both given; name the "
-            f"arguments by one of them"
-        )
-    single = isinstance(argnames, str)
-    names = (argnames,) if single else argnames
-    if not isinstance(names, tuple) or not all(isinstance(n, str) for n in names):
-        raise TypeError(f"{label}: argnames={argnames!r}; write a str or a tuple of str")
-    if len(set(names)) != len(names) or not names:
-        raise ValueError(f"{label}: argnames={argnames!r}; name at least one, and each once")
-    place: dict[str, int] = {}
-    try:
-        parameters = inspect.signature(func).parameters.values()
-    except (TypeError, ValueError):  # a builtin tells nothing: by keyword only
-        return Names(names, place, single)
-    known, several = [], False
-    for i, parameter in enumerate(parameters):
-        if parameter.kind is parameter.VAR_KEYWORD:
-            several = True
-        elif parameter.kind is not parameter.VAR_POSITIONAL:
-            known.append(parameter.name)
-            if parameter.kind is not parameter.KEYWORD_ONLY:
-                place[parameter.name] = i
-    missing = [name for name in names if name not in known]
-    if missing and not several:
-        raise ValueError(
-            f"{label}: argnames={argnames!r} names {missing[0]!r}, which is no parameter; the "
-            f"function has {', '.join(map(repr, known)) or 'none'}"
-        )
-    return Names(names, place, single)
-
-
 class Mixed:
     """The structure of a tree some of whose leaves are integers, which are constants.
 
@@ -267,15 +216,15 @@ def choose(
         kind = type(x)
         if kind is float or kind is float64 or (kind is ndarray and x.dtype is FLOAT):
             return [x], LEAF, (argnums,)
-        leaves, structure = flatten(x)
+        leaves, structure = flatten(x, level, f"args[{argnums}]")
         chosen: Sequence = (argnums,)
     else:
         if type(argnums) is Names:
             chosen, several = argnums.find(level, args, kwargs), not argnums.single
         else:
-            chosen, several = _positions(level, args, argnums), isinstance(argnums, tuple)
+            chosen, several = positions(level, args, argnums), isinstance(argnums, tuple)
         picked = tuple([kwargs[n] if type(n) is str else args[n] for n in chosen])
-        leaves, structure = flatten(picked if several else picked[0])
+        leaves, structure = flatten(picked if several else picked[0], level, "an argument")
     check_inputs(level, leaves, chosen_paths, args, chosen, kwargs, integers=integers)
     if integers:
         fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
@@ -283,41 +232,6 @@ def choose(
             leaves = [x for i, x in enumerate(leaves) if i not in fixed]
             structure = Mixed(structure, fixed)
     return leaves, structure, chosen
-
-
-def _positions(level: Level | str, args: tuple, argnums: Any) -> list[int]:
-    """The positions that `argnums` names, checked."""
-    chosen = []
-    for n in argnums if isinstance(argnums, tuple) else (argnums,):
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
-            raise TypeError(f"{level}: argnums={argnums!r}; write an int or a tuple of ints")
-        if not -len(args) <= n < len(args):
-            raise ValueError(
-                f"{level}: argnums={argnums!r} is out of range for {len(args)} positional "
-                f"arguments; pass differentiated arguments by position, or name them with "
-                f"argnames"
-            )
-        chosen.append(int(n) % len(args))
-    if len(set(chosen)) != len(chosen) or not chosen:
-        raise ValueError(
-            f"{level}: argnums={argnums!r} names the arguments {chosen}; name at least one, "
-            f"and each once"
-        )
-    return chosen
-
-
-def placed(
-    args: tuple, kwargs: dict, argnums: Any, chosen: Sequence, picked: Any
-) -> tuple[list, dict]:
-    """The arguments of a call, with `picked` in the places of those chosen by `argnums`."""
-    inner = list(args)
-    single = argnums.single if type(argnums) is Names else not isinstance(argnums, tuple)
-    for key, value in zip(chosen, (picked,) if single else picked):
-        if type(key) is str:
-            kwargs = {**kwargs, key: value}
-        else:
-            inner[key] = value
-    return inner, kwargs
 
 
 def choose_complex(
@@ -397,6 +311,7 @@ def check_inputs(
                 f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
                 f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
             )
+        check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
             raise TypeError(
                 f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
@@ -412,8 +327,14 @@ def split_aux(level: Level, out: Any) -> tuple:
             f"{level}: has_aux=True needs a function that returns (output, aux); it "
             f"returned {describe(out)}"
         )
-    leaves, structure = flatten(out[1])
-    aux = [level.lower(x) if isinstance(x, Tensor) else x for x in leaves]
+    leaves, structure = flatten(out[1], level, "aux")
+    aux = []
+    for i, x in enumerate(leaves):
+        if isinstance(x, Tensor):
+            x = level.lower(x)
+        else:
+            check_objects(level, lambda i=i: paths(out[1], "aux")[i], x)
+        aux.append(x)
     return out[0], unflatten(structure, shown(aux))
 
 
@@ -421,11 +342,18 @@ def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
     """The leaves and the structure of a result, all of whose leaves must be arrays."""
     if type(out) is level.cls:
         return [out], LEAF
-    leaves, structure = flatten(out)
+    leaves, structure = flatten(out, level, "the result")
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]
             raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
+        if type(y) is not level.cls:
+            check_leaf(level, lambda i=i: paths(out, "the result")[i], y)
+            if dtype_of(y).kind not in "biufc":
+                raise TypeError(
+                    f"{level}: {paths(out, 'the result')[i]} has dtype {dtype_of(y)}, which has no "
+                    f"derivative; return arrays of numbers, and what else there is as aux"
+                )
     return leaves, structure
 
 
@@ -433,7 +361,7 @@ def match(
     level: Level | str, primals: list, structure: Any, tangents: Any, noun: str, root: str
 ) -> list:
     """The leaves of `tangents`, checked against the primals they belong to."""
-    leaves, own = flatten(tangents)
+    leaves, own = flatten(tangents, level, f"the {noun}s")
     if (own != structure or len(leaves) != len(primals)) and not same_structure(
         unflatten(structure, primals), tangents
     ):
@@ -451,6 +379,8 @@ def match(
                 f"pass an array of that shape"
             )
         dtype, own = dtype_of(primal), dtype_of(tangent)
+        if type(tangent) is not ndarray or own is not dtype:
+            _check_numbers(level, tangent, noun, primals, structure, root, i)
         if own.kind == "c" and dtype.kind != "c":
             raise ValueError(
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
@@ -458,3 +388,13 @@ def match(
             )
         matched.append(tangent if own is dtype else cast(tangent, dtype))
     return matched
+
+
+def _check_numbers(
+    level: Any, tangent: Any, noun: str, primals: list, structure: Any, root: str, i: int
+) -> None:
+    """Raise where a (co)tangent is no array of numbers."""
+    where = f"the {noun} of {paths(unflatten(structure, primals), root)[i]}"
+    check_leaf(level, where, tangent)
+    if dtype_of(tangent).kind not in "biufc":
+        raise TypeError(f"{level}: {where} has dtype {dtype_of(tangent)}; pass an array of numbers")

@@ -173,6 +173,10 @@ def _parts(state: Any) -> Iterator[str]:
 # ---- a second run draws what the first one drew ----
 
 
+def _leave(entry: Entry, *exception: Any) -> None:
+    entry.manager._end()
+
+
 class Scope:
     """A part of the program where draws are noted or repeated; one level of the chain."""
 
@@ -187,9 +191,6 @@ class Scope:
 
     def _end(self) -> None:
         CHUNK.set(self.outer)
-
-    def _leave(entry: Entry, *exception: Any) -> None:
-        entry.manager._end()
 
     __exit__ = Exit(_leave)
 

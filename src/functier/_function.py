@@ -1,7 +1,5 @@
-"""Function: an operation with rules of its own as a class, as torch.autograd.Function.
-
-Beside it what belongs to derivatives that somebody writes by hand: `once_differentiable`,
-hooks on gradients, and the question whether a value is differentiated.
+"""Function: an operation with rules of its own as a class, as torch.autograd.Function; and
+`once_differentiable`.
 """
 
 import functools
@@ -16,12 +14,10 @@ from ._errors import LevelError
 from ._flat import Rules
 from ._function_context import Context, Spec, is_ufunc, released
 from ._function_rules import Applied
-from ._jvp import JvpLevel
-from ._numpy import PLAIN, SCALARS, dtype_of, shape_of
-from ._pytree import flatten, is_value, name_of_function
+from ._numpy import PLAIN, SCALARS
+from ._pytree import flatten, is_value
 from ._ruled import apply
 from ._stop import stop_gradient
-from ._tape import GradLevel, joined
 from ._tensor import Tensor
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
@@ -381,119 +377,3 @@ class _Once(Rules):
             f"@once_differentiable; write it in NumPy functions, or as a Function, and take the "
             f"mark away; forward mode needs no derivative of it where there is a jvp"
         )
-
-
-# ---- what is differentiated, and hooks ----
-
-
-def requires_grad(x: Any, level: type | None = None) -> bool:
-    """Whether a derivative is being taken by what `x` depends on.
-
-    Parameters
-    ----------
-    x : array or tensor
-        Anything else, too: the answer is False.
-    level : type, optional
-        A level's class, as of ``with grad() as G`` or ``type(x)``: ask for this level alone.
-
-    Examples
-    --------
-    >>> from functier import grad
-    >>> def f(x):
-    ...     print(requires_grad(x), requires_grad(x.elem()), requires_grad(3.0))
-    ...     return x * x
-    >>> float(grad(f)(2.0))
-    True False False
-    4.0
-    """
-    while isinstance(x, Tensor) and x.level.depth:
-        inner: Any = x.level
-        if inner.live and issubclass(inner.kind, (GradLevel, JvpLevel)):
-            if level is None or type(x) is level:
-                return True
-        x = x._value
-    return False
-
-
-class HookHandle:
-    """What `register_hook` returns; also a context manager, which removes the hook."""
-
-    def __init__(self) -> None:
-        self.active = True
-
-    def remove(self) -> None:
-        """Switch the hook off; gradients pass unchanged from now on."""
-        self.active = False
-
-    def __enter__(self) -> "HookHandle":
-        return self
-
-    def __exit__(self, *exception: Any) -> None:
-        self.remove()
-
-
-def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
-    """Call `hook` with the gradient of `x` when a backward pass comes there.
-
-    Parameters
-    ----------
-    x : tensor
-        Of a level of `grad` or `vjp`: an argument of the differentiated function, or what was
-        computed of it. The hook sees the gradient by what is computed of `x` after this call.
-    hook : callable
-        Takes the gradient, which it must not write to. Returns None, or the gradient to go on
-        with, of the same shape.
-
-    Returns
-    -------
-    HookHandle
-        ``handle.remove()`` takes the hook away.
-
-    Raises
-    ------
-    TypeError
-        Where `x` is no tensor of a level of reverse mode.
-
-    Notes
-    -----
-    torch's ``tensor.register_hook``. `x` itself is changed: its node on the tape gets one
-    more on top. Where there is no tensor at hand, a `Function` whose backward does
-    the same is the way that works under every transform.
-
-    Examples
-    --------
-    >>> from functier import grad
-    >>> def f(x):
-    ...     y = x * x
-    ...     register_hook(y, print)
-    ...     register_hook(x, lambda g: 10.0 * g)
-    ...     return 3.0 * y * x
-    >>> float(grad(f)(2.0))
-    6.0
-    144.0
-    """
-    if not callable(hook):
-        raise TypeError(f"register_hook: the hook is a {type(hook).__name__}, not a function")
-    if not isinstance(x, Tensor) or not x.level.depth or not issubclass(x.level.kind, GradLevel):
-        raise TypeError(
-            f"register_hook: cannot register a hook on a value of type {type(x).__name__}, which "
-            f"needs no gradient; register it on a tensor of grad or vjp, inside of the function"
-        )
-    handle, name = HookHandle(), name_of_function(hook)
-    form = shape_of(x._value), dtype_of(x._value)
-
-    def rule(given: tuple) -> list:
-        (g,) = given
-        if handle.active and g is not None:
-            new = hook(g)
-            if new is not None:
-                if not is_value(new) or (shape_of(new), dtype_of(new)) != form:
-                    raise ValueError(
-                        f"register_hook: {name} returned {new!r:.80}, but a gradient of shape "
-                        f"{form[0]} and dtype {form[1]} was expected, or None"
-                    )
-                g = new
-        return [g]
-
-    (x._extra,) = joined([x._extra], rule, 1)
-    return handle

@@ -11,13 +11,14 @@ NOTE [a context for each level]
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ._batch import BatchLevel
-from ._calls import form_of
-from ._diff import cast, fit, zeros
+from ._calls import called, form_of
+from ._diff import cast_given, fit, zeros
 from ._errors import MutationError, NoRuleError
 from ._flat import Rules, inexact
 from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
@@ -27,6 +28,7 @@ from ._ruled import apply, innermost, reason, refused
 from ._tensor import Tensor
 
 ndarray = np.ndarray
+SETUP = "setup_context(ctx, inputs, output)"
 
 
 class Applied(Rules):
@@ -91,7 +93,7 @@ class Applied(Rules):
 
     def outcome(self, leaves: list) -> tuple[list, Any]:
         """The result of the call; see NOTE [a context for each level]."""
-        leaves, level = innermost(leaves)
+        leaves, level = innermost(leaves, self.name)
         if level is not None and issubclass(level.kind, BatchLevel):
             self.randomness = level.randomness
         return apply(self, leaves)
@@ -104,7 +106,7 @@ class Applied(Rules):
             outs, form, args, output = self.forward(leaves, None, self.contexts > 0)
             if not self.contexts and spec.setup is not None:
                 empty = Context(self.name, (False,) * self.n)
-                spec.setup(empty, tuple(args), output)
+                called(self.name, "setup_context", SETUP, spec.setup, empty, tuple(args), output)
                 form = self.marked(empty, form, args, outs)
             return outs, form
         if batched is not None:
@@ -156,7 +158,14 @@ class Applied(Rules):
             given = [self.guarded(x) if type(x) is ndarray else x for x in leaves]
         args = self.args(given)
         try:
-            out = self.spec.forward(*args) if ctx is None else self.spec.forward(ctx, *args)
+            if ctx is None:
+                out = self.spec.forward(*args)
+            else:
+                expected = (
+                    "forward(ctx, *args), or forward(*args) beside the static method "
+                    "setup_context(ctx, inputs, output)"
+                )
+                out = called(self.name, "forward", expected, self.spec.forward, ctx, *args)
         except ValueError as error:
             if guarded and "read-only" in str(error):
                 raise MutationError(
@@ -221,7 +230,7 @@ class Applied(Rules):
             for j, i in form.same.items():
                 args[self.argument(i)] = outs[j]
         if setup is not None:
-            setup(ctx, tuple(args), form.build(outs))
+            called(self.name, "setup_context", SETUP, setup, ctx, tuple(args), form.build(outs))
         return outs, self.marked(ctx, form, args, outs), ctx
 
     def argument(self, leaf: int) -> int:
@@ -297,7 +306,8 @@ class Applied(Rules):
         ]
         given = [_guard(g) if type(g) is ndarray else g for g in given]
         try:
-            result = backward(ctx, *given)
+            expected = "backward(ctx, *grad_outputs)"
+            result = called(self.name, "backward", expected, backward, ctx, *given)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -356,8 +366,11 @@ class Applied(Rules):
     def fitted(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
         """`g`, cast to a dtype, and summed over what broadcasting may have added to a shape."""
         own = shape_of(g) if is_value(g) else None
+        if own is not None:
+            what = partial("the gradient of argument {} that backward returned".format, k)
+            g = cast_given(self.name, what, g, dtype)
         if own == shape:
-            return cast(g, dtype)
+            return g
         if own is not None and len(own) >= len(shape):
             ends = own[len(own) - len(shape) :]
             if all(m in (n, 1) for m, n in zip(shape, ends)):
@@ -384,7 +397,7 @@ class Applied(Rules):
         if self.parts is not None and not spec.nested:
             args = [a if s is None else None for a, (_, s) in zip(args, self.parts)]
         try:
-            result = jvp(ctx, *args)
+            result = called(self.name, "jvp", "jvp(ctx, *tangents)", jvp, ctx, *args)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -409,7 +422,8 @@ class Applied(Rules):
                         f"{self.name}: jvp returned an invalid tangent for output {j}: got {got}, "
                         f"but an array of shape {own[0]} was expected, as the output, or None"
                     )
-                t = cast(t, own[1])
+                what = partial("the tangent of output {} that jvp returned".format, j)
+                t = cast_given(self.name, what, t, own[1])
             found.append(None if own is None else t)
         return outs, form, found
 
@@ -419,7 +433,10 @@ class Applied(Rules):
         rule = self.spec.vmap
         assert rule is not None
         info = VmapInfo(size, self.randomness)
-        result = rule(info, tuple(self.args(dims)), *self.args(leaves))
+        result = called(
+            self.name, "the vmap rule", "vmap(info, in_dims, *args)", rule,
+            info, tuple(self.args(dims)), *self.args(leaves),
+        )  # fmt: skip
         if not isinstance(result, tuple) or len(result) != 2:
             raise RuntimeError(
                 f"{self.name}: the vmap rule is expected to have two returns, output and out_dims; "

@@ -8,7 +8,8 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 
-from ._context import LevelContext, check_escape
+from ._argnums import placed, wanted
+from ._context import LevelContext, check_escape, check_flag
 from ._diff import (
     arrays_of,
     check_inputs,
@@ -19,10 +20,8 @@ from ._diff import (
     filled,
     match,
     owned,
-    placed,
     shown,
     split_aux,
-    wanted,
 )  # fmt: skip
 from ._level import Escape
 from ._life import run
@@ -55,6 +54,10 @@ def gradients(
 ) -> Any:
     """What the transforms to a gradient share; `pack` orders gradient and value."""
     check_escape(transform, escape)
+    flags = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
+    for option, value in flags.items():
+        if value is not False:
+            check_flag(transform, option, value)
     if func is None:
         return LevelContext(
             GradLevel,
@@ -104,7 +107,7 @@ def gradients(
         given = (*args, kwargs) if kwargs else args
         for arg in given:
             if type(arg) not in PLAIN:
-                outer = outer_tensors(leaves, given, () if allow_int else chosen)
+                outer = outer_tensors(leaves, given, () if allow_int else chosen, label)
                 break
         level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
         grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, chosen))
@@ -116,7 +119,9 @@ def gradients(
     return transformed
 
 
-def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
+def outer_tensors(
+    leaves: list, args: tuple = (), chosen: Any = (), label: Any = "functier"
+) -> list:
     """The tensors among the arguments: a level nests in the levels of all of them.
 
     `leaves` are those of the arguments at the positions `chosen`.
@@ -127,7 +132,7 @@ def outer_tensors(leaves: list, args: tuple = (), chosen: Any = ()) -> list:
             if isinstance(arg, Tensor):
                 found.append(arg)
             elif type(arg) not in PLAIN:
-                found += outer_tensors(flatten(arg)[0])
+                found += outer_tensors(flatten(arg, label, "an argument")[0])
     return found
 
 
@@ -344,9 +349,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     -------
     tuple
         ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
-        the structure, shapes and dtypes of the output and returns a tuple with one
-        result for each primal. It may be called several times, also on batched
-        cotangents and after the level has ended; the tape lives as long as it does.
+        the structure, shapes and dtypes of the output (integers are the same in these
+        dtypes) and returns a tuple with one result for each primal. It may be called several
+        times, also on batched cotangents and after the level has ended; the tape lives as long
+        as it does.
 
     Raises
     ------
@@ -365,7 +371,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     label = f"vjp({name_of_function(func)})"
     if not primals:
         raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     results, roots, inputs, out_structure, aux = taped(
         label,

@@ -22,7 +22,7 @@ import numpy as np
 
 from ._batch import BatchLevel
 from ._blocks import block
-from ._diff import fit, zeros
+from ._diff import cast_given, fit, zeros
 from ._ended import resumed, switched_off
 from ._errors import LevelError
 from ._grad import vjp
@@ -282,10 +282,13 @@ def _attached(
             u = _linear(label, function(), b, solver, other, False, around, inside)
         return [-v for v in flatten(u)[0]]
 
+    def real(found: Any, value: Any) -> Any:
+        return cast_given(label, lambda: "what the linear solver returned", found, dtype_of(value))
+
     if isinstance(level, JvpLevel):
         right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in moved]
         tangents = map(batches.sink, solution(forward, solve, back, right))
-        pairs = [level.pair(v, fitted(t, v)) for v, t in zip(values, tangents)]
+        pairs = [level.pair(v, fitted(real(t, v), v)) for v, t in zip(values, tangents)]
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
@@ -304,7 +307,7 @@ def _attached(
             solved = batches.inside(label, ambient, transposed, right)
         else:
             solved = transposed(*right)
-        return [fit(solved[i], *forms[i]) for i in mine]
+        return [fit(real(solved[i], values[i]), *forms[i]) for i in mine]
 
     tracked = []
     for value, node in zip(values, joined([moved[i]._extra for i in mine], pulled, len(values))):

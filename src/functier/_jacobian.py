@@ -9,10 +9,11 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
+from ._argnums import placed, wanted
 from ._basis import blocks, only_unit, some_units, units
 from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, in_chunks
-from ._context import check_escape
+from ._context import check_escape, check_flag, check_randomness
 from ._diff import (
     REAL_RESULT,
     Mixed,
@@ -23,9 +24,7 @@ from ._diff import (
     derivatives,
     filled,
     owned,
-    placed,
     refuse,
-    wanted,
 )  # fmt: skip
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
@@ -67,7 +66,7 @@ def split_call(
         full, named = placed(args, kwargs, argnums, chosen, picked)
         return func(*full, **named)
 
-    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen)
+    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen, label)
     return leaves, structure, outer, call
 
 
@@ -91,10 +90,12 @@ def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = Fa
     return unflatten(outer, [unflatten(inner, list(row)) for row in table])
 
 
-def checked(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
+def checked(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
     """The name of `func`, where the options are right."""
     check_escape(transform, escape)
     check_callable(transform, func)
+    for option, value in flags.items():
+        check_flag(transform, option, value)
     name = name_of_function(func)
     if chunk_size is not None:
         is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
@@ -189,7 +190,10 @@ def _reverse(
     chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by reverse mode, in the name of `transform`."""
-    name = checked(transform, func, escape, chunk_size)
+    name = checked(
+        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
+        allow_int=allow_int,
+    )  # fmt: skip
     label, inner_label = f"{transform}({name})", f"vjp({name})"
     argnums = wanted(label, func, argnums, argnames)
     select = choose_complex if holomorphic else choose
@@ -324,13 +328,13 @@ def _forward(
     escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by forward mode, in the name of `transform`."""
-    name = checked(transform, func, escape, chunk_size)
+    name = checked(
+        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
+        allow_int=allow_int,
+    )  # fmt: skip
     label, inner_label = f"{transform}({name})", f"jvp({name})"
     argnums = wanted(label, func, argnums, argnames)
-    if randomness not in ("error", "different", "same"):
-        raise ValueError(
-            f"{label}: randomness={randomness!r}; write 'error', 'different' or 'same'"
-        )
+    check_randomness(label, randomness)
     select = choose_complex if holomorphic else choose_real
 
     @functools.wraps(func)

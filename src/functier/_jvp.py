@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._border import one_array, one_value, unexpected, without_derivative
 from ._context import LevelContext, check_escape
 from ._diff import (
     add,
@@ -128,15 +129,19 @@ class JvpLevel(Level):
         if isinstance(ans, (tuple, list)):
             return like(ans, [self.outputs(v, t) for v, t in zip(ans, tangent)])
         if tangent is None or not is_value(ans) or not is_inexact(ans):
+            if tangent is not None and is_value(ans) and dtype_of(ans).kind not in "fciub":
+                raise without_derivative(ans)
             return ans
         return self.pair(ans, fitted(tangent, ans))
 
     # ---- the imperative style ----
 
-    def make(self, cls: type, data: Any, tangent: Any = None) -> Any:
+    def make(self, cls: type, data: Any, tangent: Any = None, *more: Any, **options: Any) -> Any:
+        if more or options:
+            raise unexpected(self, "J(x, tangent)", more, options)
         if tangent is None:
             raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
-        data, tangent = [d if is_value(d) else np.asarray(d) for d in (data, tangent)]
+        data, tangent = [d if is_value(d) else one_array(self, d) for d in (data, tangent)]
         if has_methods(data):
             self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
@@ -149,7 +154,7 @@ class JvpLevel(Level):
         """``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
         if type(x) is self.cls:
             return x._value, x._extra
-        x = self.lower(x)
+        x = self.lower(one_value(self, x))
         return x, zeros(x)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
@@ -337,7 +342,7 @@ def directed(
         primals, tangents = tuple(primals), tuple(tangents)
     if not primals:
         raise ValueError(f"{label}: no primals were given; call {call}")
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
 
@@ -371,7 +376,8 @@ def jvp(
         context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
         ``J.unwrap(y)`` is ``(primal, tangent)``.
     primals, tangents : tuple
-        The arguments, and for each the direction, of the same structure and shapes.
+        The arguments, and for each the direction, of the same structure and shapes. A
+        direction of integers or booleans is the same in the dtype of its primal.
     strict : bool
         Whether to raise where an output does not depend on any of the primals.
     has_aux : bool

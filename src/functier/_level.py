@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ._border import one_value, operand
 from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
 from ._methods import PROPERTIES, methods_of
@@ -282,7 +283,7 @@ class Level:
         if kind is self.cls:
             return x._value
         if kind in PLAIN or not isinstance(x, Tensor):
-            return x
+            return x if kind in PLAIN else operand(self, x)
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
             return x
@@ -307,7 +308,7 @@ class Level:
         return x._value
 
     def unwrap(self, x: Any) -> Any:
-        return x._value if type(x) is self.cls else self.lower(x)
+        return x._value if type(x) is self.cls else self.lower(one_value(self, x))
 
     def gradient(self, output: Any, inputs: Any) -> Any:
         raise self.refusal(

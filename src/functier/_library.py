@@ -338,8 +338,9 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
     Parameters
     ----------
     name : str
-        ``"namespace::name"``; ``functier.ops.namespace.name`` is the operation then. A
-        second operation of the name takes the place of the first.
+        ``"namespace::name"``; ``functier.ops.namespace.name`` is the operation then. A name
+        is given once, until ``unregister``; but a definition that is run again, as by
+        `importlib.reload` or in a notebook, takes the place of what it made before.
     fn : callable, optional
         The function: of arrays, of containers of such, and of anything else. It gets plain
         arrays (or others, such as a Dask array, where levels wrap these), so it may call
@@ -358,7 +359,7 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
     Raises
     ------
     ValueError
-        Where the name has another form, or its namespace is functier's own.
+        Where the name has another form or is taken, or its namespace is functier's own.
     NoRuleError
         At a call, where a rule is needed and missing.
 
@@ -419,9 +420,27 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
             f"of your library"
         )
     check_callable(f"custom_op({name!r})", fn)
+    before = NAMESPACES.get(parts[0], {}).get(parts[1])
+    if before is not None and not _same_definition(before._fn, fn):
+        raise ValueError(
+            f"custom_op({name!r}): there is an operation of that name, made of "
+            f"{name_of(before._fn)}; choose another name, call functier.ops.{parts[0]}."
+            f"{parts[1]}.unregister() first, or replace what it does with its method replaced(fn)"
+        )
     made = CustomOp(name, fn)
     NAMESPACES.setdefault(parts[0], {})[parts[1]] = made
     return made
+
+
+def _same_definition(a: Any, b: Any) -> bool:
+    """Whether two functions come of one definition, which has been run again."""
+    names = [(getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)]
+    if a is b or names[0] != names[1] or None in names[0]:
+        return a is b
+    if "<lambda>" not in str(names[0][1]):
+        return True
+    places = [(f.__code__.co_filename, f.__code__.co_firstlineno) for f in (a, b)]
+    return places[0] == places[1]
 
 
 # ---- ufuncs ----

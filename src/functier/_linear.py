@@ -321,7 +321,7 @@ def linearize(
     label = f"linearize({name})"
     if not primals:
         raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     frame, outer = sys._getframe(1), outer_tensors(leaves)
 
@@ -404,7 +404,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     label = f"linear_transpose({name_of_function(func)})"
     if not primals:
         raise ValueError(f"{label}: no primals were given; call linear_transpose(func, x, ...)")
-    leaves, structure = flatten(primals)
+    leaves, structure = flatten(primals, label, "primals")
     leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
     check_inputs(label, leaves, paths, primals, "primals")
     results, roots, inputs, out_structure, _ = taped(

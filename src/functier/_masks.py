@@ -26,6 +26,7 @@ import numpy as np
 
 from ._batch import BatchLevel
 from ._blocks import block
+from ._border import check_leaf
 from ._numpy import SCALARS, dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._tensor import Tensor
@@ -247,6 +248,8 @@ def merged(label: str, pred: Any, names: Sequence[str], first: Any, second: Any)
     results = []
     for i, (a, b) in enumerate(zip(leaves, others)):
         if a is not b:
+            for name, x in zip(names, (a, b)):
+                check_leaf(label, lambda: f"{paths(first, 'the result')[i]} of {name}", x)
             if not (is_value(a) and is_value(b)) or joint(a, b) is None:
                 raise TypeError(
                     f"{label}: {paths(first, 'the result')[i]} is {form(a)} from {names[0]}, but "

@@ -33,8 +33,10 @@ METHODS: dict[str, Any] = {
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
-    "clip": lambda x, min=None, max=None, **k: (np.clip, (x, min, max), k),
-    "compress": lambda x, condition, axis=None, **k: (np.compress, (condition, x, axis), k),
+    "clip": lambda x, min=None, max=None, out=None, **k: (np.clip, (x, min, max, out), k),
+    "compress": lambda x, condition, axis=None, out=None: (
+        np.compress, (condition, x, axis, out), {}
+    ),
     "__divmod__": np.divmod,
     "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
@@ -43,7 +45,7 @@ PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 WRITING = "fill", "put", "resize", "setfield", "setflags"
-MEMORY = "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "to_device", "view"
+MEMORY = "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "view"
 """These are about the memory of an array, which a tensor does not show."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """These reorder the tensor, as they do an array, and return it too."""

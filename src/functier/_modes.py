@@ -50,6 +50,17 @@ class State(NamedTuple):
 STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  # it cannot be changed
 
 
+def _leave(entry: Entry, *exception: Any) -> None:
+    undo: Any = entry.undo
+    if undo is None:
+        found = [pair for pair in _BY_HAND if pair[0] is entry.manager]
+        if not found:
+            return
+        _BY_HAND.remove(found[-1])
+        undo = found[-1][1]
+    undo()
+
+
 class Mode:
     """What the two kinds of modes share; a class may be both."""
 
@@ -63,7 +74,7 @@ class Mode:
             state = state._replace(functions=(*state.functions, self))
         if isinstance(self, TensorDispatchMode):
             state = state._replace(operations=(*state.operations, self))
-        undo = functools.partial(_leave, self, user, before, state)
+        undo = functools.partial(_undo, self, user, before, state)
         if claim(self, undo) is None:
             _BY_HAND.append((self, undo))
         _switch_on(user)
@@ -72,17 +83,7 @@ class Mode:
             tell(level)
         return self
 
-    def _exit(entry: Entry, *exception: Any) -> None:
-        undo: Any = entry.undo
-        if undo is None:
-            found = [pair for pair in _BY_HAND if pair[0] is entry.manager]
-            if not found:
-                return
-            _BY_HAND.remove(found[-1])
-            undo = found[-1][1]
-        undo()
-
-    __exit__ = Exit(_exit)
+    __exit__ = Exit(_leave)
 
 
 class TensorFunctionMode(Mode):
@@ -180,7 +181,7 @@ _BY_HAND: list[tuple[Mode, Callable]] = []
 """The modes that no ``with`` statement has entered, and what undoes that."""
 
 
-def _leave(mode: Mode, user: User, before: State, state: State) -> None:
+def _undo(mode: Mode, user: User, before: State, state: State) -> None:
     """Undo what entering a mode did, which made `state` of `before`; once more does nothing."""
     inside = STATE.set(before).old_value
     if inside is not state and inside is not before:  # modes are left in another order

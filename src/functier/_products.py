@@ -9,6 +9,7 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
+from ._border import check_leaf
 from ._context import check_escape
 from ._diff import filled, owned
 from ._grad import gradients, taped
@@ -259,6 +260,7 @@ def elementwise_grad(
                 f"{label}: the function returned {describe(out)}; return one array, whose "
                 f"elements depend on those of the arguments one by one"
             )
+        check_leaf(label, "the result", out)
         return np.sum(out), (shape_of(out), aux)
 
     def checked(grad: Any, value: tuple) -> Any:

@@ -76,8 +76,11 @@ class FlatTuple:
     unflatten = staticmethod(tuple)
 
 
-def flatten(tree: Any) -> tuple[list, Any]:
-    """Leaves and structure; ``None`` is a node without leaves."""
+def flatten(tree: Any, label: Any = "functier", where: str = "a pytree") -> tuple[list, Any]:
+    """Leaves and structure; ``None`` is a node without leaves.
+
+    `label`, the transform, and `where` are what an error names.
+    """
     kind = type(tree)
     if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
         return [tree], LEAF
@@ -94,10 +97,28 @@ def flatten(tree: Any) -> tuple[list, Any]:
         else:
             try:
                 ordered = sorted(tree)
+                return [tree[key] for key in ordered], FlatDict(tuple(tree), ordered)
             except TypeError:  # keys of several kinds
-                return tree_flatten(tree, namespace=NAMESPACE)
-            return [tree[key] for key in ordered], FlatDict(tuple(tree), ordered)
-    return tree_flatten(tree, namespace=NAMESPACE)
+                pass
+    try:
+        return tree_flatten(tree, namespace=NAMESPACE)
+    except RecursionError:
+        for key, part in tree.items() if kind is dict else enumerate(tree):
+            if kind in (tuple, dict) and _endless(part):
+                where = f"{where}[{key!r}]"
+                break
+        raise ValueError(
+            f"{label}: {where} contains itself, or is nested too deeply for a pytree; pass arrays, "
+            f"or containers of these that end"
+        ) from None
+
+
+def _endless(tree: Any) -> bool:
+    try:
+        tree_flatten(tree, namespace=NAMESPACE)
+    except RecursionError:
+        return True
+    return False
 
 
 def unflatten(structure: Any, leaves: list) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._border import check_leaf
 from ._errors import HookRecursionError, LevelError, MutationError
 from ._methods import OPERATORS
 from ._numpy import PLAIN, name_of
@@ -201,6 +202,7 @@ class RootLevel:
             )
         if not hasattr(data, "__array_ufunc__"):
             data = np.asarray(data)
+        check_leaf(cls.__name__, "data", data)
         x: Any = new(cls)
         x._value = data
         return x

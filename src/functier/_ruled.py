@@ -14,20 +14,26 @@ handled, since nobody would account for its derivative: `_checked` refuses it.
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ._batch import BatchLevel
+from ._border import OBJECT, check_leaf, check_objects
 from ._diff import zeros
 from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
 from ._jvp import JvpLevel, fitted
 from ._life import within
-from ._numpy import PLAIN, shape_of
+from ._numpy import PLAIN, dtype_of, shape_of
+from ._pytree import is_value
 from ._tape import GradLevel, backward, joined
 from ._tensor import Tensor
+
+ndarray = np.ndarray
 
 
 def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
     """The result of a function with rules; see NOTE [one level at a time]."""
-    leaves, level = innermost(leaves)
+    leaves, level = innermost(leaves, rules.name)
     if level is None:
         return rules.run(leaves)
     for kind, handle in HANDLERS.items():
@@ -36,12 +42,17 @@ def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
     return rules.run(leaves)  # it sees what the function does
 
 
-def innermost(leaves: list) -> tuple[list, Any]:
-    """The leaves, without levels that let pass, and the innermost level among them."""
+def innermost(leaves: list, name: str) -> tuple[list, Any]:
+    """The leaves, without levels that let pass, and the innermost level among them.
+
+    `name` is the function that they are arguments of.
+    """
     found: Any = None
     for i, x in enumerate(leaves):
         cls = type(x)
         if cls in PLAIN or not issubclass(cls, Tensor) or not cls.level.depth:
+            if cls is ndarray and x.dtype is OBJECT:
+                check_objects(name, "an argument", x)
             continue
         while isinstance(x, Tensor) and x.level.depth and not x.level.live:
             x = x.level.release(x, x.level)
@@ -67,6 +78,25 @@ def _checked(level: Any, rules: Rules, what: str, leaves: list) -> None:
                 f"is there: the function closes over it, and its derivative would be lost; "
                 f"pass the value to {rules.name} as an argument",
             )
+        check_objects(level, lambda: f"a value that {what} of {rules.name} gave", x)
+
+
+def _numbers(level: Any, rules: Rules, outs: list) -> None:
+    """Raise where a result, of which `level` takes derivatives, is no array of numbers."""
+    for x in outs:
+        if type(x) is not ndarray or x.dtype is OBJECT:
+            check_leaf(level, f"a result of {rules.name}", x)
+            if hasattr(x, "__array__") and not is_value(x):
+                raise TypeError(
+                    f"{level}: a result of {rules.name} is a {type(x).__name__}, which NumPy would "
+                    f"make a constant of; return an array, numpy.asarray(y)"
+                )
+            if is_value(x) and dtype_of(x).kind == "O":
+                raise level.refusal(
+                    ConversionError,
+                    f"a result of {rules.name} has dtype object, which has no derivative; return "
+                    f"an array of numbers, y.astype(float)",
+                )
 
 
 def _own(rules: Rules, level: Any, leaves: list) -> list[int]:
@@ -107,6 +137,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         _checked(level, rules, "the batching rule", outs)
         places = inexact(outs)
         pull = _recomputed(rules, values, own, places)
+    _numbers(level, rules, outs)
     nodes = joined([leaves[i]._extra for i in own], pull, len(places))
     for place, node in zip(places, nodes):
         y = object.__new__(level.cls)
@@ -193,6 +224,7 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     else:
         outs, form, moved = below(level, _pushed, rules, values, tangents)
     _checked(level, rules, "the rule", [*outs, *moved])
+    _numbers(level, rules, outs)
     for i in rules.moving(outs, form):
         if moved[i] is not None:
             outs[i] = level.pair(outs[i], fitted(moved[i], outs[i]))

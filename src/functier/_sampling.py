@@ -452,7 +452,8 @@ def normal_vector(
                 f"write cov + 1e-9 * numpy.eye(n)"
             )
         inverse = risen(np.linalg.inv(factor), levels)
-        a = a @ np.linalg.cholesky(inverse @ cov @ np.swapaxes(inverse, -1, -2))
+        whole = inverse @ cov @ np.swapaxes(inverse, -1, -2)
+        a = a @ np.linalg.cholesky((whole + np.swapaxes(whole, -1, -2)) / 2)
     return z @ np.swapaxes(a, -1, -2) + mean
 
 

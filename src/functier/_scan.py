@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ._border import check_leaf
 from ._masks import WEAK, check_function, form, joint, settled
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, flatten, is_value, name_of_function, paths, same_structure, unflatten
@@ -109,6 +110,7 @@ def _length(label: str, leaves: list, xs: Any, length: Any) -> int:
                 f"{label}: {paths(xs, 'xs')[i]} is {form(x)}, which has no axis to go along; pass "
                 f"arrays, and let the function close over what is the same in every step"
             )
+        check_leaf(label, lambda i=i: paths(xs, "xs")[i], x)
         own = shape_of(x)[0]
         if n is not None and own != n:
             raise ValueError(
@@ -160,7 +162,9 @@ class _Rows:
         self.forms: list = []  # of each column the leaf that the dtype is of
 
     def add(self, y: Any) -> None:
-        leaves, structure = flatten(y)
+        leaves, structure = flatten(y, self.label, "the result")
+        for i, leaf in enumerate(leaves):
+            check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
         if self.structure is None:
             for i, leaf in enumerate(leaves):
                 if not is_value(leaf):
@@ -254,6 +258,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     for path, x in zip(where, leaves):
         if not is_value(x) or not -len(shape_of(x)) <= axis < len(shape_of(x)):
             raise ValueError(f"{label}: {path} is {form(x)}, which has no axis {axis}")
+        check_leaf(label, path, x)
         if shape_of(x)[axis] != shape_of(leaves[0])[axis]:
             raise ValueError(
                 f"{label}: {path} has length {shape_of(x)[axis]} along axis {axis}, but "

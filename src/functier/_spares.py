@@ -129,7 +129,7 @@ class _Probe:
     """A class that optree has met."""
 
 
-optree.tree_leaves([_Probe()])
+optree.tree_leaves([_Probe()])  # type: ignore[arg-type]  # of any type
 CACHES = {type(r.__callback__.__self__) for r in getweakrefs(_Probe) if r.__callback__}
 """The types of what optree's weak references call when a class goes."""
 

@@ -7,8 +7,8 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
+from ._argnums import wanted
 from ._colouring import Plan, pattern_of
-from ._diff import wanted
 from ._grad import grad
 from ._jacobian import checked
 from ._level import Escape

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ._border import check_leaf, one_array, unexpected
 from ._diff import (
     REAL_RESULT,
     add,
@@ -150,9 +151,11 @@ class GradLevel(Level):
 
     # ---- the imperative style ----
 
-    def make(self, cls: type, data: Any) -> Any:
+    def make(self, cls: type, data: Any, *more: Any, **options: Any) -> Any:
+        if more or options:
+            raise unexpected(self, "G(x)", more, options)
         if not is_value(data):
-            data = np.asarray(data)
+            data = one_array(self, data)
         elif has_methods(data):
             self.forward()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
@@ -183,6 +186,8 @@ class GradLevel(Level):
                 f"(scalar, aux) with has_aux=True"
             )
         mine = type(output) is self.cls
+        if not mine:
+            check_leaf(self, "the result", output)
         value = output._value if mine else self.lower(output)
         if holomorphic or (type(value) is not float64 and type(value) is not float):
             if shape_of(value) != ():

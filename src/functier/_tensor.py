@@ -137,6 +137,20 @@ class Tensor:
         return self.level.dtype(self)
 
     @property
+    def device(self) -> Any:
+        """Where the value is: ``"cpu"`` for NumPy's arrays."""
+        return self.level.dtype(self) and getattr(self._value, "device", "cpu")
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The tensor itself, which is there already."""
+        if device != self.device or stream is not None:
+            raise ValueError(
+                f"to_device({device!r}): the value is on the device {self.device!r}, which a "
+                f"transform does not change; move it before"
+            )
+        return self
+
+    @property
     def flat(self) -> Iterator:
         return iter(self.reshape(-1))  # type: ignore[attr-defined]
 

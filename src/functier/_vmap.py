@@ -7,9 +7,10 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._batch import BatchLevel, Randomness, check_axis, check_mapped, wrong_size
+from ._axes import check_axis, check_mapped, wrong_size
+from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
-from ._context import LevelContext, check_escape
+from ._context import LevelContext, check_escape, check_flag, check_randomness
 from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
 from ._life import run
@@ -136,11 +137,11 @@ def vmap(
     if escape != "dead":
         check_escape("vmap", escape)
     named: dict[str, Any] | None = None
-    if randomness != "error" or axis_name is not None or axis_size is not None:
-        if randomness not in ("error", "different", "same"):
-            raise ValueError(
-                f"vmap: randomness={randomness!r}; write 'error', 'different' or 'same'"
-            )
+    if progress is not False:
+        check_flag("vmap", "progress", progress)
+    drawn = type(randomness) is not str or randomness != "error"
+    if drawn or axis_name is not None or axis_size is not None:
+        check_randomness("vmap", randomness)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
                 f"vmap: axis_name={axis_name!r} is no name; write a string, or something else "
@@ -214,7 +215,7 @@ def _whole(
                     flat[len(args)] = dims
         if axis_size is not None:
             _batch_size(label, leaves, dims, args, axis_size)
-        given = (*leaves, *flatten(kwargs)[0]) if kwargs else leaves
+        given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
         level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
         if named is not None:
             vars(level).update(named)
@@ -304,12 +305,12 @@ def _mapped_leaves(
     """The leaves of the arguments, their structure, and the axis to map for each."""
     if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
         raise _wrong_length(label, in_dims, args)
-    leaves, structure = flatten(args)
+    leaves, structure = flatten(args, label, "args")
     spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     dims = prefix_leaves(spec, args, label, "in_dims", True)
     if type(in_dims) is not int:
         for leaf, dim in zip(leaves, dims):
-            check_axis(label, "in_dim", dim, leaf, args)
+            check_axis(label, "in_dims", dim, leaf, args)
     if axis_size is None and not any(dim is not None for dim in dims):
         raise ValueError(
             f"{label}: no argument is mapped (in_dims={in_dims!r}, {len(args)} positional "
@@ -333,12 +334,12 @@ def _batch_size(label: str, leaves: Any, dims: list, args: tuple, axis_size: int
 
 
 def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
-    results, structure = flatten(out)
+    results, structure = flatten(out, level, "the result")
     dims = leaf_dims(out_dims, out, results, str(level))
     where = paths(out, "the result")
     if type(out_dims) is not int:
         for dim, path in zip(dims, where):
-            check_axis(level, "out_dim", dim, None, path)
+            check_axis(level, "out_dims", dim, None, path)
     return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
 
 

@@ -24,9 +24,10 @@ from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
 from .._rule import Rule, unchanged
 
 __all__ = [
-    "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant", "data_dependent",
-    "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
+    "MAKERS", "PLAIN", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError",
+    "align", "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant",
+    "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows",
+    "linear",
     "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
     "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
     "without_zero",

@@ -5,17 +5,43 @@ What they make of static arguments is a plain array, a constant for every level.
 """
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
-from ._families import composite
+from ._families import PLAIN, as_array, composite
 
 func: Callable
 for func in (
-    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.arange, np.fromfunction,
-    np.fromiter, np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
+    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.fromfunction,
+    np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
 ):  # fmt: skip
     composite(func, func)
+
+
+@lambda body: composite(np.arange, body)
+def _arange(*args, **kwargs):
+    names = ("stop",) if len(args) == 1 else ("start", "stop", "step", "dtype")
+    given = dict(zip(names, args), **kwargs)
+    start, stop, step = [given.get(name, n) for name, n in (("start", 0), ("stop", 0), ("step", 1))]
+    if all(type(v) in PLAIN for v in (start, stop, step)):
+        return np.arange(*args, **kwargs)
+    dtype = given.get("dtype")
+    if dtype is None:
+        dtype = np.result_type(start, stop, step)
+    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # in a batch there is no such n
+    return np.add(start, np.multiply(np.arange(max(n, 0)), step)).astype(dtype)
+
+
+@lambda body: composite(np.fromiter, body)
+def _fromiter(iter, dtype, count=-1):
+    values = list(iter if count < 0 else islice(iter, count))
+    if not any(hasattr(v, "shape") for v in values):
+        return np.fromiter(values, dtype, count)
+    if len(values) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(values)}"
+                         f" items.")  # fmt: skip  # NumPy's words
+    return np.stack([as_array(v) for v in values]).astype(dtype)
 
 
 @lambda body: composite(np.full, body)

@@ -16,7 +16,7 @@ import numpy as np
 from .._rule import FORMS
 from ._contract import array, conj, contract
 from ._families import align, composite, constant, op
-from .factorization import adjoint, column, factor, stacked
+from .factorization import adjoint, column, completed, factor, on_triangle, stacked
 
 # ---- what derivative rules share ----
 
@@ -214,8 +214,10 @@ op(
 # ---- pinv, matrix_rank ----
 
 
-def _pinv_jvp(t: Any, ans: Any, a: Any) -> Any:
+def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
     """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
+    if hermitian:
+        t, a = completed(t), completed(a)
     th, ah = adjoint(t), adjoint(ans)
     right = th - np.matmul(np.matmul(th, a), ans)
     left = th - np.matmul(ans, np.matmul(a, th))
@@ -223,7 +225,9 @@ def _pinv_jvp(t: Any, ans: Any, a: Any) -> Any:
     return c - np.matmul(np.matmul(ans, t), ans)
 
 
-def _pinv_vjp(g: Any, ans: Any, a: Any) -> Any:
+def _pinv_vjp(g: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
+    if hermitian:
+        return on_triangle(_pinv_vjp(g, ans, completed(a)))
     gh, ah = adjoint(g), adjoint(ans)
     left = gh - np.matmul(a, np.matmul(ans, gh))
     right = gh - np.matmul(np.matmul(gh, ans), a)

@@ -15,8 +15,19 @@ from typing import Any
 import numpy as np
 
 from .._errors import NoRuleError
+from ._contract import conj
 from ._families import composite, op
-from .factorization import adjoint, column, gaps, half_lower, reciprocal, row, stacked
+from .factorization import (
+    adjoint,
+    column,
+    eigh_jvp,
+    eigh_vjp,
+    gaps,
+    half_lower,
+    reciprocal,
+    row,
+    stacked,
+)
 
 # ---- the columns that complete a basis ----
 
@@ -98,13 +109,18 @@ op(
 # ---- svd: Townsend, Differentiating the singular value decomposition (2016) ----
 
 
-def _svd_parts(ans: Any, a: Any, compute_uv: bool) -> tuple:
+def _svd_parts(ans: Any, a: Any, compute_uv: bool, hermitian: bool) -> tuple:
     """U, s, V of a thin decomposition."""
     if not compute_uv:
-        ans = np.linalg.svd(a, full_matrices=False)
+        ans = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
     u, s, vh = ans
     k = s.shape[-1]
     return u[..., :k], s, adjoint(vh[..., :k, :])
+
+
+def _signs(u: Any, v: Any) -> Any:
+    """The signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
+    return np.real(np.sum(conj(v) * u, axis=-2))
 
 
 def _svd_jvp(
@@ -115,7 +131,11 @@ def _svd_jvp(
     compute_uv: bool = True,
     hermitian: bool = False,
 ) -> Any:
-    u, s, v = _svd_parts(ans, a, compute_uv)
+    u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
+    if hermitian:
+        sign = _signs(u, v)
+        dw, du = eigh_jvp(t, (s * sign, u))
+        return (du, dw * sign, adjoint(du * row(sign))) if compute_uv else dw * sign
     inner = np.matmul(np.matmul(adjoint(u), t), v)
     ds = np.real(np.diagonal(inner, 0, -2, -1))
     if not compute_uv:
@@ -142,7 +162,11 @@ def _svd_vjp(
     compute_uv: bool = True,
     hermitian: bool = False,
 ) -> Any:
-    u, s, v = _svd_parts(ans, a, compute_uv)
+    u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
+    if hermitian:
+        sign = _signs(u, v)
+        gu, gs, gv = (g[0], g[1], adjoint(g[2])) if compute_uv else (np.zeros_like(u), g, 0 * v)
+        return eigh_vjp((gs * sign, gu + gv * row(sign)), (s * sign, u))
     if not compute_uv:
         return np.matmul(u * row(g), adjoint(v))
     gu, gs, gv = of_first(g[0], u, ans[0]), g[1], of_first(adjoint(g[2]), v, adjoint(ans[2]))

@@ -100,6 +100,8 @@ def gradcheck(
     sparse tensors. Forward mode and dtypes are checked by default. A complex number is
     checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where
     the function grows fast over `eps`, finite differences say nothing: check elsewhere.
+    Functions that read one triangle of a matrix, such as `numpy.linalg.eigh`, are checked as
+    they are, on any matrix: their gradient stands in that triangle.
 
     Examples
     --------

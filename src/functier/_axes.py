@@ -1,0 +1,66 @@
+"""What vmap says of the axes that its arguments and results have."""
+
+from typing import Any
+
+import numpy as np
+
+from ._border import check_leaf
+from ._numpy import PLAIN
+from ._pytree import flatten, instead_of, is_value, paths
+
+
+def short(x: Any) -> str:
+    if type(x) not in PLAIN:
+        return f"a {type(x).__name__}"
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
+
+
+def check_axis(level: Any, option: str, dim: Any, leaf: Any, args: Any) -> None:
+    """Raise where `dim`, an entry of in_dims or out_dims, is neither an int nor None."""
+    if type(dim) is int or dim is None:
+        return
+    if isinstance(dim, bool) or not isinstance(dim, np.integer):
+        raise TypeError(
+            f"{level}: {option} {dim!r} of {path_of(leaf, args)} is no int; write an axis or None"
+        )
+
+
+def check_mapped(level: Any, leaf: Any, dim: Any, args: Any) -> None:
+    """Raise where `leaf` has no axis `dim` to map over."""
+    if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
+        raise ValueError(
+            f"{level}: {path_of(leaf, args)} is {short(leaf)}, which has no axis to map over; "
+            f"write in_dims=None for it, or {instead_of(leaf)}"
+        )
+    check_leaf(level, lambda: path_of(leaf, args), leaf)
+    check_axis(level, "in_dim", dim, leaf, args)
+    ndim = leaf.ndim
+    if not -ndim <= dim < ndim:
+        raise ValueError(
+            f"{level}: in_dim {dim} is out of range for {path_of(leaf, args)} of shape "
+            f"{leaf.shape}; "
+            + (
+                f"write an axis from {-ndim} to {ndim - 1}, or None"
+                if ndim
+                else "a 0-d value has no axis to map over: write None"
+            )
+        )
+
+
+def wrong_size(level: Any, leaf: Any, args: Any, size: int, but: str) -> ValueError:
+    return ValueError(
+        f"{level}: {path_of(leaf, args)} has size {size} along its batch axis, but {but}; map over "
+        f"axes of one size, or write in_dims=None"
+    )
+
+
+def path_of(leaf: Any, args: Any) -> str:
+    """How a message names `leaf`: its path among the arguments, as Python writes it.
+
+    One object can be at several places; the message names them all.
+    """
+    if not isinstance(args, tuple):
+        return args
+    places = zip(flatten(args)[0], paths(args, "args"))
+    return " or ".join(path for x, path in places if x is leaf)

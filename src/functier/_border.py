@@ -1,0 +1,204 @@
+"""What may cross the border of a transform: the values that are one array of numbers.
+
+NOTE [what is refused]
+    A transform cuts axes off, puts them on, and computes with ufuncs. A class whose operators
+    mean something else (`numpy.matrix`), that holds more than its values (a mask, labels) or
+    whose elements are values by themselves (records, tensors in an object array) would come
+    out as other numbers, without a word. So it is refused where it comes in or goes out, or
+    meets a tensor, and the message says what to write. Other subclasses of `numpy.ndarray`
+    (`numpy.memmap`), and arrays of other libraries that speak both of NumPy's protocols, are
+    arrays like any other.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import ConversionError
+from ._numpy import SCALARS
+from ._tensor import Tensor
+
+ndarray = np.ndarray
+OBJECT = np.dtype(object)
+
+CLASSES = {
+    "MaskedArray": (
+        "whose mask no transform knows of; pass x.filled(value), or x.data and x.mask as two "
+        "arguments, and write numpy.where(mask, 0, data) in the function"
+    ),
+    "matrix": (
+        "whose * is the product of whole matrices; pass numpy.asarray(x), and write @ for the "
+        "product"
+    ),
+    "chararray": "whose operators cut spaces off; pass numpy.asarray(x)",
+}
+"""NumPy's own classes that are no plain arrays, and what to do about them."""
+
+OPERATORS = (
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul",
+    "rmatmul",
+)  # fmt: skip
+
+
+def has_tensors(x: Any, arrays: bool = False) -> bool:
+    """Whether a tensor of a level is among the elements of an object array; or an array."""
+    waiting, seen = [x], set()
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Tensor):
+            if value.level.depth:
+                return True
+            continue
+        if isinstance(value, ndarray):
+            if arrays and value is not x and value.ndim:
+                return True
+            parts: Any = value.flat if value.dtype.hasobject and not value.dtype.names else ()
+        elif isinstance(value, dict):
+            parts = value.values()
+        else:
+            parts = value if isinstance(value, (list, tuple)) else ()
+        if parts and id(value) not in seen:
+            seen.add(id(value))
+            waiting.extend(parts)
+    return False
+
+
+def unfit(x: Any) -> tuple[type[TypeError], str] | None:
+    """Why `x` is not one array of values, as an error and its words; None where it is.
+
+    See NOTE [what is refused].
+    """
+    kind = type(x)
+    if kind in SCALARS or isinstance(x, Tensor):
+        return None
+    if isinstance(x, ndarray):
+        reason = None if kind is ndarray else _of_class(kind)
+        if reason is not None:
+            return TypeError, f"is a {name_of_class(kind)}, {reason}"
+        dtype = x.dtype
+        if dtype.names is not None:
+            return TypeError, (
+                "is a structured array, whose fields are values by themselves; pass them as a "
+                "dict of arrays, {name: x[name] for name in x.dtype.names}"
+            )
+        if dtype.hasobject and has_tensors(x, arrays=True):
+            return ConversionError, _stacked(x)
+        return None
+    if hasattr(kind, "__array_ufunc__"):
+        for name in ("__array_ufunc__", "__array_function__"):
+            if getattr(kind, name, None) is None:
+                return TypeError, (
+                    f"is a {name_of_class(kind)}, which speaks one of NumPy's two protocols only "
+                    f"(it has no {name}), so that its labels or units would come out wrong; write "
+                    f"numpy.asarray(x) where it comes from"
+                )
+    return None
+
+
+def _stacked(x: ndarray) -> str:
+    """The words about an object array that holds tensors."""
+    if x.ndim == 1:
+        write = "numpy.stack(list(a)), which is one array"
+    elif x.ndim:
+        write = "numpy.stack(list(a.flat)).reshape(a.shape), which is one array"
+    else:
+        write = "a[()] for the tensor in it, and numpy.stack([t, u]) for one array of several"
+    return (
+        "is an object array of tensors or arrays, which are values by themselves, whose derivative "
+        f"and batch would be lost; for such an array a write {write}"
+    )
+
+
+def _of_class(kind: type) -> str | None:
+    """What is wrong with a subclass of `numpy.ndarray`, and what to do."""
+    for base in kind.__mro__:
+        if base.__module__.partition(".")[0] == "numpy" and base.__name__ in CLASSES:
+            return CLASSES[base.__name__]
+    if getattr(kind, "__array_ufunc__", None) is ndarray.__array_ufunc__:
+        for name in OPERATORS:
+            name = f"__{name}__"
+            if getattr(kind, name) is not getattr(ndarray, name):
+                return f"whose {name} is another than NumPy's; pass numpy.asarray(x)"
+    return None
+
+
+def name_of_class(kind: type) -> str:
+    """``numpy.matrix``, as a message names a class."""
+    module = kind.__module__.partition(".")[0]
+    inside = ".ma" if kind.__name__ == "MaskedArray" else ""
+    return f"{module}{inside}.{kind.__name__}" if module != "builtins" else kind.__name__
+
+
+def check_leaf(label: Any, where: Any, x: Any) -> None:
+    """Raise where `x`, at ``where`` (a str, or what gives one), is not one array of values."""
+    found = unfit(x)
+    if found is not None:
+        kind, text = found
+        raise refusal(kind, f"{label}: {where if isinstance(where, str) else where()} {text}")
+
+
+def operand(label: Any, x: Any) -> Any:
+    """`x`, which stands beside a tensor in an operation, where it may."""
+    check_leaf(label, "an operand", x)
+    return x
+
+
+def one_value(label: Any, x: Any) -> Any:
+    """`x`, which is to leave a level by ``unwrap``: a tensor, or what is an array or a number."""
+    if not isinstance(x, Tensor):
+        check_leaf(label, "x", x)
+        if not _is_number(x):
+            raise TypeError(
+                f"{label}: unwrap(x) got a {type(x).__name__}, and takes one tensor, array or "
+                f"number; write [unwrap(v) for v in x] for several"
+            )
+    return x
+
+
+def _is_number(x: Any) -> bool:
+    """Whether `x` is a number or an array of numbers."""
+    if type(x) in SCALARS:
+        return np.result_type(type(x)).kind in "biufc"
+    return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"
+
+
+def one_array(label: Any, data: Any) -> Any:
+    """The array that NumPy makes of numbers in a list, of which a tensor is made."""
+    made = np.asarray(data)
+    if made.dtype == OBJECT:
+        raise TypeError(
+            f"{label}: a tensor of the level is made of one array, and not of a "
+            f"{type(data).__name__}; pass the arrays in it one by one"
+        )
+    return made
+
+
+def check_objects(label: Any, where: Any, x: Any) -> None:
+    """Raise where `x`, which may be anything, is an object array that holds tensors."""
+    if isinstance(x, ndarray) and x.dtype.hasobject and not x.dtype.names and has_tensors(x):
+        where = where if isinstance(where, str) else where()
+        raise refusal(ConversionError, f"{label}: {where} {_stacked(x)}")
+
+
+def refusal(kind: type[TypeError], text: str) -> TypeError:
+    """An error that has the name of a transform already."""
+    return ConversionError(text, named=True) if kind is ConversionError else kind(text)
+
+
+def without_derivative(x: Any) -> ConversionError:
+    """The error for a result of dtype object beside a tensor that is differentiated."""
+    if isinstance(x, ndarray) and has_tensors(x):
+        return ConversionError(f"the result of an operation {_stacked(x)}")
+    return ConversionError(
+        f"the result of an operation has dtype {x.dtype}, which has no derivative; make arrays of "
+        f"numbers of the operands, with a.astype(float)"
+    )
+
+
+def unexpected(label: Any, form: str, more: tuple, options: dict) -> TypeError:
+    """The error for what a level's class is called with beyond what it takes."""
+    given = [*map(repr, more), *[f"{name}={value!r}" for name, value in options.items()]]
+    return TypeError(
+        f"{label}: a tensor of the level is made by {form}, where {form[0]} stands for what the "
+        f"with statement gives; it takes no {', '.join(given):.80}"
+    )
