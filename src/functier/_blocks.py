@@ -84,6 +84,7 @@ def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
     None where no such statement is known: somebody calls `__enter__` by hand. Where the exit
     raises, `undo` is called after it, too.
     """
+    _reach(ROOM)
     last = vars(_LAST).pop("end", None)
     end: Any = last() if last is not None else None
     if end is None:
@@ -94,6 +95,16 @@ def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
     entry.undo, entry.guard = undo, Guard(end, _left)
     entry.guard.undo = undo
     return entry.guard
+
+
+ROOM = 12
+"""So many calls deep is the way out of any block; where there is no room, nobody enters."""
+
+
+def _reach(depth: int) -> None:
+    """Raise `RecursionError` now, where it would be raised by the exit."""
+    if depth:
+        _reach(depth - 1)
 
 
 def _left(guard: Guard) -> None:
