@@ -7,6 +7,7 @@ level whose ``with`` block was left never answers again.
 import contextlib
 import contextvars
 import gc
+import subprocess
 import sys
 from contextlib import ExitStack
 
@@ -375,3 +376,41 @@ def test_planted_no_grad_is_found():
             pass
 
     assert found({"no_grad": body}, 600)
+
+
+# ---- the first call of a process ----
+
+FIRST = """
+import signal, sys
+import numpy as np, functier as ft
+
+class Late(Exception):
+    pass
+
+def late(*_):
+    raise Late
+
+signal.signal(signal.SIGALRM, late)
+try:
+    signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+    ft.vmap(ft.grad(lambda x: np.sum(np.sin(x))))(np.ones((2, 3)))
+except Late:
+    pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+x = np.array([0.3, 0.5, 0.7])
+assert np.allclose(ft.grad(lambda x: np.sum(np.cumsum(np.sin(x))))(x), np.cos(x) * [3, 2, 1])
+assert ft.vmap(lambda x: np.median(x) + np.einsum("i,i->", x, x))(np.ones((2, 3))).tolist() == [4, 4]
+assert np.allclose(ft.hessian(lambda x: np.sum(x**3))(x), np.diag(6 * x))
+"""
+
+
+def test_an_interrupted_first_call(verdicts, full):
+    """The first transform loads all declarations; where that was interrupted, the next does."""
+    counts = verdicts("interrupted first calls")
+    for i in range(80 if full else 4):
+        delay = str(0.001 + 0.0009 * (i * 7 % 40))
+        run = subprocess.run(
+            [sys.executable, "-c", FIRST, delay], capture_output=True, text=True, check=False
+        )
+        counts.judge(delay, lambda r=run: r, lambda r: assert_true(r.returncode == 0))
+    counts.settle()
