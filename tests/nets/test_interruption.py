@@ -399,7 +399,7 @@ except Late:
 signal.setitimer(signal.ITIMER_REAL, 0)
 x = np.array([0.3, 0.5, 0.7])
 assert np.allclose(ft.grad(lambda x: np.sum(np.cumsum(np.sin(x))))(x), np.cos(x) * [3, 2, 1])
-assert ft.vmap(lambda x: np.median(x) + np.einsum("i,i->", x, x))(np.ones((2, 3))).tolist() == [4, 4]
+assert ft.vmap(lambda x: np.median(x) + x @ x)(np.ones((2, 3))).tolist() == [4, 4]
 assert np.allclose(ft.hessian(lambda x: np.sum(x**3))(x), np.diag(6 * x))
 """
 
