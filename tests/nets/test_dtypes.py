@@ -28,9 +28,15 @@ from nets._recast import (
 )
 from samples._batch import choices, free
 
-REASONS: dict[str, str] = {}
+REASONS: dict[str, str] = {
+    "DataDependentError.*the number of leading zeros differs": "the length of the result does",
+    "DataDependentError.*the shape of the result of": "a mask as an index: the length differs",
+}
 
 LEFT_OUT: dict[str, str] = {
+    r"quantile\.nanmedian.* wide": "NumPy's adds the two in the middle in their own dtype",
+    r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
+    r"sorting\.partition": "the order of what is not sorted depends on the precision",
     r"ufunc_methods\.obl_ang1": "SciPy's own function does not return in single precision",
 }
 
@@ -49,8 +55,6 @@ def row_cases() -> list[tuple]:
     """(row, positions, kind, wide): what is turned into what."""
     found = []
     for name, row in ROWS.items():
-        if any(re.match(pattern, name) for pattern in LEFT_OUT):
-            continue
         numbers = [i for i, x in enumerate(row.leaves) if x.dtype.kind in "biufc"]
         data = tuple(i for i in numbers if row.leaves[i].dtype.kind in "fc")
         places = [(i,) for i in numbers] + ([data] if len(data) > 1 else [])
@@ -60,17 +64,22 @@ def row_cases() -> list[tuple]:
             found.append((name, where, kind, False))
             if integer(kind) and set(where) <= set(data):
                 found.append((name, where, kind, True))
-    return found
+    return [c for c in found if not any(re.match(pattern, shown(c)) for pattern in LEFT_OUT)]
+
+
+def shown(case: tuple) -> str:
+    name, where, kind, wide = case
+    return f"{name}: {','.join(map(str, where))} as {kind}{' wide' * wide}"
 
 
 def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None:
     name, where, kind, wide = case
     row = ROWS[name]
-    shown = f"{name}: {','.join(map(str, where))} as {kind}{' wide' * wide}"
     one: list = list(row.leaves)
     for i in where:
         one[i] = recast(one[i], kind, wide)
     f = leaves_of(row)
+    lenient = kind in WEAK and any(row.leaves[i].ndim for i in where)
     if row.vmap:
         dims = [d for d in plans(row, one) if any(v == 0 for v in d)]
         for d in dims if full else dims[:1] + draw.sample(dims[1:], min(1, len(dims[1:]))):
@@ -78,7 +87,7 @@ def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None
             for i in where:
                 many[i] = None if many[i] is None else recast(many[i], kind, wide)
             own = [x if m is None or i not in where else m[0] for i, (x, m) in enumerate(zip(one, many))]
-            under_vmap(counts, shown, f, own, many, d, row.loop)
+            under_vmap(counts, shown(case), f, own, many, d, row.loop, lenient)
     inexact = tuple(
         i for i, x in enumerate(one) if kind_of(x) in "fc" and row.leaves[i].dtype.kind in "fc"
     )
@@ -86,7 +95,7 @@ def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None
     if wanted and row.order:
         places = [wanted, *((i,) for i in wanted)] if len(wanted) > 1 else [wanted]
         for at in places if full else [draw.choice(places)]:
-            under_derivatives(counts, shown, f, one, at, not wide)
+            under_derivatives(counts, shown(case), f, one, at, not wide, lenient)
 
 
 def plans(row: Any, one: list) -> list[tuple]:

@@ -24,12 +24,12 @@ from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
 from .._rule import Rule, unchanged
 
 __all__ = [
-    "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
+    "MAKERS", "OPS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
     "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant", "data_dependent",
     "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
     "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
     "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
-    "without_zero",
+    "strong", "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -47,6 +47,11 @@ def as_array(values: Any) -> Any:
 def unlisted(*values: Any) -> list:
     """Lists as arrays; the rest as it is, since a number is weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
+
+
+def strong(x: Any) -> Any:
+    """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
+    return x if np.ndim(x) else np.reshape(x, ())
 
 
 def nowhere(mask: Any) -> bool:
@@ -236,6 +241,7 @@ def data_dependent(func: Callable, remedy: str) -> Callable:
 
 # ---- functions of our own ----
 
+NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}
 """Asked first: to find that a class has no attribute takes as long as a small operation."""
 
@@ -255,6 +261,8 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
             level = getattr(type(arg), "level", None)
             if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
+        if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
+            return kernel(np.asarray(args[0]), *args[1:], **kwargs)
         return kernel(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = kernel.__name__

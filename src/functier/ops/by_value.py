@@ -29,9 +29,15 @@ def _real_unless(x: Any, any_of: Any) -> Any:
     return x if np.any(any_of) else np.real(x)
 
 
-complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
+def _double_if(x: Any, any_of: Any) -> Any:
+    """`x` in double precision, if any of `any_of` holds."""
+    return x.astype(float) if np.any(any_of) else x
 
-for func in (complex_if, real_unless):
+
+complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
+double_if = primitive(_double_if)
+
+for func in (complex_if, real_unless, double_if):
     linear(
         func,
         "x any_of",
@@ -114,5 +120,5 @@ composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
 def _power(x: Any, p: Any) -> Any:
     p = array(p)
     if p.dtype.kind == "i":
-        p = p.astype(float) if np.any(p < 0) else p
+        p = double_if(p, p < 0)
     return np.power(_negative(x), p)
