@@ -47,11 +47,15 @@ def recast(x: np.ndarray, kind: str, wide: bool = False) -> Any:
     if x.dtype.kind not in "fc" or not x.size:
         return x.astype(dtype)
     if dtype.kind == "c":
-        return (x if x.dtype.kind == "c" else x + 0.25j * x).astype(dtype)
+        y = x.astype(np.result_type(x, np.complex64))
+        y.imag = x.imag if x.dtype.kind == "c" else 0.25 * x
+        return y.astype(dtype)
     x = x.real
     if dtype.kind == "f":
         return x.astype(dtype)
-    x = np.nan_to_num(x.astype(float), posinf=3, neginf=-3)
+    x = x.astype(float)  # in the order in which they are sorted
+    size = np.max(np.abs(x), initial=1, where=np.isfinite(x))
+    x = np.nan_to_num(x, nan=size + 2, posinf=size + 1, neginf=-size - 1)
     if dtype.kind == "b":
         return x > x.mean() if x.size > 1 else x > 0
     if wide:

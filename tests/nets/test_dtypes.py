@@ -17,6 +17,7 @@ import pytest
 
 import samples
 from checks import examples, leaves_of
+from functier._op import OPS
 from nets._recast import (
     KINDS,
     STRONG,
@@ -29,6 +30,9 @@ from nets._recast import (
 from samples._batch import choices, free
 
 REASONS: dict[str, str] = {
+    "x and xp are complex": "NumPy drops their imaginary parts, with a warning",
+    r"Cannot cast array data from dtype\('complex.*to dtype\('float": "NumPy drops the same",
+    "numpy.roll: shift is complex": "NumPy drops the same",
     "DataDependentError.*the number of leading zeros differs": "the length of the result does",
     "DataDependentError.*the shape of the result of": "a mask as an index: the length differs",
 }
@@ -37,6 +41,11 @@ LEFT_OUT: dict[str, str] = {
     r"quantile\.nanmedian.* wide": "NumPy's adds the two in the middle in their own dtype",
     r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
     r"sorting\.partition": "the order of what is not sorted depends on the precision",
+    r"shape\.(tril|triu).* as (uint|bool)": "NumPy's negates k, which wraps around or raises",
+    r"quantile\.quantile-.\[\d\],d\[11\]-method=(inv|clo|ave).*: .*1 as float": "steps, at a step",
+    r"quantile\..*quantile.* as uint64": "NumPy's own arithmetic of places fails",
+    r"indexing\.(getitem|add_at).* as an? ": "operations of our own, which get arrays",
+    r"composite\.<lambda>-d\[2,3\]: 0 as bool": "piecewise calls a function where it has no element",
     r"ufunc_methods\.obl_ang1": "SciPy's own function does not return in single precision",
 }
 
@@ -52,45 +61,59 @@ def integer(kind: str) -> bool:
 
 
 def row_cases() -> list[tuple]:
-    """(row, positions, kind, wide): what is turned into what."""
-    found = []
+    """(row, positions, kind, rest, wide): what is turned into what, and the other operands."""
+    found: list[tuple] = []
     for name, row in ROWS.items():
         numbers = [i for i, x in enumerate(row.leaves) if x.dtype.kind in "biufc"]
         data = tuple(i for i in numbers if row.leaves[i].dtype.kind in "fc")
         places = [(i,) for i in numbers] + ([data] if len(data) > 1 else [])
         for where, kind in itertools.product(places, KINDS):
-            if kind in WEAK and any(not row.leaves[i].size for i in where):
+            if not applies(row, where, kind):
                 continue
-            found.append((name, where, kind, False))
+            found.append((name, where, kind, "", False))
             if integer(kind) and set(where) <= set(data):
-                found.append((name, where, kind, True))
+                found.append((name, where, kind, "", True))
+            if set(data) - set(where):
+                found.append((name, where, kind, "float32", False))
     return [c for c in found if not any(re.match(pattern, shown(c)) for pattern in LEFT_OUT)]
 
 
+def applies(row: Any, where: tuple, kind: str) -> bool:
+    """Whether there is a number to take, and no negative one that would become another."""
+    leaves = [row.leaves[i] for i in where]
+    if kind in WEAK:
+        return all(x.size for x in leaves)
+    return kind[0] != "u" or not any(np.any(x < 0) for x in leaves if x.dtype.kind == "i")
+
+
 def shown(case: tuple) -> str:
-    name, where, kind, wide = case
-    return f"{name}: {','.join(map(str, where))} as {kind}{' wide' * wide}"
+    name, where, kind, rest, wide = case
+    places = ",".join(map(str, where))
+    return f"{name}: {places} as {kind}{rest and ' by ' + rest}{' wide' * wide}"
 
 
 def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None:
-    name, where, kind, wide = case
+    name, where, kind, rest, wide = case
     row = ROWS[name]
+    kinds = {i: kind for i in where}
+    for i, x in enumerate(row.leaves):
+        if rest and i not in where and x.dtype.kind in "fc":
+            kinds[i] = rest if x.dtype.kind == "f" else "complex64"
     one: list = list(row.leaves)
-    for i in where:
-        one[i] = recast(one[i], kind, wide)
+    for i, own in kinds.items():
+        one[i] = recast(one[i], own, wide)
     f = leaves_of(row)
     lenient = kind in WEAK and any(row.leaves[i].ndim for i in where)
     if row.vmap:
-        dims = [d for d in plans(row, one) if any(v == 0 for v in d)]
+        dims = plans(row, one)
         for d in dims if full else dims[:1] + draw.sample(dims[1:], min(1, len(dims[1:]))):
             many = [examples(row, i, 3) if v == 0 else None for i, v in enumerate(d)]
-            for i in where:
-                many[i] = None if many[i] is None else recast(many[i], kind, wide)
-            own = [x if m is None or i not in where else m[0] for i, (x, m) in enumerate(zip(one, many))]
-            under_vmap(counts, shown(case), f, own, many, d, row.loop, lenient)
-    inexact = tuple(
-        i for i, x in enumerate(one) if kind_of(x) in "fc" and row.leaves[i].dtype.kind in "fc"
-    )
+            many = [
+                recast(x, kinds[i], wide) if x is not None and i in kinds else x
+                for i, x in enumerate(many)
+            ]
+            under_vmap(counts, shown(case), f, one, many, d, row.loop, lenient)
+    inexact = {i for i, x in enumerate(row.leaves) if {x.dtype.kind, kind_of(one[i])} <= {"f", "c"}}
     wanted = tuple(i for i in row.differentiated() if i in inexact)
     if wanted and row.order:
         places = [wanted, *((i,) for i in wanted)] if len(wanted) > 1 else [wanted]
@@ -108,3 +131,88 @@ def plans(row: Any, one: list) -> list[tuple]:
             dims[i] = d
         found.append(tuple(dims))
     return found
+
+
+# ---- ufuncs, their methods, and operators ----
+
+UFUNCS = sorted(
+    {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None},
+    key=lambda f: f.__name__,
+)
+OPERATORS = [
+    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod),
+    *(operator.pow, divmod, operator.lshift, operator.rshift, operator.and_, operator.or_),
+    *(operator.xor, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge),
+]
+SINGLE = [operator.neg, operator.pos, operator.abs, operator.invert]
+METHODS: dict[str, Callable] = {
+    "reduce": lambda f, x: f.reduce(x),
+    "reduce, all": lambda f, x: f.reduce(x, axis=None),
+    "reduce in double": lambda f, x: f.reduce(x, axis=-1, dtype=float),
+    "accumulate": lambda f, x: f.accumulate(x, axis=-1),
+    "reduceat": lambda f, x: f.reduceat(x, [0, 2, 1], axis=-1),
+}
+SHAPES = ((), (3,), (2, 3))
+
+
+def numbers(kind: str, shape: tuple, seed: int) -> Any:
+    """Numbers of a dtype, the least and the largest whole ones among them."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=shape) * 2
+    if kind not in WEAK and STRONG[kind].kind == "c":
+        x = x + 1j * rng.normal(size=shape)
+    y = recast(np.asarray(x), kind)
+    if integer(kind) and y.size > 2:
+        info = np.iinfo(y.dtype)
+        y.flat[0], y.flat[1] = info.min, info.max
+    return y
+
+
+def ufunc_cases() -> list[tuple]:
+    """(what, function, kinds of its operands): ufuncs, methods and operators."""
+    found: list[tuple] = []
+    for f in UFUNCS:
+        for kinds in itertools.product(KINDS, repeat=f.nin):
+            if all(k in WEAK for k in kinds):
+                continue
+            found.append(("ufunc", f, kinds))
+            if f.nin == 2 and f.nout == 1 and not set(kinds) & set(WEAK):
+                found.append(("outer", f.outer, kinds))
+        if f.nin == 2 and f.nout == 1:
+            found += [(name, f, (kind,)) for name in METHODS for kind in STRONG
+                      if not (name == "reduce in double" and STRONG[kind].kind == "c")]  # fmt: skip
+    for g in OPERATORS:
+        pairs = itertools.product(KINDS, repeat=2)
+        found += [("operator", g, kinds) for kinds in pairs if not set(kinds) <= set(WEAK)]
+    return found + [("operator", g, (kind,)) for g in SINGLE for kind in STRONG]
+
+
+def judge_ufunc(counts: Any, case: tuple, draw: random.Random, full: bool) -> None:
+    what, func, kinds = case
+    method = METHODS.get(what)
+    name = f"{what} {getattr(func, '__name__', func)} of {', '.join(kinds)}"
+
+    def f(*xs: Any) -> list:
+        with np.errstate(all="ignore"):
+            y = method(func, *xs) if method else func(*xs)
+        return list(y) if isinstance(y, tuple) else [y]
+
+    shapes = list(itertools.product(SHAPES if not method else SHAPES[1:], repeat=len(kinds)))
+    for shape in shapes if full else draw.sample(shapes, 1):
+        one = [numbers(k, s, 5 + i) for i, (k, s) in enumerate(zip(kinds, shape))]
+        many = [None if k in WEAK else numbers(k, (4, *s), 9 + i)
+                for i, (k, s) in enumerate(zip(kinds, shape))]  # fmt: skip
+        able = [(0, None) if k in STRONG else (None,) for k in kinds]
+        dims = [d for d in itertools.product(*able) if 0 in d]
+        for d in dims if full else draw.sample(dims, 1):
+            under_vmap(counts, f"{name} {shape}", f, one, many, d, False, False)
+        inexact = tuple(i for i, x in enumerate(one) if kind_of(x) in "fc")
+        if inexact and differentiable(func, what):
+            under_derivatives(counts, f"{name} {shape}", f, one, inexact, False, False)
+
+
+def differentiable(func: Any, what: str) -> bool:
+    """Whether the first derivative exists: of a ufunc that has rules."""
+    owner = getattr(func, "__self__", func) if what != "operator" else None
+    op = OPS.get(owner)
+    return what == "operator" or bool(op and (op.constant or op.vjp))

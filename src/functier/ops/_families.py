@@ -25,7 +25,7 @@ from .._rule import Rule, unchanged
 
 __all__ = [
     "MAKERS", "OPS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant", "data_dependent",
+    "as_array", "as_rows", "batch_shape", "checked", "collapsed", "composite", "constant", "data_dependent",
     "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
     "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
     "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
@@ -270,6 +270,16 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     return function
 
 
+def _checked(x: Any, passes: Callable, message: str) -> Any:
+    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+    if not passes(x):
+        raise ValueError(message)
+    return x
+
+
+checked = primitive(_checked)
+
+
 # ---- the constructors ----
 
 
@@ -387,6 +397,15 @@ def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 def composite(func: Callable, body: Callable) -> Op:
     """An operation that is made of others; `body` has its signature."""
     return op(func, "", "", family="composite", body=body)
+
+
+op(
+    checked,
+    "x passes message",
+    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    jvp={"x": lambda t: t},
+    vjp={"x": lambda g: g},
+)
 
 
 def unsupported(func: Callable, reason: str) -> None:

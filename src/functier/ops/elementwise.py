@@ -61,7 +61,7 @@ elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 def _exponent(y, g):
     """`y` as a number of the result's precision where it is whole: y - 1 could wrap around."""
-    if hasattr(y, "dtype") and y.dtype.kind in "iu":
+    if hasattr(y, "dtype") and y.dtype.kind in "biu":
         return y.astype(np.finfo(dtype_of(g)).dtype)
     return y
 
@@ -85,8 +85,8 @@ def _power_x(g, x, y):
 
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
-    if isinstance(x, (int, float)) and x > 0:
-        return g * ans * math.log(x)  # a weak number: float32 stays what it is
+    if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
+        return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
     return g * ans * np.log(without_zero(x))

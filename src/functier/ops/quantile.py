@@ -9,12 +9,10 @@ import numpy as np
 from ._families import (
     as_array,
     as_rows,
+    checked,
     collapsed,
     composite,
-    constant,
     normalize,
-    op,
-    primitive,
     strong,
     unlisted,
 )
@@ -68,36 +66,19 @@ def _virtual(n, q, method):
     return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
 
 
-def _within(q, scale):
-    """`q`, after a look at whether it is one of quantiles (of percentiles, if `scale` is 100)."""
-    if not (np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))):
-        name = "Quantiles" if scale == 1 else "Percentiles"
-        raise ValueError(f"{name} must be in the range [0, {scale}]")
-    return q
+def _within(scale):
+    """Whether all are quantiles, or percentiles where `scale` is 100."""
+    return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
 
-within = primitive(_within)
-op(
-    within,
-    "q scale",
-    vmap=lambda k, q, scale: within(q, scale),
-    jvp={"q": lambda t: t},
-    vjp={"q": lambda g: g},
-)
-
-
-def _usable(weights):
-    """`weights`, after a look at whether those along the last axis have a distribution."""
-    if np.any(weights < 0):
-        raise ValueError("Weights must be non-negative.")
+def _is_distribution(weights):
+    """Whether those along the last axis have a finite sum that is not zero."""
     total = np.sum(weights, axis=-1)
-    if np.any(np.equal(total, 0)) or not np.all(np.isfinite(total)):
-        raise ValueError("Weights included NaN, inf or were all zero.")
-    return weights
+    return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 
 
-usable = primitive(_usable)
-constant(usable, "weights", vmap=lambda k, weights: usable(weights))
+def _positive(weights):
+    return not np.any(weights < 0)
 
 
 def _is_weak(q):
@@ -124,7 +105,8 @@ def _quantile(scale, leave_out):
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
         weak, q = _is_weak(q), strong(as_array(q))
-        points = within(q, scale)
+        name = "Quantiles" if scale == 1 else "Percentiles"
+        points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
         if scale != 1:
             points = points.astype(dtype) if weak and dtype.kind == "f" else points
             points = points / (dtype.type(scale) if dtype.kind == "f" else scale)
@@ -170,7 +152,8 @@ def _quantile(scale, leave_out):
 
 def _weighted(weights, q):
     """The first index where the cumulated part of the weights comes up to q."""
-    weights = usable(weights)
+    weights = checked(weights, _positive, "Weights must be non-negative.")
+    weights = checked(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
     total = np.cumsum(weights, axis=-1, dtype=np.float64)
     part = total / total[..., -1:]
     if np.result_type(q).kind == "f":

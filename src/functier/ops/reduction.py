@@ -206,11 +206,11 @@ for func in (np.any, np.all):
 
 
 def to_last(x, axis):
-    return np.reshape(x, (-1,)) if axis is None else np.moveaxis(x, axis, -1)
+    return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
 
 
 def from_last(x, axis, shape):
-    return np.reshape(x, shape) if axis is None else np.moveaxis(x, -1, axis)
+    return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
 def backwards(x):
@@ -299,6 +299,7 @@ def _products_of_others(a, axis, initial, where):
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
+    axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
     left = _before(np.cumprod(x, axis=-1))
     right = backwards(_before(np.cumprod(backwards(x), axis=-1)))

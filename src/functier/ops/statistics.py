@@ -51,10 +51,13 @@ def _var(
     keepdims, where = _given(keepdims, False), _given(where, True)
     (a,) = unlisted(a)
     half = dtype is None and dtype_of(a) == np.float16
+    half = half and (mean is _NoValue or np.result_type(a, mean) == np.float16)
     wide = np.float32 if half else dtype
     if mean is _NoValue:
         mean = reduced(np.mean, a, axis, True, where, wide)
-    total = reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
+    rest = a - mean
+    squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
+    total = reduced(np.sum, squares, axis, keepdims, where, wide)
     n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
     variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
@@ -175,6 +178,9 @@ def _cov(
         x = np.concatenate([x, _rows(y, rowvar)], axis=0)
     x = x.astype(dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
+    fweights, aweights = (
+        None if w is None else np.real(unlisted(w)[0]).astype(float) for w in (fweights, aweights)
+    )
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else np.multiply(fweights, aweights)
