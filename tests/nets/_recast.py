@@ -173,7 +173,14 @@ def raised(error: Exception) -> Callable:
 
 
 def under_vmap(
-    counts: Any, case: str, f: Callable, one: list, many: list, dims: tuple, loop: bool, lenient: bool
+    counts: Any,
+    case: str,
+    f: Callable,
+    one: list,
+    many: list,
+    dims: tuple,
+    loop: bool,
+    lenient: bool,
 ) -> None:
     """vmap of `f` equals the loop over the examples: operand i is ``many[i]``, or ``one[i]``."""
     inputs = [x if d is None else xs for x, xs, d in zip(one, many, dims)]
@@ -200,7 +207,8 @@ def under_derivatives(
     """
     points = tuple(operands[i] for i in where)
     tangents = tuple(
-        t if hasattr(x, "dtype") else type(x)(t) for t, x in zip(directions(list(points), 0), points)
+        t if hasattr(x, "dtype") else type(x)(t)
+        for t, x in zip(directions(list(points), 0), points)
     )
     case = f"{case} at {','.join(map(str, where))}"
     expected = Outcome(lambda: f(*operands))

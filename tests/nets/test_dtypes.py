@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 import samples
 from checks import examples, leaves_of
@@ -33,6 +32,8 @@ REASONS: dict[str, str] = {
     "x and xp are complex": "NumPy drops their imaginary parts, with a warning",
     r"Cannot cast array data from dtype\('complex.*to dtype\('float": "NumPy drops the same",
     "numpy.roll: shift is complex": "NumPy drops the same",
+    "IndexError: (only integers|arrays used as indices)": "NumPy cuts the fraction of a float off",
+    "DataDependentError.*a boolean mask that differs": "the length of the result does",
     "DataDependentError.*the number of leading zeros differs": "the length of the result does",
     "DataDependentError.*the shape of the result of": "a mask as an index: the length differs",
 }
@@ -45,7 +46,10 @@ LEFT_OUT: dict[str, str] = {
     r"quantile\.quantile-.\[\d\],d\[11\]-method=(inv|clo|ave).*: .*1 as float": "steps, at a step",
     r"quantile\..*quantile.* as uint64": "NumPy's own arithmetic of places fails",
     r"indexing\.(getitem|add_at).* as an? ": "operations of our own, which get arrays",
+    r"composite\.cov-.*: (2|.*,2) as float64": "NumPy writes to whole weights that are float64",
+    r"lstsq\..* wide": "ill-conditioned: rounding shows",
     r"composite\.<lambda>-d\[2,3\]: 0 as bool": "piecewise calls a function where it has no element",
+    r"scipy_special\..* wide": "SciPy's own functions do not return for numbers of any size",
     r"ufunc_methods\.obl_ang1": "SciPy's own function does not return in single precision",
 }
 
@@ -103,6 +107,7 @@ def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None
     for i, own in kinds.items():
         one[i] = recast(one[i], own, wide)
     f = leaves_of(row)
+    double = not wide and not (rest and kind in WEAK)  # which may equal what float32 rounds
     lenient = kind in WEAK and any(row.leaves[i].ndim for i in where)
     if row.vmap:
         dims = plans(row, one)
@@ -118,7 +123,7 @@ def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None
     if wanted and row.order:
         places = [wanted, *((i,) for i in wanted)] if len(wanted) > 1 else [wanted]
         for at in places if full else [draw.choice(places)]:
-            under_derivatives(counts, shown(case), f, one, at, not wide, lenient)
+            under_derivatives(counts, shown(case), f, one, at, double, lenient)
 
 
 def plans(row: Any, one: list) -> list[tuple]:

@@ -24,12 +24,47 @@ from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
 from .._rule import Rule, unchanged
 
 __all__ = [
-    "MAKERS", "OPS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "as_rows", "batch_shape", "checked", "collapsed", "composite", "constant", "data_dependent",
-    "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
-    "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
-    "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
-    "strong", "without_zero",
+    "MAKERS",
+    "NUMBERS",
+    "OPS",
+    "DataDependentError",
+    "MutationError",
+    "Op",
+    "Rule",
+    "UnsupportedError",
+    "align",
+    "as_array",
+    "as_rows",
+    "batch_shape",
+    "checked",
+    "collapsed",
+    "composite",
+    "constant",
+    "data_dependent",
+    "dtype_of",
+    "elementwise",
+    "elementwise_vmap",
+    "expand",
+    "flat",
+    "from_rows",
+    "linear",
+    "name_of",
+    "normalize",
+    "nowhere",
+    "one_axis_vmap",
+    "op",
+    "primitive",
+    "promoting",
+    "quiet",
+    "reduce_kernel",
+    "reduction_vmap",
+    "shift",
+    "shift_all",
+    "spread",
+    "strong",
+    "unlisted",
+    "unsupported",
+    "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -52,6 +87,14 @@ def unlisted(*values: Any) -> list:
 def strong(x: Any) -> Any:
     """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
     return x if np.ndim(x) else np.reshape(x, ())
+
+
+def promoting(x: Any) -> Any:
+    """What `numpy.result_type` has to see of `x`: a Python number is weak in a tensor, too."""
+    if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
+        return x
+    weak = np.multiply(x, np.float16(1)).dtype != x.dtype
+    return (0.0 if x.dtype.char == "d" else 0j) if weak else x
 
 
 def nowhere(mask: Any) -> bool:

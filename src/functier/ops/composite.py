@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import checked, composite, normalize, unlisted, without_zero
+from ._families import as_array, checked, composite, normalize, strong, unlisted, without_zero
 
 _NoValue = np._NoValue
 
@@ -22,7 +22,8 @@ def _at(x, axis, part):
 
 @lambda body: composite(np.isclose, body)
 def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    a, b = np.multiply(a, 1.0), np.multiply(b, 1.0)
+    a, b = (strong(as_array(x)) for x in (a, b))
+    b = np.astype(b, np.result_type(b, 1.0), copy=False)
     with np.errstate(invalid="ignore"):  # inf - inf
         near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
     close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
@@ -241,6 +242,8 @@ def _slope(f, spacing, axis, edge_order):
         inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
         inside = inside / (2 * spacing)
     else:
+        if np.result_type(spacing).kind == "b":
+            raise TypeError("numpy.gradient: the spacing is of dtype bool; pass numbers")
         whole = np.result_type(spacing).kind in "iu"  # whose differences may wrap around
         steps = np.diff(spacing.astype(float) if whole else spacing)
         h = np.reshape(steps, (-1,) + (1,) * (np.ndim(f) - axis - 1))

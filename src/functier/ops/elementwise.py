@@ -13,6 +13,7 @@ from .._numpy import BIG
 from .._rule import negated, over, times, unchanged
 from ._families import (
     align,
+    as_array,
     composite,
     constant,
     data_dependent,
@@ -21,7 +22,7 @@ from ._families import (
     elementwise_vmap,
     nowhere,
     primitive,
-    unlisted,
+    strong,
     without_zero,
 )  # fmt: skip
 
@@ -239,9 +240,9 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
     low, high = (None if bound is _NoValue else bound for bound in (low, high))
+    a = strong(as_array(a))
     if low is None and high is None:
         return np.positive(a, **kwargs)
-    (a,) = unlisted(a)
     if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
         low, high = -np.inf if low is None else low, np.inf if high is None else high
     if low is None:

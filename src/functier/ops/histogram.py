@@ -12,6 +12,7 @@ from ._families import (
     constant,
     op,
     primitive,
+    strong,
     unlisted,
 )
 from .composite import linear_range
@@ -158,7 +159,7 @@ def _count(bins):
 @lambda body: composite(np.histogramdd, body)
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if isinstance(sample, (list, tuple)):
-        columns = unlisted(*sample)
+        columns = [strong(as_array(x)) for x in sample]
         common = np.result_type(*columns)  # NumPy makes one array of them
         columns = [x if x.dtype == common else x.astype(common) for x in columns]
     elif np.ndim(sample) == 2:

@@ -29,6 +29,7 @@ from ._families import (
     name_of,
     op,
     primitive,
+    promoting,
     reduction_vmap,
     shift,
     unlisted,
@@ -335,7 +336,7 @@ def _select(condlist, choicelist, default=0):
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     *choicelist, default = unlisted(*choicelist, default)
-    dtype = np.result_type(*choicelist, default)
+    dtype = np.result_type(*map(promoting, [*choicelist, default]))
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):
         if dtype_of(condlist[i]).kind != "b":

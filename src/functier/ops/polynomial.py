@@ -6,6 +6,7 @@ shorter, and its product or its remainder too, so a batch has to agree in their 
 
 import numpy as np
 
+from ._contract import conj
 from ._families import (
     DataDependentError,
     Rule,
@@ -16,7 +17,6 @@ from ._families import (
     strong,
     unlisted,
 )
-from ._contract import conj
 from .by_value import real_unless, stripped
 from .factorization import linalg_dtype
 

@@ -7,13 +7,13 @@ declarations take: `find` imports this file for the first function from there.
 import numpy as np
 from numpy.polynomial import polynomial
 
-from ._families import composite, unlisted
+from ._families import as_array, composite, strong, unlisted
 
 
 def _horner(c, x):
     """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
     c = np.atleast_1d(c)
-    y = c[-1] + np.multiply(x, 0)
+    y = c[-1] + x * 0
     for i in range(np.shape(c)[0] - 2, -1, -1):
         y = c[i] + y * x
     return y
@@ -34,6 +34,7 @@ def _followed(c, x):
 def _polyvalnd(pts, c):
     if len({np.shape(x) for x in pts}) > 1:
         raise ValueError("x, y are incompatible" if len(pts) == 2 else "ordinates are incompatible")
+    pts = [strong(as_array(x)) for x in pts]
     c = _followed(_coefficients(c), pts[0])
     for x in pts:
         c = _horner(c, x)

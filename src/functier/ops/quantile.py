@@ -13,6 +13,7 @@ from ._families import (
     collapsed,
     composite,
     normalize,
+    promoting,
     strong,
     unlisted,
 )
@@ -81,13 +82,6 @@ def _positive(weights):
     return not np.any(weights < 0)
 
 
-def _is_weak(q):
-    """Whether `q` is a Python number, which a differentiated one is inside a tensor."""
-    if not hasattr(q, "level"):
-        return type(q) in (int, float)
-    return np.ndim(q) == 0 and q.dtype.char == "d" and (q * np.float16(1)).dtype.char == "e"
-
-
 def _quantile(scale, leave_out):
     def body(
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
@@ -104,12 +98,10 @@ def _quantile(scale, leave_out):
         dtype, shape = np.result_type(a), np.shape(a)
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
-        weak, q = _is_weak(q), strong(as_array(q))
+        weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
         name = "Quantiles" if scale == 1 else "Percentiles"
         points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
-        if scale != 1:
-            points = points.astype(dtype) if weak and dtype.kind == "f" else points
-            points = points / (dtype.type(scale) if dtype.kind == "f" else scale)
+        points = points if scale == 1 else points / scale
         x = as_rows(a, axis)
         if weights is None:
             x = np.sort(x, axis=-1)
@@ -181,7 +173,6 @@ composite(np.quantile, _quantile(1, False))
 composite(np.percentile, _quantile(100, False))
 composite(np.nanquantile, _quantile(1, True))
 composite(np.nanpercentile, _quantile(100, True))
-
 
 
 def _median(leave_out):

@@ -28,13 +28,13 @@ _refused = data_dependent(np.repeat, "pass the same repeats for every example")
 
 
 def _repeat_vmap(k, a, repeats, axis=None):
-    if not isinstance(repeats, int):
+    if hasattr(repeats, "shape"):
         if any(n != 1 for n in repeats.shape[:k]):
             _refused(k, a, repeats)
         repeats = np.reshape(repeats, repeats.shape[k:])
         if not repeats.size:  # an empty list has become an array of floats
             repeats = repeats.astype(np.intp)
-    if axis is None or np.ndim(a) == k and axis in (0, -1):
+    if axis is None or (np.ndim(a) == k and axis in (0, -1)):
         return np.repeat(flat(k, a), repeats, k)
     return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
 

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ._families import composite, dtype_of, normalize, nowhere, unlisted
+from ._families import checked, composite, dtype_of, normalize, nowhere, unlisted
 from .reduction import number, ratio, reduced
 
 _NoValue = np._NoValue
@@ -53,6 +53,8 @@ def _var(
     half = dtype is None and dtype_of(a) == np.float16
     half = half and (mean is _NoValue or np.result_type(a, mean) == np.float16)
     wide = np.float32 if half else dtype
+    if dtype is None and dtype_of(a).kind in "biu":
+        wide = np.float64
     if mean is _NoValue:
         mean = reduced(np.mean, a, axis, True, where, wide)
     rest = a - mean
@@ -165,6 +167,14 @@ def _rows(x, rowvar):
     return x if rowvar or np.shape(x)[0] == 1 else np.transpose(x)
 
 
+def _whole(x):
+    return np.all(np.equal(x, np.rint(x)))
+
+
+def _positive(x):
+    return not np.any(x < 0)
+
+
 @lambda body: composite(np.cov, body)
 def _cov(
     m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
@@ -181,6 +191,11 @@ def _cov(
     fweights, aweights = (
         None if w is None else np.real(unlisted(w)[0]).astype(float) for w in (fweights, aweights)
     )
+    if fweights is not None:
+        fweights = checked(fweights, _whole, "fweights must be integer")
+        fweights = checked(fweights, _positive, "fweights cannot be negative")
+    if aweights is not None:
+        aweights = checked(aweights, _positive, "aweights cannot be negative")
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else np.multiply(fweights, aweights)

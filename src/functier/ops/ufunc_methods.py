@@ -26,6 +26,7 @@ from ._families import (
     quiet,
     reduction_vmap,
     shift,
+    strong,
 )  # fmt: skip
 from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
 
@@ -108,7 +109,7 @@ composite(np.multiply.accumulate, _accumulate(np.cumprod))
 def _method(func, owner):
     """The record of a bound method of a ufunc, which its name tells."""
     if func.__name__ == "outer":
-        return _composite(func, lambda a, b, **kwargs: owner(_before_axes_of(b, a), b, **kwargs))
+        return _composite(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
         return _composite(func, functools.partial(_at, name_of(func)))
     record = OPS.get(owner)
@@ -117,8 +118,12 @@ def _method(func, owner):
     if func.__name__ == "reduceat":
         rules = reduceat_rules(owner) if known else {}
         return Op(
-            func, "array indices axis dtype out", "array indices", vmap=_reduceat(func),
-            constant=constant, **rules,
+            func,
+            "array indices axis dtype out",
+            "array indices",
+            vmap=_reduceat(func),
+            constant=constant,
+            **rules,
         )
     if func.__name__ == "accumulate":
         rules = accumulate_rules(owner) if known else {}
@@ -134,8 +139,9 @@ def _composite(func, body):
     return Op(func, "", "", family="composite", body=body)
 
 
-def _before_axes_of(b, a):
-    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+def _outer(owner, a, b, **kwargs):
+    a, b = strong(as_array(a)), strong(as_array(b))
+    return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
 def _at(name, *args):
