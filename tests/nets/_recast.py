@@ -1,4 +1,4 @@
-"""Operands of every dtype, and results that have to be NumPy's: what the net of dtypes is made of."""
+"""Operands of every dtype, and results that have to be NumPy's, for the net of dtypes."""
 
 import re
 import warnings
@@ -26,7 +26,7 @@ KINDS: dict[str, Any] = STRONG | WEAK
 WATCHED = (np.exceptions.ComplexWarning, DeprecationWarning, ft.FallbackWarning)
 """Warnings that functier must not give where NumPy gives none."""
 
-LENIENT = r"'(bool|int|float|complex)' object|`like` argument|cannot accumulate on a scalar"
+LENIENT = r"'(bool|int|float|complex)' object|`like` argument"
 """Errors of NumPy where functier may answer: a number that a transform has wrapped is an
 array of no axes, and has the methods of one."""
 

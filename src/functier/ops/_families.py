@@ -241,8 +241,11 @@ def elementwise_vmap(func: Callable) -> Callable:
     return rule
 
 
-def reduction_vmap(func: Callable) -> Callable:
-    """Reductions with ``axis=None`` for all axes."""
+def reduction_vmap(func: Callable, numbers: bool = True) -> Callable:
+    """Reductions with ``axis=None`` for all axes.
+
+    `numbers`: for ``axis=0`` a number counts as an array of one axis.
+    """
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if params and hasattr(params.get("where"), "shape"):
@@ -252,7 +255,8 @@ def reduction_vmap(func: Callable) -> Callable:
                 batch = batch_shape(k, a, where)
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
-            axis = shift_all(axis, k, a.ndim - k)
+            number = numbers and a.ndim == k and axis in (0, -1)
+            axis = () if number else shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
     return rule
@@ -262,7 +266,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
     """Operations along one axis, where ``axis=None`` means the flattened array."""
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None:
+        if axis is None or (default is None and np.ndim(a) == k and axis in (0, -1)):
             a, axis = flat(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)

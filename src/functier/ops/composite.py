@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from ._families import as_array, checked, composite, normalize, strong, unlisted, without_zero
+from ._families import (
+    as_array,
+    checked,
+    composite,
+    normalize,
+    promoting,
+    strong,
+    unlisted,
+    without_zero,
+)
 
 _NoValue = np._NoValue
 
@@ -92,7 +101,7 @@ def _range(between):
 
     def body(start, stop, num, endpoint, dtype, axis):
         start, stop = unlisted(start, stop)
-        natural = np.result_type(start, stop, float(num))
+        natural = np.result_type(promoting(start), promoting(stop), float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
         # In the precision of the ends, along a new first axis, in front of theirs.
         i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
@@ -121,7 +130,10 @@ def _linspace(
         return y
     start, stop = unlisted(start, stop)
     div = num - 1 if endpoint else num
-    return y, np.subtract(stop, start * 1.0) / div if div > 0 else np.nan
+    if div <= 0:
+        return y, np.nan
+    natural = np.result_type(promoting(start), promoting(stop), float(num))
+    return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
 
 
 def _nonzero(x):
@@ -238,9 +250,9 @@ def _slope(f, spacing, axis, edge_order):
     f = f.astype(float) if np.result_type(f).kind in "iu" else f
     rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
     if np.ndim(spacing) == 0:
-        rise, a, b, c, d = rise / spacing, *(spacing,) * 4
+        rise, a, b, c, d = rise / spacing, *(1.0,) * 4  # their ratios count
         inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
-        inside = inside / (2 * spacing)
+        inside = inside / (2.0 * spacing)
     else:
         if np.result_type(spacing).kind == "b":
             raise TypeError("numpy.gradient: the spacing is of dtype bool; pass numbers")
@@ -294,7 +306,7 @@ def _double(x, strict):
     """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
-    if strict and not np.can_cast(dtype, wide):
+    if strict and np.ndim(x) and not np.can_cast(dtype, wide):
         raise TypeError(f"numpy.interp: cannot cast {dtype} to {wide} safely")
     if dtype.char in "dD":
         return x

@@ -161,6 +161,8 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if isinstance(sample, (list, tuple)):
         columns = [strong(as_array(x)) for x in sample]
         common = np.result_type(*columns)  # NumPy makes one array of them
+        if not any(map(np.ndim, columns)):  # the numbers of one variable
+            columns = [np.stack(columns)]
         columns = [x if x.dtype == common else x.astype(common) for x in columns]
     elif np.ndim(sample) == 2:
         columns = list(np.unstack(sample, axis=1))

@@ -61,7 +61,10 @@ def _order(places, n, length):
 @lambda body: composite(np.insert, body)
 def _insert(arr, obj, values, axis=None):
     """The new elements behind the old ones, and then both in order."""
-    arr, values = as_array(arr), as_array(values)
+    arr = as_array(arr)
+    if type(values) is complex and arr.dtype.kind != "c":
+        raise TypeError(f"numpy.insert: values is complex, and arr is of dtype {arr.dtype}")
+    values = as_array(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)

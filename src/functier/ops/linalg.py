@@ -298,7 +298,7 @@ def _inverses(a: Any) -> Any:
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         if a.ndim == 2:
-            return np.full(a.shape, np.nan, a.dtype)
+            return np.full(a.shape, np.nan, linalg_dtype(a))
         return np.stack([_inverses(x) for x in a])
 
 
@@ -310,7 +310,7 @@ op(inverses, "a", vmap=stacked(inverses), jvp=OPS[np.linalg.inv].jvp, vjp=OPS[np
 def _cond(x: Any, p: Any = None) -> Any:
     """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
     x, axes = array(x), (-2, -1)
-    real = np.empty(0, linalg_dtype(x)).real.dtype
+    linalg_dtype(x)
     if x.ndim < 2:
         np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
     with np.errstate(all="ignore"):
@@ -318,8 +318,6 @@ def _cond(x: Any, p: Any = None) -> Any:
             s = np.linalg.svdvals(x)
             c = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         else:
-            wide = np.astype(x, np.result_type(x, np.float64))
-            c = np.linalg.norm(x, p, axes) * np.linalg.norm(inverses(wide), p, axes)
-            c = np.astype(c, real, copy=False)
+            c = np.linalg.norm(x, p, axes) * np.linalg.norm(inverses(x), p, axes)
     missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=axes)))
     return c if nowhere(missing) else np.where(missing, np.inf, c)

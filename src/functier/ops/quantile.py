@@ -61,6 +61,7 @@ def _virtual(n, q, method):
         low = np.rint(virtual)
     elif method == "midpoint":
         weight = 0.5 * np.logical_not(exact).astype(weight.dtype)
+        virtual = virtual * 1.0
     last = n - 1
     weight = np.where(np.logical_or(virtual < 0, virtual >= last), 0, weight)
     low = np.minimum(np.maximum(low, 0), last).astype(int)
@@ -118,7 +119,7 @@ def _quantile(scale, leave_out):
             there = np.logical_not(np.isnan(x))
             n = np.sum(there, axis=-1)
             missing, n = np.equal(n, 0), np.maximum(n, 1)
-            n = n.astype(np.result_type(points)) if np.result_type(points).kind == "f" else n
+            n = n.astype(points.dtype) if points.dtype.kind in "fiu" else n  # as a Python int
             if weights is not None:
                 empty = np.reshape(missing, (*kept, 1))
                 weights = np.where(there, weights, np.where(empty, 1, 0))

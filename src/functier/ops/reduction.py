@@ -102,7 +102,7 @@ linear(
     "a axis dtype out keepdims where",
     "a where",
     kernel=_mean_kernel,
-    vmap=reduction_vmap(_mean_kernel),
+    vmap=reduction_vmap(_mean_kernel, numbers=False),
     vjp={"a": _mean_vjp},
 )
 

@@ -132,13 +132,13 @@ def _transpose_vmap(k, a, axes=None):
     ndim = a.ndim
     if axes is None:
         return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
-    axes = axes if np.iterable(axes) else (axes,)
-    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in axes]))
+    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _tuple(axes)]))
 
 
 def _transpose_vjp(g, axes=None):
     if axes is None:
         return np.transpose(g)
+    axes = _tuple(axes)
     inverse = [0] * len(axes)
     for place, axis in enumerate(axes):
         inverse[axis] = place

@@ -119,7 +119,7 @@ constant(
 def _arg_vmap(func):
     def rule(k, a, axis=None, keepdims=False):
         batch, rank = a.shape[:k], a.ndim - k
-        if axis is not None:
+        if axis is not None and (rank or axis not in (0, -1)):
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
         places = func(flat(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places

@@ -97,7 +97,12 @@ composite(np.logaddexp2.reduce, _reduce(*_log_of_sum(np.logaddexp2, np.exp2, np.
 
 
 def _accumulate(func):
-    return lambda array, axis=0, dtype=None, out=None: func(array, axis=axis, dtype=dtype)
+    def body(array, axis=0, dtype=None, out=None):
+        if np.ndim(array) == 0:
+            raise TypeError("cannot accumulate on a scalar")
+        return func(array, axis=axis, dtype=dtype)
+
+    return body
 
 
 composite(np.add.accumulate, _accumulate(np.cumsum))
