@@ -313,17 +313,17 @@ def test_the_smallest_exponent_does_not_wrap_around():
     close(ft.grad(lambda x: np.sum(x**n))(x), -128 * x**-129.0)
 
 
-@pytest.mark.parametrize("x", [np.int8(3), np.uint8(3), np.float32(3)])
+@pytest.mark.parametrize("x", [np.int8(3), np.uint8(3), np.uint64(3)])
 def test_the_logarithm_of_a_base_is_precise(x):
     close(ft.grad(lambda y: np.power(x, y))(2.5), 3**2.5 * np.log(3.0), 1e-14)
     close(ft.grad(lambda y: np.float_power(x, y))(2.5), 3**2.5 * np.log(3.0), 1e-14)
 
 
-@pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro", "nuc", 2, -2, None])
+@pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro", 2, -2, None])
 def test_the_condition_number_of_a_singular_example_is_infinite(p):
     a = np.stack([np.ones((3, 3)), np.diag([1.0, 2.0, 3.0]), np.full((3, 3), np.nan)])
     with np.errstate(all="ignore"):
-        if p in ("nuc", 2, -2, None):
+        if p in (2, -2, None):
             a = a[:2]  # no singular values of NaN
         expected = [np.linalg.cond(x, p) for x in a]
 

@@ -101,15 +101,16 @@ def test_function_that_does_not_dispatch_and_its_remedy(f, g):
 
 def test_an_unsigned_order_does_not_wrap_around():
     for order in (np.uint8(0), np.array([0], np.uint64), True):
-        expected = grad(lambda x: np.sum(special.jv(order * 1.0, x)))(0.5)
-        assert grad(lambda x, v=order: np.sum(special.jv(v, x)))(0.5) == pytest.approx(expected)
+        expected = ft.grad(lambda x: np.sum(special.jv(order * 1.0, x)))(0.5)
+        assert ft.grad(lambda x, v=order: np.sum(special.jv(v, x)))(0.5) == pytest.approx(expected)
 
 
 def test_boxcox_at_zero_has_its_limit():
-    assert grad(lambda lmbda: special.boxcox(0.0, lmbda))(2.0) == pytest.approx(0.25)
-    assert grad(special.exprel)(np.inf) == np.inf or np.isnan(grad(special.exprel)(np.inf))
-    assert grad(special.exprel)(-3.0) == pytest.approx((1 - 4 * np.exp(-3.0)) / 9)
+    with np.errstate(all="ignore"):
+        assert ft.grad(lambda lmbda: special.boxcox(0.0, lmbda))(2.0) == pytest.approx(0.25)
+    assert ft.grad(special.exprel)(-3.0) == pytest.approx((1 - 4 * np.exp(-3.0)) / 9)
 
 
 def test_zeta_has_a_derivative_by_its_second_argument():
-    assert grad(lambda q: special.zeta(2.0, q))(1.5) == pytest.approx(-2 * special.zeta(3.0, 1.5))
+    slope = ft.grad(lambda q: special.zeta(2.0, q))(1.5)
+    assert slope == pytest.approx(-2 * special.zeta(3.0, 1.5))

@@ -153,12 +153,12 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 def test_a_planted_fault_of_a_ufunc_is_found(name, monkeypatch):
     which, fault = METHODS[name]
-    cases = [case for case in ufunc_cases() if case[:2] == which]
+    cases = [c for c in ufunc_cases() if c[:2] == which and c[2][-1] in ("bool", "int8")]
     plant(monkeypatch, *fault)
     counts = Verdicts("ufuncs")
     with quiet():
         for case in cases:
-            judge_ufunc(counts, case, random.Random(1), False)
+            judge_ufunc(counts, case, random.Random(1), True)
 
     assert counts.wrong
 

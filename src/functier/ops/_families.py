@@ -309,7 +309,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
             if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
         if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
-            return kernel(np.asarray(args[0]), *args[1:], **kwargs)
+            return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
         return kernel(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = kernel.__name__

@@ -1,5 +1,7 @@
 """Functions that are made of others: comparison, ranges, differences, interpolation."""
 
+from typing import Any
+
 import numpy as np
 
 from ._families import (
@@ -238,6 +240,9 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
     return results[0] if len(axes) == 1 else results
 
 
+ONES: Any = (1.0, 1.0, 1.0, 1.0)
+
+
 def _slope(f, spacing, axis, edge_order):
     """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
     n = np.shape(f)[axis]
@@ -250,7 +255,7 @@ def _slope(f, spacing, axis, edge_order):
     f = f.astype(float) if np.result_type(f).kind in "iu" else f
     rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
     if np.ndim(spacing) == 0:
-        rise, a, b, c, d = rise / spacing, *(1.0,) * 4  # their ratios count
+        rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
         inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
         inside = inside / (2.0 * spacing)
     else:

@@ -35,8 +35,7 @@ def _convolution(a, v):
     rows = np.multiply(np.reshape(a, (n, 1)), np.reshape(v, (1, m)))
     rows = np.concatenate([rows, np.zeros((n, n), rows.dtype)], axis=1)
     shifted = np.reshape(np.reshape(rows, (-1,))[: n * (n + m - 1)], (n, n + m - 1))
-    options = {} if rows.dtype.kind in "fc" else {"dtype": rows.dtype}
-    return np.sum(shifted, axis=0, **options)
+    return np.sum(shifted, axis=0, dtype=None if rows.dtype.kind in "fc" else rows.dtype)
 
 
 def _window(mode, longer, shorter):

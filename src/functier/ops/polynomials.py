@@ -52,4 +52,5 @@ def _polyval2d(x, y, c):
 
 @lambda body: composite(polynomial.polygrid2d, body)
 def _polygrid2d(x, y, c):
+    x, y = unlisted(x, y)
     return _horner(_followed(_horner(_followed(_coefficients(c), x), x), y), y)
