@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import scimath
 
 from ._contract import array
-from ._families import DataDependentError, align, composite, linear, primitive
+from ._families import DataDependentError, align, composite, constant, linear, primitive
 
 # ---- the choices ----
 
@@ -37,7 +37,7 @@ def _double_if(x: Any, any_of: Any) -> Any:
 complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
 double_if = primitive(_double_if)
 
-for func in (complex_if, real_unless, double_if):
+for func in (complex_if, real_unless):
     linear(
         func,
         "x any_of",
@@ -45,6 +45,14 @@ for func in (complex_if, real_unless, double_if):
         vmap=lambda k, x, any_of, func=func: func(*align(k, (x, any_of))),
         vjp={"x": lambda g: g},
     )
+
+
+constant(  # of whole numbers only
+    double_if,
+    "x any_of",
+    "x any_of",
+    vmap=lambda k, x, any_of: double_if(*align(k, (x, any_of))),
+)
 
 
 def _stripped(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
