@@ -143,13 +143,18 @@ def collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _rows_order(ndim: int, axis: Any) -> tuple[int, ...]:
-    axes = normalize(axis, ndim)
+    axes = _row_axes(ndim, axis)
     return (*(i for i in range(ndim) if i not in axes), *axes)
+
+
+def _row_axes(ndim: int, axis: Any) -> tuple[int, ...]:
+    """The axes of a reduction, for which a number counts as an array of one axis."""
+    return normalize(axis if ndim or axis not in (0, -1) else None, ndim)
 
 
 def as_rows(a: Any, axis: Any) -> Any:
     """`a` with one last axis made of the axes that a reduction goes over."""
-    shape, n = np.shape(a), len(normalize(axis, np.ndim(a)))
+    shape, n = np.shape(a), len(_row_axes(np.ndim(a), axis))
     order = _rows_order(len(shape), axis)
     form = [shape[i] for i in order]
     cut = len(form) - n

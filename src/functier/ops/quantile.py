@@ -97,6 +97,7 @@ def _quantile(scale, leave_out):
             )
         (a,) = unlisted(a)
         dtype, shape = np.result_type(a), np.shape(a)
+        normalize(axis, len(shape))  # NumPy's error
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
         weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
@@ -182,6 +183,7 @@ def _median(leave_out):
     def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
         (a,) = unlisted(a)
         shape = np.shape(a)
+        normalize(axis, len(shape))  # NumPy's error
         x = np.sort(as_rows(a, axis), axis=-1)
         n, inexact = np.shape(x)[-1], np.result_type(x).kind in "fc"
         if not leave_out or not inexact or not n:

@@ -299,7 +299,6 @@ def _products_of_others(a, axis, initial, where):
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
-    axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
     left = _before(np.cumprod(x, axis=-1))
     right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
