@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import scimath
 
 from ._contract import array
-from ._families import DataDependentError, align, composite, constant, linear, primitive
+from ._families import DataDependentError, align, composite, constant, linear, primitive, strong
 
 # ---- the choices ----
 
@@ -102,7 +102,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
 
 
 def _where_needed(x: Any, outside: Callable) -> Any:
-    x = array(x)
+    x = strong(array(x))
     return x if x.dtype.kind == "c" else complex_if(x, outside(x))
 
 
@@ -126,7 +126,7 @@ composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
 
 @lambda body: composite(scimath.power, body)
 def _power(x: Any, p: Any) -> Any:
-    p = array(p)
+    p = strong(array(p))
     if p.dtype.kind == "i":
         p = double_if(p, p < 0)
     return np.power(_negative(x), p)

@@ -273,7 +273,7 @@ def within(indices, n, mode):
 
 def _take(a, indices, axis=None, out=None, mode="raise"):
     a, indices = as_array(a), as_array(indices)
-    if axis is None:
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:

@@ -77,6 +77,8 @@ def _insert(arr, obj, values, axis=None):
         places = np.arange(n)[places]
     else:
         _whole(places)
+    if places.dtype == bool and places.ndim != 1:
+        raise ValueError("boolean array argument obj to insert must be one dimensional")
     if places.dtype == bool:
         places = np.flatnonzero(places)
     length = values.shape[axis] if places.size == 1 else places.size
