@@ -57,6 +57,7 @@ LEFT_OUT: dict[str, str] = {
     r"linalg\.(cond|norm|vector_norm|matrix_norm).*as arrays": "the order of a norm is no operand",
     r"indexing\.(getitem|add_at).* as an? ": "operations of our own, which get arrays",
     r"composite\.cov-.*: (2|.*,2) as float64": "NumPy writes to whole weights that are float64",
+    r"by_value\..* as complex256": "NumPy's emath narrows it, by its values",
     r"lstsq\..* wide": "ill-conditioned: rounding shows",
     r"constant\.<lambda>-d\[3\]: ": "memory that nobody has written to, times 0",
     r"constant\.<lambda>.* as an? ": "min_scalar_type of a tensor is that of its dtype",
