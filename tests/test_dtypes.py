@@ -271,3 +271,83 @@ def test_transforms_hand_integer_arguments_on(n):
     equal(ft.jacrev(lambda x, n: x * n)(X, n), np.diag(n).astype(np.float32))
     with pytest.raises(TypeError, match=f"dtype {n.dtype}"):
         ft.grad(np.sum)(n)
+
+
+# ---- what NumPy makes of narrow integers and truth values, under vmap ----
+
+BOOL, BYTE = np.array([[True, True]]), np.array([[200, 200]], np.uint8)
+NARROW = {
+    "convolve": (lambda a: np.convolve(a, np.ones(2, a.dtype)), (BOOL, BYTE, np.int32(BYTE))),
+    "correlate": (lambda a: np.correlate(a, a, "full"), (BOOL, BYTE, np.int32(BYTE))),
+    "polymul": (lambda a: np.polymul(a, a), (BOOL, BYTE, np.int32(BYTE))),
+    "polyval": (lambda a: np.polyval(a, a), (BOOL, BYTE, np.int32(BYTE))),
+    "median": (np.median, (BOOL, BYTE, np.complex64(BYTE))),
+    "quantile": (lambda a: np.quantile(a, np.float64(0.3)), (BYTE, np.float32(BYTE))),
+    "quantile, weak": (lambda a: np.quantile(a, 0.3), (BYTE, np.float32(BYTE))),
+    "outer": (lambda a: np.add.outer(a, 1.5), (BOOL, BYTE, np.float32(BYTE))),
+    "pad": (lambda a: np.pad(a, 1, "reflect", reflect_type="odd"), (BOOL, BYTE)),
+    "logaddexp": (np.logaddexp.reduce, (BOOL, BYTE, np.int64(BYTE))),
+    "logaddexp2": (np.logaddexp2.reduce, (BOOL, BYTE, np.int64(BYTE))),
+    "maximum": (lambda a: np.maximum.reduce(a, where=a > 0, initial=0.25), (BYTE,)),
+    "histogram": (lambda a: np.histogram(a, 2, weights=a)[0], (BYTE,)),
+    "unwrap": (lambda a: np.unwrap(a, period=4), (np.int8([[1, 5, 2]]),)),
+}
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [pytest.param(f, x, id=f"{name}-{x.dtype}") for name, (f, xs) in NARROW.items() for x in xs],
+)
+def test_a_batch_has_the_dtype_of_its_examples(f, x):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        expected = np.stack([f(a) for a in x])
+        actual = ft.vmap(f)(x)
+
+    assert actual.dtype == expected.dtype
+    close(actual, expected, 1e-5)
+
+
+def test_the_smallest_exponent_does_not_wrap_around():
+    x, n = np.array([1.01]), np.int8([-128])
+
+    close(ft.grad(lambda x: np.sum(x**n))(x), -128 * x**-129.0)
+
+
+@pytest.mark.parametrize("x", [np.int8(3), np.uint8(3), np.uint64(3)])
+def test_the_logarithm_of_a_base_is_precise(x):
+    close(ft.grad(lambda y: np.power(x, y))(2.5), 3**2.5 * np.log(3.0), 1e-14)
+    close(ft.grad(lambda y: np.float_power(x, y))(2.5), 3**2.5 * np.log(3.0), 1e-14)
+
+
+@pytest.mark.parametrize("p", [1, -1, np.inf, -np.inf, "fro", 2, -2, None])
+def test_the_condition_number_of_a_singular_example_is_infinite(p):
+    a = np.stack([np.ones((3, 3)), np.diag([1.0, 2.0, 3.0]), np.full((3, 3), np.nan)])
+    with np.errstate(all="ignore"):
+        if p in (2, -2, None):
+            a = a[:2]  # no singular values of NaN
+        expected = [np.linalg.cond(x, p) for x in a]
+
+        close(ft.vmap(lambda x: np.linalg.cond(x, p))(a), expected, 1e-6)
+
+
+def test_the_gradient_of_a_number_is_a_number():
+    for f in np.i0, lambda p: np.atleast_1d(p).sum(), lambda p: np.reshape(p, (1,))[0]:
+        for x in 1.0, np.float32(1):
+            assert isinstance(ft.grad(f)(x), (float, np.floating))
+    close(ft.grad(np.i0)(1.0), 0.565159103992485)
+
+
+def test_a_number_counts_as_an_array_of_one_axis_as_in_numpy():
+    for f in (np.sum, np.prod, np.max, np.any, np.cumsum, np.cumprod, np.argmax, np.nansum, np.ptp):
+        expected = np.stack([f(x, axis=0) for x in np.arange(3.0)])
+        equal(ft.vmap(lambda x, f=f: f(x, axis=0))(np.arange(3.0)), expected)
+    with pytest.raises(np.exceptions.AxisError):
+        ft.vmap(lambda x: np.mean(x, axis=0))(np.arange(3.0))
+
+
+@pytest.mark.parametrize("q", [1.5, [0.5, -0.1]])
+def test_quantiles_of_a_batch_are_in_their_range(q):
+    with pytest.raises(ValueError, match="Quantiles must be in the range"):
+        ft.vmap(lambda q: np.quantile(np.arange(3.0), q))(np.atleast_1d(q))
+    with pytest.raises(ValueError, match="Percentiles must be in the range"):
+        ft.vmap(lambda q: np.percentile(np.arange(3.0), 100 * q))(np.atleast_1d(q))

@@ -105,3 +105,20 @@ def test_function_that_does_not_dispatch_and_its_remedy(f, g):
     for transform in (ft.vmap, ft.jacrev):
         with pytest.raises(ft.ConversionError, match=r"SciPy makes a plain array .*; write "):
             transform(f)(x)
+
+
+def test_an_unsigned_order_does_not_wrap_around():
+    for order in (np.uint8(0), np.array([0], np.uint64), True):
+        expected = ft.grad(lambda x: np.sum(special.jv(order * 1.0, x)))(0.5)
+        assert ft.grad(lambda x, v=order: np.sum(special.jv(v, x)))(0.5) == pytest.approx(expected)
+
+
+def test_boxcox_at_zero_has_its_limit():
+    with np.errstate(all="ignore"):
+        assert ft.grad(lambda lmbda: special.boxcox(0.0, lmbda))(2.0) == pytest.approx(0.25)
+    assert ft.grad(special.exprel)(-3.0) == pytest.approx((1 - 4 * np.exp(-3.0)) / 9)
+
+
+def test_zeta_has_a_derivative_by_its_second_argument():
+    slope = ft.grad(lambda q: special.zeta(2.0, q))(1.5)
+    assert slope == pytest.approx(-2 * special.zeta(3.0, 1.5))

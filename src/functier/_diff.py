@@ -158,10 +158,12 @@ def owned(grads: list, given: Sequence = ()) -> list:
 
 
 def filled(grads: list, values: Sequence) -> list:
-    """(Co)tangents with the zeros of their values for None."""
+    """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
     for i, g in enumerate(grads):
         if g is None:
             grads[i] = zeros(values[i])
+        elif type(g) is ndarray and type(values[i]) in SCALARS and not g.ndim:
+            grads[i] = g[()]
     return grads
 
 

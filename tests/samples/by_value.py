@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._row import integers, normal, row, unit
+from ._row import integers, normal, positive, row, unit
 
 C, F = complex, np.float32
 
@@ -41,5 +41,6 @@ ROWS = [
     row(complexed(E.logn), -BOTH[:1], np.abs(WIDE)),
     row(complexed(E.power), BOTH, normal(3), _like=like_it),
     row(E.power, integers(1, 5, 3), -2),
+    row(E.power, positive(3), np.array([2, -1, 3])),
     row(complexed(E.power), BOTH, 2),
 ]

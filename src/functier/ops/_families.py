@@ -24,12 +24,12 @@ from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
 from .._rule import Rule, unchanged
 
 __all__ = [
-    "MAKERS", "PLAIN", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError",
-    "align", "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant",
-    "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows",
-    "linear",
-    "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
-    "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
+    "MAKERS", "NUMBERS", "OPS", "PLAIN", "DataDependentError", "MutationError", "Op", "Rule",
+    "UnsupportedError", "align", "as_array", "as_rows", "batch_shape", "checked", "collapsed",
+    "composite", "constant", "data_dependent", "dtype_of", "elementwise", "elementwise_vmap",
+    "expand", "flat", "from_rows", "linear", "name_of", "normalize", "nowhere", "one_axis_vmap",
+    "op", "primitive", "promoting", "quiet", "reduce_kernel", "reduction_vmap", "shift",
+    "shift_all", "spread", "strong", "unlisted", "unsupported",
     "without_zero",
 ]  # fmt: skip
 
@@ -48,6 +48,19 @@ def as_array(values: Any) -> Any:
 def unlisted(*values: Any) -> list:
     """Lists as arrays; the rest as it is, since a number is weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
+
+
+def strong(x: Any) -> Any:
+    """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
+    return x if np.ndim(x) else np.reshape(x, ())
+
+
+def promoting(x: Any) -> Any:
+    """What `numpy.result_type` has to see of `x`: a Python number is weak in a tensor, too."""
+    if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
+        return x
+    weak = np.multiply(x, np.float16(1)).dtype != x.dtype
+    return (0.0 if x.dtype.char == "d" else 0j) if weak else x
 
 
 def nowhere(mask: Any) -> bool:
@@ -96,13 +109,18 @@ def collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _rows_order(ndim: int, axis: Any) -> tuple[int, ...]:
-    axes = normalize(axis, ndim)
+    axes = _row_axes(ndim, axis)
     return (*(i for i in range(ndim) if i not in axes), *axes)
+
+
+def _row_axes(ndim: int, axis: Any) -> tuple[int, ...]:
+    """The axes of a reduction, for which a number counts as an array of one axis."""
+    return normalize(axis if ndim or axis not in (0, -1) else None, ndim)
 
 
 def as_rows(a: Any, axis: Any) -> Any:
     """`a` with one last axis made of the axes that a reduction goes over."""
-    shape, n = np.shape(a), len(normalize(axis, np.ndim(a)))
+    shape, n = np.shape(a), len(_row_axes(np.ndim(a), axis))
     order = _rows_order(len(shape), axis)
     form = [shape[i] for i in order]
     cut = len(form) - n
@@ -194,8 +212,11 @@ def elementwise_vmap(func: Callable) -> Callable:
     return rule
 
 
-def reduction_vmap(func: Callable) -> Callable:
-    """Reductions with ``axis=None`` for all axes."""
+def reduction_vmap(func: Callable, numbers: bool = True) -> Callable:
+    """Reductions with ``axis=None`` for all axes.
+
+    `numbers`: for ``axis=0`` a number counts as an array of one axis.
+    """
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if params and hasattr(params.get("where"), "shape"):
@@ -205,7 +226,8 @@ def reduction_vmap(func: Callable) -> Callable:
                 batch = batch_shape(k, a, where)
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
-            axis = shift_all(axis, k, a.ndim - k)
+            number = numbers and a.ndim == k and axis in (0, -1)
+            axis = () if number else shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
     return rule
@@ -215,7 +237,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
     """Operations along one axis, where ``axis=None`` means the flattened array."""
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None:
+        if axis is None or (default is None and np.ndim(a) == k and axis in (0, -1)):
             a, axis = flat(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)
@@ -237,6 +259,7 @@ def data_dependent(func: Callable, remedy: str) -> Callable:
 
 # ---- functions of our own ----
 
+NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}
 """Asked first: to find that a class has no attribute takes as long as a small operation."""
 
@@ -256,11 +279,23 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
             level = getattr(type(arg), "level", None)
             if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
+        if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
+            return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
         return kernel(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = kernel.__name__
     function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
     return function
+
+
+def _checked(x: Any, passes: Callable, message: str) -> Any:
+    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+    if not passes(x):
+        raise ValueError(message)
+    return x
+
+
+checked = primitive(_checked)
 
 
 # ---- the constructors ----
@@ -380,6 +415,15 @@ def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 def composite(func: Callable, body: Callable) -> Op:
     """An operation that is made of others; `body` has its signature."""
     return op(func, "", "", family="composite", body=body)
+
+
+op(
+    checked,
+    "x passes message",
+    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    jvp={"x": lambda t: t},
+    vjp={"x": lambda g: g},
+)
 
 
 def unsupported(func: Callable, reason: str) -> None:

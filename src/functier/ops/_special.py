@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from ._families import dtype_of, unlisted
+from ._families import as_array, dtype_of, unlisted
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
@@ -24,12 +24,24 @@ def completed(rule):
     fn, *needs = rule
 
     def fitted(g, *saved):
-        c = fn(g, *unlisted(*saved))
+        c = fn(g, *operands(*saved))
         if dtype_of(g).char in "fF" and dtype_of(c).char in SINGLE:
             return c.astype(SINGLE[dtype_of(c).char])
         return c
 
     return fitted, *needs
+
+
+def operands(*saved):
+    """What rules compute with: lists as arrays, whole numbers of 64 bits with a sign.
+
+    An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
+    precision.
+    """
+    return [
+        np.astype(as_array(v), np.int64) if dtype_of(v).kind in "biu" and type(v) is not int else v
+        for v in unlisted(*saved)
+    ]
 
 
 SINGLE = {"d": np.float32, "D": np.complex64}
@@ -142,10 +154,30 @@ def of_degree(slope):
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
+def _far(z):
+    """Whether z is far from 0, and ``z * z * exprel'(z)`` there, in closed form (DLMF 13.6.2).
+
+    SciPy's confluent hypergeometric function does not return for infinity.
+    """
+    far = np.absolute(z) > 1
+    z = np.where(far, z, 1)
+    z = np.maximum(z, -1000) if dtype_of(z).kind != "c" else z  # its exponential is 0 from there
+    return far, (z - 1) * np.exp(z) + 1
+
+
+def exprel_slope(z):
+    """DLMF 13.3.15 near 0, where the closed form cancels."""
+    far, above = _far(z)
+    near = 0.5 * special.hyp1f1(2.0, 3.0, np.where(far, 0, z))
+    z = np.where(far, z, 1)
+    return np.where(far, above / (z * z), near)
+
+
 def boxcox_lmbda(g, logarithm, lmbda):
-    """For ``logarithm * exprel(lmbda * logarithm)``: see the rule of `exprel`."""
-    square = logarithm * logarithm
-    return g * (0.5 * square * special.hyp1f1(2.0, 3.0, lmbda * logarithm))
+    """For ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
+    far, above = _far(lmbda * logarithm)
+    inside, by = np.where(far, 0, logarithm), np.where(far, lmbda, 1)
+    return g * np.where(far, above / (by * by), inside * inside * exprel_slope(lmbda * inside))
 
 
 def inv_boxcox_lmbda(g, power, y, lmbda):
@@ -280,10 +312,10 @@ def of_results(params, variable, slopes):
     needs = ("ans", *params.split())
 
     def jvp(t, ans, *at):
-        return tuple(t * slope for slope in slopes(ans, *unlisted(*at)))
+        return tuple(t * slope for slope in slopes(ans, *operands(*at)))
 
     def vjp(g, ans, *at):
-        pairs = zip(g, slopes(ans, *unlisted(*at)))
+        pairs = zip(g, slopes(ans, *operands(*at)))
         return np.conjugate(sum(np.conjugate(c) * slope for c, slope in pairs))
 
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import scimath
 
 from ._contract import array
-from ._families import DataDependentError, align, composite, linear, primitive
+from ._families import DataDependentError, align, composite, constant, linear, primitive, strong
 
 # ---- the choices ----
 
@@ -29,7 +29,13 @@ def _real_unless(x: Any, any_of: Any) -> Any:
     return x if np.any(any_of) else np.real(x)
 
 
+def _double_if(x: Any, any_of: Any) -> Any:
+    """`x` in double precision, if any of `any_of` holds."""
+    return x.astype(float) if np.any(any_of) else x
+
+
 complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
+double_if = primitive(_double_if)
 
 for func in (complex_if, real_unless):
     linear(
@@ -39,6 +45,14 @@ for func in (complex_if, real_unless):
         vmap=lambda k, x, any_of, func=func: func(*align(k, (x, any_of))),
         vjp={"x": lambda g: g},
     )
+
+
+constant(  # of whole numbers only
+    double_if,
+    "x any_of",
+    "x any_of",
+    vmap=lambda k, x, any_of: double_if(*align(k, (x, any_of))),
+)
 
 
 def _stripped(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
@@ -88,7 +102,7 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
 
 
 def _where_needed(x: Any, outside: Callable) -> Any:
-    x = array(x)
+    x = strong(array(x))
     return x if x.dtype.kind == "c" else complex_if(x, outside(x))
 
 
@@ -112,7 +126,7 @@ composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
 
 @lambda body: composite(scimath.power, body)
 def _power(x: Any, p: Any) -> Any:
-    p = array(p)
+    p = strong(array(p))
     if p.dtype.kind == "i":
-        p = p.astype(float) if np.any(p < 0) else p
+        p = double_if(p, p < 0)
     return np.power(_negative(x), p)

@@ -1,8 +1,19 @@
 """Functions that are made of others: comparison, ranges, differences, interpolation."""
 
+from typing import Any
+
 import numpy as np
 
-from ._families import composite, normalize, unlisted, without_zero
+from ._families import (
+    as_array,
+    checked,
+    composite,
+    normalize,
+    promoting,
+    strong,
+    unlisted,
+    without_zero,
+)
 
 _NoValue = np._NoValue
 
@@ -22,7 +33,8 @@ def _at(x, axis, part):
 
 @lambda body: composite(np.isclose, body)
 def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    a, b = np.multiply(a, 1.0), np.multiply(b, 1.0)
+    a, b = (strong(as_array(x)) for x in (a, b))
+    b = np.astype(b, np.result_type(b, 1.0), copy=False)
     with np.errstate(invalid="ignore"):  # inf - inf
         near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
     close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
@@ -79,8 +91,8 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         return x
     info = np.finfo(np.result_type(x))
     x = np.where(np.isnan(x), nan, x)
-    x = np.where(np.isposinf(x), float(info.max) if posinf is None else posinf, x)
-    return np.where(np.isneginf(x), float(info.min) if neginf is None else neginf, x)
+    x = np.where(np.isposinf(x), info.max if posinf is None else posinf, x)
+    return np.where(np.isneginf(x), info.min if neginf is None else neginf, x)
 
 
 # ---- ranges between two ends, which may be tensors ----
@@ -91,7 +103,7 @@ def _range(between):
 
     def body(start, stop, num, endpoint, dtype, axis):
         start, stop = unlisted(start, stop)
-        natural = np.result_type(start, stop, float(num))
+        natural = np.result_type(promoting(start), promoting(stop), float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
         # In the precision of the ends, along a new first axis, in front of theirs.
         i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
@@ -120,12 +132,22 @@ def _linspace(
         return y
     start, stop = unlisted(start, stop)
     div = num - 1 if endpoint else num
-    return y, np.subtract(stop, start * 1.0) / div if div > 0 else np.nan
+    if div <= 0:
+        return y, np.nan
+    natural = np.result_type(promoting(start), promoting(stop), float(num))
+    return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
+
+
+def _nonzero(x):
+    return not np.any(np.equal(x, 0))
 
 
 @lambda body: composite(np.geomspace, body)
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    start, stop = (v * np.float64(1) for v in unlisted(start, stop))  # no float32, as in NumPy
+    start, stop = (
+        checked(v * np.float64(1), _nonzero, "Geometric sequence cannot include zero")
+        for v in unlisted(start, stop)
+    )  # no float32, as in NumPy
     return geometric_range(start, stop, num, endpoint, dtype, axis)
 
 
@@ -176,11 +198,18 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 
 @lambda body: composite(np.ediff1d, body)
 def _ediff1d(ary, to_end=None, to_begin=None):
-    steps = np.diff(np.ravel(ary))
-    ends = [
-        None if end is None else np.ravel(end).astype(steps.dtype) for end in (to_begin, to_end)
-    ]
-    parts = [part for part in (ends[0], steps, ends[1]) if part is not None]
+    ary = np.ravel(ary)
+    steps = np.subtract(ary[1:], ary[:-1])
+    parts = []
+    for name, part in (("to_begin", to_begin), ("", steps), ("to_end", to_end)):
+        if part is None:
+            continue
+        part = np.ravel(part)
+        if not np.can_cast(np.result_type(part), steps.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        parts.append(part.astype(steps.dtype))
     return np.concatenate(parts) if len(parts) > 1 else steps
 
 
@@ -211,6 +240,9 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
     return results[0] if len(axes) == 1 else results
 
 
+ONES: Any = (1.0, 1.0, 1.0, 1.0)
+
+
 def _slope(f, spacing, axis, edge_order):
     """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
     n = np.shape(f)[axis]
@@ -219,14 +251,19 @@ def _slope(f, spacing, axis, edge_order):
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
-    f = f if _inexact(f) else f.astype(float)
-    rise = np.diff(f, axis=axis)
+    dtype = np.result_type(f) if _inexact(f) else np.dtype(float)
+    f = f.astype(float) if np.result_type(f).kind in "iu" else f
+    rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
     if np.ndim(spacing) == 0:
-        rise, a, b, c, d = rise / spacing, *(spacing,) * 4
+        rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
         inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
-        inside = inside / (2 * spacing)
+        inside = inside / (2.0 * spacing)
     else:
-        h = np.reshape(np.diff(spacing), (-1,) + (1,) * (np.ndim(f) - axis - 1))
+        if np.result_type(spacing).kind == "b":
+            raise TypeError("numpy.gradient: the spacing is of dtype bool; pass numbers")
+        whole = np.result_type(spacing).kind in "iu"  # whose differences may wrap around
+        steps = np.diff(spacing.astype(float) if whole else spacing)
+        h = np.reshape(steps, (-1,) + (1,) * (np.ndim(f) - axis - 1))
         if np.shape(h)[0] != n - 1:
             raise ValueError(
                 "when 1d, distances must match the length of the corresponding dimension"
@@ -239,24 +276,27 @@ def _slope(f, spacing, axis, edge_order):
     if edge_order == 2:
         first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
         last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
-    return np.concatenate([first, inside, last], axis, dtype=np.result_type(f))
+    return np.concatenate([first, inside, last], axis, dtype=dtype)
 
 
 @lambda body: composite(np.unwrap, body)
 def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     steps = np.diff(p, axis=axis)
+    dtype = np.result_type(steps, period)
     discont = period / 2 if discont is None else discont
-    if np.result_type(steps, period).kind in "iu":
+    if dtype.kind in "iu":
         high, rest = divmod(period, 2)
         ambiguous = rest == 0
     else:
         high, ambiguous = period / 2, True
-    wrapped = np.mod(steps + high, period) - high
+    low = -high
+    wrapped = np.mod(steps - low, period) + low
     if ambiguous:
-        wrapped = np.where(np.equal(wrapped, -high) & np.greater(steps, 0), high, wrapped)
+        wrapped = np.where(np.equal(wrapped, low) & np.greater(steps, 0), high, wrapped)
     jumps = np.where(np.less(np.absolute(steps), discont), 0, wrapped - steps)
     rest = _at(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
-    return np.concatenate([_at(p, axis, slice(None, 1)), rest], axis)
+    parts = [np.astype(part, dtype) for part in (_at(p, axis, slice(None, 1)), rest)]
+    return np.concatenate(parts, axis)
 
 
 # ---- interpolation ----
@@ -267,17 +307,22 @@ def _gather(x, index):
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
-def _double(x):
-    """In double precision, as NumPy interpolates."""
+def _double(x, strict):
+    """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
     dtype = np.result_type(x)
+    wide = np.dtype(complex if dtype.kind == "c" else float)
+    if strict and np.ndim(x) and not np.can_cast(dtype, wide):
+        raise TypeError(f"numpy.interp: cannot cast {dtype} to {wide} safely")
     if dtype.char in "dD":
         return x
-    return np.multiply(x, 1.0).astype(complex if dtype.kind == "c" else float)
+    return np.multiply(x, 1.0).astype(wide)
 
 
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = (_double(v) for v in unlisted(x, xp, fp))
+    x, xp, fp = (_double(v, period is None) for v in unlisted(x, xp, fp))
+    if np.iscomplexobj(x) or np.iscomplexobj(xp):
+        raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:
@@ -295,7 +340,8 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
     width = x1 - x0
     slope = (y1 - y0) / without_zero(width)
-    y = y0 + slope * (x - x0)
+    last = np.equal(x, x1)  # NumPy does not interpolate at the last point
+    y = np.where(last, y1, y0) + slope * (x - np.where(last, x1, x0))
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
 

@@ -359,6 +359,8 @@ def _einsum_path(*operands, optimize="greedy", einsum_call=False):
 @lambda body: composite(np.linalg.multi_dot, body)
 def _multi_dot(arrays, *, out=None):
     arrays = [array(x) for x in arrays]
+    if len(arrays) == 2:
+        return np.dot(*arrays)
     if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):
         _refuse(lambda *xs: np.linalg.multi_dot(xs), *[x.shape for x in arrays])
     return contract_chain(arrays)

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from ._families import PLAIN, as_array, composite
+from ._families import PLAIN, as_array, composite, strong
 
 func: Callable
 for func in (
@@ -61,7 +61,7 @@ def _converted(a, dtype=None, *args, ndmin=0, **kwargs):
     a = _stacked(a)
     if np.ndim(a) < ndmin:
         a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))
-    return a if dtype is None else np.positive(a).astype(dtype)
+    return a if dtype is None else np.astype(strong(as_array(a)), dtype)
 
 
 for func in (

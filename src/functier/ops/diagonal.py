@@ -85,7 +85,7 @@ def _triangle(func, compare):
         return np.where(compare(diagonal, k), m, 0)
 
     def rule(depth, m, k=0):
-        if isinstance(k, int):
+        if not hasattr(k, "size"):
             return func(_matrix(depth, m, func.__name__), k)
         if k.size != 1:
             return varying(depth, m, k)

@@ -13,6 +13,7 @@ from .._numpy import BIG
 from .._rule import negated, over, times, unchanged
 from ._families import (
     align,
+    as_array,
     composite,
     constant,
     data_dependent,
@@ -21,7 +22,7 @@ from ._families import (
     elementwise_vmap,
     nowhere,
     primitive,
-    unlisted,
+    strong,
     without_zero,
 )  # fmt: skip
 
@@ -59,6 +60,13 @@ elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
+def _exponent(y, g):
+    """`y` as a number of the result's precision where it is whole: y - 1 could wrap around."""
+    if hasattr(y, "dtype") and y.dtype.kind in "biu":
+        return y.astype(np.finfo(dtype_of(g)).dtype)
+    return y
+
+
 def _power_x(g, x, y):
     """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
     if isinstance(y, (int, float)):
@@ -69,6 +77,7 @@ def _power_x(g, x, y):
         # The operator has fast squares and roots, but is Python's own on a Python number.
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
+    y = _exponent(y, g)
     zero = np.equal(y, 0)
     if nowhere(zero):
         return g * (y * np.power(x, y - 1))
@@ -77,8 +86,10 @@ def _power_x(g, x, y):
 
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
-    if isinstance(x, (int, float)) and x > 0:
-        return g * ans * math.log(x)  # a weak number: float32 stays what it is
+    if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
+        return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
+    if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
+        x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
     return g * ans * np.log(without_zero(x))
 
 
@@ -229,9 +240,9 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
     low, high = (None if bound is _NoValue else bound for bound in (low, high))
+    a = strong(as_array(a))
     if low is None and high is None:
         return np.positive(a, **kwargs)
-    (a,) = unlisted(a)
     if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
         low, high = -np.inf if low is None else low, np.inf if high is None else high
     if low is None:
@@ -312,7 +323,7 @@ I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
 
 def _bessel_i1(x):
     """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
-    nodes = I0_NODES.astype(x.dtype)
+    nodes = I0_NODES.astype(dtype_of(x))
     return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
 
 

@@ -24,6 +24,15 @@ from ._families import op, without_zero
 # ---- helpers ----
 
 
+def linalg_dtype(*arrays: Any) -> np.dtype:
+    """The dtype of what `numpy.linalg` gives for arrays: it knows single and double precision."""
+    found = [np.dtype(float) if x.dtype.kind in "biu" else x.dtype for x in arrays]
+    for dtype in found:
+        if dtype.char not in "fdFD":
+            raise TypeError(f"array type {dtype.name} is unsupported in linalg")
+    return np.result_type(*found)
+
+
 def adjoint(x: Any) -> Any:
     """The conjugate transpose of the last two axes."""
     return conj(x).mT

@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ._families import composite, normalize
+from ._families import (
+    as_array,
+    composite,
+    normalize,
+    strong,
+)
 
 
 @lambda body: composite(np.apply_along_axis, body)
@@ -48,7 +53,7 @@ def _piecewise(x, condlist, funclist, *args, **kw):
     y = np.zeros(np.shape(x), np.result_type(x))
     for condition, func in zip(conditions, funclist):
         piece = func(_inside(x, condition), *args, **kw) if callable(func) else func
-        y = np.where(condition, np.astype(np.positive(piece), np.result_type(x)), y)
+        y = np.where(condition, np.astype(strong(as_array(piece)), np.result_type(x)), y)
     return y
 
 

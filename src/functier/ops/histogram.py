@@ -4,11 +4,26 @@ import math
 
 import numpy as np
 
-from ._families import DataDependentError, as_array, composite, constant, op, primitive, unlisted
+from ._families import (
+    DataDependentError,
+    as_array,
+    checked,
+    composite,
+    constant,
+    op,
+    primitive,
+    strong,
+    unlisted,
+)
 from .composite import linear_range
 from .indexing import scattered
 
 # ---- bincount is linear in the weights ----
+
+
+def _safe(weights):
+    if not np.can_cast(weights.dtype, np.float64):
+        raise TypeError(f"cannot cast weights of dtype {weights.dtype} to float64 safely")
 
 
 def _bincount_vmap(k, x, weights=None, minlength=0):
@@ -18,10 +33,11 @@ def _bincount_vmap(k, x, weights=None, minlength=0):
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])
+    counts = np.bincount(x, minlength=minlength)
     if weights is None:
-        counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
-    length = max(int(np.max(x, initial=-1)) + 1, minlength)
+    _safe(weights)
+    length = np.shape(counts)[0]
     hits = np.equal(np.reshape(x, (-1, 1)), np.arange(length))
     shape = np.shape(weights)
     rows = np.reshape(np.astype(weights, np.float64), (*shape[:k], 1, *shape[k:]))
@@ -34,7 +50,7 @@ op(
     "x weights",
     vmap=_bincount_vmap,
     jvp="linear",
-    vjp={"weights": lambda g, x: g[x]},
+    vjp={"weights": lambda g, x: np.take(g, x)},
 )
 
 # ---- histograms: the edges may be tensors, the counts are constants ----
@@ -59,6 +75,10 @@ constant(
     "a bins range",
     vmap=lambda k, a, bins, range=None: estimated(a, bins, range),
 )
+
+
+def _rises(edges):
+    return np.all(edges[..., :-1] < edges[..., 1:])
 
 
 def _edges(a, bins, range, weights=None, several=False):
@@ -86,7 +106,9 @@ def _edges(a, bins, range, weights=None, several=False):
     dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
     flat = np.equal(first, last).astype(dtype) * 0.5
-    return linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
+    edges = linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
+    message = f"Too many bins for data range. Cannot create {int(bins)} finite-sized bins."
+    return checked(edges, _rises, message)
 
 
 @lambda body: composite(np.histogram_bin_edges, body)
@@ -96,7 +118,7 @@ def _histogram_bin_edges(a, bins=10, range=None, weights=None):
 
 @lambda body: composite(np.histogram, body)
 def _histogram(a, bins=10, range=None, density=None, weights=None):
-    a = np.ravel(a)
+    shape, a = np.shape(a), np.ravel(a)
     edges = _edges(a, bins, range, weights)
     if weights is None:
         ordered = np.sort(a)
@@ -105,8 +127,16 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     else:
         column = np.reshape(a, (-1, 1))
         under = np.concatenate([column < edges[:-1], column <= edges[-1:]], axis=1)
+        (weights,) = unlisted(weights)
+        if np.shape(weights) != shape:
+            raise ValueError("weights should have the same shape as a.")
+        weights, dtype = np.ravel(weights), weights.dtype
+        if dtype.kind == "b" and np.ndim(bins) == 1:
+            raise TypeError("numpy.histogram: weights cannot be bool where bins are edges")
         below = np.sum(np.where(under, np.reshape(weights, (-1, 1)), 0), axis=0)
     counts = np.diff(below)
+    if weights is not None:
+        counts = np.astype(counts, dtype, copy=False)
     if density:
         counts = counts / np.diff(edges).astype(float) / np.sum(counts)
     return counts, edges
@@ -129,8 +159,10 @@ def _count(bins):
 @lambda body: composite(np.histogramdd, body)
 def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if isinstance(sample, (list, tuple)):
-        columns = unlisted(*sample)
+        columns = [strong(as_array(x)) for x in sample]
         common = np.result_type(*columns)  # NumPy makes one array of them
+        if not any(map(np.ndim, columns)):  # the numbers of one variable
+            columns = [np.stack(columns)]
         columns = [x if x.dtype == common else x.astype(common) for x in columns]
     elif np.ndim(sample) == 2:
         columns = list(np.unstack(sample, axis=1))
@@ -148,7 +180,12 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     place = 0
     for x, e, size in zip(columns, edges, shape):
         place = place * size + _numbers(x, e)
-    weights = np.ones(np.shape(place)) if weights is None else np.astype(as_array(weights), float)
+    if weights is None:
+        weights = np.ones(np.shape(place))
+    else:
+        weights = as_array(weights)
+        _safe(weights)
+        weights = np.astype(weights, float)
     counts = np.reshape(scattered(weights, (math.prod(shape),), place), shape)
     counts = counts[(slice(1, -1),) * n]
     if density:

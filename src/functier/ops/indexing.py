@@ -29,6 +29,7 @@ from ._families import (
     name_of,
     op,
     primitive,
+    promoting,
     reduction_vmap,
     shift,
     unlisted,
@@ -272,7 +273,7 @@ def within(indices, n, mode):
 
 def _take(a, indices, axis=None, out=None, mode="raise"):
     a, indices = as_array(a), as_array(indices)
-    if axis is None:
+    if axis is None or (a.ndim == 0 and axis in (0, -1)):
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
@@ -335,7 +336,7 @@ def _select(condlist, choicelist, default=0):
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     *choicelist, default = unlisted(*choicelist, default)
-    dtype = np.result_type(*choicelist, default)
+    dtype = np.result_type(*map(promoting, [*choicelist, default]))
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):
         if dtype_of(condlist[i]).kind != "b":

@@ -15,6 +15,12 @@ def _varies(places):
     return hasattr(places, "level")
 
 
+def _whole(places):
+    """Raise where `places` is an array that is no index."""
+    if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+
+
 def _from_the_start(places, n):
     return np.where(places < 0, places + n, places)
 
@@ -22,6 +28,7 @@ def _from_the_start(places, n):
 def _rest(obj, n):
     """The places that `obj` does not name."""
     obj = as_array(obj) if isinstance(obj, (list, tuple)) else obj
+    _whole(obj)
     if not _varies(obj):
         return np.delete(np.arange(n), obj)
     if np.size(obj) != 1 or np.result_type(obj).kind == "b":
@@ -54,7 +61,10 @@ def _order(places, n, length):
 @lambda body: composite(np.insert, body)
 def _insert(arr, obj, values, axis=None):
     """The new elements behind the old ones, and then both in order."""
-    arr, values = as_array(arr), as_array(values)
+    arr = as_array(arr)
+    if type(values) is complex and arr.dtype.kind != "c":
+        raise TypeError(f"numpy.insert: values is complex, and arr is of dtype {arr.dtype}")
+    values = as_array(values)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
@@ -65,7 +75,11 @@ def _insert(arr, obj, values, axis=None):
         values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
     if isinstance(places, slice):
         places = np.arange(n)[places]
-    elif places.dtype == bool:
+    else:
+        _whole(places)
+    if places.dtype == bool and places.ndim != 1:
+        raise ValueError("boolean array argument obj to insert must be one dimensional")
+    if places.dtype == bool:
         places = np.flatnonzero(places)
     length = values.shape[axis] if places.size == 1 else places.size
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])

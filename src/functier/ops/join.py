@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from ._families import batch_shape, composite, flat, linear, normalize, shift
+from ._families import (
+    NUMBERS,
+    as_array,
+    batch_shape,
+    composite,
+    flat,
+    linear,
+    normalize,
+    shift,
+    strong,
+)
 
 # ---- joining ----
 
@@ -25,6 +35,8 @@ def _along(axis, ndim, item):
 
 
 def _concatenate_vmap(k, arrays, axis=0, **options):
+    if any(type(a) in NUMBERS for a in arrays):  # they are weak
+        options.setdefault("dtype", np.result_type(*arrays))
     arrays = _same_batch(k, arrays)
     if axis is None:
         return np.concatenate([flat(k, a) for a in arrays], k, **options)
@@ -85,7 +97,14 @@ composite(
     np.column_stack,
     lambda tup: np.concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1),
 )
-composite(np.append, lambda arr, values, axis=None: np.concatenate((arr, values), axis))
+
+
+@lambda body: composite(np.append, body)
+def _append(arr, values, axis=None):
+    arr, values = (strong(as_array(x)) for x in (arr, values))
+    if axis is None:
+        arr, values, axis = np.ravel(arr), np.ravel(values), 0
+    return np.concatenate((arr, values), axis)
 
 
 def _depth(arrays):

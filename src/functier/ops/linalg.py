@@ -15,8 +15,8 @@ import numpy as np
 
 from .._rule import FORMS
 from ._contract import array, conj, contract
-from ._families import align, composite, constant, op
-from .factorization import adjoint, column, completed, factor, on_triangle, stacked
+from ._families import OPS, align, composite, constant, nowhere, op, primitive
+from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
 
 # ---- what derivative rules share ----
 
@@ -296,10 +296,32 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return np.reshape(x, shape)
 
 
+def _inverses(a: Any) -> Any:
+    """The inverses of stacked matrices, NaN for those that are singular."""
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        if a.ndim == 2:
+            return np.full(a.shape, np.nan, linalg_dtype(a))
+        return np.stack([_inverses(x) for x in a])
+
+
+inverses = primitive(_inverses)
+op(inverses, "a", vmap=stacked(inverses), jvp=OPS[np.linalg.inv].jvp, vjp=OPS[np.linalg.inv].vjp)
+
+
 @lambda body: composite(np.linalg.cond, body)
 def _cond(x: Any, p: Any = None) -> Any:
-    if p is None or p in (2, -2):
-        s = np.linalg.svdvals(x)
-        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-    axes = (-2, -1)
-    return np.linalg.norm(x, p, axes) * np.linalg.norm(np.linalg.inv(x), p, axes)
+    """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
+    x, axes = array(x), (-2, -1)
+    linalg_dtype(x)
+    if x.ndim < 2:
+        np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
+    with np.errstate(all="ignore"):
+        if p is None or p in (2, -2):
+            s = np.linalg.svdvals(x)
+            c = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+        else:
+            c = np.linalg.norm(x, p, axes) * np.linalg.norm(inverses(x), p, axes)
+    missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=axes)))
+    return c if nowhere(missing) else np.where(missing, np.inf, c)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._contract import array, conj
 from ._families import DataDependentError, align, batch_shape, composite, op, primitive
-from .factorization import adjoint, column, row
+from .factorization import adjoint, column, linalg_dtype, row
 
 
 def _tolerance(a: Any, rcond: Any) -> Any:
@@ -103,8 +103,7 @@ def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         one, other = np.broadcast_to(0.0, a.shape), np.broadcast_to(0.0, b.shape)
         return np.linalg.lstsq(one, other)  # NumPy's error
-    dtype = np.result_type(a, b)
-    dtype = dtype if dtype.kind in "fc" else np.dtype(float)
+    dtype = linalg_dtype(a, b)
     wide = np.result_type(dtype, np.float64)  # as NumPy has it: so the ranks agree
     a, b = np.astype(a, wide), np.astype(b, wide)
     x, residuals = least_squares(a, b if b.ndim == 2 else column(b), rcond)

@@ -14,6 +14,7 @@ from ._families import (
     op,
     primitive,
     shift_all,
+    strong,
     without_zero,
 )
 
@@ -72,11 +73,12 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-    return np.where(np.equal(total, 0), total, np.power(without_zero(total), 1 / ord))
+    exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
+    return np.where(np.equal(total, 0), total, np.power(without_zero(total), exponent))
 
 
 def _inexact(x: Any) -> Any:
-    x = array(x)
+    x = strong(array(x))
     return x if x.dtype.kind in "fcO" else np.astype(x, float)
 
 

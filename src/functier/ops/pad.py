@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._errors import UnsupportedError
-from ._families import composite, op, primitive
+from ._families import as_array, composite, op, primitive, strong
 
 OPTIONS = {
     "constant": "constant_values", "empty": "", "edge": "", "wrap": "",
@@ -58,6 +58,7 @@ def _pad(array, pad_width, mode="constant", **options):
     wrong = set(options) - {OPTIONS[mode]}
     if wrong:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
+    array = strong(as_array(array))
     widths = _widths(pad_width, array.ndim)
     given = options.get(OPTIONS[mode], None if mode in STATISTICS else 0)
     if mode in ("constant", "empty") and isinstance(given, (int, float, complex, np.generic)):
@@ -171,12 +172,18 @@ def _odd(array, axis, before, after, whole):
         if before:
             n = min(length, before)
             mirrored = np.flip(_part(array, axis, skip, skip + n), axis)
-            parts.insert(0, 2 * _part(array, axis, 0, 1) - mirrored)
+            parts.insert(0, _through(_part(array, axis, 0, 1), mirrored))
             before -= n
         array = np.concatenate(parts, axis) if len(parts) > 1 else array
         if after:
             n, size = min(length, after), array.shape[axis]
             mirrored = np.flip(_part(array, axis, size - skip - n, size - skip), axis)
-            array = np.concatenate([array, 2 * _part(array, axis, size - 1, size) - mirrored], axis)
+            last = _part(array, axis, size - 1, size)
+            array = np.concatenate([array, _through(last, mirrored)], axis)
             after -= n
     return array
+
+
+def _through(point, mirrored):
+    """Reflected through a point; NumPy writes it to an array of the dtype that was padded."""
+    return np.astype(2 * point - mirrored, point.dtype, copy=False)

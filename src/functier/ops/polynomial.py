@@ -6,21 +6,36 @@ shorter, and its product or its remainder too, so a batch has to agree in their 
 
 import numpy as np
 
-from ._families import DataDependentError, Rule, composite, op, primitive, unlisted
+from ._contract import conj
+from ._families import (
+    DataDependentError,
+    Rule,
+    as_array,
+    composite,
+    op,
+    primitive,
+    strong,
+    unlisted,
+)
 from .by_value import real_unless, stripped
+from .factorization import linalg_dtype
 
 # ---- convolution ----
 
 
 def _convolution(a, v):
-    """The full convolution: row i of the outer product, shifted by i, summed up."""
+    """The full convolution: row i of the outer product, shifted by i, summed up.
+
+    In the operands' common dtype, as NumPy: whole numbers wrap around, and of truth values
+    it is the disjunction.
+    """
     n, m = np.shape(a)[0], np.shape(v)[0]
     if not n or not m:
         raise ValueError("a or v cannot be empty")
     rows = np.multiply(np.reshape(a, (n, 1)), np.reshape(v, (1, m)))
     rows = np.concatenate([rows, np.zeros((n, n), rows.dtype)], axis=1)
     shifted = np.reshape(np.reshape(rows, (-1,))[: n * (n + m - 1)], (n, n + m - 1))
-    return np.sum(shifted, axis=0)
+    return np.sum(shifted, axis=0, dtype=None if rows.dtype.kind in "fc" else rows.dtype)
 
 
 def _window(mode, longer, shorter):
@@ -45,7 +60,7 @@ def _convolve(a, v, mode="full"):
 @lambda body: composite(np.correlate, body)
 def _correlate(a, v, mode="valid"):
     n, m = np.shape(a)[0], np.shape(v)[0]
-    full = _convolution(a, np.flip(np.conjugate(v)))
+    full = _convolution(a, np.flip(conj(v)))
     start, length = _window(mode, max(n, m), min(n, m))
     if m > n:  # the roles are exchanged, and the result is reversed
         start = n + m - 1 - start - length
@@ -57,7 +72,8 @@ def _correlate(a, v, mode="valid"):
 
 @lambda body: composite(np.polyval, body)
 def _polyval(p, x):
-    y = np.multiply(x, 0)
+    (p,), x = unlisted(p), strong(as_array(x))
+    y = np.zeros_like(x)
     for i in range(np.shape(p)[0]):
         y = y * x + p[i]
     return y
@@ -65,7 +81,7 @@ def _polyval(p, x):
 
 def _aligned(func):
     def body(a1, a2):
-        a1, a2 = unlisted(a1, a2)
+        a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
         size = max(np.shape(a1)[0], np.shape(a2)[0])
         padded = (
             np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
@@ -133,7 +149,7 @@ def _roots(p):
                 "to example; compute with polynomials of one degree"
             )
         return np.reshape(np.stack(each), (*p.shape[:-1], -1))
-    companion = np.zeros((*p.shape[:-1], n, n), np.result_type(p, np.float32))
+    companion = np.zeros((*p.shape[:-1], n, n), p.dtype)
     companion[..., range(1, n), range(n - 1)] = 1
     companion[..., 0, :] = -p[..., 1:] / p[..., :1]
     w = np.linalg.eigvals(companion)
@@ -202,15 +218,29 @@ def _poly(seq_of_zeros):
 # ---- fitting ----
 
 
+def _weighted(x, w):
+    """`x` times `w` in the dtype of `x`, in which NumPy leaves it."""
+    y = x * w
+    if not np.can_cast(y.dtype, x.dtype, "same_kind"):
+        raise TypeError(f"numpy.polyfit: weights of dtype {w.dtype} do not fit {x.dtype}")
+    return np.astype(y, x.dtype, copy=False)
+
+
 @lambda body: composite(np.polyfit, body)
 def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    x, y = np.multiply(x, 1.0), np.multiply(y, 1.0)
+    x, y = (strong(np.add(v, 0.0)) for v in unlisted(x, y))
+    if np.ndim(x) != 1 or np.ndim(y) not in (1, 2) or np.shape(x)[0] != np.shape(y)[0]:
+        np.polyfit(np.broadcast_to(1.0, np.shape(x)), np.broadcast_to(1.0, np.shape(y)), deg)
     n, order = np.shape(x)[0], int(deg) + 1
     rcond = n * float(np.finfo(np.result_type(x)).eps) if rcond is None else rcond
     powers = np.vander(x, order)
     if w is not None:
-        powers = powers * np.reshape(w, (-1, 1))
-        y = y * np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1))
+        w = np.add(unlisted(w)[0], 0.0)
+        if np.shape(w) != np.shape(x):
+            raise TypeError("expected a 1-d array for weights, of the length of y")
+        powers = _weighted(powers, np.reshape(w, (-1, 1)))
+        y = _weighted(y, np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1)))
+    linalg_dtype(powers, y)
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
     if not full and not cov:  # the rank does not matter then, and may differ in a batch

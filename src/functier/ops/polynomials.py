@@ -7,15 +7,23 @@ declarations take: `find` imports this file for the first function from there.
 import numpy as np
 from numpy.polynomial import polynomial
 
-from ._families import composite
+from ._families import as_array, composite, strong, unlisted
 
 
 def _horner(c, x):
     """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
-    y = c[-1] + np.multiply(x, 0)
+    c = np.atleast_1d(c)
+    y = c[-1] + x * 0
     for i in range(np.shape(c)[0] - 2, -1, -1):
         y = c[i] + y * x
     return y
+
+
+def _coefficients(c):
+    """What NumPy makes of them: one axis or more, no whole numbers."""
+    (c,) = unlisted(c)
+    c = np.atleast_1d(c)
+    return c + 0.0 if c.dtype.kind in "biu" else c
 
 
 def _followed(c, x):
@@ -26,7 +34,8 @@ def _followed(c, x):
 def _polyvalnd(pts, c):
     if len({np.shape(x) for x in pts}) > 1:
         raise ValueError("x, y are incompatible" if len(pts) == 2 else "ordinates are incompatible")
-    c = _followed(c, pts[0])
+    pts = [strong(as_array(x)) for x in pts]
+    c = _followed(_coefficients(c), pts[0])
     for x in pts:
         c = _horner(c, x)
     return c
@@ -43,4 +52,5 @@ def _polyval2d(x, y, c):
 
 @lambda body: composite(polynomial.polygrid2d, body)
 def _polygrid2d(x, y, c):
-    return _horner(_followed(_horner(_followed(c, x), x), y), y)
+    x, y = unlisted(x, y)
+    return _horner(_followed(_horner(_followed(_coefficients(c), x), x), y), y)

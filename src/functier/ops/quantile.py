@@ -6,7 +6,17 @@ step between them over the step of q that it takes. Weights choose a value, no m
 
 import numpy as np
 
-from ._families import as_rows, collapsed, composite, normalize, unlisted
+from ._families import (
+    as_array,
+    as_rows,
+    checked,
+    collapsed,
+    composite,
+    normalize,
+    promoting,
+    strong,
+    unlisted,
+)
 from .statistics import along_axes
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
@@ -22,7 +32,9 @@ BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
 def _virtual(n, q, method):
-    """The two indices to interpolate between, and the weight of the second."""
+    """The two indices to interpolate between, and the weight of the second; no weight where
+    NumPy interpolates nothing, as q is whole.
+    """
     if method.endswith("inverted_cdf") and method not in CONTINUOUS:
         virtual = n * q - 1
     elif method == "closest_observation":
@@ -32,6 +44,8 @@ def _virtual(n, q, method):
         virtual = n * q + (alpha + q * (1 - alpha - beta)) - 1
     else:
         virtual = (n - 1) * q  # with nothing to round
+        if method == "linear" and virtual.dtype.kind in "iu":
+            return virtual, virtual, None
     low = np.floor(virtual)
     weight = virtual - low
     exact = np.equal(weight, 0)
@@ -47,14 +61,26 @@ def _virtual(n, q, method):
         low = np.rint(virtual)
     elif method == "midpoint":
         weight = 0.5 * np.logical_not(exact).astype(weight.dtype)
+        virtual = virtual * 1.0
     last = n - 1
     weight = np.where(np.logical_or(virtual < 0, virtual >= last), 0, weight)
     low = np.minimum(np.maximum(low, 0), last).astype(int)
-    return low, np.minimum(low + 1, last).astype(int), weight
+    return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
 
 
-def _valid(q, scale):
-    return np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
+def _within(scale):
+    """Whether all are quantiles, or percentiles where `scale` is 100."""
+    return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
+
+
+def _is_distribution(weights):
+    """Whether those along the last axis have a finite sum that is not zero."""
+    total = np.sum(weights, axis=-1)
+    return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
+
+
+def _positive(weights):
+    return not np.any(weights < 0)
 
 
 def _quantile(scale, leave_out):
@@ -71,15 +97,13 @@ def _quantile(scale, leave_out):
             )
         (a,) = unlisted(a)
         dtype, shape = np.result_type(a), np.shape(a)
-        weak = isinstance(q, (int, float)) and dtype.kind == "f"
-        if not hasattr(q, "level") and not _valid(q, scale):
-            raise ValueError(
-                "Quantiles must be in the range [0, 1]"
-                if scale == 1
-                else "Percentiles must be in the range [0, 100]"
-            )
-        (q,) = unlisted(q)
-        points = np.divide(q, scale)
+        normalize(axis, len(shape))  # NumPy's error
+        if dtype.kind == "c":
+            raise TypeError("a must be an array of real numbers")
+        weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
+        name = "Quantiles" if scale == 1 else "Percentiles"
+        points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
+        points = points if scale == 1 else points / scale
         x = as_rows(a, axis)
         if weights is None:
             x = np.sort(x, axis=-1)
@@ -96,16 +120,20 @@ def _quantile(scale, leave_out):
             there = np.logical_not(np.isnan(x))
             n = np.sum(there, axis=-1)
             missing, n = np.equal(n, 0), np.maximum(n, 1)
-            n = n.astype(np.result_type(points)) if np.result_type(points).kind == "f" else n
-            weights = None if weights is None else np.where(there, weights, 0)
+            n = n.astype(points.dtype) if points.dtype.kind in "fiu" else n  # as a Python int
+            if weights is not None:
+                empty = np.reshape(missing, (*kept, 1))
+                weights = np.where(there, weights, np.where(empty, 1, 0))
         if weights is None:
             points = np.reshape(points, np.shape(q) + (1,) * len(kept))
             low, high, weight = _virtual(n, points, method)
+            method = "lower" if weight is None else method
         else:
             low = _weighted(weights, points)
         y = low = _pick(x, np.broadcast_to(low, np.shape(q) + kept), np.ndim(q))
         if method not in CHOOSING:
-            weight = weight.astype(dtype) if weak else weight
+            if weak:  # as a Python number would be
+                weight = weight.astype(dtype if dtype.kind == "f" else float)
             high = _pick(x, np.broadcast_to(high, np.shape(q) + kept), np.ndim(q))
             step = high - low
             y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
@@ -118,6 +146,8 @@ def _quantile(scale, leave_out):
 
 def _weighted(weights, q):
     """The first index where the cumulated part of the weights comes up to q."""
+    weights = checked(weights, _positive, "Weights must be non-negative.")
+    weights = checked(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
     total = np.cumsum(weights, axis=-1, dtype=np.float64)
     part = total / total[..., -1:]
     if np.result_type(q).kind == "f":
@@ -147,12 +177,28 @@ composite(np.nanquantile, _quantile(1, True))
 composite(np.nanpercentile, _quantile(100, True))
 
 
-def _median(quantile):
+def _median(leave_out):
+    """The mean of the two elements in the middle, or of the one."""
+
     def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-        return quantile(a, 0.5, axis=axis, keepdims=keepdims)
+        (a,) = unlisted(a)
+        shape = np.shape(a)
+        normalize(axis, len(shape))  # NumPy's error
+        x = np.sort(as_rows(a, axis), axis=-1)
+        n, inexact = np.shape(x)[-1], np.result_type(x).kind in "fc"
+        if not leave_out or not inexact or not n:
+            y = np.mean(x[..., (n - 1) // 2 : n // 2 + 1] if n else x, axis=-1)
+            if inexact and n:
+                y = np.where(np.isnan(x[..., -1]), x[..., -1], y)
+        else:
+            last = n - 1
+            n = np.sum(np.logical_not(np.isnan(x)), axis=-1, keepdims=True)
+            places = np.concatenate([np.maximum(n - 1, 0) // 2, n // 2], axis=-1)
+            y = np.mean(np.take_along_axis(x, np.minimum(places, last), -1), axis=-1)
+        return _kept(y, shape, axis, keepdims, 0)
 
     return body
 
 
-composite(np.median, _median(np.quantile))
-composite(np.nanmedian, _median(np.nanquantile))
+composite(np.median, _median(False))
+composite(np.nanmedian, _median(True))

@@ -102,7 +102,7 @@ linear(
     "a axis dtype out keepdims where",
     "a where",
     kernel=_mean_kernel,
-    vmap=reduction_vmap(_mean_kernel),
+    vmap=reduction_vmap(_mean_kernel, numbers=False),
     vjp={"a": _mean_vjp},
 )
 
@@ -206,11 +206,11 @@ for func in (np.any, np.all):
 
 
 def to_last(x, axis):
-    return np.reshape(x, (-1,)) if axis is None else np.moveaxis(x, axis, -1)
+    return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
 
 
 def from_last(x, axis, shape):
-    return np.reshape(x, shape) if axis is None else np.moveaxis(x, -1, axis)
+    return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
 def backwards(x):

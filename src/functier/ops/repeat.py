@@ -8,6 +8,7 @@ from ._families import composite, data_dependent, flat, linear, primitive, shift
 @primitive
 def segment_sum(a, counts, axis):
     """The sums of runs along an axis, `counts` elements each; 0 where a run is empty."""
+    counts = np.asarray(counts).astype(np.intp)
     filled = np.flatnonzero(counts)
     starts = (np.cumsum(counts) - counts)[filled]
     out = np.zeros((*a.shape[:axis], len(counts), *a.shape[axis + 1 :]), a.dtype)
@@ -27,18 +28,20 @@ _refused = data_dependent(np.repeat, "pass the same repeats for every example")
 
 
 def _repeat_vmap(k, a, repeats, axis=None):
-    if not isinstance(repeats, int):
+    if hasattr(repeats, "shape"):
         if any(n != 1 for n in repeats.shape[:k]):
             _refused(k, a, repeats)
         repeats = np.reshape(repeats, repeats.shape[k:])
-    if axis is None:
+        if not repeats.size:  # an empty list has become an array of floats
+            repeats = repeats.astype(np.intp)
+    if axis is None or (np.ndim(a) == k and axis in (0, -1)):
         return np.repeat(flat(k, a), repeats, k)
     return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
 
 
 def _repeat_vjp(g, a_shape, repeats, axis=None):
     """The sum over the copies of each element."""
-    if axis is None:
+    if axis is None or len(a_shape) < 2:
         own, axis = (int(np.prod(a_shape, dtype=int)),), 0
     else:
         own, axis = a_shape, shift(axis, 0, len(a_shape))

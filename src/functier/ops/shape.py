@@ -132,12 +132,13 @@ def _transpose_vmap(k, a, axes=None):
     ndim = a.ndim
     if axes is None:
         return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
-    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in axes]))
+    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _tuple(axes)]))
 
 
 def _transpose_vjp(g, axes=None):
     if axes is None:
         return np.transpose(g)
+    axes = _tuple(axes)
     inverse = [0] * len(axes)
     for place, axis in enumerate(axes):
         inverse[axis] = place
@@ -312,7 +313,7 @@ def _roll(a, shift, axis=None):
 
 def _rolled(k, a, shift, axis):
     """Shifts that differ from example to example: an index into each axis."""
-    shape = np.shape(a)
+    shape, shift = np.shape(a), shift.astype(np.intp)
     if axis is None:
         a = flat(k, a)
     axes = (0,) if axis is None else normalize_axis_tuple(axis, len(shape) - k)
@@ -328,7 +329,9 @@ def _rolled(k, a, shift, axis):
 
 
 def _roll_vmap(k, a, shift, axis=None):
-    if not isinstance(shift, int):
+    if hasattr(shift, "shape"):
+        if np.result_type(shift).kind == "c":
+            raise TypeError("numpy.roll: shift is complex; pass whole numbers")
         if math.prod(shift.shape[:k]) != 1:
             return _rolled(k, a, shift, axis)
         shift = np.reshape(shift, shift.shape[k:])

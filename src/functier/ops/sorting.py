@@ -119,7 +119,7 @@ constant(
 def _arg_vmap(func):
     def rule(k, a, axis=None, keepdims=False):
         batch, rank = a.shape[:k], a.ndim - k
-        if axis is not None:
+        if axis is not None and (rank or axis not in (0, -1)):
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
         places = func(flat(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places
@@ -133,8 +133,19 @@ for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
 # ---- searching in what is sorted ----
 
 
+def _less(x, y):
+    """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
+    (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
+    mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
+    a, b, c, d = (np.where(np.isnan(v), 0, v) for v in (a, b, c, d))
+    within = np.less(a, c) | np.equal(a, c) & np.less(b, d)
+    return np.less(mine, other) | np.equal(mine, other) & within
+
+
 def _precedes(x, y, side):
     """Whether `x` stands before the place where `y` would go; NaN is the largest."""
+    if "c" in (np.result_type(x).kind, np.result_type(y).kind):
+        return _less(x, y) if side == "left" else ~_less(y, x)
     if side == "left":
         return np.less(x, y) | (np.isnan(y) & ~np.isnan(x))
     return np.less_equal(x, y) | np.isnan(y)
@@ -179,7 +190,12 @@ constant(np.searchsorted, "a v side sorter", "a v sorter", vmap=_searchsorted_vm
 
 def _digitize_vmap(k, x, bins, right=False):
     """NumPy's formula; whether the bins rise is asked of each example's first and last."""
+    for v in (x, bins):
+        if np.result_type(v).kind == "c":
+            raise TypeError("numpy.digitize: x and bins may not be complex")
     x = x if np.ndim(x) else np.reshape(x, (1,) * k)
+    if not np.can_cast(bins.dtype, np.float64):
+        raise TypeError(f"numpy.digitize: cannot cast bins of {bins.dtype} to float64 safely")
     if bins.shape[:k] == (1,) * k:
         return np.digitize(x, np.reshape(bins, bins.shape[k:]), right)
     side, other = ("left", "right") if right else ("right", "left")

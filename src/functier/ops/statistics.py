@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from ._families import composite, dtype_of, normalize, nowhere, unlisted
+from ._families import checked, composite, dtype_of, normalize, nowhere, unlisted
 from .reduction import number, ratio, reduced
 
 _NoValue = np._NoValue
@@ -51,10 +51,15 @@ def _var(
     keepdims, where = _given(keepdims, False), _given(where, True)
     (a,) = unlisted(a)
     half = dtype is None and dtype_of(a) == np.float16
+    half = half and (mean is _NoValue or np.result_type(a, mean) == np.float16)
     wide = np.float32 if half else dtype
+    if dtype is None and dtype_of(a).kind in "biu":
+        wide = np.float64
     if mean is _NoValue:
         mean = reduced(np.mean, a, axis, True, where, wide)
-    total = reduced(np.sum, _square(a - mean), axis, keepdims, where, wide)
+    rest = a - mean
+    squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
+    total = reduced(np.sum, squares, axis, keepdims, where, wide)
     n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
     variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
@@ -162,6 +167,14 @@ def _rows(x, rowvar):
     return x if rowvar or np.shape(x)[0] == 1 else np.transpose(x)
 
 
+def _whole(x):
+    return np.all(np.equal(x, np.rint(x)))
+
+
+def _positive(x):
+    return not np.any(x < 0)
+
+
 @lambda body: composite(np.cov, body)
 def _cov(
     m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
@@ -175,6 +188,14 @@ def _cov(
         x = np.concatenate([x, _rows(y, rowvar)], axis=0)
     x = x.astype(dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
+    fweights, aweights = (
+        None if w is None else np.real(unlisted(w)[0]).astype(float) for w in (fweights, aweights)
+    )
+    if fweights is not None:
+        fweights = checked(fweights, _whole, "fweights must be integer")
+        fweights = checked(fweights, _positive, "fweights cannot be negative")
+    if aweights is not None:
+        aweights = checked(aweights, _positive, "aweights cannot be negative")
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else np.multiply(fweights, aweights)

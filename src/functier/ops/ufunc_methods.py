@@ -16,14 +16,17 @@ from ._families import (
     MAKERS,
     MutationError,
     Op,
+    as_array,
     batch_shape,
     composite,
+    dtype_of,
     elementwise_vmap,
     name_of,
     op,
     quiet,
     reduction_vmap,
     shift,
+    strong,
 )  # fmt: skip
 from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
 
@@ -32,18 +35,29 @@ _NoValue = np._NoValue
 # ---- reductions and accumulations that have a name of their own ----
 
 
-def _reduce(func, neutral=None):
-    """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false.
+def _cast(array, dtype):
+    return array if dtype is None else np.astype(as_array(array), dtype)
+
+
+def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
+    """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false, or else
+    `initial`, in the dtype of what is reduced, which NumPy casts it to.
 
     The mask may be the only tensor (`numpy.sum` does not dispatch on it and ends here).
     """
 
     def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
-        given = {"dtype": dtype} if dtype is not None else {}
+        given = {"dtype": dtype} if dtype is not None and prepared is not _cast else {}
         if initial is not _NoValue and initial is not None:
             given["initial"] = initial
+        array = prepared(array, dtype)
         if where is not True:
-            array = np.where(where, array, given.get("initial") if neutral is None else neutral)
+            if hasattr(where, "dtype") and where.dtype.kind != "b":
+                raise TypeError(f"where= has to be of dtype bool, and has {where.dtype}")
+            fill = neutral
+            if fill is None:
+                fill = np.astype(as_array(given.get("initial")), dtype_of(array), copy=False)
+            array = np.where(where, array, fill)
         return func(array, axis=axis, keepdims=keepdims, **given)
 
     return body
@@ -54,29 +68,41 @@ for ufunc, func, neutral in (
     (np.maximum, np.max, None), (np.minimum, np.min, None),
     (np.logical_or, np.any, False), (np.logical_and, np.all, True),
 ):  # fmt: skip
-    composite(ufunc.reduce, _reduce(func, neutral))
+    cast = {"prepared": _cast} if func in (np.max, np.min) else {}
+    composite(ufunc.reduce, _reduce(func, neutral, **cast))
 
 
 def _log_of_sum(pair, exp, log):
-    def reduced(a, axis, keepdims, initial=-np.inf, **dtype):
+    def prepared(array, dtype):
+        """In the dtype of the result: of whole numbers that of their logarithms."""
+        one = np.ones((), dtype_of(array))
+        dtype = pair(one, one, dtype=dtype).dtype
+        return array if dtype_of(array) == dtype else np.astype(array, dtype)
+
+    def reduced(a, axis, keepdims, initial=-np.inf, dtype=None):
         # Any shift gives the same result: this one is a constant for a derivative.
         shift = np.rint(np.max(a, axis=axis, keepdims=True, initial=-np.inf))
         shift = np.where(np.isfinite(shift), shift, 0)
-        total = np.sum(exp(a - shift), axis=axis, keepdims=keepdims, **dtype)
+        total = np.sum(exp(a - shift), axis=axis, keepdims=keepdims)
         empty = np.equal(total, 0)
         value = np.where(empty, -np.inf, log(np.where(empty, 1, total)))
         value = value + np.reshape(shift, np.shape(total))
         return value if initial == -np.inf else pair(value, initial)
 
-    return reduced
+    return reduced, -np.inf, prepared
 
 
-composite(np.logaddexp.reduce, _reduce(_log_of_sum(np.logaddexp, np.exp, np.log), -np.inf))
-composite(np.logaddexp2.reduce, _reduce(_log_of_sum(np.logaddexp2, np.exp2, np.log2), -np.inf))
+composite(np.logaddexp.reduce, _reduce(*_log_of_sum(np.logaddexp, np.exp, np.log)))
+composite(np.logaddexp2.reduce, _reduce(*_log_of_sum(np.logaddexp2, np.exp2, np.log2)))
 
 
 def _accumulate(func):
-    return lambda array, axis=0, dtype=None, out=None: func(array, axis=axis, dtype=dtype)
+    def body(array, axis=0, dtype=None, out=None):
+        if np.ndim(array) == 0:
+            raise TypeError("cannot accumulate on a scalar")
+        return func(array, axis=axis, dtype=dtype)
+
+    return body
 
 
 composite(np.add.accumulate, _accumulate(np.cumsum))
@@ -88,22 +114,29 @@ composite(np.multiply.accumulate, _accumulate(np.cumprod))
 def _method(func, owner):
     """The record of a bound method of a ufunc, which its name tells."""
     if func.__name__ == "outer":
-        return _composite(func, lambda a, b, **kwargs: owner(_before_axes_of(b, a), b, **kwargs))
+        return _composite(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
         return _composite(func, functools.partial(_at, name_of(func)))
-    known = differentiable(owner)
+    record = OPS.get(owner)
+    constant = record is not None and record.constant
+    known = not constant and differentiable(owner)
     if func.__name__ == "reduceat":
         rules = reduceat_rules(owner) if known else {}
         return Op(
-            func, "array indices axis dtype out", "array indices", vmap=_reduceat(func), **rules
+            func,
+            "array indices axis dtype out",
+            "array indices",
+            vmap=_reduceat(func),
+            constant=constant,
+            **rules,
         )
     if func.__name__ == "accumulate":
         rules = accumulate_rules(owner) if known else {}
-        return Op(func, "array axis dtype out", vmap=_along_axis(func), **rules)
+        return Op(func, "array axis dtype out", vmap=_along_axis(func), constant=constant, **rules)
     rules = reduce_rules(owner) if known else {}
     return Op(
         func, "array axis dtype out keepdims initial where", "array where",
-        vmap=_reduction(func), **rules,
+        vmap=_reduction(func), constant=constant, **rules,
     )  # fmt: skip
 
 
@@ -111,8 +144,9 @@ def _composite(func, body):
     return Op(func, "", "", family="composite", body=body)
 
 
-def _before_axes_of(b, a):
-    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+def _outer(owner, a, b, **kwargs):
+    a, b = strong(as_array(a)), strong(as_array(b))
+    return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
 def _at(name, *args):
