@@ -40,11 +40,11 @@ def imports(path):
 # ---- imports go one way ----
 
 LAYERS = [
-    {"_errors", "_numpy", "_colouring"},
+    {"_errors", "_numpy", "_colouring", "_remedies"},
     {"_rule"},
     {"_op"},
     {"_tensor"},
-    {"_methods", "_frames", "_pytree"},
+    {"_methods", "_frames", "_pytree", "_hints"},
     {"_root"},
     {"_level"},
     {"_ended", "_diff"},

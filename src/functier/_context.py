@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._level import AMBIENT, ENDED, Escape, Level
+from ._level import AMBIENT, ENDED, Escape, Level, reveal
 
 
 class LevelContext:
@@ -23,12 +23,14 @@ class LevelContext:
         self._entered.append(level)
         return level.cls
 
-    def __exit__(self, *exception: Any) -> None:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         current = AMBIENT.get()  # several threads may have entered one context manager
         entered = [level for level in self._entered if level.cls is current] or self._entered
         level = entered[-1]
         self._entered.remove(level)
         level.exit()
+        if isinstance(error, ValueError):
+            reveal(error)
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)

@@ -1,13 +1,16 @@
 """The exceptions and the warning of functier; imports nothing of the package."""
 
 
-class LevelError(TypeError):
+class LevelError(Exception):
     """A tensor was used where its level does not reach.
 
     Raised when the levels of the arguments are not in one chain (siblings, another
     thread's level, an unrelated tree), and by everything that would take a tensor out
     of its level quietly. The message names the level's classes and the line that made it;
     `named` says whether it does so yet (a rule, which knows no level, raises without).
+
+    It is no `TypeError`: NumPy answers such an error of a conversion with one that does not
+    tell the reason, and code that tries one way after another would go on.
     """
 
     def __init__(self, message: str = "", named: bool = False):

@@ -24,7 +24,7 @@ from ._diff import (
     split_aux,
     wanted,
 )  # fmt: skip
-from ._level import Escape
+from ._level import Escape, reveal
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
     check_callable,
@@ -102,6 +102,9 @@ def gradients(
             if holomorphic:
                 grads = complex_derivatives(grads)
             grads = owned(filled(grads, leaves))
+        except ValueError as error:
+            reveal(error)
+            raise
         finally:
             level.exit()
         level.recycle()
@@ -316,6 +319,9 @@ def taped(
         results = [level.lower(y) for y in outputs]
         roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
         del tracked, out, outputs
+    except ValueError as error:
+        reveal(error)
+        raise
     finally:
         level.exit()
     level.recycle()

@@ -25,7 +25,7 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level, encloses, has_methods, level_in
+from ._level import Escape, Level, encloses, has_methods, level_in, reveal
 from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
@@ -150,11 +150,6 @@ class JvpLevel(Level):
             return x._value, x._extra
         x = self.lower(x)
         return x, zeros(x)
-
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        if how is bool or how is int:
-            return how(x._value)
-        return super().convert(x, how, *args)
 
 
 # ---- the hot path ----
@@ -313,6 +308,9 @@ def pushed(
             _check_dependence(level, out, outputs)
         pairs = [level.unwrap(y) for y in outputs]
         del inner, out, outputs
+    except ValueError as error:
+        reveal(error)
+        raise
     finally:
         level.exit()
     level.recycle()

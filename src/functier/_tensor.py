@@ -186,6 +186,9 @@ class Tensor:
     def tolist(self) -> Any:
         return self.level.convert(self, "tolist")
 
+    def as_integer_ratio(self) -> tuple[int, int]:
+        return self.level.convert(self, "as_integer_ratio")  # what `statistics` asks for
+
     def __copy__(self) -> Any:
         return self.copy()  # type: ignore[attr-defined]
 
@@ -196,7 +199,7 @@ class Tensor:
         return (self.level.convert(self, "pickle.dumps"),)
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else format(self.level.convert(self, "item"), spec)
+        return repr(self) if not spec else self.level.convert(self, "format", spec)
 
     def __repr__(self) -> str:
         return self.level.repr(self)
