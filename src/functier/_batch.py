@@ -332,7 +332,7 @@ class BatchLevel(Level):
         if how in (bool, int, "__index__"):
             raise self.refusal(
                 DataDependentError,
-                f"{asked} would differ from example to example, and Python goes on with one value; "
+                f"{asked} differs from example to example, so Python cannot branch or index by it; "
                 f"write {remedy}",
             )
         raise self.refusal(

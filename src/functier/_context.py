@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ._level import AMBIENT, ENDED, Escape, Level, reveal
+from ._errors import reveal
+from ._level import AMBIENT, ENDED, Escape, Level
 
 
 class LevelContext:

@@ -18,6 +18,19 @@ class LevelError(Exception):
         self.named = named
 
 
+def reveal(error: ValueError) -> None:
+    """Raise the error of a level that NumPy has made another one of.
+
+    It does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
+    """
+    cause = error.__cause__
+    if isinstance(cause, LevelError):
+        try:
+            raise cause.with_traceback(error.__traceback__) from None
+        finally:
+            del error, cause  # this frame is in the traceback
+
+
 class EscapedTensorError(LevelError):
     """A tensor was used after its level had ended."""
 

@@ -24,7 +24,8 @@ from ._diff import (
     split_aux,
     wanted,
 )  # fmt: skip
-from ._level import Escape, reveal
+from ._errors import reveal
+from ._level import Escape
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
     check_callable,

@@ -24,13 +24,10 @@ from ._remedies import CALLS, GENERAL, SAME, SHOWING, WRITTEN
 UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""
 
-CALLABLE = (
-    type, FunctionType, BuiltinFunctionType, MethodType, np.ufunc, type(np.sum),
-    type(np.random.normal),
-)  # fmt: skip
+NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
+"""What knows its own name; a method is named as it is written."""
 STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
-GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
 def explained(how: str, batch: bool = False) -> tuple[str, str]:
@@ -77,9 +74,13 @@ class Use:
             if isinstance(func, ast.Attribute):
                 self.owner = self.value(func.value)
             self.callee = self.value(func)
-            if self.callee is not UNKNOWN and not isinstance(self.callee, CALLABLE):
+            if self.callee is not UNKNOWN and not isinstance(self.callee, (MethodType, *NAMED)):
                 self.callee = type(self.callee)
-            self.name = self.named(func) or self.library
+            name = self.named(func)
+            if not self.library or name.partition(".")[0] == self.library.partition(".")[0]:
+                self.name = name
+            elif self.callee is UNKNOWN and name:  # as it is written, with the user's short names
+                self.name = name
             if self.library:
                 self.library = self.name
 
@@ -98,9 +99,7 @@ class Use:
 
     def named(self, func: ast.expr) -> str:
         """How a message names what was called: as its library does, else as it is written."""
-        if isinstance(self.callee, CALLABLE) and not isinstance(
-            getattr(self.callee, "__self__", None), GENERATORS
-        ):
+        if isinstance(self.callee, NAMED):
             return _without_private(name_of(self.callee).split("."))
         if isinstance(func, ast.Attribute):
             kind = type(self.owner)
@@ -154,6 +153,8 @@ class Use:
 
     def of_call(self) -> str | None:
         """Of a function that is known by its name, or by its library."""
+        if self.how in ("item", "tolist"):  # the call is that of the tensor's own method
+            return None
         name = SAME.get(self.name, self.name)
         module, _, last = name.rpartition(".")
         node = self.node
@@ -175,9 +176,10 @@ class Use:
             return WRITTEN["output"]
         if isinstance(self.callee, type(np.sum)):
             return WRITTEN["numpy of a list" if self.is_list(first) else "numpy function"]
-        for kind in GENERATORS:
-            if self.method(kind):
-                return WRITTEN["numpy.random"]
+        random = sys.modules.get("numpy.random")  # who draws from it has loaded it
+        kinds = () if random is None else (random.Generator, random.RandomState)
+        if any(map(self.method, kinds)):
+            return WRITTEN["numpy.random"]
         if not self.method(np.ndarray):
             return None
         key = self.names()["last"]

@@ -25,7 +25,8 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level, encloses, has_methods, level_in, reveal
+from ._errors import reveal
+from ._level import Escape, Level, encloses, has_methods, level_in
 from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten

@@ -19,7 +19,8 @@ GENERAL: dict[str, str] = {
     "result of the transform",
     "pickle.dumps": "`return x` in the function, and pickle the result of the transform",
     "format": "f'{{x}}' without a format, which shows the value",
-    "as_integer_ratio": "numpy.mean(numpy.stack([x, y])) for statistics.mean([x, y])",
+    "as_integer_ratio": "x for a ratio of integers, as in numpy.mean(numpy.stack([x, y])) for "
+    "statistics.mean([x, y])",
     "bool": "numpy.where(condition, a, b) or functier.cond(condition, f, g, x) for `if`, and "
     "functier.while_loop(condition, step, x) for `while`",
     "int": "x.astype(int) for int(x)",

@@ -167,9 +167,9 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
     if how == "pickle.dumps":
         return value
     if how == "format":
-        return format(value.item(), *args)
+        return format(np.asarray(value).item(), *args)
     if how == "as_integer_ratio":
-        return value.item().as_integer_ratio()
+        return np.asarray(value).item().as_integer_ratio()
     if isinstance(how, str):
         return getattr(value if hasattr(value, how) else np.asarray(value), how)(*args)
     return how(value)

@@ -11,7 +11,8 @@ from ._batch import BatchLevel, Randomness, check_axis, check_mapped, wrong_size
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape
 from ._draws import check_unmoved, watched
-from ._level import Escape, line_of, reveal
+from ._errors import reveal
+from ._level import Escape, line_of
 from ._pytree import (
     check_callable,
     flatten,
