@@ -126,12 +126,12 @@ def both(x):
 
 
 def logged(x):
-    f"{x:.2f}"
+    _ = f"{x:.2f}"
     return x * 2
 
 
 def logged_whole(x):
-    f"{x}"
+    _ = f"{x}"
     return x * 2
 
 
@@ -206,8 +206,10 @@ ROWS = mistakes(
      lambda x: np.linalg.norm(np.stack([x, 1.0]))),
     ("numpy function", lambda n: np.take(A, n), lambda n: np.take(ft.tensor(A), n), COUNTS,
      ("vmap",)),
-    ("numpy function", lambda x: np.sum(A, initial=x),
-     lambda x: np.sum(ft.tensor(A), initial=x)),
+    ("initial=", lambda x: np.sum(A, initial=x), lambda x: np.sum(A) + x),
+    ("initial=", lambda x: np.prod(x * A, initial=x), lambda x: np.prod(x * A) * x),
+    ("initial=", lambda x: np.max(x, initial=x[0]), lambda x: np.maximum(np.max(x), x[0]), VECTORS),
+    ("initial=", lambda x: np.sum(ft.tensor(A), initial=x).item(), lambda x: np.sum(A) + x),
     ("length", lambda n: np.sum(np.ones(n)),
      lambda n: np.sum(np.where(np.arange(5) < n, np.ones(5), 0)), COUNTS, ("vmap",)),
     ("length", lambda n: np.sum(np.linspace(0, 1, n)) * 0 + n,

@@ -161,6 +161,8 @@ class Use:
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
         if self.how == "__index__" and (module.startswith("numpy") or self.method(np.ndarray)):
             return WRITTEN["length"]
+        if isinstance(node, ast.Call) and any(word.arg == "initial" for word in node.keywords):
+            return WRITTEN["initial="]
         if name == "numpy.array" and isinstance(first, (ast.List, ast.Tuple)):
             nested = any(isinstance(part, (ast.List, ast.Tuple)) for part in first.elts)
             return WRITTEN["numpy.array of lists" if nested else "numpy.array of a list"]

@@ -219,6 +219,8 @@ class Level:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
+            if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
+                float(kwargs["initial"])  # NumPy wants a number; a tensor says what to write
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:

@@ -51,6 +51,8 @@ WRITTEN: dict[str, str] = {
     "numpy.array of lists": "numpy.array([[x, y], [y, x]], like=x) for {name}([[x, y], [y, x]])",
     "numpy of a list": "{name}(numpy.stack([x, y])) for {name}([x, y])",
     "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
+    "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
+    "and numpy.maximum(numpy.max(a), x) for numpy.max",
     "length": "an int n that is the same for all examples for the length x, and "
     "numpy.where(numpy.arange(n) < x, a, 0) for the part of `a` that an example has",
     "method": "functier.tensor({owner}).{last}({args}) for {name}({args})",
