@@ -176,8 +176,10 @@ class Use:
             return WRITTEN["scalar type"]
         if module.startswith("numpy.testing"):
             return WRITTEN["output"]
-        if isinstance(self.callee, type(np.sum)):
-            return WRITTEN["numpy of a list" if self.is_list(first) else "numpy function"]
+        if isinstance(self.callee, type(np.sum)) and self.is_list(first):
+            return WRITTEN["numpy of a list"]
+        if isinstance(self.callee, type(np.sum)) and self.how == "numpy.asarray":
+            return WRITTEN["numpy function"]
         random = sys.modules.get("numpy.random")  # who draws from it has loaded it
         kinds = () if random is None else (random.Generator, random.RandomState)
         if any(map(self.method, kinds)):

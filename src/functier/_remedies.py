@@ -103,7 +103,6 @@ CALLS: dict[str, str] = {
     "statistics.variance": "numpy.var(numpy.stack([x, y]), ddof=1) for {name}([x, y])",
     "statistics.pvariance": "numpy.var(numpy.stack([x, y])) for {name}([x, y])",
     "math.fsum": "numpy.sum(numpy.stack([x, y])) for math.fsum([x, y])",
-    "math.prod": "numpy.prod(numpy.stack([x, y])) for math.prod([x, y])",
     "math.dist": "numpy.linalg.norm(p - q) for math.dist(p, q)",
     "math.isclose": "numpy.isclose(x, y, rtol=1e-9, atol=0) for math.isclose(x, y)",
     "math.remainder": "x - y * numpy.round(x / y) for math.remainder(x, y)",

@@ -143,13 +143,13 @@ class Tensor:
     def __len__(self) -> int:
         shape = self.level.shape(self)
         if not shape:
-            raise TypeError("len() of a 0-d tensor")
+            raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")
         return shape[0]
 
     def __iter__(self) -> Iterator:
         shape = self.level.shape(self)
         if not shape:
-            raise TypeError("iteration over a 0-d tensor")
+            raise TypeError(f"{type(self).__name__}: iteration over a 0-d tensor")
         return (self[i] for i in range(shape[0]))  # type: ignore[index]
 
     def __contains__(self, value: Any) -> bool:

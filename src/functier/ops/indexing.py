@@ -148,7 +148,8 @@ def _plan(k, shape, indices, skeleton):
         if i.dtype == bool and i.shape[:k] != (1,) * k:
             raise DataDependentError(
                 "a boolean mask that differs from example to example selects another number of "
-                "elements in each; write numpy.where(mask, x, 0) and go on with all"
+                "elements in each; write numpy.sum(x, where=mask) for a sum, and "
+                "numpy.where(mask, x, y) to keep all elements"
             )
     rank, start = _layout(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
