@@ -194,8 +194,8 @@ class RootLevel:
             if data.level.depth:
                 raise data.level.refusal(
                     LevelError,
-                    f"{cls.__name__}(x) would put a tensor of this level inside a plain one; "
-                    f"levels stay outermost: wrap the array before it enters the transform",
+                    f"{cls.__name__}(x) would put a tensor of this level inside a plain one, and "
+                    f"levels stay outermost; pass {cls.__name__}(array) to the transform",
                 )
             data = data._value
         if (args or kwargs) and cls.__init__ is object.__init__:
