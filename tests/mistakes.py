@@ -33,7 +33,7 @@ VECTORS = np.array([[0.5, 1.5, 2.0], [1.0, 0.25, 3.0]])
 MATRICES = np.array([[[2.0, 0.5], [0.5, 1.0]], [[3.0, -1.0], [-1.0, 2.0]]])
 A = np.array([10.0, 20.0, 30.0, 40.0])
 M = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
-EYE = np.eye(2)
+HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 
 DERIVATIVES = "vmap", "grad", "jvp", "vmap grad"
 BATCHES = "vmap", "vmap grad"
@@ -229,6 +229,10 @@ ROWS = mistakes(
      lambda x: ft.random.default_rng(0).normal(x * x, 0.0), NUMBERS, ("grad", "jvp")),
     ("numpy.random", lambda x: rng.normal(x * x, 0.0),
      lambda x: ft.random.default_rng(0).normal(x * x, 0.0), NUMBERS, ("grad", "jvp")),
+    ("numpy.ma", lambda x: np.sum(HIDDEN * x).item(),
+     lambda x: np.sum(np.where(HIDDEN.mask, 0.0, HIDDEN.data) * x)),
+    ("numpy.array of a list", lambda x: np.sum(np.array([x, x * x, None], object)[:2]),
+     lambda x: np.sum(np.stack([x, x * x])), NUMBERS, ("vmap",)),
     ("output", checked, lambda x: x * 2),
     ("library", exponential, exponential_with_rule, NUMBERS, ("grad",)),
     ("library of a batch", exponential,

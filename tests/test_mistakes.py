@@ -118,7 +118,7 @@ KNOWN = {name.removeprefix("math.") for name in CALLS}
 INTEGERS = {"gcd": 6, "lcm": 6}
 TWO = {"atan2", "copysign", "fmod", "hypot", "nextafter", "pow"} | INTEGERS.keys()
 OTHER = {"ldexp", "frexp", "modf", "trunc", "ceil", "floor", "prod"}
-"""Of which `math` asks for something else than one float, or gives a pair or an int; `prod` runs."""
+"""Of which `math` asks for something else than one float, or gives a pair; `prod` runs."""
 NAMES = [n for n in dir(math) if callable(getattr(math, n)) and hasattr(np, n) and n[0] != "_"]
 
 

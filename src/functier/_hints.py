@@ -176,10 +176,11 @@ class Use:
             return WRITTEN["scalar type"]
         if module.startswith("numpy.testing"):
             return WRITTEN["output"]
-        if isinstance(self.callee, type(np.sum)) and self.is_list(first):
-            return WRITTEN["numpy of a list"]
-        if isinstance(self.callee, type(np.sum)) and self.how == "numpy.asarray":
-            return WRITTEN["numpy function"]
+        if isinstance(self.callee, type(np.sum)) and isinstance(node, ast.Call):
+            if self.is_list(first) or len(node.args) == 1:  # or an array of objects
+                return WRITTEN["numpy of a list"]
+            if self.how == "numpy.asarray":
+                return WRITTEN["numpy function"]
         random = sys.modules.get("numpy.random")  # who draws from it has loaded it
         kinds = () if random is None else (random.Generator, random.RandomState)
         if any(map(self.method, kinds)):
@@ -226,6 +227,8 @@ class Use:
         module = self.name.partition(".")[0]
         if module in SHOWING:
             return WRITTEN["output"]
+        if self.library.startswith("numpy.ma."):
+            return WRITTEN["numpy.ma"]
         if not self.library or module == "numpy":
             return None
         return WRITTEN["library of a batch" if self.batch else "library"]

@@ -61,6 +61,7 @@ WRITTEN: dict[str, str] = {
     "scalar type": "x.astype({name}) for {name}(x)",
     "numpy.random": "functier.random.default_rng(seed).{last}(x) for {name}(x), with "
     "randomness='different' or 'same' under vmap",
+    "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
     "output": "`return x` in the function, and hand the result of the transform to {name}",
     "library": "NumPy's own functions for what {name} computes, or "
     "g = functier.custom_vjp(lambda x: {name}(...)) and g(x), with a derivative of yours by "

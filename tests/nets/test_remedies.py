@@ -276,7 +276,9 @@ VERBS = (
     "write", "return", "pass", "compute", "call", "draw", "give", "make", "use", "take", "enter",
     "map", "index",
 )  # fmt: skip
-CLAUSE = re.compile(rf"(; |: |, or |, )({'|'.join(VERBS)})\b|; \{{\}}")
+CLAUSE = re.compile(
+    rf"(; |: |, or |, )({'|'.join(VERBS)})\b|; \{{\}}|\}} \{{\}}$|operation \{{\}}$"
+)
 
 
 def raised(tree):
