@@ -299,25 +299,29 @@ def test_an_index_under_vmap():
         lambda: ft.vmap(lambda i: [1, 2, 3][i])(I),
         "vmap(<lambda>)",
         "__index__(x)",
-        "numpy.take_along_axis",
+        "functier.tensor(numpy.stack([1, 2, 3]))[x]",
     )
     raises(ft.DataDependentError, lambda: ft.vmap(lambda i: range(i))(I), "vmap(<lambda>)")
     raises(
         ft.ConversionError,
         lambda: ft.vmap(lambda i: X[i])(I),
         "vmap(<lambda>)",
-        "functier.tensor(a)[x]",
+        "functier.tensor(X)[x]",
     )
 
 
 LEAVING = {
     "asarray": (np.asarray, "numpy.asarray(x)", "numpy.stack"),
-    "array": (lambda x: np.array([x, x]), "numpy.asarray(x)", "numpy.stack for numpy.array"),
+    "array": (
+        lambda x: np.array([x, x]),
+        "numpy.asarray(x)",
+        "numpy.stack([x, y]) for numpy.array",
+    ),
     "full": (lambda x: np.full((2, *x.shape), x), "numpy.zeros(shape) + x for numpy.full"),
-    "math": (lambda x: math.sin(x[0]), "float(x)", "numpy.sin(x) for math.sin(x)"),
+    "math": (lambda x: math.sin(x[0]), "float(x)", "numpy.sin(x[0]) for math.sin(x[0])"),
     "float": (lambda x: float(x[0]), "float(x)", "x.astype(float) for float(x)"),
-    "item": (lambda x: x[0].item(), "item(x)", "x.elem()"),
-    "tolist": (lambda x: x.tolist(), "tolist(x)", "x.elem()"),
+    "item": (lambda x: x[0].item(), "item(x)", "numpy.reshape(x, ())"),
+    "tolist": (lambda x: x.tolist(), "tolist(x)", "list(x)"),
     "assign": (lambda x: np.zeros(2).__setitem__(slice(None), x), "numpy.asarray(x)"),
 }
 
@@ -335,9 +339,9 @@ def test_what_would_lose_the_level(transform, case):
 
 
 IN_PLACE = {
-    "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=)", "a = a + x"),
+    "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=)", "without out="),
     "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=)", "without out="),
-    "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=)", "y = sin(...)"),
+    "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=)", "y = numpy.sin(...)"),
     "setitem": (lambda x: x.__setitem__(0, 1.0), "x[...] = v", "numpy.where(mask, v, x)"),
     "fill": (lambda x: x.fill(1.0), "x.fill(...)", "in place"),
     "resize": (lambda x: x.resize(4), "x.resize(...)", "in place"),
@@ -371,7 +375,7 @@ def test_an_array_that_was_nearly_written_to_is_unchanged():
 
 def test_the_classes():
     for cls in (ft.EscapedTensorError, ft.ConversionError, ft.DataDependentError, ft.MutationError):
-        assert issubclass(cls, ft.LevelError) and issubclass(cls, TypeError)
+        assert issubclass(cls, ft.LevelError) and not issubclass(cls, TypeError)
     assert issubclass(ft.UnsupportedError, TypeError)
     assert issubclass(ft.NoRuleError, NotImplementedError)
     assert issubclass(ft.FallbackWarning, UserWarning)

@@ -450,6 +450,7 @@ def test_the_nested_gradient():
         np.testing.assert_allclose(f(0.7), derivative(0.7), rtol=1e-14)
 
 
-def test_the_errors_of_levels_are_type_errors():
-    """B13"""
-    assert all(issubclass(error, TypeError) for error in LEVEL_ERRORS)
+def test_the_errors_of_levels_are_a_kind_that_no_protocol_swallows():
+    """B13: the message comes out, and not what NumPy makes of a TypeError"""
+    for error in LEVEL_ERRORS:
+        assert issubclass(error, ft.LevelError) and not issubclass(error, (TypeError, ValueError))

@@ -202,7 +202,7 @@ EXEMPT = {
     "elem", "as_subclass", "shape", "ndim", "size", "dtype", "flat", "__len__", "__iter__",  # form
     "device", "to_device",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
-    "__getnewargs__", "__format__", "__repr__", "__hash__",  # leaving
+    "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__hash__",  # leaving
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen
     *WRITING, *MEMORY,  # these raise
 }  # fmt: skip

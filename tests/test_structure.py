@@ -40,11 +40,11 @@ def imports(path):
 # ---- imports go one way ----
 
 LAYERS = [
-    {"_errors", "_numpy", "_colouring", "_blocks", "_spares"},
+    {"_errors", "_numpy", "_colouring", "_blocks", "_remedies", "_spares"},
     {"_rule"},
     {"_op"},
     {"_tensor"},
-    {"_methods", "_frames", "_pytree", "_border"},
+    {"_methods", "_frames", "_pytree", "_border", "_hints"},
     {"_root"},
     {"_level"},
     {"_argnums", "_axes", "_ended", "_life"},

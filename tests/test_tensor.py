@@ -3,6 +3,7 @@
 import copy
 import operator
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -219,7 +220,8 @@ def test_every_method_of_an_array_works_or_says_what_to_write():
 
     def use(x):
         for name in _methods.MEMORY:
-            with pytest.raises(ft.UnsupportedError, match=rf"x\.elem\(\)\.{name}"):
+            remedy = _methods.MEMORY[name] if x.level.depth else f"x.elem().{name}(...)"
+            with pytest.raises(ft.UnsupportedError, match=re.escape(remedy)):
                 getattr(x, name)("f4")
 
     everywhere(use)
@@ -404,9 +406,9 @@ def test_pickle(cls, protocol):
 
 
 def test_a_tensor_of_a_level_is_not_pickled():
-    with ft.vmap() as V, pytest.raises((TypeError, pickle.PicklingError)) as error:
+    with ft.vmap() as V, pytest.raises((ft.ConversionError, pickle.PicklingError)) as error:
         pickle.dumps(V(A))
-    has_all(message(error), "vmap()", "elem()")
+    has_all(message(error), "vmap()", "pickle the result of the transform")
 
 
 def test_copies_in_levels():

@@ -19,7 +19,8 @@ import numpy as np
 from ._axes import check_axis, check_mapped, short, wrong_size
 from ._border import OBJECT, check_leaf, one_array, unexpected
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._level import Level, encloses, has_methods, instead, level_in
+from ._hints import explained
+from ._level import Level, encloses, has_methods, level_in
 from ._numpy import (
     BASIC_PARTS,
     PLAIN,
@@ -149,7 +150,9 @@ class BatchLevel(Level):
         if name not in _warned:
             _warned.add(name)
             warnings.warn(
-                f"{self}: {name} has no batching rule; it is applied in a loop over the batch",
+                f"{self}: {name} has no batching rule, so it is applied to one example after the "
+                f"other; write functier.custom_vmap for a rule, or functier.sequential_vmap to "
+                f"have the loop without this warning",
                 FallbackWarning,
                 stacklevel=4,
             )
@@ -336,18 +339,16 @@ class BatchLevel(Level):
         return np.moveaxis(x, 0, out_dim)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        name = how if isinstance(how, str) else how.__name__
+        asked, remedy = explained(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             raise self.refusal(
                 DataDependentError,
-                f"{name}(x) differs from example to example, so Python cannot branch or index by "
-                f"it; write numpy.where(condition, a, b), functier.cond(condition, f, g, x) or "
-                f"functier.while_loop, or index with numpy.take_along_axis",
+                f"{asked} differs from example to example, so Python cannot branch or index by it; "
+                f"write {remedy}",
             )
         raise self.refusal(
             ConversionError,
-            f"{name}(x) would turn a batch of examples into one plain value; {instead()}, or "
-            f"x.elem() for the value with its batch axis",
+            f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
 
     def repr(self, x: Any) -> str:

@@ -63,7 +63,7 @@ def has_tensors(x: Any, arrays: bool = False) -> bool:
     return False
 
 
-def unfit(x: Any) -> tuple[type[TypeError], str] | None:
+def unfit(x: Any) -> tuple[type[Exception], str] | None:
     """Why `x` is not one array of values, as an error and its words; None where it is.
 
     See NOTE [what is refused].
@@ -180,7 +180,7 @@ def check_objects(label: Any, where: Any, x: Any) -> None:
         raise refusal(ConversionError, f"{label}: {where} {_stacked(x)}")
 
 
-def refusal(kind: type[TypeError], text: str) -> TypeError:
+def refusal(kind: type[Exception], text: str) -> Exception:
     """An error that has the name of a transform already."""
     return ConversionError(text, named=True) if kind is ConversionError else kind(text)
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ._errors import LevelError
 from ._level import AMBIENT, innermost
 from ._numpy import VALUES, dtype_of, shape_of
 from ._pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
@@ -303,7 +304,7 @@ def _width(executor: Any) -> int:
 
 def _not_sent(error: BaseException, task: Task, label: str) -> TypeError:
     cause = error.__cause__  # in which Dask keeps what was wrong
-    kinds = TypeError, AttributeError, pickle.PicklingError
+    kinds = LevelError, TypeError, AttributeError, pickle.PicklingError
     reason = str(cause if isinstance(cause, kinds) else error).partition(";")[0]
     return TypeError(
         f"{label}: chunk {task.chunk.index} could not be sent to a worker of the executor, as the "

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 from ._blocks import Entry, Exit, claim
+from ._errors import reveal
 from ._level import AMBIENT, ENDED, Escape, Level
 
 
-def _leave(entry: Entry, *error: Any) -> None:
+def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None) -> None:
     if entry.undo is None:
         entry.manager._end_by_hand()
     else:
         entry.undo()
+    if isinstance(error, ValueError):
+        reveal(error)
 
 
 class LevelContext:

@@ -315,9 +315,10 @@ def check_inputs(
             )
         check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
+            convert = "float(x)" if kind is int or kind is bool else "x.astype(float)"
             raise TypeError(
                 f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
-                f"floating-point or complex input: pass x.astype(float), or leave it out "
+                f"floating-point or complex input: pass {convert}, or leave it out "
                 f"of argnums (or argnames)"
             )
 

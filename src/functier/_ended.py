@@ -42,8 +42,8 @@ class EndedLevel(Level):
         transform = self.label.partition("(")[0]
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
-            f"{self.where()}) had ended; return it from the function, use x.elem() for the "
-            f"value, or ask for {transform}(..., escape='passthrough')",
+            f"{self.where()}) had ended; return it from the function, or ask for "
+            f"{transform}(..., escape='passthrough') to go on with its value (x.elem() shows it)",
             named=True,
         )
 

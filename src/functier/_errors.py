@@ -1,18 +1,34 @@
 """The exceptions and the warning of functier; imports nothing of the package."""
 
 
-class LevelError(TypeError):
+class LevelError(Exception):
     """A tensor was used where its level does not reach.
 
     Raised when the levels of the arguments are not in one chain (siblings, another
     thread's level, an unrelated tree), and by everything that would take a tensor out
     of its level quietly. The message names the level's classes and the line that made it;
     `named` says whether it does so yet (a rule, which knows no level, raises without).
+
+    It is no `TypeError`: NumPy answers such an error of a conversion with one that does not
+    tell the reason, and code that tries one way after another would go on.
     """
 
     def __init__(self, message: str = "", named: bool = False):
         super().__init__(message)
         self.named = named
+
+
+def reveal(error: ValueError) -> None:
+    """Raise the error of a level that NumPy has made another one of.
+
+    It does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
+    """
+    cause = error.__cause__
+    if isinstance(cause, LevelError):
+        try:
+            raise cause.with_traceback(error.__traceback__) from None
+        finally:
+            del error, cause  # this frame is in the traceback
 
 
 class EscapedTensorError(LevelError):

@@ -157,11 +157,6 @@ class JvpLevel(Level):
         x = self.lower(one_value(self, x))
         return x, zeros(x)
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        if how is bool or how is int:
-            return how(x._value)
-        return super().convert(x, how, *args)
-
 
 # ---- the hot path ----
 

@@ -12,10 +12,10 @@ NOTE [nothing large on a class]
     tapes hang on instances; a level object holds names, sizes and numbers.
 """
 
-import sys
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from operator import getitem
+from operator import index as as_index
 from types import CodeType, FrameType, FunctionType
 from typing import Any, ClassVar, Literal
 
@@ -24,9 +24,10 @@ import numpy as np
 from ._border import one_value, operand
 from ._errors import ConversionError, LevelError, MutationError
 from ._frames import enclosing_level, generator_of
+from ._hints import augmented, explained
 from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._op import OPS, UNSUPPORTED, Call, Op, find, load, no_rule
+from ._op import OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
 from ._spares import LevelType, is_alone, note, verified
 from ._tensor import CANONICAL, Tensor
@@ -42,27 +43,6 @@ ENDED: dict[str, type["Level"]] = {}
 
 WATCHERS: list[Callable[["Level"], None]] = []
 """What is shown each level that is entered, in any context; empty where nobody debugs."""
-
-INSTEAD = (
-    "write numpy.sin(x) for math.sin(x), x.astype(float) for float(x), numpy.stack for "
-    "numpy.array([x, y]), numpy.zeros(shape) + x for numpy.full(shape, x), "
-    "functier.tensor(a)[x] or numpy.take_along_axis for a[x]"
-)
-"""What a message proposes for the calls that leave a level."""
-
-
-def instead() -> str:
-    """What the message for this call proposes: where a function that is not supported has
-    made it (SciPy's that cannot be dispatched), what is known of that.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        load(frame.f_globals.get("__name__", "").rpartition(".")[0])
-        for func, reason in UNSUPPORTED.items():
-            if getattr(func, "__code__", None) is frame.f_code:
-                return reason
-        frame = frame.f_back
-    return INSTEAD
 
 
 class Level:
@@ -231,6 +211,8 @@ class Level:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
+            if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
+                float(kwargs["initial"])  # NumPy wants a number; a tensor says what to write
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
@@ -264,7 +246,7 @@ class Level:
         return self.refusal(
             MutationError,
             f"{name_of(func)}(..., out=) would write to an array that is no tensor of this "
-            f"level; write y = {func.__name__}(...) without out=, and a = a + x for a += x",
+            f"level; write {augmented() or f'y = {name_of(func)}(...) without out='}",
         )
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -320,7 +302,8 @@ class Level:
     def as_subclass(self, x: Any, cls: type) -> Any:
         raise self.refusal(
             LevelError,
-            f"x.as_subclass({cls.__name__}) would take x out of its level; wrap x.elem() instead",
+            f"x.as_subclass({cls.__name__}) would take x out of its level; pass a "
+            f"{cls.__name__} to the transform, and compute with what the function is given",
         )
 
     def shape(self, x: Any) -> tuple[int, ...]:
@@ -372,15 +355,28 @@ class Level:
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         """Truth, ``int`` and indexing read the value; what loses the level raises."""
-        if how in (bool, int, "__index__"):
-            value = self.unwrap(x)
-            return value.__index__() if how == "__index__" else how(value)
-        how = how if isinstance(how, str) else how.__name__
+        if how is bool or how is int:
+            return how(x._value)
+        if how == "__index__":
+            return self.index(x._value)
+        asked, remedy = explained(how if isinstance(how, str) else how.__name__)
         raise self.refusal(
             ConversionError,
-            f"{how}(x) would turn a tensor of this level into a plain value and lose what the "
-            f"transform knows of it; {instead()}, or x.elem() for the value one level out",
+            f"{asked} would turn a tensor of this level into a plain value and lose what the "
+            f"transform knows of it; write {remedy}",
         )
+
+    def index(self, value: Any) -> int:
+        """A value as an index; an error in Python's words, of its kind, for what is none."""
+        try:
+            return as_index(value)
+        except TypeError as error:
+            if isinstance(value, Tensor):  # its level has said so
+                raise
+            raise TypeError(
+                f"{self}: {error}, and neither can a tensor of its value; write int(x) for x, as "
+                f"in range(int(x))"
+            ) from None
 
     def repr(self, x: Any) -> str:
         return f"{self.cls.__name__}[depth {self.depth}]({x._value!r})"

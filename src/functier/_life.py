@@ -6,6 +6,7 @@ See NOTE [what cannot be interrupted] in `_blocks`.
 from collections.abc import Callable
 from typing import Any
 
+from ._errors import reveal
 from ._level import AMBIENT, ENDED
 from ._spares import give_back
 
@@ -19,6 +20,9 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
     try:
         AMBIENT.set(level.cls)
         result = body(level, given)
+    except ValueError as error:
+        reveal(error)
+        raise
     finally:
         # Not `level.end()`: a call of a function could be interrupted before its first line.
         level.__class__ = ENDED[level.escape]

@@ -114,8 +114,8 @@ class TraceLevel(Level):
             how = how if isinstance(how, str) else how.__name__
             raise self.refusal(
                 ConversionError,
-                f"{how}(x) asks for the value of a tangent, which is not known yet; what is "
-                f"linear depends on no such value",
+                f"{how}(x) asks for the value of a tangent, which is not known yet, as nothing "
+                f"that is linear depends on it; write a condition or an index of other values",
             )
         return super().convert(x, how, *args)
 

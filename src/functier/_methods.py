@@ -45,8 +45,27 @@ PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 WRITING = "fill", "put", "resize", "setfield", "setflags"
-MEMORY = "byteswap", "dump", "dumps", "getfield", "tobytes", "tofile", "view"
-"""These are about the memory of an array, which a tensor does not show."""
+MEMORY = {
+    **dict.fromkeys(
+        ("dump", "dumps", "tobytes", "tofile"),
+        "`return x` in the function, and store the result of the transform",
+    ),
+    **dict.fromkeys(
+        ("byteswap", "getfield", "view"), "x.astype(dtype) for another dtype, and x for x.view()"
+    ),
+}
+"""Methods about the memory of an array, which a tensor does not show; what to write in a level."""
+LAYOUT = {
+    **dict.fromkeys(
+        ("strides", "data", "ctypes"),
+        "numpy.lib.stride_tricks.sliding_window_view(x, n) or x[index], with an array of the "
+        "places, for a view by strides",
+    ),
+    **dict.fromkeys(("flags", "base"), "x.copy() where no other array may share the memory"),
+    "itemsize": "x.dtype.itemsize",
+    "nbytes": "x.size * x.dtype.itemsize",
+}
+"""Attributes about it, which `hasattr` does not find."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """These reorder the tensor, as they do an array, and return it too."""
 
@@ -161,10 +180,7 @@ def _define_all() -> None:
 
     def of_memory(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            raise UnsupportedError(
-                f"Tensor.{name} is about the memory of an array, which a tensor does not show; "
-                f"use x.elem().{name}(...), or x.astype(dtype) for another dtype"
-            )
+            raise UnsupportedError(hidden(self, f"{name}(...)", MEMORY[name]))
 
         _name(name, call)
         return call
@@ -186,9 +202,34 @@ def _define_all() -> None:
         setattr(Tensor, name, writing(name))
     for name in MEMORY:
         setattr(Tensor, name, of_memory(name))
+    for name in LAYOUT:
+        setattr(Tensor, name, Hidden(name))
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
+
+
+class Hidden:
+    """An attribute that an array has and a tensor has not.
+
+    What an instance, or a subclass, has under the name goes first.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        if x is None:
+            raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
+        raise AttributeError(hidden(x, self.name, LAYOUT[self.name]))
+
+
+def hidden(x: Any, name: str, instead: str) -> str:
+    """The message for what is about the memory of an array."""
+    where, instead = f"{x.level}", f"write {instead}"
+    if not x.level.depth:
+        where, instead = type(x).__name__, f"use x.elem().{name}"
+    return f"{where}: x.{name} is about the memory of an array, which a tensor hides; {instead}"
 
 
 def _outside(call: Callable, args: tuple, kwargs: dict) -> Any:

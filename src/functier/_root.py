@@ -167,6 +167,10 @@ def converted(value: Any, how: Any, *args: Any) -> Any:
         return np.array(value, dtype, copy=copy)
     if how == "pickle.dumps":
         return value
+    if how == "format":
+        return format(np.asarray(value).item(), *args)
+    if how == "as_integer_ratio":
+        return np.asarray(value).item().as_integer_ratio()
     if isinstance(how, str):
         return getattr(value if hasattr(value, how) else np.asarray(value), how)(*args)
     return how(value)
@@ -191,8 +195,8 @@ class RootLevel:
             if data.level.depth:
                 raise data.level.refusal(
                     LevelError,
-                    f"{cls.__name__}(x) would put a tensor of this level inside a plain one; "
-                    f"levels stay outermost: wrap the array before it enters the transform",
+                    f"{cls.__name__}(x) would put a tensor of this level inside a plain one, and "
+                    f"levels stay outermost; pass {cls.__name__}(array) to the transform",
                 )
             data = data._value
         if (args or kwargs) and cls.__init__ is object.__init__:

@@ -157,13 +157,13 @@ class Tensor:
     def __len__(self) -> int:
         shape = self.level.shape(self)
         if not shape:
-            raise TypeError("len() of a 0-d tensor")
+            raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")
         return shape[0]
 
     def __iter__(self) -> Iterator:
         shape = self.level.shape(self)
         if not shape:
-            raise TypeError("iteration over a 0-d tensor")
+            raise TypeError(f"{type(self).__name__}: iteration over a 0-d tensor")
         return (self[i] for i in range(shape[0]))  # type: ignore[index]
 
     def __contains__(self, value: Any) -> bool:
@@ -200,6 +200,9 @@ class Tensor:
     def tolist(self) -> Any:
         return self.level.convert(self, "tolist")
 
+    def as_integer_ratio(self) -> tuple[int, int]:
+        return self.level.convert(self, "as_integer_ratio")  # what `statistics` asks for
+
     def __copy__(self) -> Any:
         return self.copy()  # type: ignore[attr-defined]
 
@@ -210,7 +213,7 @@ class Tensor:
         return (self.level.convert(self, "pickle.dumps"),)
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else format(self.level.convert(self, "item"), spec)
+        return repr(self) if not spec else self.level.convert(self, "format", spec)
 
     def __repr__(self) -> str:
         return self.level.repr(self)

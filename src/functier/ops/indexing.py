@@ -149,7 +149,8 @@ def _plan(k, shape, indices, skeleton):
         if i.dtype == bool and i.shape[:k] != (1,) * k:
             raise DataDependentError(
                 "a boolean mask that differs from example to example selects another number of "
-                "elements in each; write numpy.where(mask, x, 0) and go on with all"
+                "elements in each; write numpy.sum(x, where=mask) for a sum, and "
+                "numpy.where(mask, x, y) to keep all elements"
             )
     rank, start = _layout(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
@@ -429,8 +430,8 @@ def _writing(func, remedy):
 
     def refuse(*args, **kwargs):
         raise MutationError(
-            f"{name_of(func)} changes an array in place, which no tensor of a level can be "
-            f"and no plain array can take a tensor's values from; {remedy}"
+            f"{name_of(func)} would change an array in place, and neither can a tensor be changed, "
+            f"nor a plain array hold one; {remedy}"
         )
 
     op(func, "", family="writing", bind=refuse)
@@ -441,8 +442,8 @@ _writing(
     "write numpy.where(where, src, dst), and for numpy.full_like(a, t), which calls it, "
     "numpy.zeros_like(a) + t",
 )
-_writing(np.put, "write numpy.where(mask, v, a) with a mask of the places")
-_writing(np.put_along_axis, "write numpy.where(mask, values, arr) with a mask of the places")
-_writing(np.place, "write numpy.where(mask, vals, arr)")
-_writing(np.putmask, "write numpy.where(mask, values, a)")
-_writing(np.fill_diagonal, "write numpy.where(numpy.eye(n, dtype=bool), val, a)")
+_writing(np.put, "write a = numpy.where(mask, v, a) with a mask of the places")
+_writing(np.put_along_axis, "write arr = numpy.where(mask, values, arr) with a mask of the places")
+_writing(np.place, "write arr = numpy.where(mask, vals, arr)")
+_writing(np.putmask, "write a = numpy.where(mask, values, a)")
+_writing(np.fill_diagonal, "write a = numpy.where(numpy.eye(n, dtype=bool), val, a)")

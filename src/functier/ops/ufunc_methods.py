@@ -116,7 +116,7 @@ def _method(func, owner):
     if func.__name__ == "outer":
         return _composite(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
-        return _composite(func, functools.partial(_at, name_of(func)))
+        return _composite(func, functools.partial(_at, owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
     known = not constant and differentiable(owner)
@@ -149,10 +149,20 @@ def _outer(owner, a, b, **kwargs):
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
-def _at(name, *args):
+AT = {
+    np.add: "a = a + numpy.bincount(indices, b, len(a))",
+    np.subtract: "a = a - numpy.bincount(indices, b, len(a))",
+}
+
+
+def _at(owner, *args):
+    name = name_of(owner)
+    general = (
+        f"a = {name}(a, {name}.reduce(c, 1)), where c is numpy.where(numpy.equal("
+        f"numpy.arange(len(a))[:, None], indices), b, neutral), with the neutral element"
+    )
     raise MutationError(
-        f"{name}(a, indices, b) would write to `a` in place; write the sum, product or "
-        f"extremum of what falls on each index with numpy.where and a reduction"
+        f"{name}.at(a, indices, b) would write to `a` in place; write {AT.get(owner, general)}"
     )
 
 

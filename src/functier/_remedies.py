@@ -1,0 +1,158 @@
+"""What to write in place of what would take a tensor out of its level: tables of texts.
+
+NOTE [a remedy is followed literally]
+    Each text completes "write ...", and is right for whoever does just that, under every
+    transform that it is said for. None proposes the value under the level: a derivative, or
+    the rest of a batch, would be lost. tests/test_mistakes.py has a program for each entry.
+
+In the braces stand the name of what was called, and its last part. Imports nothing of the
+package.
+"""
+
+GENERAL: dict[str, str] = {
+    "float": "x.astype(float) for float(x), and numpy.sin(x) for math.sin(x)",
+    "complex": "x.astype(complex) for complex(x), and numpy.exp(x) for cmath.exp(x)",
+    "numpy.asarray": "x for numpy.asarray(x), numpy.stack([x, y]) for numpy.array([x, y]), and "
+    "functier.tensor(a)[x] for a[x]",
+    "item": "numpy.reshape(x, ()) for x.item(), which is a number under the transform",
+    "tolist": "list(x) for x.tolist() of one axis, or `return x` in the function, and convert the "
+    "result of the transform",
+    "pickle.dumps": "`return x` in the function, and pickle the result of the transform",
+    "format": "f'{{x}}' without a format, which shows the value",
+    "as_integer_ratio": "x for a ratio of integers, as in numpy.mean(numpy.stack([x, y])) for "
+    "statistics.mean([x, y])",
+    "bool": "numpy.where(condition, a, b) or functier.cond(condition, f, g, x) for `if`, and "
+    "functier.while_loop(condition, step, x) for `while`",
+    "int": "x.astype(int) for int(x)",
+    "__index__": "functier.tensor(numpy.stack(a))[x] for a[x], and "
+    "functier.fori_loop(0, x, lambda i, y: ..., start) for range(x)",
+}
+"""By what was asked of the tensor, where no more is known."""
+
+WRITTEN: dict[str, str] = {
+    "a[i] = x": "numpy.stack(values) of a list that the values are appended to, or "
+    "a = numpy.where(mask, x, a) with a mask of the places that change",
+    "a.fill": "{owner} = numpy.zeros_like({owner}) + x for {owner}.fill(x)",
+    "a[x]": "functier.tensor({name})[x] for {name}[x]",
+    "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
+    "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",
+    "mgrid": "numpy.meshgrid(x, y, indexing='ij') for {name}[...], of "
+    "numpy.linspace(start, stop, n) or start + step * numpy.arange(n)",
+    "list[x]": "functier.tensor(numpy.stack({name}))[x] for {name}[x]",
+    "a[:x]": "numpy.where(numpy.arange(len(a)) < x, a, 0) for a[:x], which keeps all elements",
+    "format": GENERAL["format"],
+    "x in list": "numpy.any(numpy.equal(x, numpy.array(values))) for `x in values`",
+    "a < x < b": "(a < x) & (x < b) for `a < x < b`, and numpy.where(condition, y, z) for a branch "
+    "by it",
+    "x and y": "numpy.logical_and, numpy.logical_or and numpy.logical_not for `and`, `or` and "
+    "`not`, and numpy.where(condition, y, z) for a branch by them",
+    "while": "functier.while_loop(lambda x: condition, lambda x: step, start) for `while`",
+    "numpy.array of a list": "numpy.stack([x, y]) for {name}([x, y])",
+    "numpy.array of lists": "numpy.array([[x, y], [y, x]], like=x) for {name}([[x, y], [y, x]])",
+    "numpy of a list": "{name}(numpy.stack([x, y])) for {name}([x, y])",
+    "numpy function": "{name}(functier.tensor(a), x) for {name}(a, x)",
+    "initial=": "numpy.sum(a) + x for numpy.sum(a, initial=x), numpy.prod(a) * x for numpy.prod, "
+    "and numpy.maximum(numpy.max(a), x) for numpy.max",
+    "length": "an int n that is the same for all examples for the length x, and "
+    "numpy.where(numpy.arange(n) < x, a, 0) for the part of `a` that an example has",
+    "method": "functier.tensor({owner}).{last}({args}) for {name}({args})",
+    "math": "numpy.{last}({args}) for {name}({args})",
+    "cmath": "numpy.{last}(x.astype(complex)) for {name}(x)",
+    "scalar type": "x.astype({name}) for {name}(x)",
+    "numpy.random": "functier.random.default_rng(seed).{last}(x) for {name}(x), with "
+    "randomness='different' or 'same' under vmap",
+    "numpy.ma": "numpy.where(a.mask, fill, a.data) for a masked array `a`",
+    "output": "`return x` in the function, and hand the result of the transform to {name}",
+    "library": "NumPy's own functions for what {name} computes, or "
+    "g = functier.custom_vjp(lambda x: {name}(...)) and g(x), with a derivative of yours by "
+    "g.defvjp(forward, backward)",
+    "library of a batch": "g = functier.sequential_vmap(lambda x: {name}(...)) and g(x) for "
+    "{name}(...), which is applied to one example after the other",
+}
+"""By the kind of what the user wrote."""
+
+CALLS: dict[str, str] = {
+    "float": "x.astype(float) for float(x)",
+    "complex": "x.astype(complex) for complex(x)",
+    "int": "x.astype(int) for int(x)",
+    "range": "functier.fori_loop(0, x, lambda i, y: ..., start) for a loop over range(x)",
+    "max": "numpy.maximum(x, y) for max(x, y), and numpy.max(x) for max(x)",
+    "min": "numpy.minimum(x, y) for min(x, y), and numpy.min(x) for min(x)",
+    "sorted": "numpy.sort(numpy.stack([x, y])) for sorted([x, y])",
+    "any": "numpy.any(numpy.stack([x, y])) for any([x, y])",
+    "all": "numpy.all(numpy.stack([x, y])) for all([x, y])",
+    "numpy.array": "x for {name}(x), x.copy() for one that is its own, and numpy.stack([x, y]) "
+    "for {name}([x, y])",
+    "numpy.full": "numpy.zeros(shape) + x for numpy.full(shape, x)",
+    "numpy.arange": "start + step * numpy.arange(n) for numpy.arange(start, stop, step), with an "
+    "int n that is no tensor",
+    "numpy.fromiter": "numpy.stack(list(values)) for numpy.fromiter(values, dtype)",
+    "numpy.vectorize": "functier.vmap(f)(x) for numpy.vectorize(f)(x), or f(x) where x is a number",
+    "numpy.nditer": "numpy.ndindex(x.shape) for numpy.nditer(x), and x[index] in the loop",
+    "numpy.ndenumerate": "numpy.ndindex(x.shape) for numpy.ndenumerate(x), and x[index] in the "
+    "loop",
+    "numpy.broadcast": "numpy.broadcast_shapes(x.shape, y.shape) for numpy.broadcast(x, y).shape, "
+    "or numpy.broadcast_arrays(x, y)",
+    "numpy.fill_diagonal": "a = numpy.where(numpy.eye(n, dtype=bool), x, a) for "
+    "numpy.fill_diagonal(a, x)",
+    "numpy.lib.stride_tricks.as_strided": "numpy.lib.stride_tricks.sliding_window_view(x, n), or "
+    "x[index] with an array of the places",
+    "statistics.mean": "numpy.mean(numpy.stack([x, y])) for {name}([x, y])",
+    "statistics.median": "numpy.median(numpy.stack([x, y])) for {name}([x, y])",
+    "statistics.stdev": "numpy.std(numpy.stack([x, y]), ddof=1) for {name}([x, y])",
+    "statistics.pstdev": "numpy.std(numpy.stack([x, y])) for {name}([x, y])",
+    "statistics.variance": "numpy.var(numpy.stack([x, y]), ddof=1) for {name}([x, y])",
+    "statistics.pvariance": "numpy.var(numpy.stack([x, y])) for {name}([x, y])",
+    "math.fsum": "numpy.sum(numpy.stack([x, y])) for math.fsum([x, y])",
+    "math.dist": "numpy.linalg.norm(p - q) for math.dist(p, q)",
+    "math.isclose": "numpy.isclose(x, y, rtol=1e-9, atol=0) for math.isclose(x, y)",
+    "math.remainder": "x - y * numpy.round(x / y) for math.remainder(x, y)",
+    "math.log": "numpy.log(x) for math.log(x), and numpy.log(x) / numpy.log(b) for math.log(x, b)",
+    "math.erf": "scipy.special.erf(x) for math.erf(x)",
+    "math.erfc": "scipy.special.erfc(x) for math.erfc(x)",
+    "math.gamma": "scipy.special.gamma(x) for math.gamma(x)",
+    "math.lgamma": "scipy.special.gammaln(x) for math.lgamma(x)",
+    "math.factorial": "scipy.special.gamma(n + 1) for math.factorial(n)",
+    "math.comb": "scipy.special.binom(n, k) for math.comb(n, k)",
+    "math.perm": "scipy.special.poch(n - k + 1, k) for math.perm(n, k)",
+    "math.isqrt": "numpy.floor(numpy.sqrt(n)).astype(int) for math.isqrt(n)",
+    "math.ulp": "numpy.spacing(x) for math.ulp(x)",
+    "cmath.phase": "numpy.angle(x) for cmath.phase(x)",
+    "scipy.linalg.solve": "numpy.linalg.solve(a, b) for {name}(a, b)",
+    "scipy.linalg.inv": "numpy.linalg.inv(a) for {name}(a)",
+    "scipy.linalg.det": "numpy.linalg.det(a) for {name}(a)",
+    "scipy.linalg.pinv": "numpy.linalg.pinv(a) for {name}(a)",
+    "scipy.linalg.norm": "numpy.linalg.norm(a) for {name}(a)",
+    "scipy.linalg.svd": "numpy.linalg.svd(a) for {name}(a)",
+    "scipy.linalg.svdvals": "numpy.linalg.svd(a, compute_uv=False) for {name}(a)",
+    "scipy.linalg.qr": "numpy.linalg.qr(a, 'complete') for {name}(a)",
+    "scipy.linalg.cholesky": "numpy.linalg.cholesky(a, upper=True) for {name}(a)",
+    "scipy.linalg.eigh": "numpy.linalg.eigh(a) for {name}(a)",
+    "scipy.linalg.eigvalsh": "numpy.linalg.eigvalsh(a) for {name}(a)",
+    "scipy.linalg.solve_triangular": "numpy.linalg.solve(numpy.triu(a), b) for {name}(a, b)",
+    "scipy.integrate.trapezoid": "numpy.trapezoid(y, x) for {name}(y, x)",
+    "scipy.interpolate.interp1d": "numpy.interp(x, xs, ys) for {name}(xs, ys)(x)",
+    "scipy.signal.convolve": "numpy.convolve(a, b) for {name}(a, b) of one axis",
+    "scipy.stats.norm.pdf": "numpy.exp(-x**2 / 2) / numpy.sqrt(2 * numpy.pi) for {name}(x)",
+    "scipy.stats.norm.logpdf": "-x**2 / 2 - numpy.log(2 * numpy.pi) / 2 for {name}(x)",
+    "scipy.stats.norm.cdf": "scipy.special.ndtr(x) for {name}(x)",
+    "scipy.stats.norm.ppf": "scipy.special.ndtri(x) for {name}(x)",
+}
+"""By the name of what the user called."""
+
+SAME: dict[str, str] = {
+    "numpy.asarray": "numpy.array",
+    "numpy.asanyarray": "numpy.array",
+    "numpy.ascontiguousarray": "numpy.array",
+    "numpy.asfortranarray": "numpy.array",
+    "numpy.matrix": "numpy.array",
+    "statistics.fmean": "statistics.mean",
+    "scipy.signal.fftconvolve": "scipy.signal.convolve",
+}
+"""Functions whose remedy is another one's."""
+
+SHOWING = frozenset({
+    "matplotlib", "pandas", "seaborn", "plotly", "json", "pickle", "csv", "struct", "logging",
+    "array", "decimal", "fractions", "xarray",
+})  # fmt: skip
+"""Libraries that show, store or convert: what they get, nobody differentiates."""

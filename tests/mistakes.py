@@ -1,0 +1,380 @@
+"""The commonest mistakes, as programs: each with the message it gets, and the program that
+follows the message.
+
+A `Mistake` runs in plain NumPy: so the wrong program itself says what the right one has to
+compute. `Misuse` is a call that nothing is right about, and has its expected result.
+"""
+
+import cmath
+import math
+import operator
+import pickle
+import re
+import statistics
+import string
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.fft
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.signal
+import scipy.special
+import scipy.stats
+
+import functier as ft
+from functier._remedies import CALLS, GENERAL, WRITTEN
+
+NUMBERS = np.array([0.7, 1.3, 0.2])
+COUNTS = np.array([2, 3, 1])
+VECTORS = np.array([[0.5, 1.5, 2.0], [1.0, 0.25, 3.0]])
+MATRICES = np.array([[[2.0, 0.5], [0.5, 1.0]], [[3.0, -1.0], [-1.0, 2.0]]])
+A = np.array([10.0, 20.0, 30.0, 40.0])
+M = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
+HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+
+DERIVATIVES = "vmap", "grad", "jvp", "vmap grad"
+BATCHES = "vmap", "vmap grad"
+
+
+class Mistake(NamedTuple):
+    """A program that NumPy runs and a transform does not; `remedy` is its place in a table."""
+
+    remedy: str
+    wrong: Callable
+    right: Callable
+    xs: np.ndarray = NUMBERS
+    modes: tuple[str, ...] = DERIVATIVES
+    error: Any = ft.LevelError
+    table: dict = {}  # noqa: RUF012
+
+    @property
+    def text(self) -> str:
+        return self.table[self.remedy]
+
+    @property
+    def pattern(self) -> str:
+        """The text of the remedy, with anything where it names what was written."""
+        parts = string.Formatter().parse(self.text)
+        return "".join(re.escape(text) + (".*" if name else "") for text, name, _, _ in parts)
+
+
+def mistakes(table: dict, *rows: tuple) -> list[Mistake]:
+    return [Mistake(*row)._replace(table=table) for row in rows]
+
+
+# ---- statements ----
+
+
+def assigned(x):
+    out = np.zeros(3)
+    for i in range(3):
+        out[i] = x * i
+    return out
+
+
+def appended(x):
+    values = []
+    for i in range(3):
+        values.append(x * i)
+    return np.stack(values)
+
+
+def assigned_part(x):
+    out = np.ones(3)
+    out[:2] = x
+    return out
+
+
+def filled(x):
+    out = np.zeros(3)
+    out.fill(x)
+    return out
+
+
+def assigned_diagonal(x):
+    a = np.ones((3, 3))
+    np.fill_diagonal(a, x)
+    return a
+
+
+def halved(x):
+    while x > 0.5:
+        x = x / 2
+    return x
+
+
+def looped(n):
+    total = 1.0
+    for i in range(n):
+        total = total * 2.0 + i
+    return total
+
+
+def compared(x):
+    if 0.1 < x < 1.0:
+        return x * x
+    return x
+
+
+def both(x):
+    if x > 0.1 and x < 1.0:
+        return x * x
+    return x
+
+
+def logged(x):
+    _ = f"{x:.2f}"
+    return x * 2
+
+
+def logged_whole(x):
+    _ = f"{x}"
+    return x * 2
+
+
+def logged_percent(x):
+    "%.2f" % x  # noqa: UP031
+    return x * 2
+
+
+def checked(x):
+    np.testing.assert_allclose(x, x)
+    return x * 2
+
+
+def exponential(x):
+    return scipy.linalg.expm(x * M[:, :2])
+
+
+def exponential_with_rule(x):
+    g = ft.custom_vjp(lambda x: scipy.linalg.expm(x * M[:, :2]))
+    g.defvjp(
+        lambda x: (g(x), x),
+        lambda x, t: (np.sum(M[:, :2] @ scipy.linalg.expm(x * M[:, :2]) * t),),
+    )
+    return g(x)
+
+
+def squares(x):
+    return x * x
+
+
+dispatched = np.vectorize(squares)
+rng = np.random.default_rng(0)
+
+# ---- by the kind of what was written ----
+
+ROWS = mistakes(
+    WRITTEN,
+    ("a[i] = x", assigned, appended),
+    ("a[i] = x", assigned_part, lambda x: np.where([True, True, False], x, np.ones(3))),
+    ("a.fill", filled, lambda x: np.zeros_like(np.zeros(3)) + x),
+    ("a[x]", lambda n: A[n] * 2, lambda n: ft.tensor(A)[n] * 2, COUNTS, ("vmap",)),
+    ("a[x]", lambda x: A[np.argsort(x)], lambda x: ft.tensor(A)[np.argsort(x)], VECTORS, ("vmap",)),
+    ("r_", lambda x: np.r_[x, 1.0, x], lambda x: np.concatenate(
+        [np.atleast_1d(x), np.atleast_1d(1.0), np.atleast_1d(x)])),
+    ("c_", lambda x: np.c_[x, x * 2], lambda x: np.column_stack([x, x * 2]), VECTORS),
+    ("mgrid", lambda x: np.mgrid[0:x:3j, 0:1:2j], lambda x: np.stack(
+        np.meshgrid(np.linspace(0, x, 3), np.linspace(0, 1, 2), indexing="ij"))),
+    ("list[x]", lambda n: [1.0, 4.0, 9.0, 16.0][n] * 2,
+     lambda n: ft.tensor(np.stack([1.0, 4.0, 9.0, 16.0]))[n] * 2, COUNTS, ("vmap",)),
+    ("a[:x]", lambda n: np.sum(A[:n]), lambda n: np.sum(np.where(np.arange(len(A)) < n, A, 0)),
+     COUNTS, ("vmap",)),
+    ("format", logged, logged_whole),
+    ("format", logged_percent, logged_whole),
+    ("x in list", lambda n: 1.0 if n in [1, 2] else 0.0,
+     lambda n: np.where(np.any(np.equal(n, np.array([1, 2]))), 1.0, 0.0), COUNTS, ("vmap",)),
+    ("a < x < b", compared, lambda x: np.where((0.1 < x) & (x < 1.0), x * x, x),
+     NUMBERS, BATCHES),
+    ("x and y", lambda x: (x > 0.1 and x < 1.0) * x,
+     lambda x: np.logical_and(x > 0.1, x < 1.0) * x, NUMBERS, ("vmap",)),
+    ("x and y", lambda x: x * (not x > 0.5), lambda x: x * np.logical_not(x > 0.5), NUMBERS,
+     BATCHES),
+    ("while", halved, lambda x: ft.while_loop(lambda x: x > 0.5, lambda x: x / 2, x), NUMBERS,
+     BATCHES),
+    ("numpy.array of a list", lambda x: np.array([x, 1.0, x * x]),
+     lambda x: np.stack([x, 1.0, x * x])),
+    ("numpy.array of a list", lambda x: np.array([v * v for v in x]),
+     lambda x: np.stack([v * v for v in x]), VECTORS),
+    ("numpy.array of lists", lambda x: np.array([[x, 1.0], [0.0, x * x]]),
+     lambda x: np.array([[x, 1.0], [0.0, x * x]], like=x)),
+    ("numpy of a list", lambda x: np.sum([x, x * x]), lambda x: np.sum(np.stack([x, x * x]))),
+    ("numpy of a list", lambda x: np.linalg.norm([x, 1.0]),
+     lambda x: np.linalg.norm(np.stack([x, 1.0]))),
+    ("numpy function", lambda n: np.take(A, n), lambda n: np.take(ft.tensor(A), n), COUNTS,
+     ("vmap",)),
+    ("initial=", lambda x: np.sum(A, initial=x), lambda x: np.sum(A) + x),
+    ("initial=", lambda x: np.prod(x * A, initial=x), lambda x: np.prod(x * A) * x),
+    ("initial=", lambda x: np.max(x, initial=x[0]), lambda x: np.maximum(np.max(x), x[0]), VECTORS),
+    ("initial=", lambda x: np.sum(ft.tensor(A), initial=x).item(), lambda x: np.sum(A) + x),
+    ("length", lambda n: np.sum(np.ones(n)),
+     lambda n: np.sum(np.where(np.arange(5) < n, np.ones(5), 0)), COUNTS, ("vmap",)),
+    ("length", lambda n: np.sum(np.linspace(0, 1, n)) * 0 + n,
+     lambda n: np.sum(np.where(np.arange(5) < n, np.ones(5), 0)), COUNTS, ("vmap",)),
+    ("method", lambda x: M.dot(x), lambda x: ft.tensor(M).dot(x), VECTORS),
+    ("method", lambda x: A.searchsorted(x * 20), lambda x: ft.tensor(A).searchsorted(x * 20),
+     NUMBERS, ("vmap",)),
+    ("method", lambda n: A.take(n), lambda n: ft.tensor(A).take(n), COUNTS, ("vmap",)),
+    ("math", lambda x: math.sin(x) * 2, lambda x: np.sin(x) * 2),
+    ("math", lambda x: math.pow(x, 3), lambda x: np.pow(x, 3)),
+    ("cmath", lambda x: cmath.sqrt(-x), lambda x: np.sqrt((-x).astype(complex)), NUMBERS,
+     ("vmap", "jvp")),
+    ("scalar type", lambda x: np.float64(x * x), lambda x: (x * x).astype(np.float64)),
+    ("scalar type", lambda x: np.int64(x * 9), lambda x: (x * 9).astype(np.int64), NUMBERS,
+     ("vmap",)),
+    ("numpy.random", lambda x: np.random.normal(x * x, 0.0),  # noqa: NPY002
+     lambda x: ft.random.default_rng(0).normal(x * x, 0.0), NUMBERS, ("grad", "jvp")),
+    ("numpy.random", lambda x: rng.normal(x * x, 0.0),
+     lambda x: ft.random.default_rng(0).normal(x * x, 0.0), NUMBERS, ("grad", "jvp")),
+    ("numpy.ma", lambda x: np.sum(HIDDEN * x).item(),
+     lambda x: np.sum(np.where(HIDDEN.mask, 0.0, HIDDEN.data) * x)),
+    ("numpy.array of a list", lambda x: np.sum(np.array([x, x * x, None], object)[:2]),
+     lambda x: np.sum(np.stack([x, x * x])), NUMBERS, ("vmap",)),
+    ("output", checked, lambda x: x * 2),
+    ("library", exponential, exponential_with_rule, NUMBERS, ("grad",)),
+    ("library of a batch", exponential,
+     lambda x: ft.sequential_vmap(lambda x: scipy.linalg.expm(x * M[:, :2]))(x), NUMBERS,
+     ("vmap",)),
+)  # fmt: skip
+
+# ---- by the name of what was called ----
+
+ROWS += mistakes(
+    CALLS,
+    ("float", lambda x: float(x) ** 2, lambda x: x.astype(float) ** 2),
+    ("complex", lambda x: complex(x) * 1j, lambda x: x.astype(complex) * 1j, NUMBERS,
+     ("vmap", "jvp")),
+    ("int", lambda x: int(x * 9), lambda x: (x * 9).astype(int), NUMBERS, ("vmap",)),
+    ("range", looped, lambda n: ft.fori_loop(0, n, lambda i, y: y * 2.0 + i, 1.0), COUNTS,
+     ("vmap",)),
+    ("max", lambda x: max(x, 1.0), lambda x: np.maximum(x, 1.0), NUMBERS, BATCHES),
+    ("max", lambda x: max(x), lambda x: np.max(x), VECTORS, BATCHES),
+    ("min", lambda x: min(x, 1.0), lambda x: np.minimum(x, 1.0), NUMBERS, BATCHES),
+    ("sorted", lambda x: np.stack(sorted([x, 1.0])), lambda x: np.sort(np.stack([x, 1.0])),
+     NUMBERS, BATCHES),
+    ("any", lambda x: any([x > 1, x > 2]) * x, lambda x: np.any(np.stack([x > 1, x > 2])) * x,
+     NUMBERS, BATCHES),
+    ("all", lambda x: all([x > 0, x > 1]) * x, lambda x: np.all(np.stack([x > 0, x > 1])) * x,
+     NUMBERS, BATCHES),
+    ("numpy.array", lambda x: np.asarray(x) * 2, lambda x: x * 2),
+    ("numpy.array", lambda x: np.array(x) * 2, lambda x: x.copy() * 2),
+    ("numpy.full", lambda x: np.full((2, 3), x), lambda x: np.zeros((2, 3)) + x),
+    ("numpy.arange", lambda x: np.arange(x, x + 3.0), lambda x: x + 1.0 * np.arange(3)),
+    ("numpy.fromiter", lambda x: np.fromiter((x * i for i in range(3)), float),
+     lambda x: np.stack(list(x * i for i in range(3)))),
+    ("numpy.vectorize", lambda x: np.vectorize(squares)(x), lambda x: ft.vmap(squares)(x), VECTORS),
+    ("numpy.vectorize", lambda x: dispatched(x), squares),
+    ("numpy.nditer", lambda x: sum(v * v for v in np.nditer(x)),
+     lambda x: sum(x[i] * x[i] for i in np.ndindex(x.shape)), VECTORS),
+    ("numpy.ndenumerate", lambda x: sum(v * i[0] for i, v in np.ndenumerate(x)),
+     lambda x: sum(x[i] * i[0] for i in np.ndindex(x.shape)), VECTORS),
+    ("numpy.broadcast", lambda x: np.zeros(np.broadcast(x, M).shape) + x,
+     lambda x: np.zeros(np.broadcast_shapes(x.shape, M.shape)) + x, VECTORS),
+    ("numpy.broadcast", lambda x: sum(a * b for a, b in np.broadcast(x, M)),
+     lambda x: np.sum(np.multiply(*np.broadcast_arrays(x, M))), VECTORS),
+    ("numpy.fill_diagonal", assigned_diagonal,
+     lambda x: np.where(np.eye(3, dtype=bool), x, np.ones((3, 3)))),
+    ("numpy.lib.stride_tricks.as_strided",
+     lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
+     lambda x: np.lib.stride_tricks.sliding_window_view(x, 2), VECTORS),
+    ("statistics.mean", lambda x: statistics.mean([x, 1.0]), lambda x: np.mean(np.stack([x, 1.0]))),
+    ("statistics.mean", lambda x: statistics.fmean([x, 1.0]),
+     lambda x: np.mean(np.stack([x, 1.0]))),
+    ("statistics.median", lambda x: statistics.median([x, 1.0, 3.0]),
+     lambda x: np.median(np.stack([x, 1.0, 3.0])), NUMBERS, BATCHES),
+    ("statistics.stdev", lambda x: statistics.stdev([x, 2.0]),
+     lambda x: np.std(np.stack([x, 2.0]), ddof=1)),
+    ("statistics.pstdev", lambda x: statistics.pstdev([x, 2.0]),
+     lambda x: np.std(np.stack([x, 2.0]))),
+    ("statistics.variance", lambda x: statistics.variance([x, 2.0]),
+     lambda x: np.var(np.stack([x, 2.0]), ddof=1)),
+    ("statistics.pvariance", lambda x: statistics.pvariance([x, 2.0]),
+     lambda x: np.var(np.stack([x, 2.0]))),
+    ("math.fsum", lambda x: math.fsum([x, x * x]), lambda x: np.sum(np.stack([x, x * x]))),
+    ("math.dist", lambda x: math.dist(x, A[:3]), lambda x: np.linalg.norm(x - A[:3]), VECTORS),
+    ("math.isclose", lambda x: math.isclose(x, 0.7) * x,
+     lambda x: np.isclose(x, 0.7, rtol=1e-9, atol=0) * x, NUMBERS, ("vmap",)),
+    ("math.remainder", lambda x: math.remainder(x, 0.5), lambda x: x - 0.5 * np.round(x / 0.5)),
+    ("math.log", lambda x: math.log(x), lambda x: np.log(x)),
+    ("math.log", lambda x: math.log(x, 3.0), lambda x: np.log(x) / np.log(3.0)),
+    ("math.erf", lambda x: math.erf(x), lambda x: scipy.special.erf(x)),
+    ("math.erfc", lambda x: math.erfc(x), lambda x: scipy.special.erfc(x)),
+    ("math.gamma", lambda x: math.gamma(x), lambda x: scipy.special.gamma(x)),
+    ("math.lgamma", lambda x: math.lgamma(x), lambda x: scipy.special.gammaln(x)),
+    ("math.factorial", lambda n: float(math.factorial(n)), lambda n: scipy.special.gamma(n + 1),
+     COUNTS, ("vmap",)),
+    ("math.comb", lambda n: float(math.comb(n, 1)), lambda n: scipy.special.binom(n, 1), COUNTS,
+     ("vmap",)),
+    ("math.perm", lambda n: float(math.perm(n, 1)), lambda n: scipy.special.poch(n - 1 + 1, 1),
+     COUNTS, ("vmap",)),
+    ("math.isqrt", lambda n: math.isqrt(n), lambda n: np.floor(np.sqrt(n)).astype(int), COUNTS,
+     ("vmap",)),
+    ("math.ulp", lambda x: math.ulp(x), lambda x: np.spacing(x), NUMBERS, ("vmap",)),
+    ("cmath.phase", lambda x: cmath.phase(x * (1 + 1j)), lambda x: np.angle(x * (1 + 1j)), NUMBERS,
+     ("vmap",)),
+    ("scipy.linalg.solve", lambda a: scipy.linalg.solve(a, A[:2]),
+     lambda a: np.linalg.solve(a, A[:2]), MATRICES),
+    ("scipy.linalg.inv", lambda a: scipy.linalg.inv(a), lambda a: np.linalg.inv(a), MATRICES),
+    ("scipy.linalg.det", lambda a: scipy.linalg.det(a), lambda a: np.linalg.det(a), MATRICES),
+    ("scipy.linalg.pinv", lambda a: scipy.linalg.pinv(a), lambda a: np.linalg.pinv(a), MATRICES),
+    ("scipy.linalg.norm", lambda a: scipy.linalg.norm(a), lambda a: np.linalg.norm(a), MATRICES),
+    ("scipy.linalg.svd", lambda a: scipy.linalg.svd(a)[1], lambda a: np.linalg.svd(a)[1], MATRICES),
+    ("scipy.linalg.svdvals", lambda a: scipy.linalg.svdvals(a),
+     lambda a: np.linalg.svd(a, compute_uv=False), MATRICES),
+    ("scipy.linalg.qr", lambda a: scipy.linalg.qr(a)[1], lambda a: np.linalg.qr(a, "complete")[1],
+     MATRICES),
+    ("scipy.linalg.cholesky", lambda a: scipy.linalg.cholesky(a),
+     lambda a: np.linalg.cholesky(a, upper=True), MATRICES, ("vmap",)),
+    ("scipy.linalg.eigh", lambda a: scipy.linalg.eigh(a)[0], lambda a: np.linalg.eigh(a)[0],
+     MATRICES, ("vmap",)),
+    ("scipy.linalg.eigvalsh", lambda a: scipy.linalg.eigvalsh(a), lambda a: np.linalg.eigvalsh(a),
+     MATRICES, ("vmap",)),
+    ("scipy.linalg.solve_triangular", lambda a: scipy.linalg.solve_triangular(a, A[:2]),
+     lambda a: np.linalg.solve(np.triu(a), A[:2]), MATRICES),
+    ("scipy.integrate.trapezoid", lambda y: scipy.integrate.trapezoid(y, A[:3]),
+     lambda y: np.trapezoid(y, A[:3]), VECTORS),
+    ("scipy.interpolate.interp1d", lambda x: scipy.interpolate.interp1d([0.0, 5.0], [1.0, 2.0])(x),
+     lambda x: np.interp(x, [0.0, 5.0], [1.0, 2.0])),
+    ("scipy.signal.convolve", lambda x: scipy.signal.convolve(x, A),
+     lambda x: np.convolve(x, A), VECTORS),
+    ("scipy.signal.convolve", lambda x: scipy.signal.fftconvolve(x, A),
+     lambda x: np.convolve(x, A), VECTORS),
+    ("scipy.stats.norm.pdf", lambda x: scipy.stats.norm.pdf(x),
+     lambda x: np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)),
+    ("scipy.stats.norm.logpdf", lambda x: scipy.stats.norm.logpdf(x),
+     lambda x: -(x**2) / 2 - np.log(2 * np.pi) / 2),
+    ("scipy.stats.norm.cdf", lambda x: scipy.stats.norm.cdf(x), lambda x: scipy.special.ndtr(x)),
+    ("scipy.stats.norm.ppf", lambda x: scipy.stats.norm.ppf(x / 2),
+     lambda x: scipy.special.ndtri(x / 2)),
+)  # fmt: skip
+
+# ---- where it is not known what was written ----
+
+ROWS += mistakes(
+    GENERAL,
+    ("float", lambda x: next(map(float, [x])) ** 2, lambda x: x.astype(float) ** 2),
+    ("float", lambda x: next(map(math.sin, [x])), lambda x: np.sin(x)),
+    ("complex", lambda x: next(map(complex, [x])) * 1j, lambda x: x.astype(complex) * 1j, NUMBERS,
+     ("vmap", "jvp")),
+    ("numpy.asarray", lambda x: next(map(np.asarray, [x])) * 2, lambda x: x * 2),
+    ("item", lambda x: x.item() ** 2, lambda x: np.reshape(x, ()) ** 2),
+    ("tolist", lambda x: sum(v * v for v in x.tolist()), lambda x: sum(v * v for v in list(x)),
+     VECTORS),
+    ("pickle.dumps", lambda x: pickle.loads(pickle.dumps(x)) * 2, lambda x: x * 2),
+    ("format", lambda x: next(x * 2 for _ in map("{:.2f}".format, [x])),
+     lambda x: next(x * 2 for _ in map("{}".format, [x]))),
+    ("as_integer_ratio", lambda x: x.as_integer_ratio()[0] / x.as_integer_ratio()[1],
+     lambda x: x),
+    ("bool", lambda x: x if x > 0.5 else x * x, lambda x: np.where(x > 0.5, x, x * x), NUMBERS,
+     BATCHES),
+    ("bool", lambda x: math.sqrt(x) if x > 0.5 else x * x,
+     lambda x: ft.cond(x > 0.5, np.sqrt, lambda x: x * x, x), NUMBERS, BATCHES),
+    ("int", lambda x: next(map(int, [x * 9])), lambda x: (x * 9).astype(int), NUMBERS, ("vmap",)),
+    ("__index__", lambda n: operator.getitem([1.0, 4.0, 9.0, 16.0], n),
+     lambda n: ft.tensor(np.stack([1.0, 4.0, 9.0, 16.0]))[n], COUNTS, ("vmap",)),
+    ("__index__", lambda n: sum(next(map(range, [n]))) * 1.0,
+     lambda n: ft.fori_loop(0, n, lambda i, y: y + i, 0.0), COUNTS, ("vmap",)),
+)  # fmt: skip

@@ -1,0 +1,295 @@
+"""The commonest misuses of the transforms themselves, each with the call that its message asks
+for. See `mistakes`, for programs that are written for plain arrays.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.special
+
+import functier as ft
+
+X = np.arange(6.0).reshape(3, 2)
+W = np.arange(4.0)
+I = np.arange(3)  # noqa: E741
+DRAWS = ft.random.default_rng(0)
+KEPT: list = []
+
+
+class Misuse(NamedTuple):
+    name: str
+    wrong: Callable[[], Any]
+    error: type[BaseException]
+    says: tuple[str, ...]
+    right: Callable[[], Any]
+    result: Any
+
+
+def program(x, *rest):
+    return x * 2
+
+
+def loss(x, *rest):
+    return np.sum(x * x)
+
+
+def pair(x):
+    return np.sum(x), x
+
+
+def keep(x):
+    KEPT.append(x)
+    return np.sum(x) * 2
+
+
+def with_kept():
+    KEPT.clear()
+    ft.vmap(keep)(X)
+    return KEPT[0]
+
+
+def added_to(kept):
+    return ft.vmap(lambda y: y + kept)
+
+
+def added(name, *values):
+    """A program that adds to an array of zeros by a function that writes."""
+
+    def wrong(x):
+        a = np.zeros(3)
+        name(a, *values, x)
+        return a
+
+    return wrong
+
+
+def accumulated(x):
+    acc = np.zeros(2)
+    acc += x
+    return acc
+
+
+def masked(x):
+    return np.sum(x[x > 1])
+
+
+def unnamed(x):
+    return None
+
+
+ROWS = [
+    Misuse("too many in_dims", lambda: ft.vmap(program, in_dims=(0, None))(X), ValueError,
+           ("vmap(program)", "2 entries for 1 positional", "one entry for each"),
+           lambda: ft.vmap(program, in_dims=(0,))(X), X * 2),
+    Misuse("batch sizes that differ", lambda: ft.vmap(program)(X, W), ValueError,
+           ("vmap(program)", "args[1] has size 4", "batch size 3", "in_dims=None"),
+           lambda: ft.vmap(program, in_dims=(0, None))(X, W), X * 2),
+    Misuse("nothing to map over", lambda: ft.vmap(program, in_dims=None)(X), ValueError,
+           ("vmap(program)", "no argument is mapped", "axis to map over"),
+           lambda: ft.vmap(program, in_dims=0)(X), X * 2),
+    Misuse("an axis that is not there", lambda: ft.vmap(program, in_dims=2)(X), ValueError,
+           ("vmap(program)", "in_dim 2", "args[0] of shape (3, 2)", "from -2 to 1"),
+           lambda: ft.vmap(program, in_dims=1)(X), X.T * 2),
+    Misuse("a number to map over", lambda: ft.vmap(program)(X, 3.0), ValueError,
+           ("vmap(program)", "args[1] is float 3.0", "in_dims=None for it"),
+           lambda: ft.vmap(program, in_dims=(0, None))(X, 3.0), X * 2),
+    Misuse("a list of numbers to map over", lambda: ft.vmap(program)([1.0, 2.0]), ValueError,
+           ("vmap(program)", "args[0][0] is float 1.0", "pass arrays"),
+           lambda: ft.vmap(program)(np.array([1.0, 2.0])), np.array([2.0, 4.0])),
+    Misuse("out_dims None", lambda: ft.vmap(program, out_dims=None)(X), ValueError,
+           ("vmap(program)", "out_dims is None for the result", "write the axis"),
+           lambda: ft.vmap(program, out_dims=1)(X), X.T * 2),
+    Misuse("out_dims out of range", lambda: ft.vmap(program, out_dims=3)(X), ValueError,
+           ("vmap(program)", "out_dim 3", "from -2 to 1"),
+           lambda: ft.vmap(program, out_dims=1)(X), X.T * 2),
+    Misuse("out_dims of another structure", lambda: ft.vmap(program, out_dims=(0, 0))(X),
+           ValueError, ("vmap(program)", "out_dims=(0, 0)", "write one int"),
+           lambda: ft.vmap(program, out_dims=0)(X), X * 2),
+    Misuse("a batch of text", lambda: ft.vmap(lambda x: "text")(X), TypeError,
+           ("vmap(<lambda>)", "the result is str 'text'", "return arrays"),
+           lambda: ft.vmap(lambda x: x)(X), X),
+    Misuse("the result and not the function", lambda: ft.vmap(program(X)), TypeError,
+           ("vmap", "func is a ndarray", "pass a function"), lambda: ft.vmap(program)(X), X * 2),
+    Misuse("gradient of a vector", lambda: ft.grad(program)(X), ValueError,
+           ("grad(program)", "shape (3, 2)", "return numpy.sum(y)"),
+           lambda: ft.grad(lambda x: np.sum(program(x)))(X), X * 0 + 2),
+    Misuse("gradient by integers", lambda: ft.grad(loss)(I), TypeError,
+           ("grad(loss)", "args[0] has dtype int64", "pass x.astype(float)"),
+           lambda: ft.grad(loss)(I.astype(float)), 2.0 * I),
+    Misuse("gradient by an int", lambda: ft.grad(loss)(3), TypeError,
+           ("grad(loss)", "args[0] has dtype int64", "pass float(x)"),
+           lambda: ft.grad(loss)(float(3)), 6.0),
+    Misuse("argnums out of range", lambda: ft.grad(loss, argnums=2)(X), ValueError,
+           ("grad(loss)", "argnums=2", "1 positional"), lambda: ft.grad(loss, argnums=0)(X), 2 * X),
+    Misuse("the argument by keyword", lambda: ft.grad(loss)(x=X), ValueError,
+           ("grad(loss)", "argnums=0", "by position"), lambda: ft.grad(loss)(X), 2 * X),
+    Misuse("has_aux without aux", lambda: ft.grad(loss, has_aux=True)(X), TypeError,
+           ("grad(loss)", "has_aux=True", "(output, aux)"),
+           lambda: ft.grad(lambda x: (loss(x), 0), has_aux=True)(X)[0], 2 * X),
+    Misuse("aux without has_aux", lambda: ft.grad(pair)(X), TypeError,
+           ("grad(pair)", "(float64[], float64[3, 2])", "has_aux=True"),
+           lambda: ft.grad(pair, has_aux=True)(X)[0], X * 0 + 1),
+    Misuse("no return", lambda: ft.grad(unnamed)(X), TypeError,
+           ("grad(unnamed)", "returned None", "return one scalar"), lambda: ft.grad(loss)(X),
+           2 * X),
+    Misuse("a list of one scalar", lambda: ft.grad(lambda x: [loss(x)])(X), TypeError,
+           ("grad(<lambda>)", "[float64[]]", "return one scalar"), lambda: ft.grad(loss)(X), 2 * X),
+    Misuse("gradient of a complex result", lambda: ft.grad(lambda x: np.sum(x * 1j))(X), TypeError,
+           ("grad(<lambda>)", "complex128", "numpy.real(y)"),
+           lambda: ft.grad(lambda x: np.real(np.sum(x * (1 + 1j))))(X), X * 0 + 1),
+    Misuse("cotangent of another shape", lambda: ft.vjp(program, X)[1](W), ValueError,
+           ("vjp(program)", "cotangent of output", "(4,)", "(3, 2)"),
+           lambda: ft.vjp(program, X)[1](np.ones((3, 2)))[0], X * 0 + 2),
+    Misuse("one cotangent for two outputs", lambda: ft.vjp(lambda x: (x, x), X)[1](X), ValueError,
+           ("vjp(<lambda>)", "(float64[3, 2], float64[3, 2]) was expected", "for each value"),
+           lambda: ft.vjp(lambda x: (x, x), X)[1]((X, X))[0], 2 * X),
+    Misuse("primals that are no tuple", lambda: ft.jvp(program, X, X), TypeError,
+           ("jvp(program)", "primals is a ndarray", "jvp(f, (x,), (t,))"),
+           lambda: ft.jvp(program, (X,), (X,))[1], 2 * X),
+    Misuse("tangent of another shape", lambda: ft.jvp(program, (X,), (W,)), ValueError,
+           ("jvp(program)", "tangent of primals[0]", "(4,)", "(3, 2)"),
+           lambda: ft.jvp(program, (X,), (np.ones((3, 2)),))[1], X * 0 + 2),
+    Misuse("too few tangents", lambda: ft.jvp(program, (X, X), (X,)), ValueError,
+           ("jvp(program)", "one tangent for each value"),
+           lambda: ft.jvp(program, (X, X), (X, X))[1], 2 * X),
+    Misuse("another linear tangent", lambda: ft.linearize(program, X)[1](W), ValueError,
+           ("linearize(program)", "tangent of primals[0]", "(3, 2)"),
+           lambda: ft.linearize(program, X)[1](X), 2 * X),
+    Misuse("a tensor that was kept", lambda: with_kept() + 1, ft.EscapedTensorError,
+           ("vmap(keep)", "had ended", "return it from the function"),
+           lambda: ft.vmap(lambda x: x)(X) + 1, X + 1),
+    Misuse("a tensor kept for another batch",
+           lambda: added_to(with_kept())(X), ft.EscapedTensorError,
+           ("vmap(keep)", "had ended", "return it from the function"),
+           lambda: ft.vmap(lambda y, x: y + x)(X, ft.vmap(lambda x: x)(X)), 2 * X),
+    Misuse("a class that takes a tensor out", lambda: ft.vmap(lambda x: x.as_subclass(Sub))(X),
+           ft.LevelError, ("vmap(<lambda>)", "pass a Sub to the transform"),
+           lambda: np.asarray(ft.vmap(lambda x: x * 1)(Sub(X))), X),
+    Misuse("x[i] = v", lambda: ft.vmap(lambda x: x.__setitem__(0, 1.0))(X), ft.MutationError,
+           ("vmap(<lambda>)", "in place", "x = numpy.where(mask, v, x)"),
+           lambda: ft.vmap(lambda x: np.where([True, False], 1.0, x))(X),
+           np.stack([np.ones(3), X[:, 1]], 1)),
+    Misuse("out=", lambda: ft.vmap(lambda x: np.sin(x, out=np.zeros(2)))(X), ft.MutationError,
+           ("vmap(<lambda>)", "numpy.sin(..., out=)", "y = numpy.sin(...) without out="),
+           lambda: ft.vmap(lambda x: np.sin(x))(X), np.sin(X)),
+    Misuse("acc += x", lambda: ft.vmap(accumulated)(X), ft.MutationError,
+           ("vmap(accumulated)", "write acc = acc + x"),
+           lambda: ft.vmap(lambda x: np.zeros(2) + x)(X), X),
+    Misuse("x.fill(v)", lambda: ft.vmap(lambda x: x.fill(1.0))(X), ft.MutationError,
+           ("vmap(<lambda>)", "x.fill(...)", "numpy.where"),
+           lambda: ft.vmap(lambda x: np.where(True, 1.0, x))(X), X * 0 + 1),
+    Misuse("numpy.add.at", lambda: ft.vmap(added(np.add.at, [0, 2]))(X), ft.MutationError,
+           ("vmap(wrong)", "numpy.add.at", "a = a + numpy.bincount(indices, b, len(a))"),
+           lambda: ft.vmap(lambda x: np.zeros(3) + np.bincount([0, 2], x, 3))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
+    Misuse("numpy.subtract.at", lambda: ft.vmap(added(np.subtract.at, [0, 2]))(X),
+           ft.MutationError, ("vmap(wrong)", "a = a - numpy.bincount(indices, b, len(a))"),
+           lambda: ft.vmap(lambda x: np.zeros(3) - np.bincount([0, 2], x, 3))(X),
+           -np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
+    Misuse("numpy.maximum.at", lambda: ft.vmap(added(np.maximum.at, [0, 2]))(X), ft.MutationError,
+           ("vmap(wrong)", "a = numpy.maximum(a, numpy.maximum.reduce(c, 1))"),
+           lambda: ft.vmap(lambda x: np.maximum(np.zeros(3), np.maximum.reduce(np.where(
+               np.equal(np.arange(3)[:, None], [0, 2]), x, -np.inf), 1)))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
+    Misuse("numpy.put", lambda: ft.vmap(added(np.put, [0, 2]))(X), ft.MutationError,
+           ("vmap(wrong)", "numpy.put", "a = numpy.where(mask, v, a)"),
+           lambda: ft.vmap(lambda x: np.where([True, False, True], x[0], np.zeros(3)))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 0]], 1)),
+    Misuse("numpy.place", lambda: ft.vmap(added(np.place, [True, False, True]))(X),
+           ft.MutationError, ("vmap(wrong)", "arr = numpy.where(mask, vals, arr)"),
+           lambda: ft.vmap(lambda x: np.where([True, False, True], x[0], np.zeros(3)))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 0]], 1)),
+    Misuse("numpy.copyto", lambda: ft.vmap(lambda x: np.copyto(np.zeros(2), x))(X),
+           ft.MutationError, ("vmap(<lambda>)", "numpy.where(where, src, dst)"),
+           lambda: ft.vmap(lambda x: np.where(True, x, np.zeros(2)))(X), X),
+    Misuse("numpy.full_like", lambda: ft.vmap(lambda x: np.full_like(np.zeros(2), x[0]))(X),
+           ft.MutationError, ("vmap(<lambda>)", "numpy.zeros_like(a) + t"),
+           lambda: ft.vmap(lambda x: np.zeros_like(np.zeros(2)) + x[0])(X),
+           np.stack([X[:, 0]] * 2, 1)),
+    Misuse("a mask", lambda: ft.vmap(masked)(X), ft.DataDependentError,
+           ("vmap(masked)", "boolean mask", "numpy.sum(x, where=mask)"),
+           lambda: ft.vmap(lambda x: np.sum(x, where=x > 1))(X), np.array([0.0, 5.0, 9.0])),
+    Misuse("numpy.nonzero", lambda: ft.vmap(lambda x: np.sum(np.nonzero(x)[0]))(X),
+           ft.DataDependentError,
+           ("vmap(<lambda>)", "numpy.nonzero", "numpy.where(condition, x, y)"),
+           lambda: ft.vmap(lambda x: np.sum(np.where(x, np.arange(2), 0)))(X), np.ones(3)),
+    Misuse("numpy.where(condition)", lambda: ft.vmap(lambda x: np.sum(np.where(x > 0)[0]))(X),
+           ft.DataDependentError, ("vmap(<lambda>)", "numpy.where(condition, x, y)"),
+           lambda: ft.vmap(lambda x: np.sum(np.where(x > 0, np.arange(2), 0)))(X), np.ones(3)),
+    Misuse("numpy.unique", lambda: ft.vmap(lambda x: np.max(np.unique(x)))(X),
+           ft.DataDependentError, ("vmap(<lambda>)", "numpy.unique", "numpy.sort"),
+           lambda: ft.vmap(lambda x: np.max(np.sort(x)))(X), X[:, 1]),
+    Misuse("numpy.bincount", lambda: ft.vmap(np.bincount)(X.astype(int)), ft.DataDependentError,
+           ("vmap(bincount)", "numpy.bincount", "numpy.equal(x[:, None], numpy.arange(n))"),
+           lambda: ft.vmap(lambda x: np.sum(np.equal(x[:, None], np.arange(6)), 0))(X.astype(int)),
+           np.stack([np.bincount(x, minlength=6) for x in X.astype(int)])),
+    Misuse("a draw", lambda: ft.vmap(lambda x: x + DRAWS.uniform(0.0, 0.0))(X), ft.RandomnessError,
+           ("vmap(<lambda>)", "randomness is 'error'", "vmap(..., randomness='different')"),
+           lambda: ft.vmap(lambda x: x + DRAWS.uniform(0.0, 0.0), randomness="different")(X), X),
+    Misuse("a generator of NumPy's",
+           lambda: ft.vmap(lambda x, r: x + r.uniform(0.0, 0.0), in_dims=(0, None))(
+               X, np.random.default_rng(0)),
+           ft.RandomnessError, ("vmap(<lambda>)", "args[1]", "functier.random.default_rng(seed)"),
+           lambda: ft.vmap(lambda x, r: x + r.uniform(0.0, 0.0), in_dims=(0, None),
+                           randomness="different")(X, ft.random.default_rng(0)), X),
+    Misuse("a draw under jacfwd", lambda: ft.jacfwd(lambda x: x + DRAWS.uniform(0.0, 0.0))(X[0]),
+           ft.RandomnessError, ("jacfwd(<lambda>)", "jacfwd(..., randomness='same')"),
+           lambda: ft.jacfwd(lambda x: x + DRAWS.uniform(0.0, 0.0), randomness="same")(X[0]),
+           np.eye(2)),
+    Misuse("a function with no derivative",
+           lambda: ft.grad(lambda x: np.sum(np.frompyfunc(abs, 1, 1)(x)))(X), ft.NoRuleError,
+           ("grad(<lambda>)", "no derivative rule", "other NumPy functions"),
+           lambda: ft.grad(lambda x: np.sum(np.abs(x)))(X), np.sign(X)),
+    Misuse("a file in the function", lambda: ft.vmap(lambda x: np.save("x.npy", x))(X),
+           ft.UnsupportedError, ("numpy.save", "return the value"), lambda: ft.vmap(lambda x: x)(X),
+           X),
+    Misuse("a sum over a list of SciPy's",
+           lambda: ft.grad(lambda x: scipy.special.logsumexp(x))(X[0]), ft.ConversionError,
+           ("grad(<lambda>)", "scipy.special.logsumexp", "numpy.logaddexp.reduce(x, axis)"),
+           lambda: ft.grad(lambda x: np.logaddexp.reduce(x, 0))(X[0]),
+           np.exp(X[0]) / np.sum(np.exp(X[0]))),
+    Misuse("an unknown escape", lambda: ft.vmap(program, escape="keep"), ValueError,
+           ("escape='keep'", "'dead' or 'passthrough'"),
+           lambda: ft.vmap(program, escape="dead")(X), X * 2),
+    Misuse("an empty chunk", lambda: ft.vmap(program, chunk_size=0)(X), ValueError,
+           ("chunk_size=0", "at least 1"), lambda: ft.vmap(program, chunk_size=1)(X), X * 2),
+    Misuse("an unknown randomness", lambda: ft.vmap(program, randomness="new")(X), ValueError,
+           ("randomness='new'", "'error', 'different' or 'same'"),
+           lambda: ft.vmap(program, randomness="same")(X), X * 2),
+    Misuse("the length of a number", lambda: ft.vmap(lambda x: x * len(x))(W), TypeError,
+           ("vmap(<lambda>)", "len() of a 0-d tensor"),
+           lambda: ft.vmap(lambda x: x * x.size)(W), W),
+    Misuse("a float as a length", lambda: ft.grad(lambda x: x * np.sum(np.linspace(0, 1, x)))(2.0),
+           TypeError, ("grad(<lambda>)", "cannot be interpreted as an integer", "write int(x)"),
+           lambda: ft.grad(lambda x: x * np.sum(np.linspace(0, 1, int(x))))(2.0), 1.0),
+    Misuse("a loop over a float", lambda: ft.grad(lambda x: sum(x for _ in range(x)))(2.0),
+           TypeError, ("grad(<lambda>)", "cannot be interpreted as an integer", "range(int(x))"),
+           lambda: ft.grad(lambda x: sum(x for _ in range(int(x))))(2.0), 2.0),
+    Misuse("x.strides", lambda: ft.grad(lambda x: x[0] * x.strides[0])(W), AttributeError,
+           ("grad(<lambda>)", "x.strides", "sliding_window_view(x, n)"),
+           lambda: ft.grad(lambda x: np.sum(np.lib.stride_tricks.sliding_window_view(x, 2)))(W),
+           np.array([1.0, 2.0, 2.0, 1.0])),
+    Misuse("x.flags", lambda: ft.vmap(lambda x: x if x.flags.owndata else x.copy())(W),
+           AttributeError, ("vmap(<lambda>)", "x.flags", "x.copy()"),
+           lambda: ft.vmap(lambda x: x.copy())(W), W),
+    Misuse("x.nbytes", lambda: ft.vmap(lambda x: x * x.nbytes)(X), AttributeError,
+           ("vmap(<lambda>)", "x.size * x.dtype.itemsize"),
+           lambda: ft.vmap(lambda x: x * (x.size * x.dtype.itemsize))(X), X * 16),
+    Misuse("x.itemsize", lambda: ft.vmap(lambda x: x * x.itemsize)(X), AttributeError,
+           ("vmap(<lambda>)", "x.dtype.itemsize"),
+           lambda: ft.vmap(lambda x: x * x.dtype.itemsize)(X), X * 8),
+    Misuse("x.view()", lambda: ft.grad(lambda x: np.sum(x.view() ** 2))(W), ft.UnsupportedError,
+           ("grad(<lambda>)", "x.view(...)", "x for x.view()"),
+           lambda: ft.grad(lambda x: np.sum(x**2))(W), 2 * W),
+    Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
+           ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
+           lambda: ft.vmap(lambda x: x)(W), W),
+    Misuse("x.to_device()", lambda: ft.vmap(lambda x: x.to_device("cpu"))(W), ft.UnsupportedError,
+           ("vmap(<lambda>)", "x.to_device(...)", "write x, as there is one device"),
+           lambda: ft.vmap(lambda x: x)(W), W),
+]  # fmt: skip
+
+
+class Sub(ft.Tensor):
+    """A user's class."""
