@@ -285,9 +285,6 @@ ROWS = [
     Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
            lambda: ft.vmap(lambda x: x)(W), W),
-    Misuse("x.to_device()", lambda: ft.vmap(lambda x: x.to_device("cpu"))(W), ft.UnsupportedError,
-           ("vmap(<lambda>)", "x.to_device(...)", "write x, as there is one device"),
-           lambda: ft.vmap(lambda x: x)(W), W),
 ]  # fmt: skip
 
 
