@@ -98,6 +98,11 @@ def zeros(value: Any) -> Any:
     return np.zeros(shape_of(value), dtype_of(value))[()]
 
 
+def form_like(value: Any) -> ndarray:
+    """An array of the form of `value`, which holds no memory."""
+    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+
+
 def add(a: Any, b: Any) -> Any:
     """The sum of two (co)tangents; either may be None, or both tuples of such."""
     if isinstance(a, (tuple, list)):
@@ -134,6 +139,32 @@ def owned(grads: list, given: Sequence = ()) -> list:
                 grads[i] = g.copy()
             owners.add(owner)
     return grads
+
+
+def apart(values: list, others: list) -> list:
+    """`values`, with copies of those arrays that are memory of `others`."""
+    owners = {id(_owner(x)) for x in others if isinstance(_bare(x), ndarray)}
+    if not owners:
+        return values
+    return [
+        np.copy(x) if isinstance(_bare(x), ndarray) and id(_owner(x)) in owners else x
+        for x in values
+    ]
+
+
+def _bare(x: Any) -> Any:
+    """The array inside of tensors."""
+    while isinstance(x, Tensor):
+        x = x._value
+    return x
+
+
+def _owner(x: Any) -> Any:
+    """The array whose memory `x` is, of any level."""
+    x = _bare(x)
+    while isinstance(x.base, ndarray):
+        x = x.base
+    return x
 
 
 def filled(grads: list, values: Sequence) -> list:

@@ -17,6 +17,7 @@ from ._diff import (
     complex_derivatives,
     derivatives,
     filled,
+    form_like,
     match,
     owned,
     placed,
@@ -24,6 +25,7 @@ from ._diff import (
     split_aux,
     wanted,
 )  # fmt: skip
+from ._keep import kept
 from ._level import Escape
 from ._numpy import PLAIN, dtype_of
 from ._pytree import (
@@ -342,7 +344,9 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
         the structure, shapes and dtypes of the output and returns a tuple with one
         result for each primal. It may be called several times, also on batched
-        cotangents and after the level has ended; the tape lives as long as it does.
+        cotangents and after the level has ended; the tape lives as long as it does. What it
+        needs of `primals`, of results and of arrays that `func` closes over is copied, so
+        that all of these may be written to.
 
     Raises
     ------
@@ -372,7 +376,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         leaves,
         has_aux,
     )
+    roots = kept(roots)
+    value = unflatten(out_structure, shown(results))
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
+    results = [form_like(y) for y in results]
 
     def vjp_fn(cotangents: Any) -> tuple:
         """Vector-Jacobian products for `cotangents`, one for each primal."""
@@ -382,5 +389,4 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
         return unflatten(structure, owned(full, given))
 
-    value = unflatten(out_structure, shown(results))
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
