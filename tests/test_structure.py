@@ -49,7 +49,7 @@ LAYERS = [
     {"_level"},
     {"_ended", "_diff"},
     {"_context", "_batch", "_tape", "_chunks"},
-    {"_draws"},
+    {"_draws", "_keep"},
     {"_vmap", "_grad", "_jvp", "_basis"},
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},

@@ -27,7 +27,7 @@ from ._diff import (
 )  # fmt: skip
 from ._keep import kept
 from ._level import Escape
-from ._numpy import PLAIN, dtype_of
+from ._numpy import BIG, PLAIN, dtype_of
 from ._pytree import (
     check_callable,
     flatten,
@@ -379,7 +379,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     roots = kept(roots)
     value = unflatten(out_structure, shown(results))
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
-    results = [form_like(y) for y in results]
+    results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
     def vjp_fn(cotangents: Any) -> tuple:
         """Vector-Jacobian products for `cotangents`, one for each primal."""

@@ -10,18 +10,23 @@ NOTE [what outlives a call owns its memory]
     goes as its copy grows.
 """
 
+from types import FunctionType
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
-from ._numpy import PLAIN, SCALARS
+from ._numpy import PLAIN
 from ._pytree import flatten, like, unflatten
 from ._tape import GradLevel, Node, Roots
 from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray
+float64 = np.float64
+
+FIXED = np.dtype, np.ufunc, FunctionType, type
+"""Types of what nobody writes to."""
 
 SMALL = 64
 """Up to so many elements a second copy costs less than to look for the first."""
@@ -32,7 +37,7 @@ class Copies:
 
     def __init__(self) -> None:
         self.arrays: dict[tuple, tuple[ref, ndarray]] = {}
-        self.nodes: dict[int, Node] = {}
+        self.nodes: dict[int, list] = {}
 
     # ---- values ----
 
@@ -41,20 +46,21 @@ class Copies:
         kind = type(x)
         if kind is ndarray:
             return self.array(x)
-        if kind in SCALARS or x is None:
+        if kind is slice:
+            return slice(self.value(x.start), self.value(x.stop), self.value(x.step))
+        if kind in PLAIN or isinstance(x, FIXED):
             return x
-        if isinstance(x, Tensor):
-            return self.tensor(x)
         if kind is Roots:
             return Roots(self.tape(x.copy()))
         if isinstance(x, (tuple, list)):
-            return like(x, [self.value(v) for v in x])
+            for v in x:
+                if type(v) is not int:
+                    return like(x, [self.value(v) for v in x])
+            return x if kind is tuple else x.copy()
+        if isinstance(x, Tensor):
+            return self.tensor(x)
         if kind is dict:
             return {k: self.value(v) for k, v in x.items()}
-        if kind is slice:
-            return slice(self.value(x.start), self.value(x.stop), self.value(x.step))
-        if kind in PLAIN or isinstance(x, type):
-            return x
         if hasattr(x, "__array_ufunc__") and hasattr(x, "copy"):  # a subclass, a duck array
             return x.copy()
         leaves, structure = flatten(x)
@@ -62,9 +68,20 @@ class Copies:
             return x
         return unflatten(structure, [self.value(v) for v in leaves])
 
+    def values(self, saved: tuple) -> tuple:
+        """What a rule keeps, of memory that is nobody else's."""
+        if len(saved) == 1:
+            (x,) = saved
+            kind = type(x)
+            if kind is float64:
+                return saved
+            if kind is ndarray and x.size <= SMALL:
+                return (x.copy(),)
+        return tuple([self.value(x) for x in saved])
+
     def array(self, x: ndarray) -> ndarray:
         if x.size <= SMALL:
-            return x.copy("K")
+            return x.copy()
         owner = x
         while isinstance(owner.base, ndarray):
             owner = owner.base
@@ -101,37 +118,46 @@ class Copies:
 
     def tape(self, roots: list) -> list:
         """Nodes as `roots`, with all that they lead to; `roots` is emptied."""
-        waiting: list[tuple[Node, list]] = []
+        waiting: list[list] = []  # copies of nodes that still have to get copies of their parts
+        nodes = self.nodes
         made = [None if root is None else self.node(root, waiting) for root in roots]
         roots.clear()
-        value = self.value
         while waiting:
-            node, mine = waiting.pop()
-            key, parent, rule, saved, fix, rest = node
-            edges = []
-            while True:
-                if saved:
-                    saved = tuple([v if type(v) in SCALARS else value(v) for v in saved])
-                edges.append((self.node(parent, waiting), rule, saved, fix))
-                if rest is None:
-                    break
-                parent, rule, saved, fix, rest = rest
-            following: tuple | None = None
-            for edge in reversed(edges[1:]):
-                following = (*edge, following)
-            mine += [*edges[0], following]
+            mine = waiting.pop()
+            parent, saved, rest = mine[1], mine[3], mine[5]
+            if parent[1] is not None:
+                found = nodes.get(parent[0])
+                if found is None:
+                    found = nodes[parent[0]] = [*parent]
+                    waiting.append(found)
+                mine[1] = found
+            if saved:
+                mine[3] = self.values(saved)
+            if rest is not None:
+                edges = []
+                while rest is not None:
+                    parent, rule, saved, fix, rest = rest
+                    if parent[1] is not None:
+                        found = nodes.get(parent[0])
+                        if found is None:
+                            found = nodes[parent[0]] = [*parent]
+                            waiting.append(found)
+                        parent = found
+                    edges.append((parent, rule, self.values(saved) if saved else saved, fix))
+                for parent, rule, saved, fix in reversed(edges):
+                    rest = parent, rule, saved, fix, rest
+                mine[5] = rest
         return made
 
     def node(self, node: Node, waiting: list) -> Node:
-        """The copy of a node, which is filled in when its turn comes."""
+        """The copy of a node; the parts of a new one are waiting."""
         if node[1] is None:
             return node
         found = self.nodes.get(node[0])
         if found is None:
-            found = self.nodes[node[0]] = [node[0]]
-            waiting.append((node, found))
+            found = self.nodes[node[0]] = [*node]
+            waiting.append(found)
         return found
-
 
 
 def _start(x: ndarray) -> int:

@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ._batch import BatchLevel, Randomness, check_axis, check_mapped, wrong_size
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape
+from ._diff import separate
 from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
 from ._pytree import (
@@ -216,11 +217,16 @@ def _whole(
                 check_unmoved(level, generators, args, kwargs)
             if leading and (type(out) is level.cls or type(out) is ndarray):
                 result = level.unwrap(out)
+                tree: Any = None
             else:
-                result = _unwrap_tree(level, out, out_dims)
+                result, tree = _unwrap_tree(level, out, out_dims)
             del out
         finally:
             level.exit()
+        if tree is not None:
+            result = unflatten(tree[0], _stacked(result, given, tree[1]))
+        elif type(result) is not ndarray or result.base is not None or _among(result, given):
+            (result,) = _stacked([result], given, (0,))
         if again:
             if randomness != "error":
                 level.randomness = "error"  # as the next level has it, unless it says so
@@ -338,14 +344,37 @@ def _batch_size(label: str, leaves: Any, dims: list, args: tuple, axis_size: int
     return found  # type: ignore[return-value]
 
 
-def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
+def _among(x: Any, values: Sequence) -> bool:
+    for v in values:
+        if v is x:
+            return True
+    return False
+
+
+def _stacked(results: list, given: Sequence, dims: Sequence) -> list:
+    """Results as numpy.stack gives them: no memory of each other, nor of the arguments.
+
+    Those of nested levels are looked at when they leave the outermost one.
+    """
+    mine = [
+        i
+        for i, (x, dim) in enumerate(zip(results, dims))
+        if dim is not None and not isinstance(getattr(x, "level", None), BatchLevel)
+    ]
+    for i, x in zip(mine, separate([results[i] for i in mine], given)):
+        results[i] = x
+    return results
+
+
+def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> tuple[list, tuple]:
+    """The leaves of a result without the level; its structure and their axes."""
     results, structure = flatten(out)
     dims = leaf_dims(out_dims, out, results, str(level))
     where = paths(out, "the result")
     if type(out_dims) is not int:
         for dim, path in zip(dims, where):
             check_axis(level, "out_dim", dim, None, path)
-    return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
+    return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)
 
 
 def _wrong_length(label: str, in_dims: Any, args: tuple) -> ValueError:
