@@ -129,10 +129,15 @@ def of_degree(slope):
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
+def exprel_slope(x):
+    """DLMF 13.6.2, 13.3.15."""
+    # At the bounds it is 0, and infinite; at an infinity SciPy's hyp1f1 never returns.
+    return 0.5 * special.hyp1f1(2.0, 3.0, np.clip(x, -1e300, 1e3))
+
+
 def boxcox_lmbda(g, logarithm, lmbda):
-    """For ``logarithm * exprel(lmbda * logarithm)``: see the rule of `exprel`."""
-    square = logarithm * logarithm
-    return g * (0.5 * square * special.hyp1f1(2.0, 3.0, lmbda * logarithm))
+    """For ``logarithm * exprel(lmbda * logarithm)``."""
+    return g * (logarithm * logarithm * exprel_slope(lmbda * logarithm))
 
 
 def inv_boxcox_lmbda(g, power, y, lmbda):

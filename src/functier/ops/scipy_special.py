@@ -36,6 +36,7 @@ from ._special import (
     elliprf_x,
     elliprg_x,
     expn_x,
+    exprel_slope,
     f_density,
     gamma_density,
     inv_boxcox_lmbda,
@@ -92,7 +93,7 @@ ONE = {
     "expm1": lambda g, ans: g * (ans + 1),
     "log1p": lambda g, x: g / (x + 1),
     "cbrt": lambda g, ans: g / (3 * ans * ans),
-    "exprel": lambda g, x: g * (0.5 * special.hyp1f1(2.0, 3.0, x)),  # DLMF 13.6.2, 13.3.15
+    "exprel": lambda g, x: g * exprel_slope(x),
     "entr": lambda g, x: -g * (log(x) + 1),
     "wrightomega": lambda g, ans: g * (ans / (1 + ans)),
     # angles
