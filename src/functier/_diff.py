@@ -145,7 +145,7 @@ def separate(values: list, given: Sequence) -> list:
                 continue
             if id(owner) in owners:
                 values[i] = x.copy() if kind is ndarray else np.copy(x)
-            elif kind is ndarray and not x.flags.writeable and x.base is not None:
+            elif kind is ndarray and not x.flags.writeable:
                 values[i] = x.copy()
             owners.add(id(owner))
     return values

@@ -225,7 +225,9 @@ def _whole(
             level.exit()
         if tree is not None:
             result = unflatten(tree[0], _stacked(result, given, tree[1]))
-        elif type(result) is not ndarray or result.base is not None or _among(result, given):
+        elif not (type(result) is ndarray and result.flags.owndata and result.flags.writeable) or (
+            _among(result, given)
+        ):
             (result,) = _stacked([result], given, (0,))
         if again:
             if randomness != "error":
