@@ -50,7 +50,7 @@ LAYERS = [
     {"_argnums", "_axes", "_ended", "_life"},
     {"_diff"},
     {"_context", "_batch", "_tape", "_chunks"},
-    {"_draws"},
+    {"_draws", "_keep"},
     {"_vmap", "_grad", "_jvp", "_basis"},
     {"_flat"},
     {"_ruled", "_calls", "_sampling"},

@@ -10,15 +10,17 @@ NOTE [a region of the tape]
 """
 
 import functools
-from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeVar, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
+
+import numpy as np
 
 from ._border import check_objects
 from ._draws import noted, replayed
 from ._ended import resumed
 from ._level import AMBIENT
 from ._masks import AMONG, among
-from ._numpy import shape_of
+from ._numpy import SCALARS, shape_of
 from ._pytree import check_callable, flatten, name_of_function
 from ._tape import GradLevel, Node, backward, joined, number, reached
 from ._tensor import Tensor
@@ -44,7 +46,8 @@ def checkpoint(func: Any = None) -> Any:
     func : callable
         A function of arrays or pytrees that returns such; it may close over tensors. It has
         to do the same when it runs again: draws from a `functier.random` generator are
-        repeated, those from NumPy's are not.
+        repeated, those from NumPy's are not. Its arguments may be written to once a call of
+        `vjp` is over; an array that it closes over may not, before the backward pass.
 
     Returns
     -------
@@ -55,7 +58,8 @@ def checkpoint(func: Any = None) -> Any:
     Raises
     ------
     RuntimeError
-        In the backward pass, where the second run gave results of another form.
+        In the backward pass, where the second run gave results of another form, or other
+        numbers (of large results some are compared, and their sum).
 
     Notes
     -----
@@ -80,28 +84,68 @@ def checkpoint(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return region(label, lambda: func(*args, **kwargs))
+        return region(label, lambda args, kwargs: func(*args, **kwargs), args, kwargs)
 
     return checkpointed
 
 
-def region(label: str, thunk: Callable[[], Any]) -> Any:
-    """The result of ``thunk()``, of whose tape its ends are kept, at every grad level."""
+def region(label: str, func: Callable, *given: Any) -> Any:
+    """The result of ``func(*given)``, of whose tape its ends are kept, at every grad level.
+
+    All that may be written to before `func` runs again is in `given`, of which a pullback
+    keeps copies.
+    """
     ambient, asked, start = AMBIENT.get(), AMONG.get(), next(number)
     with noted() as drawn:
-        out = thunk()
+        out = func(*given)
 
-    def again() -> Any:
+    def again(given: tuple) -> Any:
         with replayed(drawn), among(asked):
-            return thunk()
+            return func(*given)
 
     for cls, tensors in ends(label, out, start).items():
         boundary = list(reached([y._extra for y in tensors], start).values())
         forms = [shape_of(y._value) for y in tensors]
-        pulled = functools.partial(_pulled, label, again, ambient, cls, boundary, forms)
-        for y, node in zip(tensors, joined(boundary, pulled, len(tensors))):
+        marks = [Mark.of(y._value) for y in tensors]
+        goals = [(node[0], None) for node in boundary]  # a number tells all
+        pulled = functools.partial(_pulled, label, again, ambient, cls, goals, forms, marks)
+        for y, node in zip(tensors, joined(boundary, pulled, len(tensors), (given,))):
             y._extra = node
     return out
+
+
+SAMPLE = 64
+"""About so many elements of a result are compared one by one, and the others by their sum."""
+
+
+class Mark(NamedTuple):
+    """Some numbers of an array, by which a second run is compared with the first."""
+
+    some: np.ndarray
+    total: Any
+    size: int
+
+    @classmethod
+    def of(cls, x: Any) -> "Mark | None":
+        while isinstance(x, Tensor):
+            x = x._value
+        if type(x) is not np.ndarray and type(x) not in SCALARS:
+            return None
+        x = np.asarray(x)
+        with np.errstate(all="ignore"):
+            total = np.add.reduce(x, axis=None)
+        return cls(x.flat[:: max(1, x.size // SAMPLE)], total, x.size)
+
+    def fits(self, other: "Mark | None") -> bool:
+        """Whether the difference to another one can be that of rounding."""
+        if other is None:
+            return True
+        with np.errstate(all="ignore"):
+            eps = float(np.finfo(self.some.dtype).eps)
+            sizes = np.abs(self.some[np.isfinite(self.some)])
+            error = np.sqrt(eps) * float(sizes.max(initial=0)) + 1000 * eps
+            pairs = (self.some, other.some, error), (self.total, other.total, error * self.size)
+            return all(np.allclose(a, b, rtol=0, atol=e, equal_nan=True) for a, b, e in pairs)
 
 
 def ends(label: str, out: Any, start: int) -> dict[type, list]:
@@ -133,27 +177,36 @@ def inside(x: Any) -> Iterator[Tensor]:
 
 def _pulled(
     label: str,
-    run: Callable[[], Any],
+    run: Callable[[tuple], Any],
     ambient: type,
     cls: type,
-    boundary: list[Node],
+    boundary: Sequence[Node],
     forms: list,
+    marks: list,
     cotangents: tuple,
+    given: tuple,
 ) -> list:
     """The cotangents of the nodes in `boundary`, by a second run."""
 
-    def again() -> list:
+    def again(given: tuple, cotangents: tuple) -> list:
         with resumed(ambient):
             start = next(number)
-            tensors = ends(label, run(), start).get(cls, [])
+            tensors = ends(label, run(given), start).get(cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(
                     f"{label}: the function ran again for the backward pass and gave results "
                     f"of the shapes {[shape_of(y._value) for y in tensors]}, the first time "
                     f"{forms}; let it depend on its arguments only"
                 )
+            if not all(m is None or m.fits(Mark.of(y._value)) for m, y in zip(marks, tensors)):
+                raise RuntimeError(
+                    f"{label}: the function ran again for the backward pass and gave other "
+                    f"numbers than the first time: it draws from another generator than one of "
+                    f"functier.random, or an array that it closes over has been written to; "
+                    f"pass such an array as an argument"
+                )
             pairs = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
             del tensors
         return backward(pairs, boundary, start)  # where the cotangents' levels are ambient
 
-    return region(label, again)
+    return region(label, again, given, cotangents)

@@ -266,13 +266,16 @@ class Edge:
                 self.add_note(error)
             raise
         if watch is not None and outermost is None and (watch.nans or watch.infs or watch.rules):
-            names = self.names if len(self.names) == len(saved) else [""] * len(saved)
-            operands = [("cotangent", g), *zip(names, saved)]
+            operands = [("cotangent", g), *self.operands(saved)]
             nans = watch.nans or watch.rules
             fault = find_fault(nans, watch.infs, c, operands, self.elementwise)
             if fault is not None:
                 self.report(fault, g)
         return result
+
+    def operands(self, saved: tuple) -> Iterable:
+        """What the rule reads beside the cotangent, with its names."""
+        return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
         """What the rule returns, and that in the form of the operand."""
@@ -324,6 +327,9 @@ class CustomEdge(Edge):
         self.rule, self.label, self.fix, self.names = rule, str(level), None, ()
         self.here, self.elementwise = site("a custom rule", sys._getframe(2), last), False
         self.notes, self.what = noting(), "a custom derivative rule"
+
+    def operands(self, saved: tuple) -> Iterable:
+        return ()
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
         c = self.rule(g, *saved)

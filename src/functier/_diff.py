@@ -119,6 +119,11 @@ def zeros(value: Any) -> Any:
     return np.zeros(shape_of(value), dtype_of(value))[()]
 
 
+def form_like(value: Any) -> ndarray:
+    """An array of the form of `value`, which holds no memory."""
+    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+
+
 def add(a: Any, b: Any) -> Any:
     """The sum of two (co)tangents; either may be None, or both tuples of such."""
     if isinstance(a, (tuple, list)):
@@ -141,20 +146,47 @@ def owned(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
     """
-    owners = set()
     if SEEN:
         grads[:] = shown(grads)
-    for g in given:
-        if type(g) is ndarray:
-            owners.add(id(g if g.base is None else g.base))
-    for i, g in enumerate(grads):
-        if type(g) is ndarray:
-            base = g.base
-            owner = id(g if base is None else base)
-            if owner in owners or not (base is None or g.flags.writeable):
-                grads[i] = g.copy()
-            owners.add(owner)
-    return grads
+    return separate(grads, given)
+
+
+def separate(values: list, given: Sequence) -> list:
+    """`values`, with copies of what is memory of another one or of `given`, and of what
+    cannot be written to.
+
+    Of tensors it is the memory of the values that they hold: it comes out with these.
+    """
+    owners = {id(owner_of(x)) for x in given if type(x) not in SCALARS}
+    for i, x in enumerate(values):
+        kind = type(x)
+        if kind is ndarray or isinstance(x, Tensor):
+            owner = owner_of(x)
+            if owner is None:
+                continue
+            if id(owner) in owners:
+                values[i] = x.copy() if kind is ndarray else np.copy(x)
+            elif kind is ndarray and not x.flags.writeable:
+                values[i] = x.copy()
+            owners.add(id(owner))
+    return values
+
+
+def apart(values: list, others: Sequence) -> list:
+    """`values`, with copies of what is memory of `others`."""
+    owners = {id(owner_of(x)) for x in others} - {id(None)}
+    return [np.copy(x) if owners and id(owner_of(x)) in owners else x for x in values]
+
+
+def owner_of(x: Any) -> Any:
+    """The array whose memory `x` is, of any level; None for what is no array."""
+    while isinstance(x, Tensor):
+        x = x._value
+    if not isinstance(x, ndarray):
+        return None
+    while isinstance(x.base, ndarray):
+        x = x.base
+    return x
 
 
 def filled(grads: list, values: Sequence) -> list:

@@ -18,14 +18,16 @@ from ._diff import (
     complex_derivatives,
     derivatives,
     filled,
+    form_like,
     match,
     owned,
     shown,
     split_aux,
 )  # fmt: skip
+from ._keep import kept
 from ._level import Escape
 from ._life import run
-from ._numpy import PLAIN, dtype_of
+from ._numpy import BIG, PLAIN, dtype_of
 from ._pytree import (
     check_callable,
     flatten,
@@ -352,7 +354,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         the structure, shapes and dtypes of the output (integers are the same in these
         dtypes) and returns a tuple with one result for each primal. It may be called several
         times, also on batched cotangents and after the level has ended; the tape lives as long
-        as it does.
+        as it does. What it needs of `primals`, of results and of arrays that `func` closes over
+        is copied, so that all of these may be written to.
 
     Raises
     ------
@@ -382,7 +385,10 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         leaves,
         has_aux,
     )
+    roots = kept(roots)
+    value = unflatten(out_structure, shown(results))
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
+    results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
     def vjp_fn(cotangents: Any) -> tuple:
         """Vector-Jacobian products for `cotangents`, one for each primal."""
@@ -392,5 +398,4 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
         return unflatten(structure, owned(full, given))
 
-    value = unflatten(out_structure, shown(results))
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)

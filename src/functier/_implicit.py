@@ -93,8 +93,10 @@ def custom_root(
 
     Notes
     -----
-    Derivatives of each order are right, and one of order n costs n linear solves. What a
-    derivative costs does not depend on the steps of `solve`. The signature is JAX's.
+    Derivatives of each order are right, and one of order n costs n linear solves. `f` is
+    linearized when the root has been found; `tangent_solve` runs in the backward pass, before
+    which nobody may write to what it closes over. What a derivative costs does not depend on
+    the steps of `solve`. The signature is JAX's.
 
     Examples
     --------
@@ -175,7 +177,8 @@ def custom_linear_solve(
     Notes
     -----
     ``dx = A^-1 (db - dA x)``, and for cotangents the transpose: one further solve for each
-    derivative. The signature is JAX's.
+    derivative. The solver for it, and a symmetric `matvec`, run in the backward pass, before
+    which nobody may write to what they close over. The signature is JAX's.
 
     Examples
     --------
@@ -276,25 +279,31 @@ def _attached(
         return x
     values, inside = [batches.sink(v) for v in values], [*off, level]
 
-    def solution(function: Callable, solver: Any, other: Any, right: list) -> list:
+    def solution(function: Any, solver: Any, other: Any, right: list) -> list:
         b = unflatten(structure, right)
         with _switched_off(inside):
-            u = _linear(label, function(), b, solver, other, False, around, inside)
+            u = _linear(label, function, b, solver, other, False, around, inside)
         return [-v for v in flatten(u)[0]]
 
     def real(found: Any, value: Any) -> Any:
         return cast_given(label, lambda: "what the linear solver returned", found, dtype_of(value))
 
+    def linearized(make: Callable[[], Function]) -> Function:
+        with _switched_off(inside):
+            return make()
+
     if isinstance(level, JvpLevel):
         right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in moved]
-        tangents = map(batches.sink, solution(forward, solve, back, right))
+        tangents = map(batches.sink, solution(linearized(forward), solve, back, right))
         pairs = [level.pair(v, fitted(real(t, v), v)) for v, t in zip(values, tangents)]
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
+    # Now, as what `f` closes over may be written to before the backward pass.
+    linear = linearized(backward) if back is not None else None
 
     def transposed(*right: Any) -> list:
-        return solution(backward, back, solve, list(right))
+        return solution(linear, back, solve, list(right))
 
     def pulled(cotangents: tuple) -> list:
         if back is None:

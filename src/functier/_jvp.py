@@ -420,8 +420,10 @@ def jvp(
         has_aux,
         strict,
     )
-    value = unflatten(out_structure, [p for p, _ in pairs])
-    tangent = unflatten(out_structure, owned([t for _, t in pairs], directions))
+    results = [p for p, _ in pairs]
+    value = unflatten(out_structure, results)
+    given = (*leaves, *directions, *results)
+    tangent = unflatten(out_structure, owned([t for _, t in pairs], given))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 

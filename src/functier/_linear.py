@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from ._context import check_escape
-from ._diff import check_inputs, match, owned, zeros
+from ._diff import check_inputs, form_like, match, owned, zeros
 from ._errors import ConversionError
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
+from ._keep import Copies, kept
 from ._level import Escape, Level, encloses, level_in
 from ._life import run
-from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of, shape_of
+from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of
 from ._op import Call, Op
 from ._pytree import (
     check_callable,
@@ -102,7 +103,7 @@ class TraceLevel(Level):
             func, given = op.kernel, call.given
         else:  # whose parameters have the operands among them
             given = {k: v for k, v in call.given.items() if k not in call.names}
-            func, given = _Again(Call(op, given, call.names, [], False)), {}
+            func = _Again(op, call.names)
         if len(constants) == 1 and not given:
             step: Step = ONE, func, places[0][1], None, None
         else:
@@ -121,15 +122,15 @@ class TraceLevel(Level):
 
 
 class _Again:
-    """A call that is made again with other operands."""
+    """An operation that is called again, with other operands of the same names."""
 
-    __slots__ = ("call",)
+    __slots__ = ("names", "op")
 
-    def __init__(self, call: Call):
-        self.call = call
+    def __init__(self, op: Op, names: tuple):
+        self.op, self.names = op, names
 
-    def __call__(self, *values: Any) -> Any:
-        return self.call.run(values)
+    def __call__(self, /, *values: Any, **given: Any) -> Any:
+        return Call(self.op, given, self.names, [], False).run(values)
 
 
 def _unary(func: Callable) -> Callable:
@@ -228,6 +229,16 @@ class Program:
             if slot not in self.outputs:
                 self.steps[at][-1].append(slot)
 
+    def keep(self) -> None:
+        """Copy the constants: see NOTE [what outlives a call owns its memory]."""
+        own = Copies().value
+        for i, (kind, func, a, b, given, done) in enumerate(self.steps):
+            if kind is LEFT:
+                b = own(b)
+            elif kind is RIGHT or kind is MANY:
+                a = own(a)
+            self.steps[i] = kind, func, a, b, own(given), done
+
     def __call__(self, values: list) -> list:
         """The outputs; None for one that is zeros."""
         at = values + [None] * (self.size - self.n)
@@ -301,7 +312,7 @@ def linearize(
 
     Notes
     -----
-    `jvp_fn` keeps the values that the derivative needs, as long as it lives. To record it
+    `jvp_fn` keeps copies of the values that the derivative needs, as long as it lives. To record it
     takes the time of one `jvp` on large arrays and of two on small ones; a call of it a
     third to a fifth of that.
 
@@ -324,21 +335,13 @@ def linearize(
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     frame, outer = sys._getframe(1), outer_tensors(leaves)
-
-    def record(level: Any, _: Any) -> tuple:
-        tangents = level.unknown([zeros(x) for x in leaves])
-        inputs = [t._extra for t in tangents]
-        pairs, out_structure, aux = pushed(
-            label, escape, frame, outer, lambda inner: func(*unflatten(structure, inner)),
-            leaves, tangents, has_aux,
-        )  # fmt: skip
-        program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
-        return [p for p, _ in pairs], out_structure, aux, program
-
+    at = label, escape, frame, outer, lambda inner: func(*unflatten(structure, inner)), leaves
     level = TraceLevel.prepare(f"trace({name})", escape, frame, outer)
-    results, out_structure, aux, program = run(level, record)
-    given = [_form(x) for x in leaves]
-    forms = [_form(y) for y in results]
+    results, out_structure, aux, program = run(level, _recorded, (at, leaves, has_aux))
+    del at
+    program.keep()
+    given = [form_like(x) for x in leaves]
+    forms = [form_like(y) for y in results]
 
     def jvp_fn(*tangents: Any) -> Any:
         """The tangent of the output for `tangents`, one for each primal."""
@@ -348,12 +351,18 @@ def linearize(
         return unflatten(out_structure, owned(found, directions))
 
     value = unflatten(out_structure, results)
+    del leaves, results
     return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
 
 
-def _form(value: Any) -> np.ndarray:
-    """An array of the form of `value`, which holds no memory."""
-    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+def _recorded(level: Any, given: tuple) -> tuple:
+    """The results of a function, their structure, the rest, and the program of their tangents."""
+    at, leaves, has_aux = given
+    tangents = level.unknown([zeros(x) for x in leaves])
+    inputs = [t._extra for t in tangents]
+    pairs, structure, aux = pushed(*at, directions=tangents, has_aux=has_aux)
+    program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
+    return [p for p, _ in pairs], structure, aux, program
 
 
 def _with_form(value: Any) -> Any:
@@ -411,7 +420,8 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         label, "dead", sys._getframe(1), [], lambda inner: func(*unflatten(structure, inner)),
         leaves, False,
     )  # fmt: skip
-    given, forms = [_form(x) for x in leaves], [_form(y) for y in results]
+    roots = kept(roots)
+    given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
 
     def pulled(cotangents: list) -> list:
         pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]

@@ -18,14 +18,14 @@ import numpy as np
 
 from ._batch import BatchLevel
 from ._border import OBJECT, check_leaf, check_objects
-from ._diff import zeros
+from ._diff import apart, zeros
 from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
 from ._jvp import JvpLevel, fitted
 from ._life import within
 from ._numpy import PLAIN, dtype_of, shape_of
 from ._pytree import is_value
-from ._tape import GradLevel, backward, joined
+from ._tape import GradLevel, Roots, backward, joined
 from ._tensor import Tensor
 
 ndarray = np.ndarray
@@ -120,14 +120,15 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     own = _own(rules, level, leaves)
     rules.note(own, False)
     values = [level.lower(x) for x in leaves]
-    pull: Callable[[tuple], Any]
+    pull: Callable[..., Any]
+    kept: Any
     if rules.has_vjp:
         outs, form, saved, how = below(level, rules.fwd, values)
         _checked(level, rules, "the forward rule", [*outs, *saved])
         places = rules.moving(outs, form)
-        pull = _by_rule(rules, level, saved, how, own, places, len(outs))
+        pull, kept = _by_rule(rules, level, own, places, len(outs)), (saved, how)
     elif rules.has_jvp:
-        outs, form, pull = _transposed(rules, level, values, own)
+        outs, form, pull, *kept = _transposed(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
         places = rules.moving(outs, form)
     elif not _at_levels(values, BatchLevel):
@@ -136,9 +137,9 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form = below(level, apply, rules, values)
         _checked(level, rules, "the batching rule", outs)
         places = inexact(outs)
-        pull = _recomputed(rules, values, own, places)
+        pull, kept = _recomputed(rules, own, places), (values,)
     _numbers(level, rules, outs)
-    nodes = joined([leaves[i]._extra for i in own], pull, len(places))
+    nodes = joined([leaves[i]._extra for i in own], pull, len(places), tuple(kept))
     for place, node in zip(places, nodes):
         y = object.__new__(level.cls)
         y._value, y._extra = outs[place], node
@@ -146,25 +147,24 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     return outs, form
 
 
-def _by_rule(
-    rules: Rules, level: Any, saved: list, how: Any, own: list, places: list, n: int
-) -> Callable[[tuple], list]:
+def _by_rule(rules: Rules, level: Any, own: list, places: list, n: int) -> Callable[..., list]:
     made = level.made  # which tells this entry from later ones of a recycled level
 
-    def pull(given: tuple) -> list:
+    def pull(given: tuple, saved: list, how: Any) -> list:
         cotangents: list = [None] * n
         for place, g in zip(places, given):
             cotangents[place] = g
         grads = rules.bwd(saved, how, cotangents)
         if level.made is made and level.live:
             _checked(level, rules, "the backward rule", grads)
-        return [grads[i] for i in own]
+        return apart([grads[i] for i in own], saved)
 
     return pull
 
 
-def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list, Any, Callable]:
-    """The result by the jvp rule, and the transpose of its tangents.
+def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple:
+    """The result by the jvp rule, its form, and the transpose of its tangents, with the nodes
+    that it needs.
 
     The tangents are the only tensors of a level of their own, whose tape the cotangents
     take; the rule is linear in them, so it does not matter where: at zero.
@@ -193,7 +193,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
     outs, form, moving = found
     live = rules.moving(outs, form)
 
-    def pull(given: tuple) -> list:
+    def pull(given: tuple, roots: Roots) -> list:
         cotangents = dict(zip(live, given))
         pairs = [
             (node, cotangents[i])
@@ -202,7 +202,7 @@ def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple[list
         ]
         return backward(pairs, inputs)
 
-    return outs, form, pull
+    return outs, form, pull, Roots(roots)
 
 
 # ---- forward mode ----
@@ -326,8 +326,8 @@ def _at_levels(values: list, *kinds: type) -> bool:
 # ---- functions with a batching rule alone ----
 
 
-def _recomputed(rules: Rules, values: list, own: list, places: list) -> Callable:
-    def pull(given: tuple) -> list:
+def _recomputed(rules: Rules, own: list, places: list) -> Callable:
+    def pull(given: tuple, values: list) -> list:
         used = [(i, g) for i, g in zip(places, given) if g is not None]
         pullback = Pulled(rules, len(values), own, [i for i, _ in used])
         return apply(pullback, [*values, *[g for _, g in used]])[0]

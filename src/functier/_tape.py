@@ -14,7 +14,7 @@ NOTE [what the backward pass owns]
     got it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from operator import getitem, itemgetter
@@ -47,7 +47,7 @@ ndarray = np.ndarray
 float64 = np.float64
 ONE = float64(1.0)
 number = count()
-Node = tuple[Any, ...]
+Node = Sequence[Any]
 
 WRAPPERS: list[Callable[[Callable], Callable]] = []
 """What is put around the rules of custom nodes; empty where nobody debugs."""
@@ -222,16 +222,22 @@ def _node(edges: list) -> Node:
     return (next(number), None) if rest is None else (next(number), *rest)
 
 
-def joined(parents: list[Node], rule: Callable[[tuple], Any], n: int) -> list[Node]:
+class Roots(list):
+    """The nodes that a backward pass starts from, among what a rule keeps."""
+
+
+def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()) -> list[Node]:
     """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
     one rule, which gives those of the parents, again with None for a zero.
+
+    The rule gets `saved`, too: every array that it needs and that somebody could write to.
     """
     if not parents:
         return [_node([]) for _ in range(n)]
     for wrap in WRAPPERS:
         rule = wrap(rule)
     split = _node([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
-    both = _node([(split, rule, (), None)])
+    both = _node([(split, rule, saved, None)])
     return [_node([(both, _place(i, n), (), None)]) for i in range(n)]
 
 

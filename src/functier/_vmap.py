@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -11,6 +11,7 @@ from ._axes import check_axis, check_mapped, wrong_size
 from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape, check_flag, check_randomness
+from ._diff import separate
 from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
 from ._life import run
@@ -186,7 +187,9 @@ def _whole(
     flat: dict[int, Any] = {}  # the axes for so many bare arrays
 
     def batch(level: Any, call: tuple) -> Any:
-        """The result for the whole batch, with the batch axes where `out_dims` says."""
+        """The result for the whole batch, with the batch axes where `out_dims` says, and None; or
+        its leaves, and their structure and axes.
+        """
         args, kwargs, leaves, structure, dims, given = call
         generators = watched(given) if kwargs or structure is not None else ()
         inner = level.insert(leaves, dims, args)
@@ -196,7 +199,7 @@ def _whole(
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
-            return level.unwrap(out)
+            return level.unwrap(out), None
         return _unwrap_tree(level, out, out_dims)
 
     @functools.wraps(func)
@@ -221,7 +224,14 @@ def _whole(
             vars(level).update(named)
             if level.axis_name is not None:  # by which what runs again may still ask for it
                 level.serves = False
-        return run(level, batch, (args, kwargs, leaves, structure, dims, given))
+        result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
+        if tree is not None:
+            return unflatten(tree[0], _stacked(result, given, tree[1]))
+        if not (type(result) is ndarray and result.flags.owndata and result.flags.writeable) or (
+            _among(result, given)
+        ):
+            (result,) = _stacked([result], given, (0,))
+        return result
 
     return vmapped
 
@@ -333,14 +343,37 @@ def _batch_size(label: str, leaves: Any, dims: list, args: tuple, axis_size: int
     return found  # type: ignore[return-value]
 
 
-def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> Any:
+def _among(x: Any, values: Sequence) -> bool:
+    for v in values:
+        if v is x:
+            return True
+    return False
+
+
+def _stacked(results: list, given: Sequence, dims: Sequence) -> list:
+    """Results as numpy.stack gives them: no memory of each other, nor of the arguments.
+
+    Those of nested levels are looked at when they leave the outermost one.
+    """
+    mine = [
+        i
+        for i, (x, dim) in enumerate(zip(results, dims))
+        if dim is not None and not isinstance(getattr(x, "level", None), BatchLevel)
+    ]
+    for i, x in zip(mine, separate([results[i] for i in mine], given)):
+        results[i] = x
+    return results
+
+
+def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> tuple[list, tuple]:
+    """The leaves of a result without the level; its structure and their axes."""
     results, structure = flatten(out, level, "the result")
     dims = leaf_dims(out_dims, out, results, str(level))
     where = paths(out, "the result")
     if type(out_dims) is not int:
         for dim, path in zip(dims, where):
             check_axis(level, "out_dims", dim, None, path)
-    return unflatten(structure, [level.unwrap(*r) for r in zip(results, dims, where)])
+    return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)
 
 
 def _wrong_length(label: str, in_dims: Any, args: tuple) -> ValueError:

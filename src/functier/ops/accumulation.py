@@ -49,9 +49,16 @@ def _push(ufunc: Any, t: Any, x: Any, y: Any) -> Any:
     return recurrence(np.concatenate([_none_like(x), before], axis=-1), steps)
 
 
-def _pull(ufunc: Any, g: Any, x: Any, y: Any) -> Any:
-    """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``."""
+def _pull(ufunc: Any, g: Any, x: Any, y: Any, length: Any = None) -> Any:
+    """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``.
+
+    Of rows that are longer than their `length` the rest has no part: its factors may be
+    infinite.
+    """
     before, own = _factors(ufunc, x, y)
+    if length is not None:
+        inside = np.arange(1, np.shape(x)[-1]) < length
+        before, own = np.where(inside, before, 0), np.where(inside, own, 0)
     after = backwards(np.concatenate([before, _none_like(x)], axis=-1))
     total = backwards(recurrence(after, backwards(g)))
     return np.concatenate([total[..., :1], own * total[..., 1:]], axis=-1)
@@ -159,7 +166,7 @@ def reduceat_rules(ufunc: Any) -> dict[str, Any]:
         places, length = _slices(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
         lead = np.reshape(g, (*np.shape(g), 1)) * (np.arange(np.shape(places)[-1]) == length - 1)
-        given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
+        given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
         index = (slice(None),) * (np.ndim(array) - 1) + (places,)
         return np.moveaxis(scattered(given, np.shape(array), index), -1, axis)
 

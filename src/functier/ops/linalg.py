@@ -7,6 +7,7 @@ A singular matrix raises `LinAlgError` in the backward pass of
 `slogdet`, and in that of `det` for matrices larger than 3 by 3.
 """
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 from weakref import WeakValueDictionary
@@ -34,6 +35,12 @@ class Inverse:
         self.a = a
         self.value: Any = None
         self.needed = self.shared = False
+
+    def owning(self, copy: Callable[[Any], Any]) -> "Inverse":
+        """One of a copy of the matrix, for a tape that outlives the call."""
+        own = Inverse(copy(self.a))
+        own.value, own.needed, own.shared = copy(self.value), self.needed, self.shared
+        return own
 
     def get(self) -> Any:
         """The inverse, computed by the first who asks, and kept if others may."""

@@ -234,8 +234,7 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     ]
     if not sparse:
         grids = list(np.broadcast_arrays(*grids))
-    # Plain arrays among the results may be written to, so they are no views.
-    return tuple([np.copy(x) if copy and isinstance(x, np.ndarray) else x for x in grids])
+    return tuple([np.copy(x) if copy else x for x in grids])
 
 
 # ---- another dtype, or other memory ----

@@ -1,0 +1,174 @@
+"""Copies of what outlives a call: what a pullback or a linear function needs is its own.
+
+NOTE [what outlives a call owns its memory]
+    A tape holds arrays by reference: the caller's, what the function closes over, results,
+    and views of all of these. The backward pass of `grad` runs before anybody could write
+    to them. A pullback runs later. So `vjp`, `linear_transpose` and `linearize` copy what
+    the backward pass reads, once, when the function has returned; nothing tells an array
+    that nobody else has from one that somebody kept a view of. What a rule does not read
+    is not copied. The tape is made anew from the results down, so that its first version
+    goes as its copy grows.
+"""
+
+from types import FunctionType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from ._numpy import PLAIN
+from ._pytree import flatten, like, unflatten
+from ._tape import GradLevel, Node, Roots
+from ._tensor import Tensor
+
+new = object.__new__
+ndarray = np.ndarray
+float64 = np.float64
+
+FIXED = np.dtype, np.ufunc, FunctionType, type
+"""Types of what nobody writes to."""
+
+SMALL = 64
+"""Up to so many elements a second copy costs less than to look for the first."""
+
+
+class Copies:
+    """Copies of values, one of each piece of memory."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[tuple, tuple[ref, ndarray]] = {}
+        self.nodes: dict[int, list] = {}
+        self.objects: dict[int, tuple] = {}  # the first keeps its number from being used again
+
+    # ---- values ----
+
+    def value(self, x: Any) -> Any:
+        """`x`, or what it is of memory that is nobody else's."""
+        kind = type(x)
+        if kind is ndarray:
+            return self.array(x)
+        if kind is slice:
+            return slice(self.value(x.start), self.value(x.stop), self.value(x.step))
+        if kind in PLAIN or isinstance(x, FIXED):
+            return x
+        if kind is Roots:
+            return Roots(self.tape(x.copy()))
+        if isinstance(x, (tuple, list)):
+            for v in x:
+                if type(v) is not int:
+                    return like(x, [self.value(v) for v in x])
+            return x if kind is tuple else [*x]
+        if isinstance(x, Tensor):
+            return self.tensor(x)
+        if kind is dict:
+            return {k: self.value(v) for k, v in x.items()}
+        if hasattr(kind, "owning"):  # what rules share
+            if id(x) not in self.objects:
+                self.objects[id(x)] = x, x.owning(self.value)
+            return self.objects[id(x)][1]
+        if hasattr(x, "__array_ufunc__") and hasattr(x, "copy"):  # a subclass, a duck array
+            return x.copy()
+        leaves, structure = flatten(x)
+        if len(leaves) == 1 and leaves[0] is x:
+            return x
+        return unflatten(structure, [self.value(v) for v in leaves])
+
+    def values(self, saved: tuple) -> tuple:
+        """What a rule keeps, of memory that is nobody else's."""
+        if len(saved) == 1:
+            (x,) = saved
+            kind = type(x)
+            if kind is float64:
+                return saved
+            if kind is ndarray and x.size <= SMALL:
+                return (x.copy(),)
+        return tuple([self.value(x) for x in saved])
+
+    def array(self, x: ndarray) -> ndarray:
+        if x.size <= SMALL:
+            return x.copy()
+        owner = x
+        while isinstance(owner.base, ndarray):
+            owner = owner.base
+        start = _start(x)
+        key = start, x.shape, x.strides, x.dtype
+        found = self.arrays.get(key)
+        if found is not None and found[0]() is owner:  # whose memory has not been used again
+            return found[1]
+        whole = owner.flags.forc and not owner.dtype.hasobject
+        if whole and x.nbytes > owner.nbytes:  # broadcast, or of overlapping windows
+            memory = self.array(owner).ravel("K").view(np.uint8)
+            copy = ndarray(x.shape, x.dtype, memory, start - _start(owner), x.strides)
+        else:
+            copy = x.copy("K")
+        self.arrays[key] = ref(owner), copy
+        return copy
+
+    def tensor(self, x: Any) -> Any:
+        """A tensor of the same level, and at the same place of its tape."""
+        y = new(type(x))
+        y._value = self.value(x._value)
+        if hasattr(x, "_extra"):
+            extra = x._extra
+            if type(extra) is not tuple:  # the tangent of a jvp level
+                extra = self.value(extra)
+            elif not x.level.live and issubclass(x.level.kind, GradLevel):
+                extra = (extra[0], None)  # the tape that is being copied: a number tells all
+            y._extra = extra
+        if hasattr(x, "__dict__"):
+            vars(y).update(vars(x))
+        return y
+
+    # ---- tapes ----
+
+    def tape(self, roots: list) -> list:
+        """Nodes as `roots`, with all that they lead to; `roots` is emptied."""
+        waiting: list[list] = []  # copies of nodes that still have to get copies of their parts
+        nodes = self.nodes
+        made = [None if root is None else self.node(root, waiting) for root in roots]
+        roots.clear()
+        while waiting:
+            mine = waiting.pop()
+            parent, saved, rest = mine[1], mine[3], mine[5]
+            if parent[1] is not None:
+                found = nodes.get(parent[0])
+                if found is None:
+                    found = nodes[parent[0]] = [*parent]
+                    waiting.append(found)
+                mine[1] = found
+            if saved:
+                mine[3] = self.values(saved)
+            if rest is not None:
+                edges = []
+                while rest is not None:
+                    parent, rule, saved, fix, rest = rest
+                    if parent[1] is not None:
+                        found = nodes.get(parent[0])
+                        if found is None:
+                            found = nodes[parent[0]] = [*parent]
+                            waiting.append(found)
+                        parent = found
+                    edges.append((parent, rule, self.values(saved) if saved else saved, fix))
+                for parent, rule, saved, fix in reversed(edges):
+                    rest = parent, rule, saved, fix, rest
+                mine[5] = rest
+        return made
+
+    def node(self, node: Node, waiting: list) -> Node:
+        """The copy of a node; the parts of a new one are waiting."""
+        if node[1] is None:
+            return node
+        found = self.nodes.get(node[0])
+        if found is None:
+            found = self.nodes[node[0]] = [*node]
+            waiting.append(found)
+        return found
+
+
+def _start(x: ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def kept(roots: list) -> list:
+    """The nodes `roots` as those of a tape that owns what it saved; `roots` is emptied."""
+    return Copies().tape(roots)

@@ -1,0 +1,454 @@
+"""Aliasing: whatever is written to after a call, nothing that the call gave out changes.
+
+A case is a function (a row of the sample table, or a random program) and a transform. The
+caller's arrays must not change by the call. Then everything that came in or went out is
+overwritten, and what outlives the call (a pullback, a linear function) is asked again: it
+must say what it said before. One output must not change when another one, or an input, is
+overwritten, unless NumPy's own function gives out a view.
+"""
+
+import itertools
+import warnings
+
+import numpy as np
+import optree
+
+import functier as ft
+import samples
+from checks import direction
+
+REASONS: dict[str, str] = {
+    "An input that has been returned as-is is being saved": "a Function has to say which is meant",
+    "its value is not that of its derivative at 0": "a derivative of 1e-23 beside rounding errors",
+    "NoRuleError": "a row without the rule that this nesting needs",
+}
+
+ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
+SMALL = 12
+"""Up to so many elements of the arguments a Jacobian or a Hessian is taken."""
+
+
+# ---- a function and its arrays ----
+
+
+class Subject:
+    """A function of some of the caller's arrays, which closes over the others."""
+
+    def __init__(self, call, leaves, where, order=1, shared=None):
+        self.call, self.order, self.where, self.shared = call, order, where, shared
+        self.leaves = [np.array(x) for x in leaves]
+
+    @property
+    def points(self):
+        return [self.leaves[i] for i in self.where]
+
+    def all(self, *operands):
+        """The floating-point results of the function of all its arrays."""
+        results = optree.tree_leaves(self.call(*operands))
+        return [y for y in results if np.result_type(y).kind in "fc"]
+
+    def f(self, *chosen):
+        operands = list(self.leaves)
+        for i, x in zip(self.where, chosen):
+            operands[i] = x
+        return self.all(*operands)
+
+    def loss(self, *chosen):
+        return sum(np.sum(np.real(y * np.conjugate(y))) for y in self.f(*chosen))
+
+    @property
+    def small(self):
+        return sum(x.size for x in self.points) <= SMALL
+
+    @property
+    def real(self):
+        return all(np.result_type(x).kind == "f" for x in (*self.points, *self.f(*self.points)))
+
+
+def like(values, seed):
+    return [direction(x, seed + i) for i, x in enumerate(values)]
+
+
+# ---- transforms ----
+#
+# Each gives what came out of the call, and a function that asks what outlives it: of a seed,
+# so that its arguments are new every time; it gives them, too. `plain` says that the results
+# may be views where NumPy's are.
+
+
+def of_vjp(f, points):
+    value, pullback = ft.vjp(f, *points)
+    forms = [np.empty_like(y) for y in value]
+    return list(value), lambda seed: asked(pullback, like(forms, seed))
+
+
+def asked(function, given):
+    return given, list(function(given))
+
+
+def vjp(s):
+    return of_vjp(s.f, s.points)
+
+
+def vjp_with_aux(s):
+    def f(*xs):
+        ys = s.f(*xs)
+        return ys, [y * 2.0 for y in ys]
+
+    value, pullback, aux = ft.vjp(f, *s.points, has_aux=True)
+    forms = [np.empty_like(y) for y in value]
+    return [*value, *aux], lambda seed: asked(pullback, like(forms, seed))
+
+
+def vjp_of_a_tree(s):
+    value, pullback = ft.vjp(lambda tree: s.f(*tree["x"]), {"x": s.points})
+    forms = [np.empty_like(y) for y in value]
+    return value, lambda seed: asked(lambda g: optree.tree_leaves(pullback(g)), like(forms, seed))
+
+
+def batched_pullback(s):
+    value, pullback = ft.vjp(s.f, *s.points)
+    forms = [np.empty((2, *np.shape(y)), np.result_type(y)) for y in value]
+    return value, lambda seed: asked(ft.vmap(lambda g: pullback(g)), like(forms, seed))
+
+
+def moved_pullback(s):
+    value, pullback = ft.vjp(s.f, *s.points)
+    forms = [np.empty_like(y) for y in value]
+
+    def ask(seed):
+        given, moved = like(forms, seed), like(forms, seed + 50)
+        return [*given, *moved], optree.tree_leaves(ft.jvp(pullback, (given,), (moved,)))
+
+    return value, ask
+
+
+def linearize(s):
+    value, function = ft.linearize(s.f, *s.points)
+    forms = [np.empty_like(x) for x in s.points]
+    return value, lambda seed: asked(lambda t: function(*t), like(forms, seed))
+
+
+def transposed(s):
+    function = ft.linearize(s.f, *s.points)[1]
+    value = [np.empty_like(y) for y in s.f(*s.points)]
+    back = ft.linear_transpose(lambda *ts: function(*ts), *s.points)
+    return [], lambda seed: asked(back, like(value, seed))
+
+
+def jvp(s):
+    tangents = like(s.points, 7)
+    value, moved = ft.jvp(s.f, tuple(s.points), tuple(tangents))
+    return [*value, *moved], lambda seed: (tangents, [])
+
+
+def grad(s):
+    return list(ft.grad(s.loss, tuple(range(len(s.points))))(*s.points)), None
+
+
+def value_and_grad(s):
+    value, grads = ft.value_and_grad(s.loss, tuple(range(len(s.points))))(*s.points)
+    return list(grads), None
+
+
+def jacrev(s):
+    return optree.tree_leaves(ft.jacrev(s.f, tuple(range(len(s.points))))(*s.points)), None
+
+
+def jacfwd(s):
+    return optree.tree_leaves(ft.jacfwd(s.f, tuple(range(len(s.points))))(*s.points)), None
+
+
+def hessian(s):
+    return optree.tree_leaves(ft.hessian(s.loss, tuple(range(len(s.points))))(*s.points)), None
+
+
+def hvp(s):
+    tangents = like(s.points, 7)
+    _, product = ft.hvp(s.loss, tuple(s.points), tuple(tangents))
+    return list(product), lambda seed: (tangents, [])
+
+
+def doubled(s):
+    """The function of all arrays for a batch of two equal examples, and the batch."""
+    free = [i for i in s.where if s.shared is not None and i not in s.shared]
+    batch = [np.stack([x, x]) if i in free else x for i, x in enumerate(s.leaves)]
+    dims = tuple(0 if i in free else None for i in range(len(batch)))
+    return batch, dims, free
+
+
+def vmap(s):
+    batch, dims, _ = doubled(s)
+    s.leaves[:] = batch
+    return list(ft.vmap(s.all, dims)(*batch)), None
+
+
+def vmap_in_chunks(s):
+    batch, dims, _ = doubled(s)
+    s.leaves[:] = batch
+    return list(ft.vmap(s.all, dims, chunk_size=1)(*batch)), None
+
+
+def vjp_of_vmap(s):
+    batch, dims, free = doubled(s)
+    s.leaves[:] = batch
+
+    def f(*xs):
+        operands = list(batch)
+        for i, x in zip(free, xs):
+            operands[i] = x
+        return ft.vmap(s.all, dims)(*operands)
+
+    return of_vjp(f, [batch[i] for i in free])
+
+
+def vmap_of_vjp(s):
+    batch, dims, free = doubled(s)
+    s.leaves[:] = batch
+
+    def pulled(*operands):
+        def f(*xs):
+            given = list(operands)
+            for i, x in zip(free, xs):
+                given[i] = x
+            return s.all(*given)
+
+        value, pullback = ft.vjp(f, *[operands[i] for i in free])
+        return value, pullback(value)
+
+    return optree.tree_leaves(ft.vmap(pulled, dims)(*batch)), None
+
+
+def vjp_of_jvp(s):
+    tangents = like(s.points, 7)
+    value, ask = of_vjp(lambda *xs: ft.jvp(s.f, xs, tuple(tangents))[1], s.points)
+    return value, lambda seed: ([*tangents, *(r := ask(seed))[0]], r[1])
+
+
+def vjp_of_vjp(s):
+    weights = like(s.f(*s.points), 7)
+    value, ask = of_vjp(lambda *xs: list(ft.vjp(s.f, *xs)[1](weights)), s.points)
+    return value, lambda seed: ([*weights, *(r := ask(seed))[0]], r[1])
+
+
+def linearize_of_vjp(s):
+    weights = like(s.f(*s.points), 7)
+    value, function = ft.linearize(lambda *xs: list(ft.vjp(s.f, *xs)[1](weights)), *s.points)
+    forms = [np.empty_like(x) for x in s.points]
+    return value, lambda seed: asked(lambda t: function(*t), like([*forms], seed))
+
+
+def checkpoint(s):
+    f = ft.checkpoint(s.all)
+
+    def call(*chosen):
+        operands = list(s.leaves)
+        for i, x in zip(s.where, chosen):
+            operands[i] = x
+        return f(*operands)
+
+    return of_vjp(call, s.points)
+
+
+def custom_vjp(s):
+    f = ft.custom_vjp(lambda *xs: s.all(*xs))
+
+    def backward(saved, g):
+        xs, ys, where, leaves = saved[0], saved[1], s.where, list(saved[0])
+
+        def of(*chosen):
+            for i, x in zip(where, chosen):
+                leaves[i] = x
+            return s.all(*leaves)
+
+        grads = [None] * len(xs)
+        for i, c in zip(where, ft.vjp(of, *[xs[i] for i in where])[1](g)):
+            grads[i] = c + 0 * sum(np.sum(np.real(y)) for y in ys if np.isfinite(y).all())
+        return tuple(grads)
+
+    f.defvjp(lambda *xs: ((ys := s.all(*xs)), (xs, ys)), backward)
+
+    def call(*chosen):
+        operands = list(s.leaves)
+        for i, x in zip(s.where, chosen):
+            operands[i] = x
+        return f(*operands)
+
+    return of_vjp(call, s.points)
+
+
+def custom_jvp(s):
+    f = ft.custom_jvp(lambda *xs: s.f(*xs))
+    f.defjvp(lambda xs, ts: ft.jvp(s.f, xs, ts))
+    return of_vjp(lambda *xs: f(*xs), s.points)
+
+
+def function(s):
+    class Own(ft.Function):
+        @staticmethod
+        def forward(*xs):
+            return tuple(s.f(*xs))
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.rest = [x for i, x in enumerate(s.leaves) if i not in s.where]
+
+        @staticmethod
+        def backward(ctx, *gs):
+            rest, mine = iter(ctx.rest), dict(zip(s.where, range(len(s.where))))
+
+            def of(*xs):
+                rest = iter(ctx.rest)
+                n = len(s.leaves)
+                return s.all(*[xs[mine[i]] if i in mine else next(rest) for i in range(n)])
+
+            return ft.vjp(of, *ctx.saved_tensors)[1](list(gs))
+
+    return of_vjp(lambda *xs: list(Own.apply(*xs)), s.points)
+
+
+def loop(s):
+    def body(i, carry):
+        total = sum(np.sum(np.real(y)) for y in s.f(*carry))
+        return [c + (i * total).astype(c.dtype) for c in carry]
+
+    return of_vjp(lambda *xs: ft.fori_loop(0, 2, body, list(xs)), s.points)
+
+
+PLAIN = {vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, jvp}
+PLAIN |= {checkpoint, custom_vjp, custom_jvp, function, loop, vjp_of_jvp, vjp_of_vjp}
+"""Whose results may be views of inputs and of each other, where those of NumPy are."""
+
+NEEDS = {
+    jacrev: lambda s: s.small and s.real,
+    jacfwd: lambda s: s.small and s.real,
+    hessian: lambda s: s.small and s.real and s.order > 1,
+    **dict.fromkeys((hvp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp), lambda s: s.order > 1),
+    **dict.fromkeys((vmap, vmap_in_chunks, vjp_of_vmap, vmap_of_vjp), lambda s: doubled(s)[2]),
+    loop: lambda s: s.real,
+}
+TRANSFORMS = [
+    vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, transposed,
+    jvp, grad, value_and_grad, jacrev, jacfwd, hessian, hvp, vmap, vmap_in_chunks, vjp_of_vmap,
+    vmap_of_vjp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp, checkpoint, custom_vjp, custom_jvp,
+    function, loop,
+]  # fmt: skip
+
+NESTED = {moved_pullback, linearize_of_vjp, vjp_of_vmap}
+"""Whose results may be views that cannot be written to: a nested call gives them out as it is."""
+
+
+# ---- the check ----
+
+
+def spoil(x):
+    """Write something else into an array."""
+    if x.dtype.kind in "fc":
+        x[...] = 123.0
+        x.reshape(-1)[::2] = np.nan
+    elif x.dtype.kind == "b":
+        x[...] = ~x
+    elif x.dtype.kind in "iu":
+        x[...] = 0 if np.any(x) else 1
+
+
+def arrays(values):
+    return [x for x in values if isinstance(x, np.ndarray) and x.ndim]
+
+
+def unchanged(values, before, what):
+    for i, (x, old) in enumerate(zip(values, before)):
+        same = np.array_equal(x, old, equal_nan=x.dtype.kind in "fc")
+        assert same, f"{what}: array {i} has changed"
+
+
+def views(s):
+    """Whether NumPy's own function gives out views."""
+    results = arrays(s.f(*s.points))
+    pairs = itertools.combinations([*results, *s.leaves], 2)
+    return any(np.may_share_memory(a, b) or not a.flags.writeable for a, b in pairs)
+
+
+def hold(s, transform):
+    """Run a case; what a check needs."""
+    plain = transform in PLAIN and views(s)
+    before = [x.copy() for x in s.leaves] if not transform.__name__.startswith("v") else None
+    out, ask = transform(s)
+    if ask is not None:
+        ask(0)  # what is refused is refused here
+    kept = [x.copy() for x in s.leaves]
+    out = [x for x in arrays(out) if x.flags.writeable or transform not in PLAIN | NESTED]
+    return plain, before, kept, out, ask
+
+
+def check(found, s, transform):
+    plain, before, kept, out, ask = found
+    if before is not None:
+        unchanged(s.leaves, before, "an argument after the call")
+    answers: list = []
+    if ask is not None:
+        for seed in (0, 0, 1):
+            given, result = ask(seed)
+            old = [x.copy() for x in given]
+            results = [x for x in arrays(result) if x.flags.writeable or transform not in NESTED]
+            answers.append([np.array(x) for x in result])
+            overwritten(results, [*given, *out, *s.leaves])
+            unchanged(given, old, "what was asked, when the answer is overwritten")
+            for x in given:
+                spoil(x)
+        unchanged(answers[1], answers[0], "the second answer")
+        given, result = ask(0)
+        copies = [np.array(x) for x in result]
+        for x in given:
+            spoil(x)
+        unchanged([np.asarray(x) for x in result], copies, "an answer, after its question")
+    unchanged(s.leaves, kept, "an argument")
+    if not plain:
+        overwritten(out, s.leaves)
+    for x in (*out, *s.leaves):
+        if x.flags.writeable:
+            spoil(x)
+    if ask is not None:
+        for seed, answer in ((0, answers[0]), (1, answers[2])):
+            unchanged([np.asarray(x) for x in ask(seed)[1]], answer, "the answer afterwards")
+
+
+def overwritten(results, others):
+    """Overwrite each result, and look at the others and at other arrays."""
+    for i, x in enumerate(results):
+        assert x.flags.writeable, f"result {i} cannot be written to"
+        rest = [*results[:i], *results[i + 1 :], *others]
+        if any(np.may_share_memory(x, y) for y in rest):
+            old = [y.copy() for y in rest]
+            own = x.copy()
+            spoil(x)
+            unchanged(rest, old, f"another array, when result {i} is overwritten")
+            x[...] = own
+
+
+def judge(counts, name, make, transforms=TRANSFORMS):
+    for transform in transforms:
+        s = make()
+        if transform in NEEDS and not NEEDS[transform](s):
+            continue
+        if not any(np.size(y) for y in s.f(*s.points)):
+            continue
+        counts.judge(
+            f"{name}, {transform.__name__}",
+            lambda s=s, transform=transform: hold(s, transform),
+            lambda found, s=s, transform=transform: check(found, s, transform),
+        )
+
+
+def subject_of(row):
+    return lambda: Subject(
+        row.call, row.leaves, row.differentiated(), row.order, row.shared if row.vmap else None
+    )
+
+
+def run(counts, names):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in names:
+            judge(counts, name, subject_of(ROWS[name]))

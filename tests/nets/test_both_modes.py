@@ -1,0 +1,191 @@
+"""Both modes: at zeros, ones, ties and infinities the Jacobian by vjp is that by jvp.
+
+A case is a row of the sample table with other numbers. NumPy decides whether it is one: what
+it refuses is left out. The Jacobian is taken column by column and row by row, of the real
+and imaginary parts, so that complex rows have it too.
+"""
+
+import warnings
+
+import numpy as np
+import optree
+
+import functier as ft
+import samples
+from checks import at, precision
+
+REASONS: dict[str, str] = {}
+"""Refusals that are foreseen: what the message says, and why a user has to accept it."""
+
+ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
+LARGEST = 40
+"""So many columns and rows of a Jacobian are looked at."""
+
+
+# ---- cases ----
+
+
+def ties(x, rng):
+    return rng.choice(x.reshape(-1)[:2], x.shape)
+
+
+def one_of_them(value):
+    def put(x, rng):
+        x = x.copy()
+        if x.size:
+            x.reshape(-1)[rng.integers(x.size)] = value
+        return x
+
+    return put
+
+
+def mixed(x, rng):
+    pool = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, 2.0]
+    special = rng.choice(np.array(pool), x.shape)
+    return np.where(rng.random(x.shape) < 0.5, special.astype(x.dtype), x)
+
+
+KINDS = {
+    "zeros": lambda x, rng: np.zeros_like(x),
+    "negative zeros": lambda x, rng: np.full_like(x, -0.0),
+    "ones": lambda x, rng: np.ones_like(x),
+    "ties": lambda x, rng: ties(x, rng) if x.size else x,
+    "a zero": one_of_them(0.0),
+    "an infinity": one_of_them(np.inf),
+    "a negative infinity": one_of_them(-np.inf),
+    "mixed": mixed,
+}
+"""Special values in the place of an operand's."""
+
+
+def cases(row, seed):
+    """``(what, operands)``: special values for all the differentiated operands, and for each."""
+    where = row.differentiated()
+    for kind, make in KINDS.items():
+        for chosen in [where, *([(i,) for i in where] if len(where) > 1 else ())]:
+            rng = np.random.default_rng(seed)
+            leaves = list(row.leaves)
+            for i in chosen:
+                leaves[i] = np.asarray(make(leaves[i], rng))
+            yield f"{kind} in {chosen}", leaves
+
+
+# ---- Jacobians of real and imaginary parts ----
+
+
+def parts(values):
+    """Real and imaginary parts of arrays, one after the other."""
+    columns = []
+    for x in values:
+        x = np.asarray(x)
+        columns.append(np.real(x).reshape(-1).astype(float))
+        if x.dtype.kind == "c":
+            columns.append(np.imag(x).reshape(-1).astype(float))
+    return np.concatenate(columns) if columns else np.zeros(0)
+
+
+def units(values):
+    """The unit vectors of the real and imaginary parts, and their numbers."""
+    n = len(parts(values))
+    for k in range(n) if n <= LARGEST else np.linspace(0, n - 1, LARGEST).astype(int):
+        found, start = [], 0
+        for x in values:
+            x = np.asarray(x)
+            unit = np.zeros(x.shape, x.dtype)
+            for factor in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
+                if 0 <= k - start < x.size:
+                    unit.reshape(-1)[k - start] = factor
+                start += x.size
+            found.append(unit)
+        yield k, found
+
+
+def jacobians(f, points):
+    """The value by both modes, and the entries of the Jacobian that both were asked for."""
+    value, pullback = ft.vjp(f, *points)
+    forward = {k: parts(ft.jvp(f, tuple(points), tuple(t))[1]) for k, t in units(points)}
+    reverse = {k: parts(pullback(g)) for k, g in units(value)}
+    moved = ft.jvp(f, tuple(points), tuple(np.zeros_like(x) for x in points))[0]
+    columns, rows = list(forward), list(reverse)
+    by_jvp = np.array([[forward[j][i] for j in columns] for i in rows])
+    by_vjp = np.array([[reverse[i][j] for j in columns] for i in rows])
+    shape = len(rows), len(columns)
+    return value, moved, by_jvp.reshape(shape), by_vjp.reshape(shape)
+
+
+def same_numbers(actual, expected, rtol):
+    a, b = optree.tree_leaves(actual), optree.tree_leaves(expected)
+    assert len(a) == len(b)
+    for x, y in zip(a, b):
+        assert np.shape(x) == np.shape(y), f"shape {np.shape(x)}, expected {np.shape(y)}"
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
+
+
+def agree(by_jvp, by_vjp, rtol):
+    """Raise where entries differ.
+
+    Of a product with a unit vector an entry is NaN where an infinite factor meets one of the
+    zeros: then, and only then, another entry of the same row by jvp, or column by vjp, is
+    infinite or NaN in the other mode.
+    """
+    finite_f, finite_r = np.isfinite(by_jvp), np.isfinite(by_vjp)
+    meets_f = (~finite_r).sum(1, keepdims=True) - ~finite_r > 0
+    meets_r = (~finite_f).sum(0, keepdims=True) - ~finite_f > 0
+    nan_f, nan_r = np.isnan(by_jvp), np.isnan(by_vjp)
+    excused = (nan_f & nan_r) | (nan_f & meets_f) | (nan_r & meets_r)
+    both = finite_f & finite_r
+    scale = np.abs(np.where(both, by_jvp, 0)).max(initial=1)
+    with np.errstate(invalid="ignore"):
+        close = np.where(both, np.abs(by_jvp - by_vjp) <= rtol * scale, by_jvp == by_vjp)
+    wrong = ~(close | excused)
+    if wrong.any():
+        i, j = np.argwhere(wrong)[0]
+        raise AssertionError(
+            f"{wrong.sum()} of {wrong.size} entries differ, the first at {i, j}: {by_jvp[i, j]} by "
+            f"jvp, {by_vjp[i, j]} by vjp"
+        )
+
+
+HANGING = {"hyp1f1"}
+"""What SciPy does not come to an end with at an infinity."""
+
+
+def judge(counts, name, row, seed=0):
+    for what, leaves in cases(row, seed):
+        if row.func.__name__ in HANGING and np.isinf(parts(leaves)).any():
+            continue
+        positions = row.differentiated()
+        f, _ = at(row, positions)
+        try:
+            expected = at(row, tuple(range(len(leaves))))[0](*leaves)
+        except Exception:  # NumPy, too, does not take these
+            continue
+        g = lambda *chosen, f=f: f(*chosen)  # noqa: E731
+        points = [leaves[i] for i in positions]
+        rest = [x for i, x in enumerate(leaves) if i not in positions]
+        assert all(
+            x is y
+            for x, y in zip(rest, [v for i, v in enumerate(row.leaves) if i not in positions])
+        )
+        rtol = precision(row, 1e-8, 1e-3)
+
+        def check(found, expected=expected, rtol=rtol):
+            value, moved, by_jvp, by_vjp = found
+            same_numbers(value, expected, rtol)
+            same_numbers(moved, expected, rtol)
+            agree(by_jvp, by_vjp, rtol)
+
+        counts.judge(f"{name}, {what}", lambda g=g, points=points: jacobians(g, points), check)
+
+
+def run(counts, names):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in names:
+            judge(counts, name, ROWS[name])
+
+
+def test_both_modes(verdicts, full):
+    counts = verdicts("both modes at special values", REASONS)
+    run(counts, list(ROWS) if full else list(ROWS)[::10])
+    counts.settle()
