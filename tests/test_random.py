@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _level
+from functier import _spares
 from functier.random import Generator, default_rng
 from support import close, equal, has_all, in_thread, message, raises
 
@@ -404,7 +404,7 @@ def test_a_level_with_a_mode_is_used_again_and_forgets_it():
     g(np.zeros(2))
     g(np.zeros(2))
     raises(ft.RandomnessError, lambda: ft.vmap(f)(np.zeros(2)), "vmap(f)")
-    assert not _level.COUNTED or seen[0] == seen[1] == seen[2]
+    assert not _spares.COUNTS or seen[0] == seen[1] == seen[2]
 
 
 def test_a_batch_of_nothing_and_of_one():

@@ -63,7 +63,7 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
             f"this branch or step of a loop; call it before cond, switch or while_loop, and "
             f"use its result there",
         )
-    if axis not in level.group():
+    if axis.cls not in [part.cls for part in level.group()]:
         return level.wrap(record.func(x._value, axis, at + level.k))
     if axis.chunk is not None and axis.chunk.count > 1:
         raise ValueError(

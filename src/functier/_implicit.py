@@ -394,17 +394,18 @@ class _Batches:
                 group = inner.group()
                 done.update(group)
                 sizes = [1 if part.size is None else part.size for part in group]
-                self.groups.append((inner, tuple(sizes)))
+                self.groups.append((inner.cls, tuple(sizes)))
 
     def sink(self, x: Any) -> Any:
-        for level, sizes in self.groups:
+        for cls, sizes in self.groups:
+            level = cls.level  # live again, where the backward pass runs it
             value = level.lift(x)
             x = np.broadcast_to(value, (*sizes, *shape_of(value)[len(sizes) :]))
         return x
 
     def rise(self, value: Any) -> Any:
-        for level, _ in reversed(self.groups):
-            y = new(level.cls)
+        for cls, _ in reversed(self.groups):
+            y = new(cls)
             y._value = value
             value = y
         return value

@@ -335,9 +335,13 @@ def linearize(
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     frame, outer = sys._getframe(1), outer_tensors(leaves)
-    at = label, escape, frame, outer, lambda inner: func(*unflatten(structure, inner)), leaves
+
+    def call(inner: list) -> Any:
+        return func(*unflatten(structure, inner))
+
     level = TraceLevel.prepare(f"trace({name})", escape, frame, outer)
-    results, out_structure, aux, program = run(level, _recorded, (at, leaves, has_aux))
+    at = (label, escape, frame, outer, call, leaves, has_aux)
+    results, out_structure, aux, program = run(level, _recorded, at)
     del at
     program.keep()
     given = [form_like(x) for x in leaves]
@@ -357,10 +361,10 @@ def linearize(
 
 def _recorded(level: Any, given: tuple) -> tuple:
     """The results of a function, their structure, the rest, and the program of their tangents."""
-    at, leaves, has_aux = given
+    label, escape, frame, outer, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
     inputs = [t._extra for t in tangents]
-    pairs, structure, aux = pushed(*at, directions=tangents, has_aux=has_aux)
+    pairs, structure, aux = pushed(label, escape, frame, outer, call, leaves, tangents, has_aux)
     program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
     return [p for p, _ in pairs], structure, aux, program
 

@@ -155,8 +155,9 @@ def _by_rule(rules: Rules, level: Any, own: list, places: list, n: int) -> Calla
         for place, g in zip(places, given):
             cotangents[place] = g
         grads = rules.bwd(saved, how, cotangents)
-        if level.made is made and level.live:
-            _checked(level, rules, "the backward rule", grads)
+        here = level.cls.level  # live again, where a checkpoint runs
+        if here.made is made and here.live:
+            _checked(here, rules, "the backward rule", grads)
         return apart([grads[i] for i in own], saved)
 
     return pull
