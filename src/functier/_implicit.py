@@ -95,7 +95,8 @@ def custom_root(
     -----
     Derivatives of each order are right, and one of order n costs n linear solves. `f` is
     linearized when the root has been found; `tangent_solve` runs in the backward pass, before
-    which nobody may write to what it closes over. What a derivative costs does not depend on the steps of `solve`. The signature is JAX's.
+    which nobody may write to what it closes over. What a derivative costs does not depend on
+    the steps of `solve`. The signature is JAX's.
 
     Examples
     --------

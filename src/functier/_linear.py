@@ -24,7 +24,7 @@ from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._keep import Copies, kept
 from ._level import Escape, Level, encloses, level_in
-from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of, shape_of
+from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of
 from ._op import Call, Op
 from ._pytree import (
     check_callable,

@@ -85,4 +85,6 @@ ROWS = [
     row(SOLVE, normal(2, 2), normal(3, 2, 1), _diff=()),
     row(SOLVE, normal(3, 1, 2, 2), normal(2, 1), _diff=()),
     row(SOLVE1, normal(2, 2), normal(3, 2), axes=[(-2, -1), (1,), (0,)], _diff=()),
+    named(np.divide.reduceat, positive(5), SLICES),
+    named(np.divide.reduceat, positive(3), [0, 1, 2]),
 ]
