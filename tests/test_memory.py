@@ -3,6 +3,7 @@
 import gc
 import tracemalloc
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def loss(x):
 class Watched(np.ndarray):
     """An array that can be referred to weakly; `made` refers to all that there have been."""
 
-    made: list = []  # noqa: RUF012  # cleared by who asks
+    made: ClassVar[list] = []
 
     def __array_finalize__(self, other):
         Watched.made.append(weakref.ref(self))

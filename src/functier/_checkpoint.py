@@ -107,7 +107,7 @@ def region(label: str, func: Callable, *given: Any) -> Any:
         boundary = list(reached([y._extra for y in tensors], start).values())
         forms = [shape_of(y._value) for y in tensors]
         marks = [Mark.of(y._value) for y in tensors]
-        goals = [(node[0], None) for node in boundary]  # a number tells all
+        goals: list[Node] = [(node[0], None) for node in boundary]  # a number tells all
         pulled = functools.partial(_pulled, label, again, ambient, cls, goals, forms, marks)
         for y, node in zip(tensors, joined(boundary, pulled, len(tensors), (given,))):
             y._extra = node

@@ -184,9 +184,13 @@ def owner_of(x: Any) -> Any:
         x = x._value
     if not isinstance(x, ndarray):
         return None
-    while isinstance(x.base, ndarray):
-        x = x.base
-    return x
+    owner: Any = x
+    base: Any = x
+    while base is not None:
+        if isinstance(base, ndarray):
+            owner = base
+        base = getattr(base, "base", None)  # of as_strided an object that is no array
+    return owner
 
 
 def filled(grads: list, values: Sequence) -> list:

@@ -16,6 +16,7 @@ from weakref import ref
 
 import numpy as np
 
+from ._diff import owner_of
 from ._numpy import PLAIN
 from ._pytree import flatten, like, unflatten
 from ._tape import GradLevel, Node, Roots
@@ -57,7 +58,7 @@ class Copies:
             for v in x:
                 if type(v) is not int:
                     return like(x, [self.value(v) for v in x])
-            return x if kind is tuple else [*x]
+            return x if kind is tuple else like(x, list(x))
         if isinstance(x, Tensor):
             return self.tensor(x)
         if kind is dict:
@@ -87,9 +88,7 @@ class Copies:
     def array(self, x: ndarray) -> ndarray:
         if x.size <= SMALL:
             return x.copy()
-        owner = x
-        while isinstance(owner.base, ndarray):
-            owner = owner.base
+        owner = owner_of(x)
         start = _start(x)
         key = start, x.shape, x.strides, x.dtype
         found = self.arrays.get(key)

@@ -11,7 +11,7 @@ A value that a rule got from elsewhere than its arguments cannot be of the level
 handled, since nobody would account for its derivative: `_checked` refuses it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,7 +121,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     rules.note(own, False)
     values = [level.lower(x) for x in leaves]
     pull: Callable[..., Any]
-    kept: Any
+    kept: Sequence
     if rules.has_vjp:
         outs, form, saved, how = below(level, rules.fwd, values)
         _checked(level, rules, "the forward rule", [*outs, *saved])

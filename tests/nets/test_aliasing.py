@@ -16,6 +16,9 @@ import optree
 import functier as ft
 import samples
 from checks import direction
+from functier import _grad, _linear, _vmap
+from functier.ops import linalg
+from nets.verdicts import Verdicts
 
 REASONS: dict[str, str] = {
     "An input that has been returned as-is is being saved": "a Function has to say which is meant",
@@ -136,6 +139,13 @@ def transposed(s):
     return [], lambda seed: asked(back, like(value, seed))
 
 
+def weighted_transpose(s):
+    weights = like(s.points, 9)
+    back = ft.linear_transpose(lambda *ts: [w * t for w, t in zip(weights, ts)], *s.points)
+    forms = [np.empty_like(x) for x in s.points]
+    return weights, lambda seed: asked(back, like(forms, seed))
+
+
 def jvp(s):
     tangents = like(s.points, 7)
     value, moved = ft.jvp(s.f, tuple(s.points), tuple(tangents))
@@ -147,8 +157,7 @@ def grad(s):
 
 
 def value_and_grad(s):
-    value, grads = ft.value_and_grad(s.loss, tuple(range(len(s.points))))(*s.points)
-    return list(grads), None
+    return list(ft.value_and_grad(s.loss, tuple(range(len(s.points))))(*s.points)[1]), None
 
 
 def jacrev(s):
@@ -296,7 +305,7 @@ def function(s):
 
         @staticmethod
         def backward(ctx, *gs):
-            rest, mine = iter(ctx.rest), dict(zip(s.where, range(len(s.where))))
+            mine = dict(zip(s.where, range(len(s.where))))
 
             def of(*xs):
                 rest = iter(ctx.rest)
@@ -330,8 +339,8 @@ NEEDS = {
 }
 TRANSFORMS = [
     vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, transposed,
-    jvp, grad, value_and_grad, jacrev, jacfwd, hessian, hvp, vmap, vmap_in_chunks, vjp_of_vmap,
-    vmap_of_vjp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp, checkpoint, custom_vjp, custom_jvp,
+    weighted_transpose, jvp, grad, value_and_grad, jacrev, jacfwd, hessian, hvp, vmap,
+    vmap_in_chunks, vjp_of_vmap, vmap_of_vjp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp, checkpoint, custom_vjp, custom_jvp,
     function, loop,
 ]  # fmt: skip
 
@@ -411,7 +420,11 @@ def check(found, s, transform):
             spoil(x)
     if ask is not None:
         for seed, answer in ((0, answers[0]), (1, answers[2])):
-            unchanged([np.asarray(x) for x in ask(seed)[1]], answer, "the answer afterwards")
+            try:
+                _, result = ask(seed)
+            except Exception as error:
+                raise AssertionError(f"the question afterwards: {error}") from error
+            unchanged([np.asarray(x) for x in result], answer, "the answer afterwards")
 
 
 def overwritten(results, others):
@@ -452,3 +465,120 @@ def run(counts, names):
         warnings.simplefilter("ignore")
         for name in names:
             judge(counts, name, subject_of(ROWS[name]))
+
+
+# ---- random programs: views, closures, arrays of indices, what is read twice ----
+
+STEPS = [
+    lambda a, b, c: np.sin(a) * b,
+    lambda a, b, c: np.exp(-a * a) + b,
+    lambda a, b, c: a / (1.0 + b * b),
+    lambda a, b, c: a * c["plain"],
+    lambda a, b, c: a[c["index"]] * b,
+    lambda a, b, c: np.take_along_axis(a, c["index"][:, None], 0) + b,
+    lambda a, b, c: np.where(c["mask"], a * b, a),
+    lambda a, b, c: a.T * b,
+    lambda a, b, c: a @ b,
+    lambda a, b, c: a.reshape(-1)[::-1].reshape(3, 3),
+    lambda a, b, c: np.broadcast_to(a[0], (3, 3)) * b,
+    lambda a, b, c: np.linalg.solve(a + 4.0 * np.eye(3), b),
+    lambda a, b, c: np.concatenate([a[1:], b[:1]]),
+    lambda a, b, c: np.maximum(a, b) * c["plain"].T,
+    lambda a, b, c: np.lib.stride_tricks.sliding_window_view(a, 2, 0)[:, :, 0].sum() * b,
+    lambda a, b, c: np.cumsum(a, 0) * np.prod(b[0]),
+    lambda a, b, c: ft.checkpoint(lambda u, v: np.sin(u * v) * c["far"])(a, b),
+    lambda a, b, c: np.einsum("ij,jk->ki", a, c["plain"]) + b,
+]  # fmt: skip
+
+
+def program(seed):
+    """A function of two arrays that closes over others, as a subject."""
+    rng = np.random.default_rng(seed)
+    far = np.ones((3, 3))  # what a checkpointed function closes over, nobody may write to
+    picked = [(STEPS[k], *rng.integers(0, 3, 2)) for k in rng.integers(0, len(STEPS), 6)]
+
+    def call(x, y, plain, index, mask):
+        closed = {"plain": plain, "index": index, "mask": mask, "far": far}
+        values = [x, y, x * y]
+        for step, i, j in picked:
+            values = [*values[1:], np.tanh(step(values[i], values[j], closed))]
+        return values[-2:]
+
+    leaves = [
+        rng.normal(size=(3, 3)), rng.normal(size=(3, 3)), rng.normal(size=(3, 3)),
+        rng.integers(0, 3, 3), rng.random((3, 3)) < 0.5,
+    ]  # fmt: skip
+    return Subject(call, leaves, (0, 1), 2, ())
+
+
+def run_programs(counts, seeds):
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for seed in seeds:
+            judge(counts, f"program {seed}", lambda seed=seed: program(seed))
+
+
+def test_rows(verdicts, full):
+    counts = verdicts("aliasing, rows", REASONS)
+    run(counts, list(ROWS) if full else list(ROWS)[::8])
+    counts.settle()
+
+
+def test_programs(verdicts, full):
+    counts = verdicts("aliasing, programs", REASONS)
+    run_programs(counts, range(1000 if full else 60))
+    counts.settle()
+
+
+# ---- planted faults ----
+
+
+def faults():
+    """The transforms that a program and some rows find wrong."""
+    counts = Verdicts("planted", REASONS)
+    run(counts, [name for name in ROWS if name.startswith(("elementwise.exp-", "shape.reshape"))])
+    run_programs(counts, range(5))
+    return {text.partition(": ")[0].rpartition(", ")[2] for text in counts.wrong}
+
+
+def test_nothing_is_wrong_without_a_fault():
+    assert not faults()
+
+
+def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
+    monkeypatch.setattr(_grad, "kept", lambda roots: roots)
+
+    assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "custom_vjp", "checkpoint"} <= faults()
+
+
+def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
+    monkeypatch.setattr(_linear.Program, "keep", lambda self: None)
+
+    assert "linearize" in faults()
+
+
+def test_a_transpose_that_keeps_the_callers_memory(monkeypatch):
+    monkeypatch.setattr(_linear, "kept", lambda roots: roots)
+
+    assert "weighted_transpose" in faults()
+
+
+def test_results_of_vmap_that_are_the_argument(monkeypatch):
+    monkeypatch.setattr(_vmap, "separate", lambda values, given: values)
+
+    assert "vmap" in faults()
+
+
+def test_cotangents_that_are_the_ones_given(monkeypatch):
+    monkeypatch.setattr(_grad, "owned", lambda grads, given=(): grads)
+
+    assert "vjp" in faults()
+
+
+def test_a_copy_that_is_forgotten_for_what_rules_share(monkeypatch):
+    """The factors that the rules of one matrix have in common."""
+    monkeypatch.setattr(linalg.Inverse, "owning", lambda self, copy: self)
+    counts = Verdicts("planted", REASONS)
+    run(counts, [name for name in ROWS if name.startswith("linalg.solve-d[3,3],d[3]")])
+
+    assert any(text.startswith("linalg.solve") for text in counts.wrong)

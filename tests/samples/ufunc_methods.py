@@ -88,4 +88,6 @@ ROWS = [
     # of one element
     *[named(f.reduce, -positive(2, 1), 1) for f in (np.fmin, np.hypot, np.subtract)],
     named(np.hypot.reduce, -positive(1, 2, 1), (0, 2), initial=None),
+    named(np.divide.reduceat, positive(5), SLICES),
+    named(np.divide.reduceat, positive(3), [0, 1, 2]),
 ]

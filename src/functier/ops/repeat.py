@@ -78,5 +78,5 @@ def _resize(a, new_shape):
     if not a.size or not size:
         return np.zeros_like(a, shape=new_shape)
     times = -(-size // a.size)
-    row = np.ravel(a) if times == 1 else np.tile(np.ravel(a), times)
+    row = np.copy(np.ravel(a)) if times == 1 else np.tile(np.ravel(a), times)
     return np.reshape(row if row.size == size else row[:size], new_shape)

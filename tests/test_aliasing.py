@@ -1,0 +1,254 @@
+"""What outlives a call keeps copies, and what a call gives out is nobody else's memory."""
+
+import tracemalloc
+
+import numpy as np
+import optree
+import pytest
+
+import functier as ft
+from functier import _keep
+from support import message
+
+
+def one(*shape):
+    return np.ones(shape)
+
+
+# ---- pullbacks and linear functions ----
+
+
+def test_a_gradient_step_in_place():
+    w = np.array([1.0, 2.0, 3.0])
+    _, pullback = ft.vjp(lambda v: v * v, w)
+    first = pullback(one(3))[0]
+    w -= 0.5 * first
+
+    np.testing.assert_array_equal(pullback(one(3))[0], [2.0, 4.0, 6.0])
+
+
+def test_a_result_that_is_overwritten():
+    value, pullback = ft.vjp(np.exp, one(3))
+    value *= 0
+
+    np.testing.assert_array_equal(pullback(one(3))[0], np.exp(one(3)))
+
+
+def test_linearize_at_a_point_that_is_overwritten():
+    x = one(3)
+    _, function = ft.linearize(lambda v: v * v, x)
+    x[:] = 9
+
+    np.testing.assert_array_equal(function(one(3)), 2 * one(3))
+
+
+def test_what_a_function_closes_over():
+    data, index, mask = np.arange(3.0), np.array([2, 0]), np.array([True, False])
+
+    def f(x):
+        return np.where(mask, x[index] * data[:2], 3.0 * x[index])
+
+    _, pullback = ft.vjp(f, one(3))
+    _, function = ft.linearize(f, one(3))
+    data[:], index[:], mask[:] = 7.0, 1, False
+
+    np.testing.assert_array_equal(pullback(one(2))[0], [3.0, 0.0, 0.0])
+    np.testing.assert_array_equal(function(one(3)), [0.0, 3.0])
+
+
+def test_views_of_one_array_share_a_copy():
+    w = np.ones((200, 200))
+
+    def f(x):
+        for _ in range(20):
+            x = np.tanh(w.T @ x)
+        return x
+
+    tracemalloc.start()
+    try:
+        _, pullback = ft.vjp(f, one(200))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2 * w.nbytes
+    pullback(one(200))
+
+
+def test_a_broadcast_array_is_not_spread():
+    row = np.ones(1000)
+    tracemalloc.start()
+    try:
+        _, pullback = ft.vjp(lambda x: x * np.broadcast_to(row, (500, 1000)), one(1, 1))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    row[:] = 0.0
+    assert held < 5 * 500 * 1000 * 8 / 4
+    assert pullback(one(500, 1000))[0][0, 0] == 500 * 1000
+
+
+def test_a_transposed_function():
+    a = np.array([1.0, 2.0])
+    transpose = ft.linear_transpose(lambda x: a * x, np.zeros(2))
+    a[:] = 0.0
+
+    np.testing.assert_array_equal(transpose(one(2))[0], [1.0, 2.0])
+
+
+def test_under_a_level_that_goes_on():
+    """The array inside of an outer level's tensor is overwritten while that level lives."""
+    with ft.grad() as G:
+        data = one(2)
+        x = G(data)
+        _, pullback = ft.vjp(lambda v: v * x, one(2))
+        data[:] = 5.0
+        result = pullback(one(2))[0]
+        np.testing.assert_array_equal(ft.unwrap(result), one(2))
+
+
+def test_the_inverse_that_rules_share():
+    a, b = np.array([[2.0, 0.0], [0.0, 4.0]]), one(2)
+    _, first = ft.vjp(lambda a: np.linalg.solve(a, b), a)
+    expected = np.array(first(one(2))[0])
+    _, again = ft.vjp(lambda a: np.linalg.solve(a, b) * np.linalg.slogdet(a)[1], a)
+    before = np.array(again(one(2))[0])
+    a *= 3.0
+
+    np.testing.assert_array_equal(first(one(2))[0], expected)
+    np.testing.assert_array_equal(again(one(2))[0], before)
+
+
+# ---- functions with rules of their own ----
+
+
+def test_what_a_rule_has_saved():
+    f = ft.custom_vjp(lambda x: x * x)
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (2 * g * x,))
+    x = one(3)
+    _, pullback = ft.vjp(f, x)
+    x[:] = 9.0
+
+    np.testing.assert_array_equal(pullback(one(3))[0], 2 * one(3))
+
+
+def test_a_rule_that_returns_what_it_has_saved():
+    f = ft.custom_vjp(lambda x: np.sum(x) ** 2)
+    f.defvjp(lambda x: (f(x), x), lambda x, g: (x,))
+    x = one(3)
+    gradient = ft.grad(f)(x)
+    gradient[:] = 9.0
+    np.testing.assert_array_equal(x, one(3))
+
+    _, pullback = ft.vjp(f, x)
+    pullback(1.0)[0][:] = 9.0
+    np.testing.assert_array_equal(pullback(1.0)[0], one(3))
+
+
+def test_a_rule_of_forward_mode_in_reverse():
+    f = ft.custom_jvp(lambda x: x * x)
+    f.defjvp(lambda xs, ts: (f(*xs), 2 * xs[0] * ts[0]))
+    x = one(3)
+    _, pullback = ft.vjp(f, x)
+    x[:] = 9.0
+
+    np.testing.assert_array_equal(pullback(one(3))[0], 2 * one(3))
+
+
+def test_a_root():
+    a = np.array([4.0, 9.0])
+
+    def newton(f, x):
+        for _ in range(20):
+            x = x - f(x) / (2 * x)
+        return x
+
+    def root(scale):
+        return ft.custom_root(
+            lambda x: a * x * x - scale, np.array([1.0, 1.0]), newton,
+            lambda g, y: y / g(np.ones(2)),
+        )  # fmt: skip
+
+    _, pullback = ft.vjp(root, one(2))
+    expected = np.array(pullback(one(2))[0])
+    a[:] = 1.0
+
+    np.testing.assert_array_equal(pullback(one(2))[0], expected)
+
+
+# ---- checkpoints ----
+
+
+def test_arguments_of_a_checkpoint():
+    x, scale = one(3), np.array([1.0, 2.0, 3.0])
+    part = ft.checkpoint(lambda v, s: np.sin(v) * s)
+    _, pullback = ft.vjp(lambda v: part(v, scale), x)
+    expected = np.array(pullback(one(3))[0])
+    x[:], scale[:] = 9.0, 9.0
+
+    np.testing.assert_array_equal(pullback(one(3))[0], expected)
+
+
+def test_what_a_checkpoint_closes_over_is_compared():
+    scale = np.array([1.0, 2.0, 3.0])
+    part = ft.checkpoint(lambda v: np.sin(v) * scale)
+    _, pullback = ft.vjp(part, one(3))
+    pullback(one(3))
+    scale[0] = 9.0
+
+    with pytest.raises(RuntimeError) as error:
+        pullback(one(3))
+    assert "checkpoint(<lambda>)" in message(error)
+    assert "closes over" in message(error) and "as an argument" in message(error)
+
+
+# ---- what comes out ----
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda v: v,
+        lambda v: v[::-1],
+        lambda v: (v, v),
+        lambda v: np.broadcast_to(v, (3, 2)),
+        lambda v: {"a": v.T, "b": [v]},
+    ],
+)
+def test_results_of_vmap_are_stacked(f):
+    x = np.arange(6.0).reshape(3, 2)
+    for call in (ft.vmap(f), lambda x: ft.vjp(ft.vmap(f), x)[0]):
+        results = optree.tree_leaves(call(x))
+        for i, y in enumerate(results):
+            assert y.flags.writeable
+            assert not np.shares_memory(y, x)
+            assert not any(np.shares_memory(y, z) for z in results[:i])
+
+
+def test_meshgrid_and_resize_copy_as_those_of_numpy():
+    x = np.arange(3.0)
+    for f in (lambda x: np.meshgrid(x, x)[0], lambda x: np.resize(x, 3)):
+        value, _ = ft.vjp(f, x)
+        assert not np.shares_memory(value, x)
+
+
+# ---- what is not copied ----
+
+
+def test_the_gradients_copy_nothing(monkeypatch):
+    made = []
+    monkeypatch.setattr(_keep.Copies, "value", lambda self, x: made.append(x) or x)
+    monkeypatch.setattr(_keep.Copies, "values", lambda self, saved: made.append(saved) or saved)
+    x = np.arange(1.0, 4.0)
+
+    def f(x):
+        return np.sum(np.exp(x) * np.sin(x))
+
+    ft.grad(f)(x)
+    ft.value_and_grad(f)(x)
+    ft.jacrev(lambda x: np.exp(x) * x)(x)
+    ft.jacfwd(lambda x: np.exp(x) * x)(x)
+    ft.hessian(f)(x)
+    ft.hvp(f, (x,), (x,))
+    assert not made
+    ft.vjp(f, x)
+    assert made
