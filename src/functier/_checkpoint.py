@@ -22,7 +22,7 @@ from ._level import AMBIENT
 from ._masks import AMONG, among
 from ._numpy import SCALARS, shape_of
 from ._pytree import check_callable, flatten, name_of_function
-from ._tape import GradLevel, backward, joined, number, reached
+from ._tape import GradLevel, Node, backward, joined, number, reached
 from ._tensor import Tensor
 
 P = ParamSpec("P")
@@ -180,7 +180,7 @@ def _pulled(
     run: Callable[[tuple], Any],
     ambient: type,
     cls: type,
-    boundary: list[Any],
+    boundary: list[Node],
     forms: list,
     marks: list,
     cotangents: tuple,
