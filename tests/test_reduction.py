@@ -69,3 +69,15 @@ def test_ties_in_some_examples_of_a_batch(axis):
             return np.sum(np.max(x, axis=axis, where=where, initial=initial))
 
         equal(ft.vmap(ft.grad(f))(xs), np.stack([ft.grad(f)(x) for x in xs]))
+
+
+def test_slices_beside_one_that_is_zero():
+    """Of reduceat, whose slices of one element are the elements themselves."""
+    x = np.array([1.0, 0.0, 1.0])
+
+    def f(v):
+        return np.divide.reduceat(v, [0, 1, 2])
+
+    np.testing.assert_array_equal(ft.vjp(f, x)[1](np.ones(3))[0], np.ones(3))
+    np.testing.assert_array_equal(ft.jacrev(f)(x), np.eye(3))
+    np.testing.assert_array_equal(ft.jacfwd(f)(x), np.eye(3))

@@ -22,7 +22,7 @@ from ._level import AMBIENT
 from ._masks import AMONG, among
 from ._numpy import SCALARS, shape_of
 from ._pytree import check_callable, flatten, name_of_function
-from ._tape import GradLevel, Node, backward, joined, number, reached
+from ._tape import Given, GradLevel, Node, backward, joined, number, reached
 from ._tensor import Tensor
 
 P = ParamSpec("P")
@@ -108,8 +108,9 @@ def region(label: str, func: Callable, *given: Any) -> Any:
         forms = [shape_of(y._value) for y in tensors]
         marks = [Mark.of(y._value) for y in tensors]
         goals: list[Node] = [(node[0], None) for node in boundary]  # a number tells all
+        kept = (Given(given),)
         pulled = functools.partial(_pulled, label, again, ambient, cls, goals, forms, marks)
-        for y, node in zip(tensors, joined(boundary, pulled, len(tensors), (given,))):
+        for y, node in zip(tensors, joined(boundary, pulled, len(tensors), kept)):
             y._extra = node
     return out
 

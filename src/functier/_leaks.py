@@ -22,6 +22,7 @@ from ._blocks import Block, Switch, User, block
 from ._errors import LeakError, LeakWarning
 from ._level import WATCHERS, Level, chain
 from ._numpy import dtype_of, shape_of
+from ._tape import Given
 from ._tensor import Tensor
 
 SHOWN = 5
@@ -262,7 +263,11 @@ class _Search:
 
 
 def _is_kept(holder: Any) -> bool:
-    """Whether a holder is a rule on a tape that runs a function of the user again."""
+    """Whether a holder is a rule on a tape that runs a function of the user again, or what
+    that function gets.
+    """
+    if type(holder) is Given:
+        return True
     while isinstance(holder, functools.partial):
         holder = holder.func
     return isinstance(holder, types.FunctionType) and holder.__module__ in RUNNING_AGAIN

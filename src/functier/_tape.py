@@ -226,6 +226,10 @@ class Roots(list):
     """The nodes that a backward pass starts from, among what a rule keeps."""
 
 
+class Given(tuple):
+    """Arguments of a function that runs again in the backward pass, among what a rule keeps."""
+
+
 def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()) -> list[Node]:
     """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
     one rule, which gives those of the parents, again with None for a zero.

@@ -341,8 +341,7 @@ TRANSFORMS = [
     vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, transposed,
     weighted_transpose, jvp, grad, value_and_grad, jacrev, jacfwd, hessian, hvp, vmap,
     vmap_in_chunks, vjp_of_vmap, vmap_of_vjp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp,
-    checkpoint, custom_vjp, custom_jvp,
-    function, loop,
+    checkpoint, custom_vjp, custom_jvp, function, loop,
 ]  # fmt: skip
 
 NESTED = {moved_pullback, linearize_of_vjp, vjp_of_vmap}

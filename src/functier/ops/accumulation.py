@@ -156,7 +156,8 @@ def reduceat_rules(ufunc: Any) -> dict[str, Any]:
         array, t = np.moveaxis(array, axis, -1), np.moveaxis(t, axis, -1)
         places, length = _slices(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
-        moved = _push(ufunc, np.take(t, places, axis=-1), x, ufunc.accumulate(x, axis=-1))
+        with np.errstate(all="ignore"):  # of what is repeated
+            moved = _push(ufunc, np.take(t, places, axis=-1), x, ufunc.accumulate(x, axis=-1))
         last = np.reshape(length - 1, (1,) * (np.ndim(array) - 1) + np.shape(length))
         moved = np.take_along_axis(moved, last, axis=-1)
         return np.moveaxis(np.reshape(moved, np.shape(moved)[:-1]), -1, axis)
@@ -166,7 +167,8 @@ def reduceat_rules(ufunc: Any) -> dict[str, Any]:
         places, length = _slices(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
         lead = np.reshape(g, (*np.shape(g), 1)) * (np.arange(np.shape(places)[-1]) == length - 1)
-        given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
+        with np.errstate(all="ignore"):  # of what is repeated
+            given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
         index = (slice(None),) * (np.ndim(array) - 1) + (places,)
         return np.moveaxis(scattered(given, np.shape(array), index), -1, axis)
 
