@@ -1,0 +1,15 @@
+"""The refusals that are foreseen, and the faults that are known."""
+
+REASONS: dict[str, str] = {
+    r"^DataDependentError: .*the shape of the result of": (
+        "examples whose results differ in shape are no array; the message says what keeps all"
+    ),
+    r"^NoRuleError: .*\.(reduce|accumulate|reduceat) has no derivative rule": (
+        "methods of ufuncs beyond those that are sums, products or extrema are documented to have "
+        "none"
+    ),
+}
+"""A regular expression of an error, and why a user has to accept it."""
+
+KNOWN: dict[str, str] = {}
+"""A regular expression of a wrong case (its text and what was wrong), and who mends it."""
