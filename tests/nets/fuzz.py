@@ -102,9 +102,11 @@ class Fuzzer:
             return "unclear"
         except NumpyRefuses as refusal:
             self.refused += 1
-            if number % 4 == 0 and refusal.__cause__ is not None:
-                return self.judge_refusal(number, drawn, refusal.__cause__)
-            return "refused by NumPy"
+            if not hasattr(refusal, "trial"):
+                return "refused by NumPy"
+            return self.count(
+                Case(self.seed, number, mode, refusal.trial, self.only), refusal.trial
+            )
         try:
             return self.count(Case(self.seed, number, mode, trial, self.only), trial)
         except Inconclusive:

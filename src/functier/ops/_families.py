@@ -25,11 +25,11 @@ from .._rule import Rule, unchanged
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "as_rows", "batch_shape", "collapsed", "composite", "constant", "data_dependent",
+    "as_array", "as_rows", "batch_shape", "checked", "collapsed", "composite", "constant", "data_dependent",
     "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
     "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
-    "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unlisted", "unsupported",
-    "without_zero",
+    "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unless_scalar", "unlisted",
+    "unsupported", "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -75,6 +75,11 @@ def shift_all(axis: Any, k: int, ndim: int) -> Any:
     if isinstance(axis, (tuple, list)):
         return tuple(shift(a, k, ndim) for a in axis)
     return shift(axis, k, ndim)
+
+
+def unless_scalar(axis: Any, ndim: int) -> Any:
+    """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
+    return None if not ndim and axis in (0, -1) else axis
 
 
 def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -193,8 +198,8 @@ def elementwise_vmap(func: Callable) -> Callable:
     return rule
 
 
-def reduction_vmap(func: Callable) -> Callable:
-    """Reductions with ``axis=None`` for all axes."""
+def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
+    """Reductions with ``axis=None`` for all axes; `scalars`: see `unless_scalar`."""
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if params and hasattr(params.get("where"), "shape"):
@@ -204,17 +209,24 @@ def reduction_vmap(func: Callable) -> Callable:
                 batch = batch_shape(k, a, where)
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
+            if scalars or "where" in params:
+                axis = unless_scalar(axis, a.ndim - k)
             axis = shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
     return rule
 
 
-def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
-    """Operations along one axis, where ``axis=None`` means the flattened array."""
+def one_axis_vmap(
+    func: Callable, default: int | None = -1, scalars: bool = False
+) -> Callable:
+    """Operations along one axis, where ``axis=None`` means the flattened array.
+
+    `scalars`: an array of no axes counts as one of one element.
+    """
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None:
+        if axis is None or (scalars and unless_scalar(axis, np.ndim(a) - k) is None):
             a, axis = flat(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)
@@ -260,6 +272,16 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     function.__name__ = function.__qualname__ = kernel.__name__
     function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
     return function
+
+
+def _checked(x: Any, passes: Callable, message: str) -> Any:
+    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+    if not passes(x):
+        raise ValueError(message)
+    return x
+
+
+checked = primitive(_checked)
 
 
 # ---- the constructors ----
@@ -379,6 +401,15 @@ def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 def composite(func: Callable, body: Callable) -> Op:
     """An operation that is made of others; `body` has its signature."""
     return op(func, "", "", family="composite", body=body)
+
+
+op(
+    checked,
+    "x passes message",
+    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    jvp={"x": lambda t: t},
+    vjp={"x": lambda g: g},
+)
 
 
 def unsupported(func: Callable, reason: str) -> None:

@@ -90,7 +90,7 @@ def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> Any
                 f"numpy.where(where, x, y) with a neutral y, and reduce that"
             )
         array = np.where(where, array, ufunc.identity)
-    x = as_rows(array, axis)
+    x = as_rows(array, axis if np.ndim(array) else None)
     if initial is None:
         return x
     first = np.astype(np.ones((*np.shape(x)[:-1], 1)) * initial, x.dtype)
@@ -106,7 +106,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         x = _reduced(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
-        moved = as_rows(np.where(where, t, 0), axis)
+        moved = as_rows(np.where(where, t, 0), axis if np.ndim(array) else None)
         if initial is not None:
             moved = np.concatenate([_none_like(x), moved], axis=-1)
         moved = _push(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
@@ -120,6 +120,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         lead = np.reshape(g, (*np.shape(x)[:-1], 1)) * (np.arange(n) == n - 1)
         given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
         given = given if initial is None else given[..., 1:]
+        axis = axis if np.ndim(array) else None
         return np.where(where, from_rows(given, axis, np.shape(array)), 0)
 
     return _both(jvp, vjp, "array", "where")

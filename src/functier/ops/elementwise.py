@@ -59,6 +59,13 @@ elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
+def _exponent(y, g):
+    """`y` as a number of the result's precision where it is whole: y - 1 could wrap around."""
+    if hasattr(y, "dtype") and y.dtype.kind in "iu":
+        return y.astype(np.finfo(dtype_of(g)).dtype)
+    return y
+
+
 def _power_x(g, x, y):
     """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
     if isinstance(y, (int, float)):
@@ -69,16 +76,21 @@ def _power_x(g, x, y):
         # The operator has fast squares and roots, but is Python's own on a Python number.
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
-    zero = np.equal(y, 0)
+    y = _exponent(y, g)
+    zero, others = np.equal(y, 0), np.power(x, y - 1)
     if nowhere(zero):
-        return g * (y * np.power(x, y - 1))
-    return g * np.where(zero, 0, y * np.power(x, np.where(zero, 1, y - 1)))
+        return g * (y * others)
+    # Not 0 wherever y is: the derivative of this by y is x^-1 there.
+    spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
+    return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 
 
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
     if isinstance(x, (int, float)) and x > 0:
         return g * ans * math.log(x)  # a weak number: float32 stays what it is
+    if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
+        x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
     return g * ans * np.log(without_zero(x))
 
 
@@ -150,16 +162,17 @@ elementwise(np.arccos, lambda g, x: -g / _other_side(x))
 elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
-def _over_square(g, x, y, numerator):
+def _over_square(g, ans, x, y, numerator):
     """g numerator / (x^2 + y^2), with 0 at the origin."""
-    square = x * x + y * y
+    x, y = (v if dtype_of(v) == dtype_of(ans) else v * dtype_of(ans).type(1) for v in (x, y))
+    square = x * x + y * y  # which small integers could not hold
     return g * numerator / without_zero(square)
 
 
 elementwise(
     np.arctan2,
-    lambda g, x, y: _over_square(g, x, y, y),
-    lambda g, x, y: -_over_square(g, x, y, x),
+    lambda g, ans, x, y: _over_square(g, ans, x, y, y),
+    lambda g, ans, x, y: -_over_square(g, ans, x, y, x),
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))

@@ -4,7 +4,16 @@ import math
 
 import numpy as np
 
-from ._families import DataDependentError, as_array, composite, constant, op, primitive, unlisted
+from ._families import (
+    DataDependentError,
+    as_array,
+    checked,
+    composite,
+    constant,
+    op,
+    primitive,
+    unlisted,
+)
 from .composite import linear_range
 from .indexing import scattered
 
@@ -61,6 +70,10 @@ constant(
 )
 
 
+def _all_finite(x):
+    return np.all(np.isfinite(x))
+
+
 def _edges(a, bins, range, weights=None, several=False):
     if isinstance(bins, str):
         if weights is not None:
@@ -83,6 +96,8 @@ def _edges(a, bins, range, weights=None, several=False):
         first, last = 0, 1
     else:
         first, last = np.min(a), np.max(a)
+        message = "numpy.histogram: the range of the data is not finite; give range="
+        first, last = (checked(v, _all_finite, message) for v in (first, last))
     dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
     flat = np.equal(first, last).astype(dtype) * 0.5

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._families import batch_shape, composite, flat, linear, normalize, shift
+from ._families import as_array, batch_shape, composite, flat, linear, normalize, shift
 
 # ---- joining ----
 
@@ -85,7 +85,10 @@ composite(
     np.column_stack,
     lambda tup: np.concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1),
 )
-composite(np.append, lambda arr, values, axis=None: np.concatenate((arr, values), axis))
+composite(
+    np.append,
+    lambda arr, values, axis=None: np.concatenate((as_array(arr), as_array(values)), axis),
+)
 
 
 def _depth(arrays):

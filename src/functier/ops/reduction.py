@@ -26,6 +26,7 @@ from ._families import (
     reduce_kernel,
     reduction_vmap,
     spread,
+    unless_scalar,
 )  # fmt: skip
 
 _NoValue = np._NoValue
@@ -102,7 +103,7 @@ linear(
     "a axis dtype out keepdims where",
     "a where",
     kernel=_mean_kernel,
-    vmap=reduction_vmap(_mean_kernel),
+    vmap=reduction_vmap(_mean_kernel, scalars=False),
     vjp={"a": _mean_vjp},
 )
 
@@ -130,7 +131,7 @@ shares = primitive(_shares, plain=True)
 
 def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
     shape = np.shape(a)[k:]
-    axes = normalize(axis, len(shape))
+    axes = normalize(unless_scalar(axis, len(shape)), len(shape))
     if not keepdims:
         ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
     if where is not True:
@@ -206,11 +207,11 @@ for func in (np.any, np.all):
 
 
 def to_last(x, axis):
-    return np.reshape(x, (-1,)) if axis is None else np.moveaxis(x, axis, -1)
+    return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
 
 
 def from_last(x, axis, shape):
-    return np.reshape(x, shape) if axis is None else np.moveaxis(x, -1, axis)
+    return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
 def backwards(x):
@@ -220,7 +221,7 @@ def backwards(x):
 linear(
     np.cumsum,
     "a axis dtype out",
-    vmap=one_axis_vmap(np.cumsum, None),
+    vmap=one_axis_vmap(np.cumsum, None, scalars=True),
     vjp={
         "a": lambda g, a_shape, axis=None: from_last(
             backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
@@ -264,7 +265,7 @@ def _cumprod_vjp(g, a, ans, axis=None):
 op(
     np.cumprod,
     "a axis dtype out",
-    vmap=one_axis_vmap(np.cumprod, None),
+    vmap=one_axis_vmap(np.cumprod, None, scalars=True),
     jvp={"a": _cumprod_jvp},
     vjp={"a": Rule(_cumprod_vjp, ("a",), holomorphic=True)},
 )
@@ -299,6 +300,7 @@ def _products_of_others(a, axis, initial, where):
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
+    axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
     left = _before(np.cumprod(x, axis=-1))
     right = backwards(_before(np.cumprod(backwards(x), axis=-1)))

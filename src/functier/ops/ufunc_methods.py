@@ -32,6 +32,16 @@ _NoValue = np._NoValue
 # ---- reductions and accumulations that have a name of their own ----
 
 
+def _cast(func):
+    """A reduction that does not know ``dtype=``: that of its operand decides."""
+
+    def reduced(a, axis, keepdims, dtype=None, **given):
+        a = a if dtype is None else np.astype(a, dtype)
+        return func(a, axis=axis, keepdims=keepdims, **given)
+
+    return reduced
+
+
 def _reduce(func, neutral=None):
     """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false.
 
@@ -49,10 +59,23 @@ def _reduce(func, neutral=None):
     return body
 
 
+def _truth(func, pair):
+    """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
+
+    def reduced(a, axis, keepdims, initial=None, dtype=None):
+        if dtype is not None and np.dtype(dtype).kind not in "bO":
+            raise TypeError(f"No loop matching dtype={dtype} was found for ufunc {name_of(pair)}")
+        value = func(a if dtype is None else np.astype(a, dtype), axis=axis, keepdims=keepdims)
+        return value if initial is None else pair(value, initial)
+
+    return reduced
+
+
 for ufunc, func, neutral in (
     (np.add, np.sum, 0), (np.multiply, np.prod, 1),
-    (np.maximum, np.max, None), (np.minimum, np.min, None),
-    (np.logical_or, np.any, False), (np.logical_and, np.all, True),
+    (np.maximum, _cast(np.max), None), (np.minimum, _cast(np.min), None),
+    (np.logical_or, _truth(np.any, np.logical_or), False),
+    (np.logical_and, _truth(np.all, np.logical_and), True),
 ):  # fmt: skip
     composite(ufunc.reduce, _reduce(func, neutral))
 

@@ -43,8 +43,8 @@ class Step:
 NAMES = "abcdefghijklm"
 SIZES, SIZE_WEIGHTS = (0, 1, 2, 3, 4, 5), (0.03, 0.15, 0.32, 0.3, 0.15, 0.05)
 STYLES = {
-    "normal": 0.7, "ties": 0.1, "zeros": 0.07, "positive": 0.07, "equal": 0.02, "nan": 0.02,
-    "inf": 0.02,
+    "normal": 0.66, "ties": 0.1, "zeros": 0.07, "positive": 0.07, "equal": 0.02, "nan": 0.02,
+    "inf": 0.02, "large": 0.04,
 }  # fmt: skip
 
 
@@ -276,17 +276,21 @@ RARE = set(
 """The shapes of their results depend on the data, so that every batch is refused."""
 
 
+LAST = {"np.polydiv"}
+"""What nothing follows: a remainder may consist of rounding errors."""
+
+
 def one(d: Draw, names: Sequence[str]) -> tuple[str, Step]:
     """A call of one of the functions that can take what there is."""
     for _ in range(12):
         name = names[int(d.rng.integers(len(names)))]
         if name in RARE and len(names) > 1 and d.chance(0.85):
             continue
-        before, operands, values = d.before, dict(d.operands), dict(d.values)
+        before, operands, values, main = d.before, dict(d.operands), dict(d.values), d.main
         try:
             return name, RECIPES[name](d, name)
         except Unfit:
-            d.before, d.operands, d.values = before, operands, values
+            d.before, d.operands, d.values, d.main = before, operands, values, main
     raise Unfit
 
 
@@ -319,7 +323,7 @@ def program(rng: np.random.Generator, only: Sequence[str] | None = None) -> Prog
             raise Refused(drawn, error) from None
         d.values[f"r{i}"] = value
         d.before = follow(d, f"r{i}", value)
-        if d.before is None:
+        if d.before is None or name in LAST:
             break
     if len(drawn.steps) > 1 and d.chance(0.2):
         drawn.results = ["r0", *drawn.results]

@@ -11,5 +11,14 @@ REASONS: dict[str, str] = {
 }
 """A regular expression of an error, and why a user has to accept it."""
 
-KNOWN: dict[str, str] = {}
+KNOWN: dict[str, str] = {
+    r"np\.logaddexp2?\.reduce.*(OverflowError|dtype float)": "logaddexp.reduce of integers",
+    r"repeat\(.*AxisError: axis -?[01] is out of bounds for array of dimension 0": "repeat of 0-d",
+    r"np\.(convolve|correlate|poly\w+).*: dtype": "dtypes of convolutions and polynomials",
+    r"np\.(nan)?(median|quantile|percentile)": "quantiles: dtypes, nothing, infinities",
+    r"np\.einsum": "einsum",
+    r"np\.(minimum|maximum)\.reduce.*where.*dtype int64": "where= and initial= of another dtype",
+    r"np\.histogram.*dtype": "weights of small integers",
+    r"np\.bincount.*zeros.*dtype float64, expected int64": "the dtype of the counts of nothing",
+}
 """A regular expression of a wrong case (its text and what was wrong), and who mends it."""

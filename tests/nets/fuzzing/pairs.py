@@ -9,6 +9,7 @@ import functier as ft
 
 from .references import Inconclusive, check_forms, form
 from .trials import (
+    BY_VALUE,
     Setting,
     Trial,
     adjoint,
@@ -18,6 +19,7 @@ from .trials import (
     hold_to_differences,
     jvp,
     loop_of,
+    numpy_loop,
     tup,
     vjp,
     vmap,
@@ -42,6 +44,8 @@ def _second(outer: str, within: str) -> Callable[[Setting], Trial]:
     def make(s: Setting) -> Trial:
         g, where, given, name = _first(s, within)
         points = [s.point[i] for i in where]
+        if not all(np.isfinite(x).all() for x in points):
+            raise Inconclusive
         turned = s.tangents(where)
         names = [s.names[i] for i in where]
         letter = "t" if within == "jvp" else "g"
@@ -90,6 +94,8 @@ def _vmap_of(mode: str) -> Callable[[Setting], Trial]:
         where, results = s.differentiated(), s.smooth()
         f = s.of(where, results)
         p, n = len(where), s.length(False)
+        if mode == "vjp" and BY_VALUE & set(s.program.names):
+            raise Inconclusive  # an example's cotangent may be real
         leads = [s.point[i] for i in where] if mode == "jvp" else [s.values[j] for j in results]
         inputs: list = []
         dims: list = []
@@ -157,6 +163,10 @@ def _of_vmap(mode: str) -> Callable[[Setting], Trial]:
             inputs.append(x)
         mapped = ft.vmap(f, tuple(dims))
         forms = [((n, *s.values[j].shape), s.values[j].dtype) for j in results]
+        if not n and BY_VALUE & set(s.program.names):
+            raise Inconclusive
+        if n and [form(y) for y in numpy_loop(f, n, inputs, dims)] != forms:
+            raise Inconclusive  # the dtype is told by the values
         names = [s.names[i] for i in where]
         call = f"ft.vmap({s.text_of(where)}, {tuple(dims)})"
 

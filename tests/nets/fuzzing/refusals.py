@@ -8,12 +8,8 @@ import functier as ft
 
 from .draw import Program
 from .references import Inconclusive
-from .trials import Trial
+from .trials import Trial, raising
 from .values import lay
-
-INTERNAL = (AttributeError, UnboundLocalError, KeyError, AssertionError, RecursionError, NameError)
-"""What says nothing to a user, unless NumPy raises it."""
-
 
 def must_refuse(program: Program, rng: np.random.Generator, cause: BaseException) -> Trial:
     """A trial that is right where functier raises."""
@@ -48,16 +44,5 @@ def must_refuse(program: Program, rng: np.random.Generator, cause: BaseException
                 return ft.jvp(of, chosen, chosen)
             return ft.vjp(of, *chosen)
 
-    def run() -> Any:
-        try:
-            result = call()
-        except Exception as error:
-            if isinstance(error, INTERNAL) and not isinstance(error, type(cause)):
-                return f"raised {type(error).__name__}: {error}"
-            return None
-        return f"returned {result!r}"
-
-    def check(result: Any) -> None:
-        assert result is None, f"NumPy raises {type(cause).__name__}: {cause}; functier {result}"
-
+    run, check = raising(call, cause)
     return Trial(line, dict(zip(names, inputs)), run, check, {}, program)

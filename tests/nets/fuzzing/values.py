@@ -44,6 +44,8 @@ def _numbers(rng: np.random.Generator, shape: tuple, style: str) -> np.ndarray:
     if style == "equal":
         return np.broadcast_to(rng.normal(), shape).copy()
     x = np.asarray(rng.normal(size=shape))
+    if style == "large":
+        return x * 50
     if style == "zeros":
         return x * (rng.random(shape) < 0.6)
     if style == "nan":
@@ -70,6 +72,8 @@ def make(rng: np.random.Generator, shape: tuple, dtype: Any, style: str = "norma
     if dtype.kind == "b":
         return np.asarray(rng.random(shape) < 0.5)
     if dtype.kind in "iu":
+        if style == "large":
+            return np.asarray(rng.integers(0 if dtype.kind == "u" else -100, 120, shape)).astype(dtype)
         positive = style in ("positive", "above")
         low = 1 if positive else 0 if dtype.kind == "u" else -3
         return np.asarray(rng.integers(low, 5, shape)).astype(dtype)

@@ -79,6 +79,8 @@ def second(d: Draw, short: str, x: Ref) -> Any:
         return d.new(d.over(d.form(x)), "fci", d.pick("positive", "ties", "normal"))
     if short in ("divide", "true_divide", "fmod", "remainder", "mod", "floor_divide", "divmod"):
         style = d.pick("positive", "above", "normal", "ties")
+    elif short == "copysign":
+        style = "normal"  # where both are zero, each is a kink of the other
     elif "shift" in short:
         return d.new(d.over(d.form(x)), "iu", "0:5")
     elif short == "ldexp":
@@ -99,9 +101,10 @@ def binary(d: Draw, name: str) -> Step:
         y: Any = second(d, short, x)
     else:
         y = x if d.chance(0.04) else second(d, short, x)
-    shape = np.broadcast_shapes(
-        *(d.form(v) if isinstance(v, Ref) else () for v in (x, y))
-    ) if d.chance(0.999) else ()  # fmt: skip
+    try:
+        shape = np.broadcast_shapes(*(d.form(v) for v in (x, y) if isinstance(v, Ref)))
+    except ValueError:
+        shape = ()
     if short not in (*POWERS, "ldexp") and "shift" not in short and d.chance(0.3):
         x, y = y, x
     if short in OPERATORS and d.chance(0.4):

@@ -43,5 +43,6 @@ def several(d: Draw, name: str) -> Step:
 
 @recipe("np.fft.fftshift np.fft.ifftshift")
 def shift(d: Draw, name: str) -> Step:
-    x = d.x(nd=(0, 3))
-    return Step(name, (x,), {"axes": d.axes(d.nd(x))} if d.chance(0.6) else {})
+    x = d.x(nd=(1, 3))
+    axes = d.axes(d.nd(x)) or 0
+    return Step(name, (x,), {"axes": axes} if d.chance(0.6) else {})

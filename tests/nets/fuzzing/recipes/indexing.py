@@ -71,7 +71,7 @@ def take(d: Draw, name: str) -> Step:
         kwargs["mode"] = d.pick("wrap", "clip")
     style = f"{-2 * n - 2}:{2 * n + 2}" if wild else f"{-n}:{n}"
     method = d.chance(0.2)
-    facts = {"needs": d.main} if method else {}
+    facts = {"needs": d.main}  # `np.take` does not dispatch on the index
     shape = d.pick((), (2,), (2, 3), (1,), (0,))
     if d.chance(0.3):
         index: Any = d.int(-n, max(n - 1, 0))

@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from ..draw import Draw, Ref, Step, recipe
+import numpy as np
+
+from ..draw import Draw, Ref, Step, Unfit, recipe
 
 
 def square(d: Draw, style: str, kinds: str = "fc") -> Ref:
@@ -57,12 +59,19 @@ def cholesky(d: Draw, name: str) -> Step:
 @recipe("np.linalg.eigh np.linalg.eigvalsh")
 def eigh(d: Draw, name: str) -> Step:
     x = square(d, "hermitian")
-    return Step(name, (x,), {"UPLO": d.pick("L", "U")} if d.chance(0.4) else {})
+    call = Step(name, (x,), {"UPLO": d.pick("L", "U")} if d.chance(0.4) else {})
+    if name.endswith("eigh") and d.value(x).dtype.kind == "c":  # the phases are LAPACK's choice
+        return Step("(lambda w, v: (w, np.abs(v)))(*{0})", (Ref(call.text()),))
+    return call
 
 
 @recipe("np.linalg.eig np.linalg.eigvals")
 def eig(d: Draw, name: str) -> Step:
-    return Step(name, (square(d, "normal"),))
+    x = square(d, "normal")
+    a = d.value(x)
+    if a.shape[-1] == a.shape[-2]:
+        spread_out(d, x, np.linalg.eigvals(a) if np.isfinite(a).all() else np.nan)
+    return Step(name, (x,))
 
 
 @recipe("np.linalg.svd np.linalg.svdvals")
@@ -70,10 +79,36 @@ def svd(d: Draw, name: str) -> Step:
     shape = (*d.shape((0, 1)), d.int(1, 4), d.int(1, 4))
     x = d.x(nd=(2, 3), kinds="fc") if d.before else d.new(shape, "fc", "normal",
                                                          dtype=_double(d, "fc"))  # fmt: skip
+    spread_out(d, x, singular_values(d.value(x)))
     if name.endswith("svdvals"):
         return Step(name, (x,))
     kwargs = d.pick({"full_matrices": False}, {"compute_uv": False}, {})
-    return Step(name, (x,), kwargs)
+    call = Step(name, (x,), kwargs)
+    if "compute_uv" in kwargs:
+        return call
+    if d.value(x).dtype.kind == "c":  # nor are phases told by the matrix
+        kwargs["full_matrices"] = False
+        return Step("(lambda u, s, v: (np.abs(u), s, np.abs(v)))(*{0})", (Ref(call.text()),))
+    m, n = d.form(x)[-2:]
+    if m == n or kwargs:
+        return call
+    # The columns that complete a basis are any that do: only what they span is.
+    k = min(m, n)
+    text = "(lambda u, s, v: (u[..., :{0}], s, v[..., :{0}, :], u[..., {0}:] @ u[..., {0}:].mT))(*{1})"
+    return Step(text, (k, Ref(call.text())))
+
+
+def spread_out(d: Draw, x: Ref, values: Any) -> Ref:
+    """`x`, unless two of these values are nearly equal, or one is nearly zero."""
+    values = np.sort_complex(np.asarray(values))
+    gaps = np.abs(np.diff(values, axis=-1))
+    if np.any(gaps < 0.05) or np.any(np.abs(values) < 0.05) or not np.isfinite(values).all():
+        raise Unfit
+    return x
+
+
+def singular_values(x: Any) -> Any:
+    return np.linalg.svdvals(x) if np.isfinite(x).all() else np.nan
 
 
 @recipe("np.linalg.qr")
@@ -82,7 +117,13 @@ def qr(d: Draw, name: str) -> Step:
     shape = (*d.shape((0, 1)), max(n, d.int(1, 4)) if d.chance(0.8) else 2, n)
     x = d.x(nd=(2, 3), kinds="fc") if d.before else d.new(shape, "fc", "normal",
                                                          dtype=_double(d, "fc"))  # fmt: skip
-    return Step(name, (x,), {"mode": d.pick("reduced", "r", "complete")} if d.chance(0.5) else {})
+    spread_out(d, x, singular_values(d.value(x)[..., :, : d.form(x)[-2]]))
+    call = Step(name, (x,), {"mode": d.pick("reduced", "r", "complete")} if d.chance(0.5) else {})
+    if call.kwargs.get("mode") == "complete":
+        n = d.form(x)[-1]
+        text = "(lambda q, r: (q[..., :{0}], r, q[..., {0}:] @ np.conj(q[..., {0}:]).mT))(*{1})"
+        return Step(text, (n, Ref(call.text())))
+    return call
 
 
 @recipe("np.linalg.norm")

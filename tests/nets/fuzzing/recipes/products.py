@@ -34,7 +34,7 @@ def product(d: Draw, name: str) -> Step:
         y = d.new(other, "fciub")
     if name == "np.matmul" and d.chance(0.4):
         return Step("({0} @ {1})", (x, y))
-    if name == "np.dot" and d.chance(0.2):
+    if name == "np.dot" and d.chance(0.2) and x.text == d.main and shape:
         d.operands[y.text].needs = d.main
         return Step(f"{x}.dot", (y,))
     return Step(name, (x, y))

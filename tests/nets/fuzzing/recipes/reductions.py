@@ -28,11 +28,14 @@ def reduction(d: Draw, name: str) -> Step:
     bare = short.removeprefix("nan")
     x = d.x(style=d.pick("nan", None) if bare != short else None)
     kwargs = along(d, x)
-    if bare in WHERE and d.chance(0.18):
-        kwargs["where"] = d.mask(d.sub(d.form(x)), constant=True)
+    # Of one number, np.nanmin gives NaN where the mask is false and has no initial=.
+    if bare in WHERE and d.chance(0.18) and (bare == short or d.nd(x)):
+        # NumPy's functions that leave NaN out do not dispatch on the mask alone.
+        facts = {"needs": d.main} if bare != short else {}
+        kwargs["where"] = d.mask(d.sub(d.form(x)), constant=True, **facts)
         if bare in ("max", "min", "amax", "amin"):
             kwargs["initial"] = d.pick(0, 0.5)
-    if bare in ("sum", "prod", "max", "min") and d.chance(0.12):
+    if bare in ("sum", "prod", "max", "min") and d.chance(0.12) and (bare == short or d.nd(x)):
         kwargs["initial"] = d.pick(0, 1, 2, 0.5)
     if bare in ("sum", "prod", "mean", "std", "var") and d.chance(0.1):
         kwargs["dtype"] = Ref(d.pick("np.float32", "np.float64", "np.complex128"))

@@ -16,7 +16,7 @@ def reshape(d: Draw, name: str) -> Step:
     shape: Any = d.pick(*shapes) if d.chance(0.95) else (2, 7)
     if len(shape) == 1 and d.chance(0.5):
         shape = shape[0]
-    kwargs = {"order": d.pick("F", "C", "A")} if d.chance(0.25) else {}
+    kwargs = {"order": d.pick("F", "C")} if d.chance(0.25) else {}
     if d.chance(0.3):
         if d.chance(0.5) and isinstance(shape, tuple):
             return Step(f"{x}.reshape", shape, kwargs)
