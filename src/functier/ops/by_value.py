@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import scimath
 
 from ._contract import array
-from ._families import DataDependentError, align, composite, linear, primitive
+from ._families import DataDependentError, align, composite, constant, linear, primitive
 
 # ---- the choices ----
 
@@ -29,7 +29,19 @@ def _real_unless(x: Any, any_of: Any) -> Any:
     return x if np.any(any_of) else np.real(x)
 
 
+def _float_if(x: Any, any_of: Any) -> Any:
+    """Integers as floating-point numbers, if any of `any_of` holds."""
+    return x.astype(float) if np.any(any_of) else x
+
+
 complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
+float_if = primitive(_float_if)
+constant(
+    float_if,
+    "x any_of",
+    "x any_of",
+    vmap=lambda k, x, any_of: float_if(*align(k, (x, any_of))),
+)
 
 for func in (complex_if, real_unless):
     linear(
@@ -114,5 +126,5 @@ composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
 def _power(x: Any, p: Any) -> Any:
     p = array(p)
     if p.dtype.kind == "i":
-        p = p.astype(float) if np.any(p < 0) else p
+        p = float_if(p, p < 0)
     return np.power(_negative(x), p)

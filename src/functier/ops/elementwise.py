@@ -135,8 +135,12 @@ elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
 
 
 def _over_hypot(g, ans, x):
-    """g x / ans, with 0 at the origin."""
-    return g * x / without_zero(ans)
+    """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
+    infinite = np.isinf(ans)
+    if nowhere(infinite):
+        return g * x / without_zero(ans)
+    share = np.where(infinite, 0, x) / without_zero(np.where(infinite, 1, ans))
+    return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 
 
 elementwise(
@@ -163,10 +167,13 @@ elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
 def _over_square(g, ans, x, y, numerator):
-    """g numerator / (x^2 + y^2), with 0 at the origin."""
+    """g numerator / (x^2 + y^2), with 0 at the origin and at infinity."""
     x, y = (v if dtype_of(v) == dtype_of(ans) else v * dtype_of(ans).type(1) for v in (x, y))
     square = x * x + y * y  # which small integers could not hold
-    return g * numerator / without_zero(square)
+    infinite = np.isinf(square)
+    if nowhere(infinite):
+        return g * numerator / without_zero(square)
+    return g * np.where(infinite, 0, numerator) / np.where(infinite, 1, without_zero(square))
 
 
 elementwise(

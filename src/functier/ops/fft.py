@@ -62,6 +62,7 @@ def _transform(func, inverse, half_result=False, half_operand=False):
         if half_operand:
             # The engine does not look where operand and result have one form.
             c = _weighted(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
+            c = c if c.dtype == a_dtype else np.astype(c, a_dtype)  # no transform is of halves
         return _resized(c, own, axis)
 
     linear(

@@ -31,10 +31,8 @@ def _bincount_vmap(k, x, weights=None, minlength=0):
         counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
     length = max(int(np.max(x, initial=-1)) + 1, minlength)
-    hits = np.equal(np.reshape(x, (-1, 1)), np.arange(length))
-    shape = np.shape(weights)
-    rows = np.reshape(np.astype(weights, np.float64), (*shape[:k], 1, *shape[k:]))
-    return np.reshape(np.matmul(rows, hits.astype(float)), (*shape[:k], length))
+    rows = np.astype(weights, np.float64)
+    return scattered(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))
 
 
 op(

@@ -107,6 +107,8 @@ def _polymul(a1, a2):
 @lambda body: composite(np.polydiv, body)
 def _polydiv(u, v):
     u, v = (np.atleast_1d(a) + 0.0 for a in unlisted(u, v))
+    if not u.size or not v.size:
+        raise IndexError("numpy.polydiv: a polynomial without coefficients")
     rest = np.astype(u, np.result_type(u, v))
     steps, size = np.shape(u)[0] - np.shape(v)[0] + 1, np.shape(v)[0]
     quotient = []

@@ -168,12 +168,16 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
 
 # ---- covariance ----
 
+ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
+"""Whether NumPy takes one row for one variable, whatever `rowvar` says."""
+
 
 def _rows(x, rowvar):
     if np.ndim(x) > 2:
         raise ValueError("m has more than 2 dimensions")
+    flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and ONE_ROW)
     x = np.reshape(x, (1, -1)) if np.ndim(x) < 2 else x
-    return x if rowvar or np.shape(x)[0] == 1 else np.transpose(x)
+    return x if rowvar or flat else np.transpose(x)
 
 
 @lambda body: composite(np.cov, body)

@@ -280,17 +280,21 @@ LAST = {"np.polydiv"}
 """What nothing follows: a remainder may consist of rounding errors."""
 
 
+LAPACK, WILD = ("np.linalg", "np.poly", "np.roots"), {"nan", "inf", "large", "zeros", "ties"}
+"""What may not end where a number is infinite, and what makes such numbers."""
+
+
 def one(d: Draw, names: Sequence[str]) -> tuple[str, Step]:
     """A call of one of the functions that can take what there is."""
     for _ in range(12):
         name = names[int(d.rng.integers(len(names)))]
         if name in RARE and len(names) > 1 and d.chance(0.85):
             continue
-        before, operands, values, main = d.before, dict(d.operands), dict(d.values), d.main
+        kept = d.before, dict(d.operands), dict(d.values), d.main
         try:
             return name, RECIPES[name](d, name)
         except Unfit:
-            d.before, d.operands, d.values, d.main = before, operands, values, main
+            d.before, d.operands, d.values, d.main = kept
     raise Unfit
 
 
@@ -309,11 +313,14 @@ def program(rng: np.random.Generator, only: Sequence[str] | None = None) -> Prog
     for i in range(length):
         try:
             name, step = one(d, only or every) if i == 0 else one(d, every)
+            if name.startswith(LAPACK) and any(op.style in WILD for op in d.operands.values()):
+                raise Unfit
         except Unfit:
             if i == 0:
                 raise
+            d.operands = drawn.operands
             break
-        drawn.operands = d.operands
+        drawn.operands = dict(d.operands)
         drawn.steps.append(step)
         drawn.names.append(name)
         drawn.results = [f"r{i}"]

@@ -4,6 +4,9 @@ REASONS: dict[str, str] = {
     r"^DataDependentError: .*the shape of the result of": (
         "examples whose results differ in shape are no array; the message says what keeps all"
     ),
+    r"^DataDependentError: .*the number of leading zeros differs": (
+        "polynomials of differing lengths are no array; the message says what to use"
+    ),
     r"^NoRuleError: .*\.(reduce|accumulate|reduceat) has no derivative rule": (
         "methods of ufuncs beyond those that are sums, products or extrema are documented to have "
         "none"
@@ -16,6 +19,8 @@ KNOWN: dict[str, str] = {
     r"repeat\(.*AxisError: axis -?[01] is out of bounds for array of dimension 0": "repeat of 0-d",
     r"np\.(convolve|correlate|poly\w+).*: dtype": "dtypes of convolutions and polynomials",
     r"np\.(nan)?(median|quantile|percentile)": "quantiles: dtypes, nothing, infinities",
+    r"np\.ediff1d": "dtypes of numpy.ediff1d",
+    r"np\.hypot\.reduce": "hypot.reduce of one element is its modulus",
     r"np\.einsum": "einsum",
     r"np\.(minimum|maximum)\.reduce.*where.*dtype int64": "where= and initial= of another dtype",
     r"np\.histogram.*dtype": "weights of small integers",

@@ -13,6 +13,7 @@ from .trials import (
     Setting,
     Trial,
     adjoint,
+    by_value,
     cotangents,
     direction,
     hold,
@@ -46,6 +47,8 @@ def _second(outer: str, within: str) -> Callable[[Setting], Trial]:
         points = [s.point[i] for i in where]
         if not all(np.isfinite(x).all() for x in points):
             raise Inconclusive
+        if any("pow" in n for n in s.program.names) and any(np.any(x == 0) for x in s.point):
+            raise Inconclusive  # 0 to a power has a derivative of no second order
         turned = s.tangents(where)
         names = [s.names[i] for i in where]
         letter = "t" if within == "jvp" else "g"
@@ -94,7 +97,7 @@ def _vmap_of(mode: str) -> Callable[[Setting], Trial]:
         where, results = s.differentiated(), s.smooth()
         f = s.of(where, results)
         p, n = len(where), s.length(False)
-        if mode == "vjp" and BY_VALUE & set(s.program.names):
+        if by_value(s.program) or (mode == "vjp" and BY_VALUE & set(s.program.names)):
             raise Inconclusive  # an example's cotangent may be real
         leads = [s.point[i] for i in where] if mode == "jvp" else [s.values[j] for j in results]
         inputs: list = []
@@ -163,6 +166,8 @@ def _of_vmap(mode: str) -> Callable[[Setting], Trial]:
             inputs.append(x)
         mapped = ft.vmap(f, tuple(dims))
         forms = [((n, *s.values[j].shape), s.values[j].dtype) for j in results]
+        if by_value(s.program):
+            raise Inconclusive
         if not n and BY_VALUE & set(s.program.names):
             raise Inconclusive
         if n and [form(y) for y in numpy_loop(f, n, inputs, dims)] != forms:

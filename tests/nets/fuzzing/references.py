@@ -130,7 +130,7 @@ def numeric(f: Callable, points: Sequence[Any], tangents: Sequence[Any]) -> list
         left = (3 * y0 - 4 * m + mm) / (2 * STEP)
         # Both are off by terms of second order in the step.
         error = np.abs(fine - coarse) + np.abs(right - left) * 0.05
-        scale = np.max(np.abs(fine), initial=1e-2, where=np.isfinite(fine))
+        scale = np.abs(fine) + 1e-2
         smooth = np.abs(right - left) <= 2e-3 * scale
         smooth &= np.abs(fine - coarse) <= 1e-4 * scale
         found.append((fine, np.where(smooth & np.isfinite(fine), error, np.inf)))
@@ -158,7 +158,9 @@ def against_differences(actual: Sequence, expected: list, times: float) -> str:
         off = np.abs(a - slope)
         bad = sure & ~(off <= times * scale + 3 * np.where(sure, error, 0))
         if bad.any():
-            return f"result {i}: got {short(a)}, differences say {short(slope)}"
+            got, say = short(a[bad]), short(slope[bad])
+            where = np.argwhere(bad)[:3].tolist()
+            return f"result {i} at {where}: got {got}, differences say {say}"
     if total and known < 0.5 * total:
         raise Inconclusive
     return ""

@@ -255,9 +255,14 @@ def refused_too(
 BY_VALUE = {
     "np.emath.sqrt", "np.emath.log", "np.emath.log2", "np.emath.log10", "np.emath.power",
     "np.emath.logn", "np.emath.arccos", "np.emath.arcsin", "np.emath.arctanh", "np.roots",
-    "np.real_if_close", "np.linalg.eig", "np.linalg.eigvals", "np.poly",
+    "np.real_if_close", "np.linalg.eig", "np.linalg.eigvals", "np.poly", "np.polydiv", "np.polymul",
 }  # fmt: skip
-"""Their results are real or complex by the values."""
+"""Their results are real or complex, or of a length, by the values."""
+
+
+def by_value(program: Program) -> bool:
+    """Whether a batch may go another way than its examples, to which it is stacked."""
+    return len(program.steps) > 1 and bool(BY_VALUE & set(program.names))
 
 
 def numpy_loop(f: Callable, n: int, many: Sequence, dims: Sequence) -> list:
@@ -274,6 +279,8 @@ def numpy_loop(f: Callable, n: int, many: Sequence, dims: Sequence) -> list:
 
 def vmap(s: Setting) -> Trial:
     where, n = s.batched(), s.length()
+    if by_value(s.program):
+        raise Inconclusive
     inputs, dims = list(s.point), [None] * len(s.point)  # type: ignore[var-annotated]
     for i in where:
         many, dims[i] = s.place(s.batch(i, n))  # type: ignore[call-overload]
@@ -311,6 +318,8 @@ def vmap_vmap(s: Setting) -> Trial:
     """Two batch levels, each operand varying along either, both or neither."""
     where = s.batched()
     n, m = s.length(False), s.length(False)
+    if by_value(s.program):
+        raise Inconclusive
     inputs = list(s.point)
     outer: list = [None] * len(inputs)
     within: list = [None] * len(inputs)
@@ -361,7 +370,7 @@ def _placed_inner(s: Setting, many: np.ndarray) -> tuple[np.ndarray, int]:
 def jvp(s: Setting) -> Trial:
     where, results = s.differentiated(), s.smooth()
     points, tangents = [s.point[i] for i in where], s.tangents(where)
-    if any(np.isinf(x).any() for x in (*points, *s.values)):
+    if len(s.program.steps) > 1 and any(np.isinf(x).any() for x in (*s.point, *s.values)):
         raise Inconclusive
     f = s.of(where)
     names = [s.names[i] for i in where]
@@ -399,6 +408,15 @@ def hold_to_differences(
     eps = eps_of([*points, *s.values])
     near = times * (2e-5 if eps < 1e-10 else 5e-3 if eps < 1e-5 else 0.1)
     text = against_differences(moved, slopes, near)
+    if text:  # beside the point a kink shows that has no part in the slopes at it
+        aside = [x + 3e-4 * direction(x, s.rng) for x in points]
+        with np.errstate(all="ignore"):
+            beside = numeric(f, aside, tangents)
+        slopes = [
+            (slope, np.where(np.isfinite(other), error, np.inf))
+            for (slope, error), (_, other) in zip(slopes, beside)
+        ]
+        text = against_differences(moved, slopes, near)
     if text and len(s.program.steps) > 1 and not all(np.isfinite(t).all() for t in moved):
         raise Inconclusive  # 0 * inf
     if text and eps > 1e-10 and not _also_wide(f, points, tangents, slopes, times):
@@ -456,7 +474,8 @@ def adjoint(
         left, size = inner(weights, moved)
         right, other = inner(pulled, tangents)
     if not np.isfinite(left) or not np.isfinite(right):
-        if np.isfinite(left) != np.isfinite(right) and eps_of([*points, *s.values]) < 1e-10:
+        single = len(s.program.steps) == 1
+        if single and np.isfinite(left) != np.isfinite(right) and eps_of([*points, *s.values]) < 1e-10:
             nans = [np.any(np.isnan(x)) for x in (*points, *s.values)]
             far = [np.any(~np.isfinite(x)) for x in (*points, *s.values)]
             if not any(nans) and not any(far):

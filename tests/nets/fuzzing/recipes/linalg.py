@@ -70,7 +70,7 @@ def eig(d: Draw, name: str) -> Step:
     x = square(d, "normal")
     a = d.value(x)
     if a.shape[-1] == a.shape[-2]:
-        spread_out(d, x, np.linalg.eigvals(a) if np.isfinite(a).all() else np.nan)
+        spread_out(d, x, eigenvalues(a))
     return Step(name, (x,))
 
 
@@ -100,7 +100,7 @@ def svd(d: Draw, name: str) -> Step:
 
 def spread_out(d: Draw, x: Ref, values: Any) -> Ref:
     """`x`, unless two of these values are nearly equal, or one is nearly zero."""
-    values = np.sort_complex(np.asarray(values))
+    values = np.sort_complex(np.atleast_1d(values))
     gaps = np.abs(np.diff(values, axis=-1))
     if np.any(gaps < 0.05) or np.any(np.abs(values) < 0.05) or not np.isfinite(values).all():
         raise Unfit
@@ -108,7 +108,13 @@ def spread_out(d: Draw, x: Ref, values: Any) -> Ref:
 
 
 def singular_values(x: Any) -> Any:
-    return np.linalg.svdvals(x) if np.isfinite(x).all() else np.nan
+    fine = np.isfinite(x).all() and x.dtype.char != "e"
+    return np.linalg.svdvals(x) if fine else np.nan
+
+
+def eigenvalues(x: Any) -> Any:
+    fine = np.isfinite(x).all() and x.dtype.char != "e"
+    return np.linalg.eigvals(x) if fine else np.nan
 
 
 @recipe("np.linalg.qr")

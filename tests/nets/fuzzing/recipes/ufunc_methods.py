@@ -34,7 +34,7 @@ def reduce(d: Draw, name: str) -> Step:
     if d.chance(0.3):
         kwargs["keepdims"] = True
     if d.chance(0.15):
-        kwargs["initial"] = d.pick(0, 1, 2)
+        kwargs["initial"] = d.pick(0, 1, 2) if "power" not in short else 2
     if d.chance(0.15):
         kwargs["where"] = d.mask(d.sub(d.form(x)), constant=True)
         if short not in IDENTITY:
