@@ -166,20 +166,20 @@ elementwise(np.arccos, lambda g, x: -g / _other_side(x))
 elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
-def _over_square(g, ans, x, y, numerator):
-    """g numerator / (x^2 + y^2), with 0 at the origin and at infinity."""
+def _over_square(g, ans, x, y):
+    """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
     x, y = (v if dtype_of(v) == dtype_of(ans) else v * dtype_of(ans).type(1) for v in (x, y))
     square = x * x + y * y  # which small integers could not hold
     infinite = np.isinf(square)
     if nowhere(infinite):
-        return g * numerator / without_zero(square)
-    return g * np.where(infinite, 0, numerator) / np.where(infinite, 1, without_zero(square))
+        return g * y / without_zero(square)
+    return g * np.where(infinite, 0, y) / np.where(infinite, 1, without_zero(square))
 
 
 elementwise(
     np.arctan2,
-    lambda g, ans, x, y: _over_square(g, ans, x, y, y),
-    lambda g, ans, x, y: -_over_square(g, ans, x, y, x),
+    lambda g, ans, x, y: _over_square(g, ans, x, y),
+    lambda g, ans, x, y: -_over_square(g, ans, y, x),
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))

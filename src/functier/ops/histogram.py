@@ -27,7 +27,7 @@ def _bincount_vmap(k, x, weights=None, minlength=0):
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])
-    if weights is None:
+    if weights is None or not np.size(x):  # of nothing NumPy counts in integers
         counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
     length = max(int(np.max(x, initial=-1)) + 1, minlength)

@@ -169,13 +169,13 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
 # ---- covariance ----
 
 ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
-"""Whether NumPy takes one row for one variable, whatever `rowvar` says."""
+"""Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
 
 
-def _rows(x, rowvar):
+def _rows(x, rowvar, one_row):
     if np.ndim(x) > 2:
         raise ValueError("m has more than 2 dimensions")
-    flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and ONE_ROW)
+    flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and one_row)
     x = np.reshape(x, (1, -1)) if np.ndim(x) < 2 else x
     return x if rowvar or flat else np.transpose(x)
 
@@ -188,9 +188,11 @@ def _cov(
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype
-    x = _rows(m, rowvar)
+    x = _rows(m, rowvar, ONE_ROW)
+    if not np.shape(x)[0]:
+        return np.zeros((0, 0))
     if y is not None:
-        x = np.concatenate([x, _rows(y, rowvar)], axis=0)
+        x = np.concatenate([x, _rows(y, rowvar, True)], axis=0)
     x = x.astype(dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = fweights

@@ -49,6 +49,8 @@ def _reduce(func, neutral=None):
     """
 
     def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
+        if np.broadcast_shapes(np.shape(array), np.shape(where)) != np.shape(array):
+            raise ValueError("the mask that where= gives has more elements than what is reduced")
         given = {"dtype": dtype} if dtype is not None else {}
         if initial is not _NoValue and initial is not None:
             given["initial"] = initial

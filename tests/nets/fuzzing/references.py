@@ -101,7 +101,9 @@ def unstable(reference: Callable, points: Sequence[Any], off: float, zeros: bool
 STEP = 1e-3
 
 
-def numeric(f: Callable, points: Sequence[Any], tangents: Sequence[Any]) -> list:
+def numeric(
+    f: Callable, points: Sequence[Any], tangents: Sequence[Any], step: float = STEP
+) -> list:
     """The derivative of `f` along tangents, and how far it is to be trusted, for each result.
 
     Computed in double precision. Where the slopes to both sides or of two steps differ (a
@@ -115,7 +117,7 @@ def numeric(f: Callable, points: Sequence[Any], tangents: Sequence[Any]) -> list
 
     middle = moved(0.0)
     at = {}
-    for h in (STEP, -STEP, 2 * STEP, -2 * STEP, STEP / 3, -STEP / 3):
+    for h in (step, -step, 2 * step, -2 * step, step / 3, -step / 3):
         at[h] = moved(h)
         if [y.shape for y in at[h]] != [y.shape for y in middle]:
             raise Inconclusive
@@ -124,10 +126,10 @@ def numeric(f: Callable, points: Sequence[Any], tangents: Sequence[Any]) -> list
         if y0.dtype.kind not in "fc":
             y0 = y0.astype(float)
         p, m, pp, mm, p3, m3 = (at[h][i] for h in at)
-        fine = (8 * (p - m) - (pp - mm)) / (12 * STEP)
-        coarse = (p3 - m3) / (2 * STEP / 3)
-        right = (-3 * y0 + 4 * p - pp) / (2 * STEP)
-        left = (3 * y0 - 4 * m + mm) / (2 * STEP)
+        fine = (8 * (p - m) - (pp - mm)) / (12 * step)
+        coarse = (p3 - m3) / (2 * step / 3)
+        right = (-3 * y0 + 4 * p - pp) / (2 * step)
+        left = (3 * y0 - 4 * m + mm) / (2 * step)
         # Both are off by terms of second order in the step.
         error = np.abs(fine - coarse) + np.abs(right - left) * 0.05
         scale = np.abs(fine) + 1e-2

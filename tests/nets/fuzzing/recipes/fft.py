@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..draw import Draw, Step, recipe
+from ..draw import Draw, Step, Unfit, recipe
 
 NORMS = ("forward", "ortho", "backward")
 
@@ -12,6 +12,8 @@ def one_axis(d: Draw, name: str) -> Step:
     real = name in ("np.fft.rfft", "np.fft.ihfft")
     x = d.x(nd=(1, 3), kinds="fib" if real else "fcib")
     kwargs: dict[str, Any] = {}
+    if 0 in d.form(x):  # NumPy fills nothing up with memory that nobody has written to
+        raise Unfit
     if d.chance(0.4):
         kwargs["n"] = d.int(1, 6)
     if d.chance(0.6):
@@ -28,6 +30,8 @@ def one_axis(d: Draw, name: str) -> Step:
 def several(d: Draw, name: str) -> Step:
     real = "rfft" in name and "irfft" not in name
     x = d.x(nd=(2, 3), kinds="fi" if real else "fci")
+    if 0 in d.form(x):
+        raise Unfit
     nd = d.nd(x)
     kwargs: dict[str, Any] = {}
     if d.chance(0.5):

@@ -72,9 +72,11 @@ def take(d: Draw, name: str) -> Step:
     style = f"{-2 * n - 2}:{2 * n + 2}" if wild else f"{-n}:{n}"
     method = d.chance(0.2)
     facts = {"needs": d.main}  # `np.take` does not dispatch on the index
+    literal = x.text != d.main or d.chance(0.3)
     shape = d.pick((), (2,), (2, 3), (1,), (0,))
-    if d.chance(0.3):
-        index: Any = d.int(-n, max(n - 1, 0))
+    if literal:
+        index: Any = [d.int(-n, max(n - 1, 0)) for _ in range(d.int(1, 3))]
+        index = index if len(index) > 1 else index[0]
     else:
         index = d.new(shape, "i", style, dtype="int64", **facts)
     return Step(f"{x}.take", (index,), kwargs) if method else Step(name, (x, index), kwargs)

@@ -29,7 +29,9 @@ def reduction(d: Draw, name: str) -> Step:
     x = d.x(style=d.pick("nan", None) if bare != short else None)
     kwargs = along(d, x)
     # Of one number, np.nanmin gives NaN where the mask is false and has no initial=.
-    if bare in WHERE and d.chance(0.18) and (bare == short or d.nd(x)):
+    if bare in WHERE and d.chance(0.18) and (
+        bare == short or (d.nd(x) and x.text == d.main)
+    ):
         # NumPy's functions that leave NaN out do not dispatch on the mask alone.
         facts = {"needs": d.main} if bare != short else {}
         kwargs["where"] = d.mask(d.sub(d.form(x)), constant=True, **facts)
@@ -43,7 +45,7 @@ def reduction(d: Draw, name: str) -> Step:
         if d.chance(0.3):
             kwargs["ddof"] = d.pick(1, 0, 2, 0.5)
         elif d.chance(0.1) and bare == short:
-            kwargs["correction"] = 1
+            return Step(name, (x,), {**kwargs, "correction": 1})
         elif d.chance(0.08) and "keepdims" not in kwargs and bare == short:
             inner = {k: v for k, v in kwargs.items() if k in ("axis", "where")}
             kwargs["mean"] = Ref(Step("np.mean", (x,), {**inner, "keepdims": True}).text())
@@ -97,7 +99,7 @@ def average(d: Draw, name: str) -> Step:
         if isinstance(axis, int) and d.chance(0.6) and d.nd(x) and -d.nd(x) <= axis < d.nd(x):
             shape = (shape[axis],)
         kwargs["weights"] = d.new(shape, "fi", "positive")
-    if d.chance(0.3):
+    if d.chance(0.3) and d.value(x).size:
         kwargs["returned"] = True
     if d.chance(0.3):
         kwargs["keepdims"] = True

@@ -124,7 +124,9 @@ def roll(d: Draw, name: str) -> Step:
     if d.chance(0.3) and d.nd(x) > 1:
         axes = tuple(int(a) for a in d.rng.permutation(d.nd(x))[:2])
         return Step(name, (x, d.pick((1, -1), (2, 1), 1)), {"axis": axes})
-    shift: Any = d.int(-4, 7) if d.chance(0.8) else d.new((), "i", "-3:4", needs=d.main)
+    shift: Any = d.int(-4, 7)
+    if d.chance(0.2) and x.text == d.main:
+        shift = d.new((), "i", "-3:4", needs=d.main)
     return Step(name, (x, shift), {"axis": d.axis(d.nd(x))})
 
 
