@@ -60,9 +60,10 @@ elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
 def _exponent(y, g):
-    """`y` as a number of the result's precision where it is whole: y - 1 could wrap around."""
-    if hasattr(y, "dtype") and y.dtype.kind in "iu":
-        return y.astype(np.finfo(dtype_of(g)).dtype)
+    """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
+    if hasattr(y, "dtype") and y.dtype.kind in "iuf":
+        dtype = np.finfo(dtype_of(g)).dtype
+        return y if y.dtype == dtype else y.astype(dtype)
     return y
 
 

@@ -250,7 +250,7 @@ def recurrence(a, b):
     return b
 
 
-def _typed(dtype, *values):
+def typed(dtype, *values):
     """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 
@@ -260,14 +260,14 @@ def _cast(x, dtype):
 
 
 def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
-    t, a = _typed(dtype, t, a)
+    t, a = typed(dtype, t, a)
     a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
     return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
 
 
 def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
     """The products before an element, times the sum of g over the products after it."""
-    (a,) = _typed(dtype, a)
+    (a,) = typed(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
     after = backwards(recurrence(_before(backwards(a)), backwards(g)))
     return from_last(_before(to_last(ans, axis)) * after, axis, shape)
@@ -320,13 +320,13 @@ def _products_of_others(a, axis, initial, where):
 
 
 def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    t, a = _typed(dtype, t, a)
+    t, a = typed(dtype, t, a)
     others = _products_of_others(a, axis, initial, where)
     return np.sum(t * others, axis=axis, keepdims=keepdims)
 
 
 def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    (a,) = _typed(dtype, a)
+    (a,) = typed(dtype, a)
     g = expand(g, np.shape(a), axis, keepdims)
     return g * _products_of_others(a, axis, initial, where)
 

@@ -16,6 +16,7 @@ from ._families import (
     MAKERS,
     MutationError,
     Op,
+    Rule,
     batch_shape,
     composite,
     elementwise_vmap,
@@ -26,6 +27,7 @@ from ._families import (
     shift,
 )  # fmt: skip
 from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
+from .reduction import typed
 
 _NoValue = np._NoValue
 
@@ -118,18 +120,37 @@ def _method(func, owner):
         return _composite(func, functools.partial(_at, name_of(func)))
     known = differentiable(owner)
     if func.__name__ == "reduceat":
-        rules = reduceat_rules(owner) if known else {}
+        rules = _in_dtype(reduceat_rules(owner)) if known else {}
         return Op(
             func, "array indices axis dtype out", "array indices", vmap=_reduceat(func), **rules
         )
     if func.__name__ == "accumulate":
-        rules = accumulate_rules(owner) if known else {}
+        rules = _in_dtype(accumulate_rules(owner)) if known else {}
         return Op(func, "array axis dtype out", vmap=_along_axis(func), **rules)
-    rules = reduce_rules(owner) if known else {}
+    rules = _in_dtype(reduce_rules(owner)) if known else {}
     return Op(
         func, "array axis dtype out keepdims initial where", "array where",
         vmap=_reduction(func), **rules,
     )  # fmt: skip
+
+
+def _in_dtype(rules):
+    """Rules of what is computed in the dtype that ``dtype=`` asks for."""
+    return {mode: {"array": _typed_rule(given["array"], mode)} for mode, given in rules.items()}
+
+
+def _typed_rule(rule, mode):
+    rule = rule if isinstance(rule, Rule) else Rule(rule, ())
+    place = rule.needs.index("array")
+
+    def fn(g, *saved):
+        *saved, dtype = saved
+        (saved[place],) = typed(dtype, saved[place])
+        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *saved)
+
+    whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
+    whole.defaults = {**rule.defaults, "dtype": None}
+    return whole
 
 
 def _composite(func, body):

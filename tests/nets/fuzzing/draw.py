@@ -1,7 +1,7 @@
 """Draw a program of one to four NumPy calls, with its operands, from a seed."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -245,6 +245,11 @@ class Program:
         lines += [f"    r{i} = {step.text()}" for i, step in enumerate(self.steps)]
         return "\n".join([*lines, f"    return {', '.join(self.results)}"])
 
+    def casts(self) -> list[np.generic]:
+        """Numbers of the dtypes less than double that the text names."""
+        text = self.text()
+        return [getattr(np, n)(1) for n in ("float16", "float32", "complex64") if n in text]
+
     @property
     def function(self) -> Callable:
         """The program as a function of its operands, to the tuple of its array results."""
@@ -284,6 +289,11 @@ LAPACK, WILD = ("np.linalg", "np.poly", "np.roots"), {"nan", "inf", "large", "ze
 """What may not end where a number is infinite, and what makes such numbers."""
 
 
+def tame(operands: Iterable[Operand]) -> bool:
+    """Whether what is made of these will be finite, and a matrix of them not singular."""
+    return not any(op.style in WILD or op.layout == "broadcast" for op in operands)
+
+
 def one(d: Draw, names: Sequence[str]) -> tuple[str, Step]:
     """A call of one of the functions that can take what there is."""
     for _ in range(12):
@@ -313,7 +323,7 @@ def program(rng: np.random.Generator, only: Sequence[str] | None = None) -> Prog
     for i in range(length):
         try:
             name, step = one(d, only or every) if i == 0 else one(d, every)
-            if name.startswith(LAPACK) and any(op.style in WILD for op in d.operands.values()):
+            if name.startswith(LAPACK) and not tame(d.operands.values()):
                 raise Unfit
         except Unfit:
             if i == 0:

@@ -73,7 +73,7 @@ def direction(x: Any, rng: np.random.Generator, symmetric: bool = False) -> np.n
 
 def overflows(operands: Sequence[Operand]) -> bool:
     """Whether there are infinities beside complex numbers, whose products are NaN or not."""
-    far = any(op.value.dtype.kind in "fc" and np.isinf(op.value).any() for op in operands)
+    far = any(op.value.dtype.kind in "fc" and op.style == "inf" for op in operands)
     return far and any(op.value.dtype.kind == "c" for op in operands)
 
 
@@ -378,10 +378,16 @@ def tied(s: Setting) -> bool:
     return any(np.unique(x).size < x.size for x in s.point if x.dtype.kind in "fc")
 
 
+def signed(s: Setting) -> bool:
+    """Whether a sign is copied from or to a zero: each is then a kink of the other."""
+    zeros = any(np.any(x == 0) for x in s.point)
+    return zeros and any("copysign" in name for name in s.program.names)
+
+
 def jvp(s: Setting) -> Trial:
     where, results = s.differentiated(), s.smooth()
     points, tangents = [s.point[i] for i in where], s.tangents(where)
-    if tied(s):
+    if tied(s) or signed(s):
         raise Inconclusive
     if len(s.program.steps) > 1 and any(np.isinf(x).any() for x in (*s.point, *s.values)):
         raise Inconclusive
@@ -418,11 +424,11 @@ def hold_to_differences(
             raise
         except Exception:
             raise Inconclusive from None
-    eps = eps_of([*points, *s.values])
+    eps = eps_of([*points, *s.values, *s.program.casts()])
     near = times * (2e-5 if eps < 1e-10 else 5e-3 if eps < 1e-5 else 0.1)
     text = against_differences(moved, slopes, near)
     if text:  # beside the point a kink shows that has no part in the slopes at it
-        if any(name in s.program.text() for name in ("float16", "float32", "complex64", "int64")):
+        if s.program.casts() or "int64" in s.program.text():
             raise Inconclusive  # steps are lost in a cast
         aside = [x + 3e-4 * direction(x, s.rng) for x in points]
         with np.errstate(all="ignore"):
@@ -497,7 +503,7 @@ def adjoint(
             if not any(nans) and not any(far):
                 raise AssertionError(f"<g, J t> = {left}, <J* g, t> = {right}")
         raise Inconclusive
-    eps = eps_of([*points, *s.values, *moved])
+    eps = eps_of([*points, *s.values, *moved, *s.program.casts()])
     near = times * (1e-8 if eps < 1e-10 else 3e-3 if eps < 1e-5 else 0.15)
     scale = max(size, other, 1e-2)
     if abs(left - right) <= near * scale:
