@@ -1,4 +1,4 @@
-"""A differential fuzzer: drawn NumPy programs under drawn transforms, held to loops and differences.
+"""A fuzzer: drawn NumPy programs under drawn transforms, held to loops and differences.
 
     PYTHONPATH=tests:src python -m nets.fuzz 1000 --seed 3
     PYTHONPATH=tests:src python -m nets.fuzz --seed 3 --number 17
@@ -26,9 +26,10 @@ from .fuzzing import recipes  # noqa: F401
 from .fuzzing.draw import Program, Refused, Unfit, program
 from .fuzzing.foreseen import KNOWN, REASONS
 from .fuzzing.pairs import MODES
-from .fuzzing.refusals import must_refuse
 from .fuzzing.references import Inconclusive
-from .fuzzing.trials import NumpyRefuses, Setting, Trial
+from .fuzzing.refusals import must_refuse
+from .fuzzing.setting import NumpyRefuses, Setting, Trial
+from .fuzzing.shrink import shrunk
 from .verdicts import Verdicts
 
 OTHER_MODES = [name for name in MODES if name != "vmap"]
@@ -108,7 +109,10 @@ class Fuzzer:
                 Case(self.seed, number, mode, refusal.trial, self.only), refusal.trial
             )
         try:
-            return self.count(Case(self.seed, number, mode, trial, self.only), trial)
+            verdict = self.count(Case(self.seed, number, mode, trial, self.only), trial)
+            if verdict == "wrong":
+                self.shrink(number, drawn, mode)
+            return verdict
         except Inconclusive:
             self.unclear += 1
             return "unclear"
@@ -138,6 +142,21 @@ class Fuzzer:
                     self.known[pattern] += 1
                     return "known"
         return verdict
+
+    def shrink(self, number: int, drawn: Program, mode: str) -> None:
+        """Put a smaller program that fails too into the text of the last failure."""
+        texts: list[str] = []
+
+        def fails(candidate: Program) -> bool:
+            alone = Fuzzer(Verdicts("", self.counts.reasons), self.seed, self.only, [mode])
+            trial = alone.trial(number, candidate, mode)
+            wrong = alone.count(Case(self.seed, number, mode, trial, self.only), trial) == "wrong"
+            texts.extend(alone.counts.wrong)
+            return wrong
+
+        shrunk(drawn, fails)
+        if texts:
+            self.counts.wrong[-1] = texts[-1]
 
     def judge_refusal(self, number: int, drawn: Program, cause: BaseException) -> str:
         """NumPy refuses the call: so do the transforms."""

@@ -42,4 +42,5 @@ ROWS = [
     row(complexed(E.power), BOTH, normal(3), _like=like_it),
     row(E.power, integers(1, 5, 3), -2),
     row(complexed(E.power), BOTH, 2),
+    row(E.power, np.array([2.0, 3.0, 1.5]), np.array([1, -2, 3])),
 ]

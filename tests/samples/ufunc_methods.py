@@ -85,4 +85,8 @@ ROWS = [
     row(SOLVE, normal(2, 2), normal(3, 2, 1), _diff=()),
     row(SOLVE, normal(3, 1, 2, 2), normal(2, 1), _diff=()),
     row(SOLVE1, normal(2, 2), normal(3, 2), axes=[(-2, -1), (1,), (0,)], _diff=()),
+    row(np.logical_or.reduce, booleans(2, 3), initial=True),
+    row(np.logical_and.reduce, booleans(2, 3), axis=1, initial=False),
+    row(np.maximum.reduce, integers(0, 9, 2, 3), dtype=float),
+    row(np.float_power.accumulate, positive(3, dtype=np.float32), dtype=float),
 ]

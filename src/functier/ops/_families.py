@@ -25,9 +25,9 @@ from .._rule import Rule, unchanged
 
 __all__ = [
     "MAKERS", "DataDependentError", "MutationError", "Op", "Rule", "UnsupportedError", "align",
-    "as_array", "as_rows", "batch_shape", "checked", "collapsed", "composite", "constant", "data_dependent",
-    "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows", "linear",
-    "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
+    "as_array", "as_rows", "batch_shape", "checked", "collapsed", "composite", "constant",
+    "data_dependent", "dtype_of", "elementwise", "elementwise_vmap", "expand", "flat", "from_rows",
+    "linear", "name_of", "normalize", "nowhere", "one_axis_vmap", "op", "primitive", "quiet",
     "reduce_kernel", "reduction_vmap", "shift", "shift_all", "spread", "unless_scalar", "unlisted",
     "unsupported", "without_zero",
 ]  # fmt: skip
@@ -217,9 +217,7 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
     return rule
 
 
-def one_axis_vmap(
-    func: Callable, default: int | None = -1, scalars: bool = False
-) -> Callable:
+def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = False) -> Callable:
     """Operations along one axis, where ``axis=None`` means the flattened array.
 
     `scalars`: an array of no axes counts as one of one element.

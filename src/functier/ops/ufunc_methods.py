@@ -145,7 +145,7 @@ def _typed_rule(rule, mode):
 
     def fn(g, *saved):
         *saved, dtype = saved
-        (saved[place],) = typed(dtype, saved[place])
+        saved = [*saved[:place], *typed(dtype, saved[place]), *saved[place + 1 :]]
         return rule.fn(*typed(dtype if mode == "jvp" else None, g), *saved)
 
     whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)

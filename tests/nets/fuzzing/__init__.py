@@ -1,1 +1,1 @@
-"""The parts of the fuzzer: what is drawn, the recipes by subject, the transforms, the references."""
+"""The parts of the fuzzer: what is drawn, recipes by subject, transforms, references."""

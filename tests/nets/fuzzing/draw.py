@@ -236,6 +236,7 @@ class Program:
     steps: list[Step]
     names: list[str]
     results: list[str] = field(default_factory=list)
+    between: list[np.generic] = field(default_factory=list)  # one of each result's dtype
 
     def __post_init__(self) -> None:
         self._compiled: Callable | None = None
@@ -246,9 +247,10 @@ class Program:
         return "\n".join([*lines, f"    return {', '.join(self.results)}"])
 
     def casts(self) -> list[np.generic]:
-        """Numbers of the dtypes less than double that the text names."""
+        """Numbers of the dtypes less than double that the text names, or a call has made."""
         text = self.text()
-        return [getattr(np, n)(1) for n in ("float16", "float32", "complex64") if n in text]
+        named = [getattr(np, n)(1) for n in ("float16", "float32", "complex64") if n in text]
+        return [*named, *(v for v in self.between if v.dtype.char in "efF")]
 
     @property
     def function(self) -> Callable:
@@ -339,6 +341,10 @@ def program(rng: np.random.Generator, only: Sequence[str] | None = None) -> Prog
         except Exception as error:
             raise Refused(drawn, error) from None
         d.values[f"r{i}"] = value
+        drawn.between += [
+            v.dtype.type(1) for v in optree.tree_leaves(value)
+            if hasattr(v, "dtype") and v.dtype.kind in "fc"
+        ]  # fmt: skip
         d.before = follow(d, f"r{i}", value)
         if d.before is None or name in LAST:
             break

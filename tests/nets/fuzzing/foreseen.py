@@ -20,6 +20,8 @@ KNOWN: dict[str, str] = {
     r"np\.(convolve|correlate|poly\w+).*: dtype": "dtypes of convolutions and polynomials",
     r"np\.(nan)?(median|quantile|percentile)": "quantiles: dtypes, nothing, infinities",
     r"repeat\(.*\[\].*Cannot cast": "repeat by an empty list",
+    r"reduceat.*nan": "reduceat in reverse mode where an element of another slice is 0",
+    r"arc(sin|cos|cosh)\(.*dtype=np.complex128": "arcsin beyond 1 of a real number, dtype=complex",
     r"trim_zeros\(": "trim_zeros of zeros only",
     r"np\.polyfit.*expected non-empty vector": "polyfit of nothing",
     r"np\.linalg\.cond.*not defined on empty": "cond of nothing",

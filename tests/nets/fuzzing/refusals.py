@@ -6,10 +6,12 @@ import numpy as np
 
 import functier as ft
 
+from .batches import raising
 from .draw import Program
 from .references import Inconclusive
-from .trials import Trial, raising
+from .setting import Trial
 from .values import lay
+
 
 def must_refuse(program: Program, rng: np.random.Generator, cause: BaseException) -> Trial:
     """A trial that is right where functier raises."""

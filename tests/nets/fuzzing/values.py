@@ -73,7 +73,9 @@ def make(rng: np.random.Generator, shape: tuple, dtype: Any, style: str = "norma
         return np.asarray(rng.random(shape) < 0.5)
     if dtype.kind in "iu":
         if style == "large":
-            return np.asarray(rng.integers(0 if dtype.kind == "u" else -100, 120, shape)).astype(dtype)
+            return np.asarray(rng.integers(0 if dtype.kind == "u" else -100, 120, shape)).astype(
+                dtype
+            )
         positive = style in ("positive", "above")
         low = 1 if positive else 0 if dtype.kind == "u" else -3
         return np.asarray(rng.integers(low, 5, shape)).astype(dtype)

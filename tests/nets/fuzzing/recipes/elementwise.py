@@ -107,7 +107,9 @@ def binary(d: Draw, name: str) -> Step:
         shape = ()
     if short not in (*POWERS, "ldexp") and "shift" not in short and d.chance(0.3):
         x, y = y, x
-    if short in OPERATORS and d.chance(0.4):
+    # Of a bool and a Python number, NumPy's scalars make another dtype than its arrays.
+    both = [d.value(v).dtype.kind != "b" if isinstance(v, Ref) else True for v in (x, y)]
+    if short in OPERATORS and all(both) and d.chance(0.4):
         return Step(f"({{0}} {OPERATORS[short]} {{1}})", (x, y))
     return masked(d, Step(name, (x, y)), shape)
 
@@ -214,8 +216,10 @@ def creation(d: Draw, name: str) -> Step:
     kwargs: dict[str, Any] = {"dtype": Ref("np.float32")} if d.chance(0.3) else {}
     if d.chance(0.2):
         kwargs["shape"] = (2, 3)
-    return Step("{0} + {1}", (x, Ref(Step(name, args).text()))) if d.chance(0.4) else Step(
-        name, args, kwargs
+    return (
+        Step("{0} + {1}", (x, Ref(Step(name, args).text())))
+        if d.chance(0.4)
+        else Step(name, args, kwargs)
     )
 
 

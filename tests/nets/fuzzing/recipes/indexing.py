@@ -213,7 +213,11 @@ def bits(d: Draw, name: str) -> Step:
     if name == "np.packbits":
         x = d.x(nd=(1, 3), kinds="b")
     else:
-        x = d.new(d.shape((1, 3)), style="0:256", dtype="uint8") if d.before is None else d.x(kinds="u")
+        x = (
+            d.new(d.shape((1, 3)), style="0:256", dtype="uint8")
+            if d.before is None
+            else d.x(kinds="u")
+        )
     if d.chance(0.7):
         kwargs["axis"] = d.axis(d.nd(x))
     if d.chance(0.3):

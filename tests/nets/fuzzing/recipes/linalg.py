@@ -94,7 +94,9 @@ def svd(d: Draw, name: str) -> Step:
         return call
     # The columns that complete a basis are any that do: only what they span is.
     k = min(m, n)
-    text = "(lambda u, s, v: (u[..., :{0}], s, v[..., :{0}, :], u[..., {0}:] @ u[..., {0}:].mT))(*{1})"
+    text = (
+        "(lambda u, s, v: (u[..., :{0}], s, v[..., :{0}, :], u[..., {0}:] @ u[..., {0}:].mT))(*{1})"
+    )
     return Step(text, (k, Ref(call.text())))
 
 
@@ -190,6 +192,7 @@ def lstsq(d: Draw, name: str) -> Step:
 @recipe("np.linalg.tensorinv np.linalg.tensorsolve")
 def tensor(d: Draw, name: str) -> Step:
     x = d.x(nd=(4, 4), shape=(2, 2, 2, 2), kinds="fc", style="normal")
+    spread_out(d, x, singular_values(d.value(x).reshape(4, 4)))
     if name.endswith("inv"):
         return Step(name, (x,))
     return Step(name, (x, d.new((2, 2), "fc", "normal")))

@@ -47,8 +47,10 @@ def roots(d: Draw, name: str) -> Step:
 @recipe("np.polyfit")
 def polyfit(d: Draw, name: str) -> Step:
     n, degree = d.int(3, 5), d.int(0, 2)
-    x = d.new((n,), "f", "sorted", dtype="float64") if d.before is None else d.x(
-        nd=(1, 1), kinds="f"
+    x = (
+        d.new((n,), "f", "sorted", dtype="float64")
+        if d.before is None
+        else d.x(nd=(1, 1), kinds="f")
     )
     n = d.form(x)[0]
     y = d.new((n,) if d.chance(0.6) else (n, 2), "fc", "normal", dtype="float64")

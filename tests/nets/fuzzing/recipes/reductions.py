@@ -29,9 +29,7 @@ def reduction(d: Draw, name: str) -> Step:
     x = d.x(style=d.pick("nan", None) if bare != short else None)
     kwargs = along(d, x)
     # Of one number, np.nanmin gives NaN where the mask is false and has no initial=.
-    if bare in WHERE and d.chance(0.18) and (
-        bare == short or (d.nd(x) and x.text == d.main)
-    ):
+    if bare in WHERE and d.chance(0.18) and (bare == short or (d.nd(x) and x.text == d.main)):
         # NumPy's functions that leave NaN out do not dispatch on the mask alone.
         facts = {"needs": d.main} if bare != short else {}
         kwargs["where"] = d.mask(d.sub(d.form(x)), constant=True, **facts)

@@ -59,13 +59,17 @@ def two_axes(d: Draw, name: str) -> Step:
 
 @recipe("np.squeeze")
 def squeeze(d: Draw, name: str) -> Step:
-    x = d.x() if d.before is not None else d.new(
-        [d.pick(1, 1, d.size()) for _ in range(d.int(0, 3))]
+    x = (
+        d.x()
+        if d.before is not None
+        else d.new([d.pick(1, 1, d.size()) for _ in range(d.int(0, 3))])
     )
     ones = [i for i, n in enumerate(d.form(x)) if n == 1]
     kwargs: dict[str, Any] = {}
     if d.chance(0.5):
-        kwargs["axis"] = tuple(ones) if d.chance(0.4) else d.pick(*ones) if ones else d.axis(d.nd(x))
+        kwargs["axis"] = (
+            tuple(ones) if d.chance(0.4) else d.pick(*ones) if ones else d.axis(d.nd(x))
+        )
     return Step(f"{x}.squeeze", (), kwargs) if d.chance(0.3) else Step(name, (x,), kwargs)
 
 
@@ -284,7 +288,9 @@ def apply(d: Draw, name: str) -> Step:
     axis = d.axis(d.nd(x))
     if name == "np.apply_along_axis":
         return Step(name, (func, axis, x))
-    return Step(name, (Ref(d.pick("np.sum", "np.max", "np.mean")), x, d.pick(axis, [0, -1], [axis])))
+    return Step(
+        name, (Ref(d.pick("np.sum", "np.max", "np.mean")), x, d.pick(axis, [0, -1], [axis]))
+    )
 
 
 @recipe("np.linspace np.logspace np.geomspace")
@@ -312,5 +318,3 @@ def meshgrid(d: Draw, name: str) -> Step:
     if d.chance(0.3):
         kwargs["sparse"] = True
     return Step(name, (x, *others), kwargs)
-
-
