@@ -99,9 +99,10 @@ def _polyint(p, m=1, k=None):
 
 @lambda body: composite(np.polymul, body)
 def _polymul(a1, a2):
-    arrays = (np.atleast_1d(a) for a in unlisted(a1, a2))
+    a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
     # No coefficient at all is the polynomial 0.
-    return np.convolve(*(stripped(a) if a.size else np.zeros(1, a.dtype) for a in arrays))
+    a1, a2 = (stripped(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
+    return np.convolve(a1, a2)
 
 
 @lambda body: composite(np.polydiv, body)

@@ -144,9 +144,9 @@ def _typed_rule(rule, mode):
     place = rule.needs.index("array")
 
     def fn(g, *saved):
-        *saved, dtype = saved
-        saved = [*saved[:place], *typed(dtype, saved[place]), *saved[place + 1 :]]
-        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *saved)
+        *kept, dtype = saved
+        kept = [*kept[:place], *typed(dtype, kept[place]), *kept[place + 1 :]]
+        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *kept)
 
     whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
     whole.defaults = {**rule.defaults, "dtype": None}

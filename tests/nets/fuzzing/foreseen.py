@@ -7,6 +7,9 @@ REASONS: dict[str, str] = {
     r"^DataDependentError: .*the number of leading zeros differs": (
         "polynomials of differing lengths are no array; the message says what to use"
     ),
+    r"^ValueError: numpy.(histogram: the range|average: the weights)": (
+        "NumPy refuses such an example, and one of the batch is"
+    ),
     r"^NoRuleError: .*\.(reduce|accumulate|reduceat) has no derivative rule": (
         "methods of ufuncs beyond those that are sums, products or extrema are documented to have "
         "none"

@@ -13,8 +13,11 @@ def piece(d: Draw, n: int) -> str:
     return f"{low}:{high}{step}"
 
 
-def one_axis(d: Draw, n: int, arrays: list) -> str:
-    """What indexes one axis of length `n`; `arrays` has the shape of those before."""
+def one_axis(d: Draw, n: int, arrays: list, varies: bool) -> str:
+    """What indexes one axis of length `n`; `arrays` has the shape of those before.
+
+    `varies`: an index may be an operand, as the array is one.
+    """
     kind = d.rng.random()
     if kind < 0.35:
         return piece(d, n)
@@ -27,6 +30,8 @@ def one_axis(d: Draw, n: int, arrays: list) -> str:
     if kind < 0.9:
         shape = arrays[0] if arrays and d.chance(0.8) else d.pick((2,), (3,), (1,), ())
         arrays.append(shape)
+        if not varies:
+            return str(d.rng.integers(-n, n, shape).tolist())
         return repr(d.new(shape, "i", f"{-n}:{n}", needs=d.main))
     if arrays:
         return ":"
@@ -49,7 +54,7 @@ def getitem(d: Draw, name: str) -> Step:
         if i == cut:
             parts.append("...")
         axis = i if cut is None or i < cut else len(shape) - used + i
-        parts.append(one_axis(d, shape[axis], arrays))
+        parts.append(one_axis(d, shape[axis], arrays, x.text == d.main))
     if d.chance(0.25):
         parts.insert(d.int(0, len(parts)), "None")
     if not parts:
