@@ -167,10 +167,12 @@ elementwise(np.arccos, lambda g, x: -g / _other_side(x))
 elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
-def _over_square(g, ans, x, y):
+def _over_square(g, x, y):
     """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
-    x, y = (v if dtype_of(v) == dtype_of(ans) else v * dtype_of(ans).type(1) for v in (x, y))
-    square = x * x + y * y  # which small integers could not hold
+    if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
+        one = np.result_type(x, y).type(1)
+        x, y = x * one, y * one
+    square = x * x + y * y
     infinite = np.isinf(square)
     if nowhere(infinite):
         return g * y / without_zero(square)
@@ -179,8 +181,8 @@ def _over_square(g, ans, x, y):
 
 elementwise(
     np.arctan2,
-    lambda g, ans, x, y: _over_square(g, ans, x, y),
-    lambda g, ans, x, y: -_over_square(g, ans, y, x),
+    lambda g, x, y: _over_square(g, x, y),
+    lambda g, x, y: -_over_square(g, y, x),
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))

@@ -1,7 +1,7 @@
 """The refusals that are foreseen, and the faults that are known."""
 
 REASONS: dict[str, str] = {
-    r"^DataDependentError: .*the shape of the result of": (
+    r"^DataDependentError: .*the shape of the (result|residuals) of": (
         "examples whose results differ in shape are no array; the message says what keeps all"
     ),
     r"^DataDependentError: .*the number of leading zeros differs": (
@@ -21,7 +21,7 @@ KNOWN: dict[str, str] = {
     r"np\.logaddexp2?\.reduce": "logaddexp.reduce of integers",
     r"repeat\(.*AxisError: axis -?[01] is out of bounds for array of dimension 0": "repeat of 0-d",
     r"np\.(convolve|correlate|poly\w+).*: dtype": "dtypes of convolutions and polynomials",
-    r"np\.(nan)?(median|quantile|percentile)": "quantiles: dtypes, nothing, infinities",
+    r"median|quantile|percentile": "quantiles: dtypes, nothing, infinities",
     r"repeat\(.*\[\].*Cannot cast": "repeat by an empty list",
     r"reduceat.*nan": "reduceat in reverse mode where an element of another slice is 0",
     r"arc(sin|cos|cosh)\(.*dtype=np.complex128": "arcsin beyond 1 of a real number, dtype=complex",
