@@ -236,7 +236,7 @@ class Program:
     steps: list[Step]
     names: list[str]
     results: list[str] = field(default_factory=list)
-    between: list[np.generic] = field(default_factory=list)  # one of each result's dtype
+    between: list[np.generic] = field(default_factory=list)  # the largest of each result
 
     def __post_init__(self) -> None:
         self._compiled: Callable | None = None
@@ -342,7 +342,8 @@ def program(rng: np.random.Generator, only: Sequence[str] | None = None) -> Prog
             raise Refused(drawn, error) from None
         d.values[f"r{i}"] = value
         drawn.between += [
-            v.dtype.type(1) for v in optree.tree_leaves(value)
+            v.dtype.type(np.max(np.abs(v), initial=1, where=np.isfinite(v)))
+            for v in optree.tree_leaves(value)
             if hasattr(v, "dtype") and v.dtype.kind in "fc"
         ]  # fmt: skip
         d.before = follow(d, f"r{i}", value)

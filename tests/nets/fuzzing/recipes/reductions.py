@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..draw import Draw, Ref, Step, recipe
+from ..draw import Draw, Ref, Step, Unfit, recipe
 
 NANS = "np.nansum np.nanprod np.nanmean np.nanmax np.nanmin np.nanstd np.nanvar"
 WHERE = {"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "amax", "amin"}
@@ -90,6 +90,8 @@ def arg(d: Draw, name: str) -> Step:
 @recipe("np.average")
 def average(d: Draw, name: str) -> Step:
     x = d.x()
+    if not d.value(x).size:  # NumPy divides by the size of the result
+        raise Unfit
     kwargs: dict[str, Any] = {"axis": d.axes(d.nd(x))} if d.chance(0.7) else {}
     axis = kwargs.get("axis")
     if d.chance(0.6):
@@ -97,7 +99,7 @@ def average(d: Draw, name: str) -> Step:
         if isinstance(axis, int) and d.chance(0.6) and d.nd(x) and -d.nd(x) <= axis < d.nd(x):
             shape = (shape[axis],)
         kwargs["weights"] = d.new(shape, "fi", "positive")
-    if d.chance(0.3) and d.value(x).size:
+    if d.chance(0.3):
         kwargs["returned"] = True
     if d.chance(0.3):
         kwargs["keepdims"] = True
