@@ -66,7 +66,8 @@ def refused_too(
 BY_VALUE = {
     "np.emath.sqrt", "np.emath.log", "np.emath.log2", "np.emath.log10", "np.emath.power",
     "np.emath.logn", "np.emath.arccos", "np.emath.arcsin", "np.emath.arctanh", "np.roots",
-    "np.real_if_close", "np.linalg.eig", "np.linalg.eigvals", "np.poly", "np.polydiv", "np.polymul",
+    "np.real_if_close", "np.linalg.eig",
+    "np.linalg.lstsq", "np.linalg.eigvals", "np.poly", "np.polydiv", "np.polymul",
 }  # fmt: skip
 """Their results are real or complex, or of a length, by the values."""
 

@@ -22,9 +22,9 @@ from .setting import Setting, Trial, direction, hold, tup
 
 
 def tied(s: Setting) -> bool:
-    """Whether equal elements are put in order, where their places are NumPy's choice."""
+    """Whether equal elements are put in order or share an extremum: a kink."""
     text = s.program.text()
-    if not re.search("partition|sort|median|quantile|percentile", text):
+    if not re.search("partition|sort|median|quantile|percentile|max|min|ptp", text):
         return False
     return any(np.unique(x).size < x.size for x in s.point if x.dtype.kind in "fc")
 
@@ -40,7 +40,7 @@ def jvp(s: Setting) -> Trial:
     points, tangents = [s.point[i] for i in where], s.tangents(where)
     if tied(s) or signed(s):
         raise Inconclusive
-    loose = len(s.program.steps) > 1 or "np.modf" in s.program.names
+    loose = len(s.program.steps) > 1 or re.search("modf|pow", s.program.names[0])
     if loose and any(np.isinf(x).any() for x in (*s.point, *s.values)):
         raise Inconclusive
     f = s.of(where)
