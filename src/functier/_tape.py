@@ -98,6 +98,8 @@ class GradLevel(Level):
             if rule is None:
                 raise no_rule(str(self), op, call.names[i])
             fix = fix_for(ans, values[i], rule.holomorphic)
+            if fix is None and "dtype" in call.given:  # the other operands may be wider
+                fix = (shape_of(values[i]), dtype_of(values[i]), False)
             if joint is None:
                 fn, saved = rule.fn, rule.save(ans, call, values, i)
             else:

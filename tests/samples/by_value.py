@@ -43,4 +43,5 @@ ROWS = [
     row(E.power, integers(1, 5, 3), -2),
     row(E.power, positive(3), np.array([2, -1, 3])),
     row(complexed(E.power), BOTH, 2),
+    row(E.power, np.array([2.0, 3.0, 1.5]), np.array([1, -2, 3])),
 ]

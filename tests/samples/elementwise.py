@@ -97,4 +97,9 @@ ROWS = [
     row(np.clip, integers(0, 9, 3), 2, None),
     row(np.clip, integers(0, 9, 3), 2, 5),
     row(np.clip, np.array([-1.0, 0.0, 1.0]), -1.0, 1.0, _order=0),
+    # exponents that are zero, logarithms and squares of small integers
+    row(np.power, positive(3), np.array([0.0, 1.0, 2.0])),
+    row(np.power, -positive(3), normal(3, dtype=complex)),
+    row(np.float_power, np.array([2, 3, 4], np.int8), normal(3)),
+    row(np.arctan2, np.array([100, -90], np.int8), 50 * positive(2)),
 ]  # fmt: skip

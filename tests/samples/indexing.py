@@ -139,4 +139,6 @@ ROWS = [
     # filling
     row(np.full_like, normal(2, 3), 2.0, _diff=()),
     row(np.full_like, normal(2, 3, dtype=np.float32), 1, dtype=float, shape=(4,), _diff=()),
+    row(np.take, normal(), [0, 0], axis=0),
+    row(np.delete, normal(2, 3), []),
 ]

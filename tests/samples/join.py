@@ -79,4 +79,5 @@ ROWS = [
     row(np.pad, normal(2, 3), 1, "mean"),
     row(np.pad, INTS, 2, "mean", stat_length=3),
     row(np.pad, normal(3, 2), 1, "median"),
+    row(np.append, normal(3, dtype=np.float32), 1.5),
 ]

@@ -155,4 +155,6 @@ ROWS = [
     row(np.linalg.vector_norm, positive(2, 3), ord=4),
     row(np.linalg.matrix_norm, normal(2, 3, 2)),
     row(np.linalg.matrix_norm, normal(2, 3), ord=1, keepdims=True),
+    row(np.linalg.norm, np.zeros((0, 2)), np.inf),
+    row(np.linalg.norm, np.zeros((0, 2)), 2),
 ]

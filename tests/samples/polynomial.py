@@ -73,4 +73,5 @@ ROWS = [
     row(np.polyfit, NODES, normal(5), 2, cov=True, _like=distinct),
     row(np.polyfit, NODES, normal(5, 2), 1, w=positive(5), cov=True, _like=distinct),
     row(np.polyfit, NODES, normal(5), 1, cov="unscaled", _like=distinct),
+    row(np.polymul, np.zeros(0), normal(2)),
 ]  # fmt: skip

@@ -82,4 +82,10 @@ ROWS = [
     *[row(f, normal(2, 3), axis=0, keepdims=True) for f in NAN_REDUCTIONS],
     *[row(f, NAN, axis=1, _like=as_it_is, _order=0) for f in (np.nancumsum, np.nancumprod)],
     *[row(f, integers(1, 5, 2, 3), axis=0) for f in NAN_REDUCTIONS],
+    # no axis, and what is returned with an average
+    *[row(f, normal(), axis=0) for f in (np.sum, np.prod, np.max, np.cumsum, np.cumprod)],
+    *[row(f, booleans(), axis=-1) for f in (np.any, np.count_nonzero)],
+    row(np.average, normal(2, 3, dtype=F32), axis=1, returned=True),
+    row(np.average, normal(2, 3, dtype=C), axis=0, returned=True),
+    row(np.cov, normal(1, 3), rowvar=False, ddof=0),
 ]

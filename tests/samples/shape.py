@@ -165,4 +165,5 @@ ROWS = [
     row(np.triu, INTS, -1),
     *[row(asked(f), normal(2, 3, 4), np.array(1)) for f in (np.tril, np.triu)],
     *[row(asked(f), normal(3), np.array(-1)) for f in (np.tril, np.triu)],
+    *[row(np.squeeze, normal(), axis=i) for i in (0, -1)],
 ]

@@ -90,4 +90,8 @@ ROWS = [
     named(np.hypot.reduce, -positive(1, 2, 1), (0, 2), initial=None),
     named(np.divide.reduceat, positive(5), SLICES),
     named(np.divide.reduceat, positive(3), [0, 1, 2]),
+    row(np.logical_or.reduce, booleans(2, 3), initial=True),
+    row(np.logical_and.reduce, booleans(2, 3), axis=1, initial=False),
+    row(np.maximum.reduce, integers(0, 9, 2, 3), dtype=float),
+    row(np.float_power.accumulate, positive(3, dtype=np.float32), dtype=float),
 ]

@@ -29,8 +29,7 @@ __all__ = [
     "composite", "constant", "data_dependent", "dtype_of", "elementwise", "elementwise_vmap",
     "expand", "flat", "from_rows", "linear", "name_of", "normalize", "nowhere", "one_axis_vmap",
     "op", "primitive", "promoting", "quiet", "reduce_kernel", "reduction_vmap", "shift",
-    "shift_all", "spread", "strong", "unlisted", "unsupported",
-    "without_zero",
+    "shift_all", "spread", "strong", "unless_scalar", "unlisted", "unsupported", "without_zero",
 ]  # fmt: skip
 
 # ---- operands ----
@@ -89,6 +88,11 @@ def shift_all(axis: Any, k: int, ndim: int) -> Any:
     if isinstance(axis, (tuple, list)):
         return tuple(shift(a, k, ndim) for a in axis)
     return shift(axis, k, ndim)
+
+
+def unless_scalar(axis: Any, ndim: int) -> Any:
+    """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
+    return None if not ndim and axis in (0, -1) else axis
 
 
 def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -212,11 +216,8 @@ def elementwise_vmap(func: Callable) -> Callable:
     return rule
 
 
-def reduction_vmap(func: Callable, numbers: bool = True) -> Callable:
-    """Reductions with ``axis=None`` for all axes.
-
-    `numbers`: for ``axis=0`` a number counts as an array of one axis.
-    """
+def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
+    """Reductions with ``axis=None`` for all axes; `scalars`: see `unless_scalar`."""
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if params and hasattr(params.get("where"), "shape"):
@@ -226,18 +227,22 @@ def reduction_vmap(func: Callable, numbers: bool = True) -> Callable:
                 batch = batch_shape(k, a, where)
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
-            number = numbers and a.ndim == k and axis in (0, -1)
-            axis = () if number else shift_all(axis, k, a.ndim - k)
+            if scalars or "where" in params:
+                axis = unless_scalar(axis, a.ndim - k)
+            axis = shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
     return rule
 
 
-def one_axis_vmap(func: Callable, default: int | None = -1) -> Callable:
-    """Operations along one axis, where ``axis=None`` means the flattened array."""
+def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = False) -> Callable:
+    """Operations along one axis, where ``axis=None`` means the flattened array.
+
+    `scalars`: an array of no axes counts as one of one element.
+    """
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None or (default is None and np.ndim(a) == k and axis in (0, -1)):
+        if axis is None or (scalars and unless_scalar(axis, np.ndim(a) - k) is None):
             a, axis = flat(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)

@@ -100,7 +100,7 @@ def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> tup
                 f"numpy.where(where, x, y) with a neutral y, and reduce that"
             )
         array = np.where(where, array, ufunc.identity)
-    x = as_rows(array, axis)
+    x = as_rows(array, axis if np.ndim(array) else None)
     if initial is NO_VALUE:
         initial = ufunc.identity if np.shape(x)[-1] == 1 else None
     if initial is None:
@@ -118,7 +118,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         x, led = _reduced(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
-        moved = as_rows(np.where(where, t, 0), axis)
+        moved = as_rows(np.where(where, t, 0), axis if np.ndim(array) else None)
         if led:
             moved = np.concatenate([_none_like(x), moved], axis=-1)
         moved = _push(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
@@ -132,6 +132,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         lead = np.reshape(g, (*np.shape(x)[:-1], 1)) * (np.arange(n) == n - 1)
         given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
         given = given[..., 1:] if led else given
+        axis = axis if np.ndim(array) else None
         return np.where(where, from_rows(given, axis, np.shape(array)), 0)
 
     return _both(jvp, vjp, "array", "where")

@@ -334,7 +334,8 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         n += 2
-    if n == 1:
+    if n == 1:  # the value there is that of everything, NaN too
+        x = np.where(np.isnan(x), xp[0], x)
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))

@@ -92,4 +92,4 @@ for func, params in (
     (np.packbits, "a axis bitorder"),
     (np.unpackbits, "a axis count bitorder"),
 ):
-    constant(func, params, vmap=one_axis_vmap(func, None))
+    constant(func, params, vmap=one_axis_vmap(func, None, scalars=True))

@@ -33,7 +33,7 @@ def _eig_jvp(t: Any, ans: Any) -> Any:
     inner = np.linalg.solve(v, np.matmul(t, v))
     mixed = np.matmul(v, gaps(w) * inner)
     shift = row(np.sum(np.real(conj(v) * mixed), axis=-2))  # keeps the length
-    if v.dtype.kind == "c":  # and the phase
+    if v.dtype.kind == "c" and v.size:  # and the phase
         place = _real_place(v)
         turn = np.imag(np.take_along_axis(mixed, place, -2))
         shift = shift + 1j * turn / np.real(np.take_along_axis(v, place, -2))
@@ -44,7 +44,7 @@ def _eig_vjp(g: Any, ans: Any) -> Any:
     w, v = ans
     along = np.sum(conj(g[1]) * v, axis=-2)
     on_mixed = g[1] - v * row(np.real(along))
-    if v.dtype.kind == "c":
+    if v.dtype.kind == "c" and v.size:
         place = _real_place(v)
         turn = row(np.imag(along)) / np.real(np.take_along_axis(v, place, -2))
         here = np.equal(column(np.arange(v.shape[-1])), place)

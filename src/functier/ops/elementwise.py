@@ -61,9 +61,10 @@ elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
 def _exponent(y, g):
-    """`y` as a number of the result's precision where it is whole: y - 1 could wrap around."""
-    if hasattr(y, "dtype") and y.dtype.kind in "biu":
-        return y.astype(np.finfo(dtype_of(g)).dtype)
+    """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
+    if hasattr(y, "dtype") and y.dtype.kind in "biuf":
+        dtype = np.finfo(dtype_of(g)).dtype
+        return y if y.dtype == dtype else y.astype(dtype)
     return y
 
 
@@ -78,10 +79,12 @@ def _power_x(g, x, y):
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
     y = _exponent(y, g)
-    zero = np.equal(y, 0)
+    zero, others = np.equal(y, 0), np.power(x, y - 1)
     if nowhere(zero):
-        return g * (y * np.power(x, y - 1))
-    return g * np.where(zero, 0, y * np.power(x, np.where(zero, 1, y - 1)))
+        return g * (y * others)
+    # Not 0 wherever y is: the derivative of this by y is x^-1 there.
+    spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
+    return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 
 
 def _power_y(g, ans, x):
@@ -134,8 +137,12 @@ elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
 
 
 def _over_hypot(g, ans, x):
-    """g x / ans, with 0 at the origin."""
-    return g * x / without_zero(ans)
+    """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
+    infinite = np.isinf(ans)
+    if nowhere(infinite):
+        return g * x / without_zero(ans)
+    share = np.where(infinite, 0, x) / without_zero(np.where(infinite, 1, ans))
+    return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 
 
 elementwise(
@@ -161,16 +168,22 @@ elementwise(np.arccos, lambda g, x: -g / _other_side(x))
 elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
 
 
-def _over_square(g, x, y, numerator):
-    """g numerator / (x^2 + y^2), with 0 at the origin."""
+def _over_square(g, x, y):
+    """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
+    if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
+        one = np.result_type(x, y).type(1)
+        x, y = x * one, y * one
     square = x * x + y * y
-    return g * numerator / without_zero(square)
+    infinite = np.isinf(square)
+    if nowhere(infinite):
+        return g * y / without_zero(square)
+    return g * np.where(infinite, 0, y) / np.where(infinite, 1, without_zero(square))
 
 
 elementwise(
     np.arctan2,
-    lambda g, x, y: _over_square(g, x, y, y),
-    lambda g, x, y: -_over_square(g, x, y, x),
+    lambda g, x, y: _over_square(g, x, y),
+    lambda g, x, y: -_over_square(g, y, x),
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))

@@ -26,6 +26,8 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 @lambda body: composite(np.apply_over_axes, body)
 def _apply_over_axes(func, a, axes):
+    axes = axes if np.iterable(axes) else (axes,)
+    axes = tuple(i + np.ndim(a) if i < 0 else i for i in axes)  # -1 again for one less than first
     for axis in normalize(axes, np.ndim(a)):
         result = func(a, axis)
         a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)

@@ -33,15 +33,13 @@ def _bincount_vmap(k, x, weights=None, minlength=0):
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])
-    counts = np.bincount(x, minlength=minlength)
-    if weights is None:
+    if weights is None or not np.size(x):  # of nothing NumPy counts in integers
+        counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
     _safe(weights)
-    length = np.shape(counts)[0]
-    hits = np.equal(np.reshape(x, (-1, 1)), np.arange(length))
-    shape = np.shape(weights)
-    rows = np.reshape(np.astype(weights, np.float64), (*shape[:k], 1, *shape[k:]))
-    return np.reshape(np.matmul(rows, hits.astype(float)), (*shape[:k], length))
+    length = max(int(np.max(x, initial=-1)) + 1, minlength)
+    rows = np.astype(weights, np.float64)
+    return scattered(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))
 
 
 op(
@@ -81,6 +79,10 @@ def _rises(edges):
     return np.all(edges[..., :-1] < edges[..., 1:])
 
 
+def _all_finite(x):
+    return np.all(np.isfinite(x))
+
+
 def _edges(a, bins, range, weights=None, several=False):
     if isinstance(bins, str):
         if weights is not None:
@@ -103,6 +105,8 @@ def _edges(a, bins, range, weights=None, several=False):
         first, last = 0, 1
     else:
         first, last = np.min(a), np.max(a)
+        message = "numpy.histogram: the range of the data is not finite; give range="
+        first, last = (checked(v, _all_finite, message) for v in (first, last))
     dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
     flat = np.equal(first, last).astype(dtype) * 0.5

@@ -32,6 +32,7 @@ from ._families import (
     promoting,
     reduction_vmap,
     shift,
+    unless_scalar,
     unlisted,
 )
 from ._scatter import scatter
@@ -274,7 +275,7 @@ def within(indices, n, mode):
 
 def _take(a, indices, axis=None, out=None, mode="raise"):
     a, indices = as_array(a), as_array(indices)
-    if axis is None or (a.ndim == 0 and axis in (0, -1)):
+    if unless_scalar(axis, a.ndim) is None:
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:

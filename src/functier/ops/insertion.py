@@ -21,13 +21,19 @@ def _whole(places):
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
 
 
+def _places(obj):
+    """An index as an array; that of an empty list is one of integers."""
+    places = as_array(obj)
+    return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
+
+
 def _from_the_start(places, n):
     return np.where(places < 0, places + n, places)
 
 
 def _rest(obj, n):
     """The places that `obj` does not name."""
-    obj = as_array(obj) if isinstance(obj, (list, tuple)) else obj
+    obj = _places(obj) if isinstance(obj, (list, tuple)) else obj
     _whole(obj)
     if not _varies(obj):
         return np.delete(np.arange(n), obj)
@@ -69,7 +75,7 @@ def _insert(arr, obj, values, axis=None):
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
     n = arr.shape[axis]
-    places = obj if isinstance(obj, slice) else as_array(obj)
+    places = obj if isinstance(obj, slice) else _places(obj)
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     if not isinstance(places, slice) and places.ndim == 0:
         values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place

@@ -61,6 +61,7 @@ op(
 @lambda body: composite(np.linalg.vector_norm, body)
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     x = _inexact(x)
+    normalize(axis, x.ndim)  # a sum takes axis 0 of what has no axis, a norm does not
     if ord is None or ord == 2:
         return norm2(x, axis, keepdims)
     if isinstance(ord, str):
@@ -68,13 +69,22 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     if ord == 0:
         return np.sum(np.astype(x != 0, _real(x)), axis=axis, keepdims=keepdims)
     size = np.abs(x)
-    if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims)
+    if ord == np.inf:
+        return _largest(size, axis, keepdims)
+    if ord == -np.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
     return np.where(np.equal(total, 0), total, np.power(without_zero(total), exponent))
+
+
+def _largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest of what is not negative; 0 of nothing."""
+    if 0 in x.shape:
+        return np.max(x, axis=axis, keepdims=keepdims, initial=0)
+    return np.max(x, axis=axis, keepdims=keepdims)
 
 
 def _inexact(x: Any) -> Any:
@@ -95,7 +105,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         return norm2(x, axes, keepdims)
     if ord in (2, -2, "nuc"):
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
-        take: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+        take: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
         kept = collapsed(x.shape, axes)
         return np.reshape(result, kept) if keepdims else result
@@ -103,7 +113,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         raise ValueError("Invalid norm order for matrices.")
     inner, outer = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = np.sum(np.abs(x), axis=inner, keepdims=True)
-    result = (np.max if ord > 0 else np.min)(sums, axis=outer, keepdims=True)
+    result = (_largest if ord > 0 else np.min)(sums, axis=outer, keepdims=True)
     return result if keepdims else np.squeeze(result, axis=axes)
 
 

@@ -115,12 +115,17 @@ def _polyint(p, m=1, k=None):
 
 @lambda body: composite(np.polymul, body)
 def _polymul(a1, a2):
-    return np.convolve(*(stripped(np.atleast_1d(a)) for a in unlisted(a1, a2)))
+    a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
+    # No coefficient at all is the polynomial 0.
+    a1, a2 = (stripped(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
+    return np.convolve(a1, a2)
 
 
 @lambda body: composite(np.polydiv, body)
 def _polydiv(u, v):
     u, v = (np.atleast_1d(a) + 0.0 for a in unlisted(u, v))
+    if not u.size or not v.size:
+        raise IndexError("numpy.polydiv: a polynomial without coefficients")
     rest = np.astype(u, np.result_type(u, v))
     steps, size = np.shape(u)[0] - np.shape(v)[0] + 1, np.shape(v)[0]
     quotient = []

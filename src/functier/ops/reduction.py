@@ -26,6 +26,7 @@ from ._families import (
     reduce_kernel,
     reduction_vmap,
     spread,
+    unless_scalar,
 )  # fmt: skip
 
 _NoValue = np._NoValue
@@ -102,7 +103,7 @@ linear(
     "a axis dtype out keepdims where",
     "a where",
     kernel=_mean_kernel,
-    vmap=reduction_vmap(_mean_kernel, numbers=False),
+    vmap=reduction_vmap(_mean_kernel, scalars=False),
     vjp={"a": _mean_vjp},
 )
 
@@ -130,7 +131,7 @@ shares = primitive(_shares, plain=True)
 
 def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
     shape = np.shape(a)[k:]
-    axes = normalize(axis, len(shape))
+    axes = normalize(unless_scalar(axis, len(shape)), len(shape))
     if not keepdims:
         ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
     if where is not True:
@@ -220,7 +221,7 @@ def backwards(x):
 linear(
     np.cumsum,
     "a axis dtype out",
-    vmap=one_axis_vmap(np.cumsum, None),
+    vmap=one_axis_vmap(np.cumsum, None, scalars=True),
     vjp={
         "a": lambda g, a_shape, axis=None: from_last(
             backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
@@ -249,13 +250,24 @@ def recurrence(a, b):
     return b
 
 
-def _cumprod_jvp(t, a, ans, axis=None):
+def typed(dtype, *values):
+    """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
+    return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
+
+
+def _cast(x, dtype):
+    return np.astype(np.real(x) if dtype.kind == "f" else x, dtype)
+
+
+def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
+    t, a = typed(dtype, t, a)
     a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
     return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
 
 
-def _cumprod_vjp(g, a, ans, axis=None):
+def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
     """The products before an element, times the sum of g over the products after it."""
+    (a,) = typed(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
     after = backwards(recurrence(_before(backwards(a)), backwards(g)))
     return from_last(_before(to_last(ans, axis)) * after, axis, shape)
@@ -264,7 +276,7 @@ def _cumprod_vjp(g, a, ans, axis=None):
 op(
     np.cumprod,
     "a axis dtype out",
-    vmap=one_axis_vmap(np.cumprod, None),
+    vmap=one_axis_vmap(np.cumprod, None, scalars=True),
     jvp={"a": _cumprod_jvp},
     vjp={"a": Rule(_cumprod_vjp, ("a",), holomorphic=True)},
 )
@@ -299,6 +311,7 @@ def _products_of_others(a, axis, initial, where):
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
+    axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
     left = _before(np.cumprod(x, axis=-1))
     right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
@@ -306,12 +319,14 @@ def _products_of_others(a, axis, initial, where):
     return others if where is True else np.where(where, others, 0)
 
 
-def _prod_jvp(t, a, axis=None, keepdims=False, initial=1, where=True):
+def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    t, a = typed(dtype, t, a)
     others = _products_of_others(a, axis, initial, where)
     return np.sum(t * others, axis=axis, keepdims=keepdims)
 
 
-def _prod_vjp(g, a, axis=None, keepdims=False, initial=1, where=True):
+def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    (a,) = typed(dtype, a)
     g = expand(g, np.shape(a), axis, keepdims)
     return g * _products_of_others(a, axis, initial, where)
 

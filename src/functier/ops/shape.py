@@ -7,7 +7,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .._errors import UnsupportedError
-from ._families import composite, flat, linear, shift, shift_all
+from ._families import composite, flat, linear, shift, shift_all, unless_scalar
 
 # ---- the same elements in another shape ----
 
@@ -77,7 +77,8 @@ def _squeeze_vmap(k, a, axis=None):
     if axis is None:
         axes = tuple(i for i in range(k, a.ndim) if a.shape[i] == 1)
     else:
-        axes = shift_all(axis, k, a.ndim - k)
+        ndim = a.ndim - k
+        axes = shift_all(unless_scalar(axis, ndim), k, ndim)
     return np.squeeze(a, axes)
 
 

@@ -17,6 +17,7 @@ from ._families import (
     one_axis_vmap,
     op,
     shift,
+    unless_scalar,
 )
 from .indexing import along, scattered
 
@@ -88,8 +89,10 @@ op(
     jvp={"a": _partition_jvp},
     vjp={"a": _partition_vjp},
 )
-constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort))
-constant(np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition))
+constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
+constant(
+    np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition, scalars=True)
+)
 
 
 def _sort_complex(a):
@@ -119,7 +122,7 @@ constant(
 def _arg_vmap(func):
     def rule(k, a, axis=None, keepdims=False):
         batch, rank = a.shape[:k], a.ndim - k
-        if axis is not None and (rank or axis not in (0, -1)):
+        if unless_scalar(axis, rank) is not None:
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
         places = func(flat(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places

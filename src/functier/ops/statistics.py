@@ -70,13 +70,20 @@ def _nanvar(
     where=_NoValue, mean=_NoValue, correction=_NoValue,
 ):  # fmt: skip
     (a,) = unlisted(a)
-    there = np.logical_not(np.isnan(a)) if _inexact(a) else np.ones(np.shape(a), bool)
+    if not _inexact(a):
+        return _var(
+            a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
+        )
+    there = np.logical_not(np.isnan(a))
     if where is not _NoValue:
         there = np.logical_and(there, where)
-    return _var(
+    variance = _var(
         np.where(there, a, 0), axis, dtype, None, ddof, keepdims,
         where=there, mean=mean, correction=correction,
     )  # fmt: skip
+    n = number(np.shape(a), axis, _given(keepdims, False), there)
+    few = np.less_equal(n, _degrees(ddof, correction))
+    return variance if nowhere(few) else np.where(few, np.nan, variance)
 
 
 composite(np.var, _var)
@@ -95,6 +102,10 @@ composite(np.nanvar, _nanvar)
 composite(np.nanstd, _deviation(_nanvar))
 
 # ---- averages ----
+
+
+def _nonzero(x):
+    return not np.any(np.equal(x, 0))
 
 
 def along_axes(weights, shape, axis):
@@ -117,13 +128,16 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     a, weights = unlisted(a, weights)
     keepdims = _given(keepdims, False)
     shape = np.shape(a)
+    normalize(axis, len(shape))
     if weights is None:
         average = np.mean(a, axis=axis, keepdims=keepdims)
         n = number(shape, axis)
-        return (average, np.ones(np.shape(average)) * n) if returned else average
+        count = np.ones(np.shape(average), dtype_of(average)) * n
+        return (average, count) if returned else average
     weights = along_axes(weights, shape, axis)
     dtype = np.result_type(a, weights, *([] if _inexact(a) else ["f8"]))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
+    scale = checked(scale, _nonzero, "numpy.average: the weights sum to zero")
     total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
     average = total / scale
     return (average, np.broadcast_to(scale, np.shape(average))) if returned else average
@@ -159,12 +173,16 @@ def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_No
 
 # ---- covariance ----
 
+ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
+"""Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
 
-def _rows(x, rowvar):
+
+def _rows(x, rowvar, one_row):
     if np.ndim(x) > 2:
         raise ValueError("m has more than 2 dimensions")
+    flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and one_row)
     x = np.reshape(x, (1, -1)) if np.ndim(x) < 2 else x
-    return x if rowvar or np.shape(x)[0] == 1 else np.transpose(x)
+    return x if rowvar or flat else np.transpose(x)
 
 
 def _whole(x):
@@ -183,9 +201,11 @@ def _cov(
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype
-    x = _rows(m, rowvar)
+    x = _rows(m, rowvar, ONE_ROW)
+    if not np.shape(x)[0]:
+        return np.zeros((0, 0))
     if y is not None:
-        x = np.concatenate([x, _rows(y, rowvar)], axis=0)
+        x = np.concatenate([x, _rows(y, rowvar, True)], axis=0)
     x = x.astype(dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
     fweights, aweights = (
@@ -208,6 +228,7 @@ def _cov(
         degrees = total - ddof
     else:
         degrees = total - ddof * np.sum(np.multiply(weights, aweights)) / total
+    degrees = np.maximum(degrees, 0)
     x = x - np.reshape(average, (-1, 1))
     other = np.transpose(x if weights is None else x * weights)
     c = np.matmul(x, np.conjugate(other)) * np.true_divide(1, degrees)

@@ -16,6 +16,7 @@ from ._families import (
     MAKERS,
     MutationError,
     Op,
+    Rule,
     as_array,
     batch_shape,
     composite,
@@ -29,6 +30,7 @@ from ._families import (
     strong,
 )  # fmt: skip
 from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
+from .reduction import typed
 
 _NoValue = np._NoValue
 
@@ -47,6 +49,8 @@ def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
     """
 
     def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
+        if np.broadcast_shapes(np.shape(array), np.shape(where)) != np.shape(array):
+            raise ValueError("the mask that where= gives has more elements than what is reduced")
         given = {"dtype": dtype} if dtype is not None and prepared is not _cast else {}
         if initial is not _NoValue and initial is not None:
             given["initial"] = initial
@@ -63,10 +67,23 @@ def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
     return body
 
 
+def _truth(func, pair):
+    """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
+
+    def reduced(a, axis, keepdims, initial=None, dtype=None):
+        if dtype is not None and np.dtype(dtype).kind not in "bO":
+            raise TypeError(f"No loop matching dtype={dtype} was found for ufunc {name_of(pair)}")
+        value = func(a if dtype is None else np.astype(a, dtype), axis=axis, keepdims=keepdims)
+        return value if initial is None else pair(value, initial)
+
+    return reduced
+
+
 for ufunc, func, neutral in (
     (np.add, np.sum, 0), (np.multiply, np.prod, 1),
     (np.maximum, np.max, None), (np.minimum, np.min, None),
-    (np.logical_or, np.any, False), (np.logical_and, np.all, True),
+    (np.logical_or, _truth(np.any, np.logical_or), False),
+    (np.logical_and, _truth(np.all, np.logical_and), True),
 ):  # fmt: skip
     cast = {"prepared": _cast} if func in (np.max, np.min) else {}
     composite(ufunc.reduce, _reduce(func, neutral, **cast))
@@ -121,7 +138,7 @@ def _method(func, owner):
     constant = record is not None and record.constant
     known = not constant and differentiable(owner)
     if func.__name__ == "reduceat":
-        rules = reduceat_rules(owner) if known else {}
+        rules = _in_dtype(reduceat_rules(owner)) if known else {}
         return Op(
             func,
             "array indices axis dtype out",
@@ -131,13 +148,32 @@ def _method(func, owner):
             **rules,
         )
     if func.__name__ == "accumulate":
-        rules = accumulate_rules(owner) if known else {}
+        rules = _in_dtype(accumulate_rules(owner)) if known else {}
         return Op(func, "array axis dtype out", vmap=_along_axis(func), constant=constant, **rules)
-    rules = reduce_rules(owner) if known else {}
+    rules = _in_dtype(reduce_rules(owner)) if known else {}
     return Op(
         func, "array axis dtype out keepdims initial where", "array where",
         vmap=_reduction(func), constant=constant, **rules,
     )  # fmt: skip
+
+
+def _in_dtype(rules):
+    """Rules of what is computed in the dtype that ``dtype=`` asks for."""
+    return {mode: {"array": _typed_rule(given["array"], mode)} for mode, given in rules.items()}
+
+
+def _typed_rule(rule, mode):
+    rule = rule if isinstance(rule, Rule) else Rule(rule, ())
+    place = rule.needs.index("array")
+
+    def fn(g, *saved):
+        *kept, dtype = saved
+        kept = [*kept[:place], *typed(dtype, kept[place]), *kept[place + 1 :]]
+        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *kept)
+
+    whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
+    whole.defaults = {**rule.defaults, "dtype": None}
+    return whole
 
 
 def _composite(func, body):
