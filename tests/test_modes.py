@@ -491,7 +491,7 @@ def test_composite_functions_come_in_their_parts():
         with Operations() as mode:
             np.var(x)
         functions = [f for f, _ in mode.seen]
-        assert np.var not in functions and np.square in functions
+        assert np.var not in functions and np.multiply in functions
 
 
 def test_an_operation_on_a_users_tensor_comes_before_its_lower_hook():
@@ -514,7 +514,7 @@ def test_plain_arrays_of_the_namespace_are_seen():
     assert isinstance(x, np.ndarray)
     functions = [f for f, _ in mode.seen]
     assert functions[:2] == [np.ones, np.matmul]
-    assert np.square in functions and np.var not in functions
+    assert np.multiply in functions and np.var not in functions
     y = x + 1  # the mode is off
     assert type(y) is np.ndarray
 

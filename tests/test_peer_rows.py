@@ -538,8 +538,12 @@ def test_plain_numpy_is_the_namespace_and_a_lost_derivative_an_error():
         grad(lambda x: np.sum(np.sin(x) * np.stack([x[0], x[1], 1.0 * x[2]])))(X),
         np.sin(X) + X * np.cos(X),
     )
-    for convert in (lambda x: np.array([x[0], x[1]]), lambda x: float(x[0]), np.asarray):
-        raises(ft.ConversionError, lambda c=convert: grad(lambda x: np.sum(c(x)))(X), "numpy.stack")
+    for convert, instead in (
+        (lambda x: np.array([x[0], x[1]]), "numpy.stack"),
+        (lambda x: float(x[0]), "x.astype(float)"),
+        (lambda x: np.asarray(x), "write x"),
+    ):
+        raises(ft.ConversionError, lambda c=convert: grad(lambda x: np.sum(c(x)))(X), instead)
 
 
 def test_perturbations_are_not_confused():

@@ -17,6 +17,7 @@ import numpy as np
 import functier as ft
 from functier._batch import BatchLevel
 from functier._diff import choose, filled, owned
+from functier._life import run
 from functier._tape import GradLevel, backward, one
 
 X, Y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 2, 3))
@@ -88,11 +89,9 @@ def gradient() -> list[tuple[str, float]]:
     leaves, _, _ = choose("budget", args, 0, {})
 
     def level_alone():
-        level = GradLevel.enter("budget", "dead", frame)
-        level.exit()
-        level.recycle()
+        run(GradLevel.prepare("budget", "dead", frame), lambda level, given: None)
 
-    level = GradLevel.enter("budget", "dead", frame)
+    level = GradLevel.prepare("budget", "dead", frame)
     (x,) = level.track(leaves)
     y = x * x
     value, node = level.scalar(y, False)
@@ -106,7 +105,7 @@ def gradient() -> list[tuple[str, float]]:
         "a gradient with memory of its own": lambda: owned(filled([value], leaves)),
     }
     rows = [(label, nanoseconds(part) - EMPTY) for label, part in parts.items()]
-    level.exit()
+    level.end()
     square = ft.grad(lambda x: x * x)
     rows.append(("the whole", nanoseconds(lambda: square(3.0)) - EMPTY))
     return rows

@@ -22,7 +22,7 @@ from nets.border_cases import KINDS, M, V, alike, dead, named, plainly
 from nets.verdicts import Verdicts
 
 REASONS = {
-    r"numpy\.asarray\(x\) would turn": "the odd value stands on the left, and its own class "
+    r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would turn": "the odd value stands on the left, and its own class "
     "converts the tensor before anybody is asked",
 }
 EXCUSED = {

@@ -311,7 +311,7 @@ def _double(x, strict):
     """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
-    if strict and np.ndim(x) and not np.can_cast(dtype, wide):
+    if strict and not np.can_cast(dtype, wide):
         raise TypeError(f"numpy.interp: cannot cast {dtype} to {wide} safely")
     if dtype.char in "dD":
         return x

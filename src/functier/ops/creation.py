@@ -34,7 +34,7 @@ def _arange(*args, **kwargs):
 
 
 @lambda body: composite(np.fromiter, body)
-def _fromiter(iter, dtype, count=-1):
+def _fromiter(iter, dtype, count=-1, *, like=None):
     values = list(iter if count < 0 else islice(iter, count))
     if not any(hasattr(v, "shape") for v in values):
         return np.fromiter(values, dtype, count)

@@ -327,7 +327,9 @@ def _cond(x: Any, p: Any = None) -> Any:
     with np.errstate(all="ignore"):
         if p is None or p in (2, -2):
             s = np.linalg.svdvals(x)
-            c = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+            ends = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+            lost = np.logical_and(*(np.equal(v, 0) for v in ends))
+            c = np.where(lost, np.inf, ends[0] / np.where(lost, 1, ends[1]))
         else:
             c = np.linalg.norm(x, p, axes) * np.linalg.norm(inverses(x), p, axes)
     missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=axes)))
