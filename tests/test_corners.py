@@ -103,6 +103,7 @@ def test_largest_of_nothing():
 
     for order in (1, 2, np.inf):
         equal(ft.vmap(lambda v: np.linalg.norm(v, order))(x), np.zeros(3))
+    equal(ft.vmap(lambda v: np.linalg.norm(v, -1))(np.zeros((2, 0))), [np.inf, np.inf])
     equal(ft.vmap(lambda v: np.linalg.vector_norm(v, ord=np.inf, axis=0))(x), np.zeros((3, 2)))
 
 
@@ -224,6 +225,16 @@ def test_complex_power_of_a_negative_number():
     expected = (x + 0j) ** p * np.log(x + 0j)
 
     alike(ft.jvp(lambda p: x**p, (p,), (np.ones(1, complex),))[1], expected)
+
+
+@pytest.mark.parametrize(
+    "func", [np.arcsin, np.arccosh, np.log, lambda x, dtype: np.power(x, x, dtype=dtype)]
+)
+def test_real_numbers_that_are_computed_with_as_complex_ones(func):
+    x = np.array([-1.5, 1.75, 0.25])
+
+    expected = ft.jvp(lambda z: func(z, dtype=complex), (x + 0j,), (np.ones(3, complex),))[1]
+    alike(ft.jvp(lambda x: func(x, dtype=complex), (x,), (np.ones(3),))[1], expected)
 
 
 def test_product_in_a_dtype_without_imaginary_part():

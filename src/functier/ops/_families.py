@@ -376,15 +376,19 @@ def _masked(rules: dict, operands: list[str]) -> dict[str, Rule]:
 
 
 def _masked_rule(rule: Any, operands: list[str]) -> Rule:
-    """The rule of a ufunc that knows ``where=``: zero where nothing was computed.
+    """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
 
-    There the rule sees 0.5 in the place of bad and of unwritten numbers, so that none of
-    them reaches a derivative of any order; nearly every ufunc has a derivative at 0.5.
+    Real operands are complex ones to it where the ufunc was told to compute with those. Where
+    nothing was computed it sees 0.5 in the place of bad and of unwritten numbers, so that
+    none of them reaches a derivative of any order; nearly every ufunc has one at 0.5.
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
 
     def fn(g: Any, *saved: Any) -> Any:
-        *saved, where = saved  # type: ignore[assignment]
+        *saved, where, dtype = saved  # type: ignore[assignment]
+        if dtype is not None and np.dtype(dtype).kind == "c":
+            one = np.dtype(dtype).type(1)
+            saved = [v * one if _real(v) else v for v in saved]  # type: ignore[assignment]
         if where is True:
             return rule.fn(g, *saved)
         kept = [np.where(where, v, 0.5) if _inexact(v) else v for v in saved]
@@ -393,9 +397,13 @@ def _masked_rule(rule: Any, operands: list[str]) -> Rule:
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
         return np.where(where, c, 0)
 
-    masked = Rule((fn, *rule.needs, "where"), (), rule.holomorphic)
-    masked.defaults = {**rule.defaults, "where": True}
+    masked = Rule((fn, *rule.needs, "where", "dtype"), (), rule.holomorphic)
+    masked.defaults = {**rule.defaults, "where": True, "dtype": None}
     return masked
+
+
+def _real(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind in "fiu"
 
 
 def _inexact(value: Any) -> bool:

@@ -34,7 +34,7 @@ def _factors(ufunc: Any, x: Any, y: Any) -> list:
     known = {"ans": y[..., 1:], "x": y[..., :-1], "y": x[..., 1:], "where": True}
     form = np.ones_like(known["ans"])
     rules = [OPS[ufunc].vjp[name] for name in ("x", "y")]
-    return [rule.fn(form, *[known[name] for name in rule.needs]) for rule in rules]
+    return [rule.fn(form, *[known.get(name) for name in rule.needs]) for rule in rules]
 
 
 def _none_like(x: Any) -> Any:

@@ -75,6 +75,9 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
+    if ord < 0:  # no inverse, or those of infinities only, add up to 0
+        total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
+        return np.where(np.equal(total, 0), np.inf, np.power(without_zero(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
     return np.where(np.equal(total, 0), total, np.power(without_zero(total), exponent))

@@ -283,8 +283,8 @@ RARE = set(
 """The shapes of their results depend on the data, so that every batch is refused."""
 
 
-LAST = {"np.polydiv"}
-"""What nothing follows: a remainder may consist of rounding errors."""
+LAST = {"np.polydiv", "np.spacing"}
+"""What nothing follows: their results may be nothing but rounding errors."""
 
 
 LAPACK, WILD = ("np.linalg", "np.poly", "np.roots"), {"nan", "inf", "large", "zeros", "ties"}
