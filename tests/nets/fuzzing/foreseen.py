@@ -17,24 +17,5 @@ REASONS: dict[str, str] = {
 }
 """A regular expression of an error, and why a user has to accept it."""
 
-KNOWN: dict[str, str] = {
-    r"np\.logaddexp2?\.reduce": "logaddexp.reduce of integers",
-    r"repeat\(.*AxisError: axis -?[01] is out of bounds for array of dimension 0": "repeat of 0-d",
-    r"np\.(convolve|correlate|poly\w+).*: dtype": "dtypes of convolutions and polynomials",
-    r"median|quantile|percentile": "quantiles: dtypes, nothing, infinities",
-    r"repeat\(.*\[\].*Cannot cast": "repeat by an empty list",
-    r"reduceat.*nan": "reduceat in reverse mode where an element of another slice is 0",
-    r"np\.cov\(.*aweights": "degrees of freedom of weights in single precision",
-    r"trim_zeros\(": "trim_zeros of zeros only",
-    r"np\.polyfit.*expected non-empty vector": "polyfit of nothing",
-    r"np\.linalg\.cond.*not defined on empty": "cond of nothing",
-    r"np\.ediff1d": "dtypes of numpy.ediff1d",
-    r"np\.hypot\.reduce": "hypot.reduce of one element is its modulus",
-    r"np\.einsum": "einsum",
-    r"(max|min)(imum\.reduce)?\(.*where=.*initial=|(max|min).*initial=.*where=": (
-        "where= and initial= of another dtype"
-    ),
-    r"array type float16 is unsupported in linalg": "float16 in lstsq and roots",
-    r"np\.histogram.*dtype": "weights of small integers",
-}
+KNOWN: dict[str, str] = {}
 """A regular expression of a wrong case (its text and what was wrong), and who mends it."""
