@@ -4,6 +4,8 @@ The derivative by the values goes to those that the result lies between; by q, i
 step between them over the step of q that it takes. Weights choose a value, no more.
 """
 
+from math import prod
+
 import numpy as np
 
 from ._families import (
@@ -104,6 +106,8 @@ def _quantile(scale, leave_out):
         name = "Quantiles" if scale == 1 else "Percentiles"
         points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
         points = points if scale == 1 else points / scale
+        if leave_out and 0 in shape:  # NumPy, too, looks no further, not even at the shape of q
+            return np.nanmean(a, axis, keepdims=keepdims)
         x = as_rows(a, axis)
         if weights is None:
             x = np.sort(x, axis=-1)
@@ -159,7 +163,8 @@ def _weighted(weights, q):
 
 def _pick(x, index, ndim):
     """The values of `x` at `index`, whose first `ndim` axes belong to q."""
-    last = np.reshape(np.moveaxis(index, range(ndim), range(-ndim, 0)), (*np.shape(x)[:-1], -1))
+    moved = np.moveaxis(index, range(ndim), range(-ndim, 0))
+    last = np.reshape(moved, (*np.shape(x)[:-1], prod(np.shape(index)[:ndim])))
     values = np.take_along_axis(x, last, axis=-1)
     values = np.reshape(values, np.shape(x)[:-1] + np.shape(index)[:ndim])
     return np.moveaxis(values, range(-ndim, 0), range(ndim))

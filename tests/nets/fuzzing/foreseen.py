@@ -17,5 +17,10 @@ REASONS: dict[str, str] = {
 }
 """A regular expression of an error, and why a user has to accept it."""
 
-KNOWN: dict[str, str] = {}
-"""A regular expression of a wrong case (its text and what was wrong), and who mends it."""
+KNOWN: dict[str, str] = {
+    r"np\.nan(quantile|percentile)\(.*axis=\(": (
+        "where NumPy merges axes it moves those of a q with two axes to the wrong places"
+    ),
+    r"np\.einsum.*off by inf": "sums of infinities, and what overflows, come in another order",
+}
+"""A regular expression of a wrong case (its text and what was wrong), and why it is none."""
