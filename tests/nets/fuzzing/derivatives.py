@@ -24,7 +24,7 @@ from .setting import Setting, Trial, direction, hold, tup
 def tied(s: Setting) -> bool:
     """Whether equal elements are put in order or share an extremum: a kink."""
     text = s.program.text()
-    if not re.search("partition|sort|median|quantile|percentile|max|min|ptp", text):
+    if not re.search("partition|sort|median|quantile|percentile|max|min|ptp|std", text):
         return False
     return any(np.unique(x).size < x.size for x in s.point if x.dtype.kind in "fc")
 
