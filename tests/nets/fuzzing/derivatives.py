@@ -24,7 +24,7 @@ from .setting import Setting, Trial, direction, hold, tup
 def tied(s: Setting) -> bool:
     """Whether equal elements are put in order or share an extremum: a kink."""
     text = s.program.text()
-    if not re.search("partition|sort|median|quantile|percentile|max|min|ptp", text):
+    if not re.search("partition|sort|median|quantile|percentile|max|min|ptp|std", text):
         return False
     return any(np.unique(x).size < x.size for x in s.point if x.dtype.kind in "fc")
 
@@ -50,7 +50,7 @@ def jvp(s: Setting) -> Trial:
     def check(actual: Any) -> None:
         value, moved = actual
         check_forms(value, [form(y) for y in s.values])
-        hold(s, value, s.values, lambda p: f(*p), points)
+        hold(s, value, s.values, lambda p: s.f(*p), s.point)
         for j, t in enumerate(moved):
             if j not in results:
                 assert not np.any(np.asarray(t).astype(bool)), f"result {j}: a tangent of integers"
@@ -132,7 +132,8 @@ def vjp(s: Setting) -> Trial:
     def check(actual: Any) -> None:
         value, pulled = actual
         check_forms(value, [form(s.values[j]) for j in results])
-        hold(s, value, [s.values[j] for j in results], lambda p: f(*p), points)
+        whole = s.of(range(len(s.point)), results)
+        hold(s, value, [s.values[j] for j in results], lambda p: whole(*p), s.point)
         check_forms(pulled, [form(x) for x in points])
         moved = ft.jvp(f, tuple(points), tuple(tangents))[1]
         adjoint(s, weights, moved, pulled, tangents, points)

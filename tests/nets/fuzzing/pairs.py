@@ -13,7 +13,7 @@ from .derivatives import adjoint, cotangents, hold_to_differences, jvp, tied, vj
 from .references import Inconclusive, check_forms, form
 from .setting import Setting, Trial, direction, hold, tup
 
-KINKED = re.compile("pow|hypot|norm|abs|std|remainder|mod|sign|max|min|svd|cond|interp")
+KINKED = re.compile("pow|hypot|norm|abs|std|remainder|mod|sign|max|min|svd|cond|interp|heaviside")
 """Functions that have a kink where something is 0, which a square of them does not show."""
 
 

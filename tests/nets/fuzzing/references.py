@@ -119,7 +119,7 @@ def numeric(
     at = {}
     for h in (step, -step, 2 * step, -2 * step, step / 3, -step / 3):
         at[h] = moved(h)
-        if [y.shape for y in at[h]] != [y.shape for y in middle]:
+        if [form(y) for y in at[h]] != [form(y) for y in middle]:
             raise Inconclusive
     found = []
     for i, y0 in enumerate(middle):

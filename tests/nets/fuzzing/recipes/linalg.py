@@ -148,6 +148,8 @@ def norm(d: Draw, name: str) -> Step:
     order = d.pick(None, "fro", "nuc", 1, 2, -1, -2, Ref("np.inf"), Ref("-np.inf"))
     if nd > 1:
         axes = tuple(int(a) - (nd if d.chance(0.4) else 0) for a in d.rng.permutation(nd)[:2])
+        if order in (2, -2, "nuc"):
+            spread_out(d, x, singular_values(np.moveaxis(d.value(x), axes, (-2, -1)) * 1.0))
         return Step(name, (x, order), {**kwargs, "axis": axes})
     return Step(name, (x, order), kwargs)
 
@@ -169,6 +171,8 @@ def matrix_norm(d: Draw, name: str) -> Step:
     kwargs: dict[str, Any] = {"keepdims": True} if d.chance(0.3) else {}
     if d.chance(0.7):
         kwargs["ord"] = d.pick("fro", "nuc", 1, 2, -1, -2, Ref("np.inf"), Ref("-np.inf"))
+        if kwargs["ord"] in (2, -2, "nuc"):
+            spread_out(d, x, singular_values(d.value(x)))
     return Step(name, (x,), kwargs)
 
 
