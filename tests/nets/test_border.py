@@ -22,8 +22,10 @@ from nets.border_cases import KINDS, M, V, alike, dead, named, plainly
 from nets.verdicts import Verdicts
 
 REASONS = {
-    r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would turn": "the odd value stands on the left, and its own class "
-    "converts the tensor before anybody is asked",
+    r"numpy\.asarray\(x\)(, which [\w.]+ calls,)? would turn": (
+        "the odd value stands on the left, and its own class converts the tensor before anybody is "
+        "asked"
+    ),
 }
 EXCUSED = {
     ("0-d object array", "hessian, result"): "its sum is the array in it, which has a Hessian",

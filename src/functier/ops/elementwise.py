@@ -64,7 +64,8 @@ def _exponent(y, g):
     """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
     if hasattr(y, "dtype") and y.dtype.kind in "biuf":
         dtype = np.finfo(dtype_of(g)).dtype
-        return y if y.dtype == dtype else y.astype(dtype)
+        wider = y.dtype.kind == "f" and y.dtype.itemsize >= dtype.itemsize  # g may be a tangent
+        return y if wider else y.astype(dtype)
     return y
 
 
