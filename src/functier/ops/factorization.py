@@ -143,7 +143,7 @@ def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
     w, v = ans
     inner = np.matmul(np.matmul(adjoint(v), completed(t, is_upper(UPLO))), v)
     moved = np.matmul(v, gaps(w) * inner)
-    if v.dtype.kind == "c":
+    if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         moved = moved - v * (1j * (np.imag(np.take_along_axis(moved, place, -2)) * scale))
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
@@ -152,7 +152,7 @@ def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
 def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
     w, v = ans
     on_moved = g[1]
-    if v.dtype.kind == "c":
+    if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         turn = row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
         here = np.equal(column(np.arange(v.shape[-1])), place)

@@ -280,6 +280,9 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
         indices = np.astype(indices, np.intp)
+    if not a.size and not a.shape[axis]:  # of no elements NumPy takes none, whatever the index
+        shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+        return np.reshape(a, shape) if 0 in shape else np.take(np.zeros(0), 0)  # NumPy's error
     return at(a, (FULL,) * axis + (within(indices, a.shape[axis], mode),))
 
 

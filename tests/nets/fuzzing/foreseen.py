@@ -21,6 +21,9 @@ KNOWN: dict[str, str] = {
     r"np\.nan(quantile|percentile)\(.*axis=\(": (
         "where NumPy merges axes it moves those of a q with two axes to the wrong places"
     ),
+    r"np\.nan(quantile|percentile)\(.*dtype float64, expected float": (
+        "of a row that is nothing but NaN NumPy has the dtype of the data, of others that of q, too"
+    ),
     r"np\.einsum.*off by inf": "sums of infinities, and what overflows, come in another order",
 }
 """A regular expression of a wrong case (its text and what was wrong), and why it is none."""
