@@ -80,7 +80,7 @@ def hold_to_differences(
     near = times * (2e-5 if eps < 1e-10 else 5e-3 if eps < 1e-5 else 0.1)
     text = against_differences(moved, slopes, near)
     if text:  # beside the point a kink shows that has no part in the slopes at it
-        if any(np.abs(y) > 1e9 for y in s.program.between):
+        if any(np.abs(y) > 1e6 for y in s.program.between):
             raise Inconclusive
         if s.program.casts() or "int64" in s.program.text():
             raise Inconclusive  # steps are lost in a cast
