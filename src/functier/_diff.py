@@ -180,12 +180,16 @@ def apart(values: list, others: Sequence) -> list:
 
 def owner_of(x: Any) -> Any:
     """The array whose memory `x` is, of any level; None for what is no array."""
+    if type(x) is ndarray:
+        base = x.base
+        if base is None or (type(base) is ndarray and base.base is None):
+            return x if base is None else base
     while isinstance(x, Tensor):
         x = x._value
     if not isinstance(x, ndarray):
         return None
     owner: Any = x
-    base: Any = x
+    base = x
     while base is not None:
         if isinstance(base, ndarray):
             owner = base

@@ -227,11 +227,13 @@ def _whole(
         result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
         if tree is not None:
             return unflatten(tree[0], _stacked(result, given, tree[1]))
-        if not (type(result) is ndarray and result.flags.owndata and result.flags.writeable) or (
-            _among(result, given)
-        ):
-            (result,) = _stacked([result], given, (0,))
-        return result
+        if type(result) is ndarray:
+            flags = result.flags
+            if flags.owndata and flags.writeable and not _among(result, given):
+                return result
+        elif isinstance(result, Tensor) and isinstance(result.level, BatchLevel):
+            return result  # it is looked at when it leaves the outermost level
+        return _stacked([result], given, (0,))[0]
 
     return vmapped
 
