@@ -7,7 +7,7 @@ REASONS: dict[str, str] = {
     r"^DataDependentError: .*the number of leading zeros differs": (
         "polynomials of differing lengths are no array; the message says what to use"
     ),
-    r"^ValueError: numpy.(histogram: the range|average: the weights)": (
+    r"^(ValueError: numpy.(histogram: the range|average: the weights)|LinAlgError: SVD did)": (
         "NumPy refuses such an example, and one of the batch is"
     ),
     r"^NoRuleError: .*\.(reduce|accumulate|reduceat) has no derivative rule": (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..draw import Draw, Ref, Step, recipe
+from ..draw import Draw, Ref, Step, Unfit, recipe
 
 
 def piece(d: Draw, n: int) -> str:
@@ -70,6 +70,8 @@ def take(d: Draw, name: str) -> Step:
     n = d.value(x).size
     if axis is not None:
         n = shape[axis] if -len(shape) <= axis < len(shape) else 1
+    if not n:  # NumPy looks at no index where the result has no element
+        raise Unfit
     kwargs: dict[str, Any] = {"axis": axis} if axis is not None else {}
     wild = d.chance(0.3)
     if wild:
