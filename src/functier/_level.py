@@ -29,7 +29,7 @@ from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from ._op import OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
-from ._spares import LevelType, is_alone, note, verified
+from ._spares import ALONE, LevelType, is_alone, note, verified
 from ._tensor import CANONICAL, Tensor
 
 ndarray = np.ndarray
@@ -57,6 +57,7 @@ class Level:
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     written = False  # whether a method is handed on as it is, and not as what it means
+    alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it
     label: str

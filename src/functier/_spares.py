@@ -38,8 +38,13 @@ from weakref import getweakrefcount, getweakrefs, ref
 
 import optree
 
-CLASS, ORDER, REFERENCE, NAMES, LEVEL = 5, 4, 4, 4, 4
-"""The references that `is_alone` counts to a class that nobody holds, and to its parts.
+ALONE, ASKING = 3, 2
+"""The references to a class that nobody holds, a fact of the kind (`Level.alone`): from its tuple
+of classes, and twice from its level. And those of who asks: a variable and an argument.
+"""
+
+ORDER, REFERENCE, NAMES, LEVEL = 4, 4, 4, 4
+"""The references that `is_alone` counts to the parts of a class that nobody holds.
 
 Facts of CPython 3.11 to 3.13. Where an interpreter has others nothing is used again.
 """
@@ -90,7 +95,7 @@ def give_back(level: Any) -> None:
     cls = level.cls
     if level.spare:
         _count(level)
-    if getrefcount(cls) == level.by_classes + CLASS:
+    if getrefcount(cls) == level.by_classes + level.alone + ASKING:
         level.home[level.key] = level
 
 
@@ -112,7 +117,7 @@ def is_alone(level: Any) -> bool:
     """Whether nobody holds the spare `level`, which the caller has in one variable alone."""
     cls, order, reference, names = level.parts
     # One question a line: CPython compares and jumps in one step.
-    if getrefcount(cls) != level.by_classes + CLASS:
+    if getrefcount(cls) != level.by_classes + level.alone + ASKING:
         return False
     if getrefcount(reference) != REFERENCE:
         return False

@@ -324,7 +324,7 @@ def test_this_interpreter_has_the_facts():
 
 def test_a_fact_that_differs_switches_reuse_off(monkeypatch):
     monkeypatch.setattr(_spares, "_fits", None)
-    monkeypatch.setattr(_spares, "CLASS", _spares.CLASS + 1)
+    monkeypatch.setattr(_level.Level, "alone", _spares.ALONE + 1)
     monkeypatch.setattr(ft.Tensor.level, "spare", {})
     seen = []
 
@@ -345,7 +345,7 @@ def measured(patch):
 
     def measuring(level):
         note(level)
-        level.by_classes = sys.getrefcount(level.cls) - _spares.CLASS + 1
+        level.by_classes = sys.getrefcount(level.cls) - _spares.ALONE - 1
 
     patch.setattr(_level, "note", measuring)
     patch.setattr(_spares, "_is_only_cached", lambda level: True)
