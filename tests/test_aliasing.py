@@ -1,4 +1,4 @@
-"""What outlives a call keeps copies, and what a call gives out is nobody else's memory."""
+"""Pullbacks keep copies, and results are nobody else's memory."""
 
 import tracemalloc
 

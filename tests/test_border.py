@@ -1,4 +1,4 @@
-"""What crosses the border of a transform, one thing after the other; the net has them all."""
+"""Tests of values at the border of a transform, one after the other; the net has them all."""
 
 import importlib
 import pickle

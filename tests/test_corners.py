@@ -238,7 +238,7 @@ def test_real_numbers_that_are_computed_with_as_complex_ones(func):
 
 
 def test_product_in_a_dtype_without_imaginary_part():
-    """What NumPy drops on the way has no part in the derivative."""
+    """Parts that NumPy drops on the way have no part in the derivative."""
     z, t = np.array([1.0 + 2j, -3.0 + 1j, 0.5j]), np.array([1.0 + 1j, 2.0, 3.0 - 1j])
 
     for func in (np.prod, np.cumprod, np.float_power.accumulate):

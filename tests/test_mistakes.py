@@ -1,4 +1,4 @@
-"""What people write first, the message it gets, and that following the message is right."""
+"""Common mistakes: the message of each, and that following the message is right."""
 
 import cmath
 import functools
@@ -68,7 +68,7 @@ def run(mode, f, xs):
 
 
 def expected(mode, f, xs):
-    """What NumPy makes of the wrong program, example by example and by differences."""
+    """The result of NumPy for the wrong program, example by example and by differences."""
     if mode == "vmap":
         return np.stack([np.asarray(f(x)) for x in xs])
     if mode == "grad":

@@ -1,4 +1,4 @@
-"""Which arguments a transform differentiates by: argnums and argnames."""
+"""The arguments that a transform differentiates by: argnums and argnames."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from ._pytree import is_value
 
 
 class Names:
-    """Which arguments to differentiate by, by name: what stands in the place of argnums.
+    """The arguments to differentiate by, named instead of counted.
 
     `place` has the position of each parameter that can be passed by position; `single`
     says that one name was given, and no tuple.
@@ -45,7 +45,7 @@ class Names:
 
 
 def wanted(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
-    """What `choose` takes: `argnums` as they are, or `argnames` looked up in `func`."""
+    """`argnums` as they are, or `argnames` looked up in `func`, for `choose`."""
     if type(argnums) is not int or argnames is not None:
         _check_argnums(label, argnums)
     if argnames is None:

@@ -1,4 +1,4 @@
-"""What vmap says of the axes that its arguments and results have."""
+"""Messages of vmap about the axes of its arguments and results."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def wrong_size(level: Any, leaf: Any, args: Any, size: int, but: str) -> ValueEr
 
 
 def path_of(leaf: Any, args: Any) -> str:
-    """How a message names `leaf`: its path among the arguments, as Python writes it.
+    """The name of `leaf` in a message: its path among the arguments, as Python writes it.
 
     One object can be at several places; the message names them all.
     """

@@ -1,4 +1,4 @@
-"""What may cross the border of a transform: the values that are one array of numbers.
+"""The border of a transform: values that are one array of numbers may cross it.
 
 NOTE [what is refused]
     A transform cuts axes off, puts them on, and computes with ufuncs. A class whose operators
@@ -110,7 +110,7 @@ def _stacked(x: ndarray) -> str:
 
 
 def _of_class(kind: type) -> str | None:
-    """What is wrong with a subclass of `numpy.ndarray`, and what to do."""
+    """The reason to refuse a subclass of `numpy.ndarray`, and what to do."""
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] == "numpy" and base.__name__ in CLASSES:
             return CLASSES[base.__name__]

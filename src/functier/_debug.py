@@ -274,7 +274,7 @@ class Edge:
         return result
 
     def operands(self, saved: tuple) -> Iterable:
-        """What the rule reads beside the cotangent, with its names."""
+        """The values that the rule reads beside the cotangent, with its names."""
         return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""What a level becomes when it ends, the two escape modes, no_dispatch, and running again.
+"""Ended levels, the two escape modes, no_dispatch, and running again.
 
 NOTE [a level that contexts see differently]
     `no_dispatch` switches a level off, and a backward pass makes an ended one live again: both
@@ -154,7 +154,7 @@ class ContextualLevel(PassthroughLevel):
 
 OWN = {"again", "level", "users"}
 PASSING = {"unary", "binary", "getitem", "method", "property"} | {*vars(PassthroughLevel)}
-"""What a contextual level answers itself where it is switched off; for the rest it is the level."""
+"""The names that a contextual level answers itself where it is switched off."""
 
 ENDED.update(dead=DeadLevel, passthrough=PassthroughLevel)
 

@@ -1,4 +1,4 @@
-"""What the user wrote that asked a tensor for a plain value, and what to write instead.
+"""Hints: the code that asked a tensor for a plain value, and what to write instead.
 
 Read where an error is made, and nowhere else: the call stack tells which function of the
 user's it was, and through which one of another library; the bytecode tells the expression.
@@ -25,13 +25,13 @@ UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""
 
 NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
-"""What knows its own name; a method is named as it is written."""
+"""Callables that know their own name; a method is named as it is written."""
 STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
 def explained(how: str, batch: bool = False) -> tuple[str, str]:
-    """Who asked a tensor for a plain value by `how`, and what to write: parts of a message.
+    """The caller that asked for a plain value by `how`, and what to write: parts of a message.
 
     `batch`: the tensor is one of a level of `vmap`.
     """
@@ -98,7 +98,7 @@ class Use:
         return UNKNOWN
 
     def named(self, func: ast.expr) -> str:
-        """How a message names what was called: as its library does, else as it is written."""
+        """The name of a function in a message: as its library has it, else as it is written."""
         if isinstance(self.callee, NAMED):
             return _without_private(name_of(self.callee).split("."))
         if isinstance(func, ast.Attribute):
@@ -124,7 +124,7 @@ class Use:
         return GENERAL[self.how].format(**self.names())
 
     def names(self) -> dict[str, str]:
-        """What a text may name."""
+        """The names that a text may have."""
         name, args = self.name, "x"
         if isinstance(self.node, ast.Call):
             name = name or ast.unparse(self.node.func)

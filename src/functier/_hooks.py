@@ -48,7 +48,7 @@ def requires_grad(x: Any, level: type | None = None) -> bool:
 
 
 class HookHandle:
-    """What `register_hook` returns; also a context manager, which removes the hook."""
+    """The handle that `register_hook` returns; also a context manager, which removes the hook."""
 
     def __init__(self) -> None:
         self.active = True

@@ -75,7 +75,7 @@ class Copies:
         return unflatten(structure, [self.value(v) for v in leaves])
 
     def values(self, saved: tuple) -> tuple:
-        """What a rule keeps, of memory that is nobody else's."""
+        """Copies of what a rule keeps, of memory that is nobody else's."""
         if len(saved) == 1:
             (x,) = saved
             kind = type(x)

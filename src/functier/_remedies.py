@@ -1,4 +1,4 @@
-"""What to write in place of what would take a tensor out of its level: tables of texts.
+"""Remedies for calls that would take a tensor out of its level: tables of texts.
 
 NOTE [a remedy is followed literally]
     Each text completes "write ...", and is right for whoever does just that, under every

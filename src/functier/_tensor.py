@@ -138,7 +138,7 @@ class Tensor:
 
     @property
     def device(self) -> Any:
-        """Where the value is: ``"cpu"`` for NumPy's arrays."""
+        """The device of the value: ``"cpu"`` for NumPy's arrays."""
         return self.level.dtype(self) and getattr(self._value, "device", "cpu")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:

@@ -21,7 +21,7 @@ STRONG = {
 }
 WEAK: dict[str, type] = {"a bool": bool, "an int": int, "a float": float, "a complex": complex}
 KINDS: dict[str, Any] = STRONG | WEAK
-"""What an operand is turned into: the dtypes of numbers, and Python's numbers, which are weak."""
+"""The dtypes of numbers that an operand is turned into, and Python's numbers, which are weak."""
 
 WATCHED = (np.exceptions.ComplexWarning, DeprecationWarning, ft.FallbackWarning)
 """Warnings that functier must not give where NumPy gives none."""
@@ -117,7 +117,7 @@ def alike(
 
 
 class Outcome:
-    """What a call gave: its result or its error, and the watched warnings."""
+    """The outcome of a call: its result or its error, and the watched warnings."""
 
     def __init__(self, run: Callable):
         _batch._warned.clear()

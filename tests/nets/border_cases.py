@@ -53,7 +53,7 @@ class ArrayOnly(NoProtocol):
 
 
 class Labelled(np.lib.mixins.NDArrayOperatorsMixin):
-    """What speaks the protocol of ufuncs only, as the arrays of xarray and pandas."""
+    """A class that speaks the protocol of ufuncs only, as the arrays of xarray and pandas."""
 
     def __init__(self, a):
         self.a = a
@@ -150,7 +150,7 @@ CONTAINERS = {"None", "a list"}
 """Pytrees: these are values beside a tensor only."""
 
 RIGHT = {kind for kind, (_, words) in KINDS.items() if not words}
-"""What is an array like any other."""
+"""Arrays like any other."""
 
 
 # ---- transforms: each takes a function of one argument ----
@@ -183,7 +183,7 @@ def ones(x):
 
 
 def loop(f, x):
-    """What `vmap` and `map` stand for, by NumPy alone."""
+    """The meaning of `vmap` and `map`, by NumPy alone."""
     leaf = x["a"] if isinstance(x, dict) else x
     parts = ({k: v[i] for k, v in x.items()} if isinstance(x, dict) else x[i]
              for i in range(len(leaf)))  # fmt: skip
@@ -267,7 +267,7 @@ def nested(transform, odd, numbers):
 
 
 def operand(transform, odd, numbers):
-    """What the function closes over."""
+    """The values that the function closes over."""
     return transform(lambda x: x * odd * 2.0, numbers)
 
 
@@ -556,7 +556,7 @@ def alike(a: Any, b: Any, odd: Any = None) -> bool:
 
 RAW = AttributeError, IndexError, KeyError, RecursionError, AssertionError, SystemError
 STRICT = {"matrix", "masked array", "subclass with operators", "ufuncs only"}
-"""What has to be named wherever it stands."""
+"""Kinds of values that have to be named wherever they stand."""
 FORM = "shape|structure|function returned|invalid|axis|length|was expected"
 REMEDY = r"\b(write|pass|return|give|expected|write it|make)\b"
 
@@ -586,7 +586,7 @@ def plainly(odd: Any) -> list[type]:
 # ---- object arrays of tensors ----
 
 OTHER_FORM = "an object array of lists", "an object matrix", "an object array in a list"
-"""What has another form than what is put into it, so that only dead tensors can be found."""
+"""Places whose result has another form than what is put in: only dead tensors can be found."""
 
 FILLED: dict[str, Callable] = {
     "an object array": objects,
@@ -601,7 +601,7 @@ RULES = {
     "jvp_of_function", "hook", "solution", "cotangent", "tangent", "tangent_of_linearize",
     "cotangent_of_transpose", "tangent_of_hvp", "tangent_of_a_block",
 }  # fmt: skip
-"""Where a (co)tangent of a real value is given."""
+"""Places at which a (co)tangent of a real value is given."""
 
 
 def filled_programs():

@@ -15,11 +15,11 @@ PACKAGE = str(Path(ft.__file__).parent)
 
 
 class Interrupt(Exception):
-    """What the handler, or the other thread, raises."""
+    """The exception that the handler, or the other thread, raises."""
 
 
 class Hits:
-    """Where the exceptions came: in functier's own frames, or elsewhere."""
+    """Counts of exceptions that came in functier's own frames, and elsewhere."""
 
     def __init__(self):
         self.inside = self.outside = 0

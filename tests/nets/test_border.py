@@ -38,7 +38,7 @@ BESIDE = {
     "keyword", "keyword_of_grad", "unmapped", "constant_argument", "tangent", "cotangent",
     "tangent_of_linearize", "tangent_of_hvp", "cotangent_of_transpose", "argument_of_custom",
 }  # fmt: skip
-"""Where a container is a value, and no pytree."""
+"""Places at which a container is a value, not a pytree."""
 
 NAMED = object()
 """The outcome of a case that was refused by name."""
@@ -63,7 +63,7 @@ def attempt(call):
 
 
 def accepted(kind, name, program, numbers):
-    """What a program makes of an odd value; `NAMED`, or an error that does not say enough."""
+    """The result of a program for an odd value; `NAMED`, or an error that does not say enough."""
     odd = KINDS[kind][0](numbers)
     got = attempt(lambda: program(odd, numbers))
     if not isinstance(got, Exception):
@@ -80,7 +80,7 @@ def works(program, numbers):
 
 
 def meanings(kind, program, reference, odd, numbers):
-    """What may come out: what a loop makes of the value, or what its numbers give."""
+    """The right results: what a loop makes of the value, or what its numbers give."""
     if reference is not program:
         yield attempt(lambda: reference(KINDS[kind][0](numbers), numbers))
     if kind == "masked array":

@@ -175,7 +175,7 @@ def agree(by_jvp, by_vjp, rtol):
 
 
 HANGING = {"hyp1f1"}
-"""What SciPy does not come to an end with at an infinity."""
+"""Functions of SciPy that never return at an infinity."""
 
 
 def is_case(name, row, what, leaves):

@@ -23,7 +23,7 @@ LETTERS = "ijk"
 
 
 def places(labels, shape, sizes):
-    """Where an array with these labels is read in each round of the loop over all labels.
+    """The places where an array with these labels is read, in each round of the loop.
 
     An axis of size 1 stands still.
     """

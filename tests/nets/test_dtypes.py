@@ -174,7 +174,7 @@ def judge_row(counts: Any, case: tuple, draw: random.Random, full: bool) -> None
 
 
 def plans(row: Any, one: list) -> list[tuple]:
-    """Which operands are batched: of those that may vary and are arrays, any."""
+    """The operands that are batched: of those that may vary and are arrays, any."""
     able = [i for i in free(row) if hasattr(one[i], "dtype")]
     found = []
     for choice in choices(len(able), (0,)) if able else []:

@@ -185,7 +185,7 @@ OLD = {
 
 @pytest.mark.parametrize("name", OLD)
 def test_the_rows_of_the_table_find_it(name, monkeypatch):
-    """What the checks of every row find, since the row is there."""
+    """Faults that the checks of every row find, since the row is there."""
     row = samples.named()[f"shape.{name}"]
     check_vmap(row)
     func, attribute, rule = OLD[name]

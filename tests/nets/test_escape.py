@@ -26,7 +26,7 @@ XS = np.arange(1.0, 4.0)
 
 
 class Register(abc.ABC):  # noqa: B024  # it is there to be registered with
-    """What a user may register classes with."""
+    """An abstract class that a user may register classes with."""
 
 
 def transforms():
@@ -90,7 +90,7 @@ TELLING = {
     "a subclass": lambda kept, x: kept.__mro__[1] is type(x),
     "the referents": lambda kept, x: any(type(x) in k for k in kept if type(k) is tuple),
 }
-"""How each of these could tell that a later level has the class."""
+"""The question by which each of these could tell that a later level has the class."""
 
 
 def use(kept):
@@ -316,7 +316,7 @@ def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full
 
 
 def test_this_interpreter_has_the_facts():
-    """Where it has not, every call mints: right, but slow."""
+    """On an interpreter without them every call mints: right, but slow."""
     ft.grad(lambda x: x * x)(1.0)
     if sys.implementation.name == "cpython" and sys.version_info < (3, 14):
         assert _spares._fits

@@ -107,7 +107,7 @@ def test_negative_axis_that_is_shifted_as_the_others(monkeypatch):
 
 
 def test_axis_that_there_is_not(monkeypatch):
-    """What NumPy refuses is to be refused."""
+    """A call that NumPy refuses is to be refused."""
     batching(monkeypatch, np.flip, lambda k, m, axis=0: np.flip(m, k + np.sum(axis) % (m.ndim - k)))
 
     assert any("NumPy raises" in text for text in found("np.flip", [], 1200))

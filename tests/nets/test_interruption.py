@@ -45,7 +45,7 @@ def state():
 
 
 def listeners():
-    """How many watch levels or ask modes, after somebody has used them once more.
+    """The numbers of those that watch levels or ask modes, after one more use.
 
     What an interruption leaves in these lists does nothing, and goes with the next user.
     """
@@ -224,7 +224,7 @@ def test_blocks_leave_nothing_behind(verdicts, full, way):
 
 
 def test_a_stack_of_blocks_leaves_nothing_behind(verdicts, full):
-    """Where contextlib's own code is interrupted, its frames hold the exits for a while."""
+    """An interruption in contextlib's own code leaves the exits to its frames for a while."""
     counts = verdicts("interrupted ExitStack")
     before = state()
     with by_signal(3) as arm:
@@ -242,7 +242,7 @@ def test_check_leaks_leaves_nothing_behind(verdicts, full):
 
 
 def test_caught_inside_the_function(verdicts, full):
-    """What the function computes after it has handled the exception is differentiated."""
+    """Code after the handler of the exception is differentiated as ever."""
     counts, hits = verdicts("caught inside the differentiated function"), Hits()
     inner = [
         in_no_grad,
@@ -299,7 +299,7 @@ def test_variables_of_the_user_stay_set(verdicts, full):
 
 
 def test_a_left_level_never_answers():
-    """Where its exit did not run at all, a level is as dead as one that was left."""
+    """A level whose exit did not run at all is as dead as one that was left."""
     context = ft.vmap()
     end = context.__exit__  # a with statement asks for it first, and holds it
     x = context.__enter__()(XS)

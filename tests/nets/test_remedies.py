@@ -95,7 +95,7 @@ def same(result, expected):
 
 
 def refused(row, mode):
-    """What the wrong program ends with: the text of its error."""
+    """The text of the error that the wrong program ends with."""
     try:
         result = outcome(mode, row.wrong, row.xs)
     except ft.LevelError as error:

@@ -231,7 +231,7 @@ CHECKS = {
 
 
 def outcome(check, row):
-    """What a check says: None, or the assertion that failed."""
+    """The verdict of a check: None, or the assertion that failed."""
     try:
         check(row)
     except AssertionError as error:
@@ -304,7 +304,7 @@ def test_rows_of_other_sizes(verdicts, full):
 
 
 def wrong_with(monkeypatch, *names):
-    """What the net finds wrong in the rows whose names begin so."""
+    """The faults that the net finds in the rows whose names begin so."""
     for kind in (BatchLevel, GradLevel, JvpLevel):  # the fast calls have rules of their own
         monkeypatch.setattr(kind, "methods", methods_of({}))
     monkeypatch.setattr(ft.Tensor.level, "spare", {})

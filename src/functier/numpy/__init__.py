@@ -108,7 +108,7 @@ sys.meta_path.append(_Finder())
 
 
 def _found(module: ModuleType, name: str, here: str) -> Any:
-    """What `module` has under a name, as the module `here` of this spelling has it."""
+    """The attribute of `module` under a name, as the module `here` of this spelling has it."""
     value = getattr(module, name)
     if name[0] == "_" or isinstance(value, type):
         return value

@@ -55,7 +55,7 @@ def strong(x: Any) -> Any:
 
 
 def promoting(x: Any) -> Any:
-    """What `numpy.result_type` has to see of `x`: a Python number is weak in a tensor, too."""
+    """`x` as `numpy.result_type` has to see it: a Python number is weak in a tensor, too."""
     if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
         return x
     weak = np.multiply(x, np.float16(1)).dtype != x.dtype

@@ -33,7 +33,7 @@ def completed(rule):
 
 
 def operands(*saved):
-    """What rules compute with: lists as arrays, whole numbers of 64 bits with a sign.
+    """Operands as rules compute with them: lists as arrays, whole numbers of 64 bits with a sign.
 
     An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
     precision.

@@ -129,7 +129,7 @@ op(
 
 
 def _phase(v: Any) -> tuple:
-    """Which element of each complex vector LAPACK has made real, and 1 over it.
+    """The element of each complex vector that LAPACK has made real, and 1 over it.
 
     It fixes the phase of a vector by a row that is real, the first or the last one. Where no
     element is real nothing is known of the phase, which is taken to stand still.

@@ -20,7 +20,7 @@ def _horner(c, x):
 
 
 def _coefficients(c):
-    """What NumPy makes of them: one axis or more, no whole numbers."""
+    """Operands as NumPy converts them: one axis or more, no whole numbers."""
     (c,) = unlisted(c)
     c = np.atleast_1d(c)
     return c + 0.0 if c.dtype.kind in "biu" else c

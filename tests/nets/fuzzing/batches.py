@@ -30,7 +30,7 @@ def loop_of(f: Callable, n: int, many: Sequence, dims: Sequence) -> list:
 
 
 INTERNAL = (AttributeError, UnboundLocalError, KeyError, AssertionError, RecursionError, NameError)
-"""What says nothing to a user, unless NumPy raises it."""
+"""Errors that say nothing to a user, unless NumPy raises them."""
 
 
 def raising(call: Callable, cause: BaseException) -> tuple[Callable, Callable]:

@@ -49,7 +49,7 @@ STYLES = {
 
 
 class Draw:
-    """What recipes draw from: numbers, shapes, axes, operands, the result before."""
+    """The pool that recipes draw from: numbers, shapes, axes, operands, the result before."""
 
     def __init__(self, rng: np.random.Generator):
         self.rng = rng
@@ -210,7 +210,7 @@ class Draw:
 
 
 RECIPES: dict[str, Callable[[Draw, str], Step]] = {}
-"""What draws a call of a function, by the function's name as a user writes it."""
+"""Drawers of a call, by the function's name as a user writes it."""
 
 
 def recipe(names: str) -> Callable:
@@ -284,11 +284,11 @@ RARE = set(
 
 
 LAST = {"np.polydiv", "np.spacing"}
-"""What nothing follows: their results may be nothing but rounding errors."""
+"""Functions that nothing follows: their results may be nothing but rounding errors."""
 
 
 LAPACK, WILD = ("np.linalg", "np.poly", "np.roots"), {"nan", "inf", "large", "zeros", "ties"}
-"""What may not end where a number is infinite, and what makes such numbers."""
+"""Functions that may not end where a number is infinite, and those that make such numbers."""
 
 
 def tame(operands: Iterable[Operand]) -> bool:

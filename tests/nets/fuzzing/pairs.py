@@ -254,4 +254,4 @@ MODES: dict[str, Callable[[Setting], Trial]] = {
     "vjp of jvp": _second("vjp", "jvp"),
     "vjp of vjp": _second("vjp", "vjp"),
 }
-"""What makes a trial of each transform and pair of transforms."""
+"""Makers of a trial, for each transform and pair of transforms."""

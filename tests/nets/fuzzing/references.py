@@ -1,4 +1,4 @@
-"""What a transform's results are held to: loops, finite differences, and how near is near."""
+"""References for a transform's results: loops, finite differences, and how near is near."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -51,7 +51,7 @@ def distance(a: np.ndarray, e: np.ndarray) -> float:
 
 
 def differs(actual: Sequence, expected: Sequence, tolerance: float) -> str:
-    """What is not near; empty where all is."""
+    """The difference, as a text; empty where all is near."""
     for i, (a, e) in enumerate(zip(actual, expected)):
         a, e = np.asarray(a), np.asarray(e)
         off = distance(a, e)
@@ -65,7 +65,7 @@ def short(x: np.ndarray) -> str:
 
 
 def tolerance_of(values: Sequence[Any], times: float = 1.0) -> float:
-    """How far results may be off that are computed in another order."""
+    """The tolerance of results that are computed in another order."""
     eps = eps_of(values)
     return times * (1e-9 if eps < 1e-10 else 2e-4 if eps < 1e-5 else 0.03)
 
@@ -140,7 +140,7 @@ def numeric(
 
 
 def against_differences(actual: Sequence, expected: list, times: float) -> str:
-    """What differs from finite differences, where they say something.
+    """The difference from finite differences, where they say something.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What NumPy refuses, functier refuses: the same call under a transform has to raise."""
+"""Calls that NumPy refuses: under a transform they have to raise, too."""
 
 from typing import Any
 

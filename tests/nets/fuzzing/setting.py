@@ -1,4 +1,4 @@
-"""What a drawn program is run on: its operands, which of them vary, and a trial of a transform."""
+"""The setting of a drawn program: its operands, which of them vary, a trial of a transform."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ DTYPES = {
 """By the letter of a kind: its dtypes, and how often each is drawn."""
 
 WEIGHTS = {"f": 0.7, "c": 0.14, "i": 0.08, "u": 0.03, "b": 0.05}
-"""How often a kind is drawn, where an operand may be of several."""
+"""The weight of each kind, where an operand may be of several."""
 
 LAYOUTS = ("F", "strided", "reversed", "broadcast")
 

@@ -1,4 +1,4 @@
-"""What draws a call of each function, by subject; importing this fills `RECIPES`."""
+"""Recipes that draw a call of each function, by subject; importing this fills `RECIPES`."""
 
 from . import (  # noqa: F401
     elementwise,

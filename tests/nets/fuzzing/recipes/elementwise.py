@@ -12,7 +12,7 @@ DOMAINS = {
     "arccosh": "above", "asin": "unit", "acos": "unit", "atanh": "unit", "acosh": "above",
     "reciprocal": "above",
 }  # fmt: skip
-"""Where a ufunc is defined; drawn from there mostly."""
+"""Domains of ufuncs; numbers are drawn from there mostly."""
 
 SKIPPED = {"isnat", "matmul", "vecdot", "matvec", "vecmat", "spacing", "nextafter"}
 UFUNCS = sorted(

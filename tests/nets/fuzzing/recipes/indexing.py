@@ -14,7 +14,7 @@ def piece(d: Draw, n: int) -> str:
 
 
 def one_axis(d: Draw, n: int, arrays: list, varies: bool) -> str:
-    """What indexes one axis of length `n`; `arrays` has the shape of those before.
+    """An index of one axis of length `n`; `arrays` has the shape of those before.
 
     `varies`: an index may be an operand, as the array is one.
     """
