@@ -38,12 +38,12 @@ from weakref import getweakrefcount, getweakrefs, ref
 
 import optree
 
-ALONE, ASKING = 3, 2
+ALONE, ASKING = 3, 1
 """The references to a class that nobody holds, a fact of the kind (`Level.alone`): from its tuple
-of classes, and twice from its level. And those of who asks: a variable and an argument.
+of classes, and twice from its level. And the one of who asks.
 """
 
-ORDER, REFERENCE, NAMES, LEVEL = 4, 4, 4, 4
+ORDER, REFERENCE, NAMES, LEVEL = 3, 3, 3, 5
 """The references that `is_alone` counts to the parts of a class that nobody holds.
 
 Facts of CPython 3.11 to 3.13. Where an interpreter has others nothing is used again.
@@ -74,8 +74,9 @@ def note(level: Any) -> None:
     """Keep what tells later whether somebody holds the class of `level`, which is new."""
     cls = level.cls
     names = next(part for part in gc.get_referents(cls) if type(part) is dict)
-    level.parts = cls, cls.__mro__, ref(cls), names
-    level.weak, level.below, level.by_classes, level.by_levels = 1, 0, 0, 0
+    level.parts = cls, cls.__mro__, ref(cls), names, level
+    level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL]
+    level.weak, level.below = 1, 0
 
 
 def verified(make: Callable[[], Any]) -> bool:
@@ -92,10 +93,9 @@ def verified(make: Callable[[], Any]) -> bool:
 
 def give_back(level: Any) -> None:
     """Let a later level have the class of `level`, which has ended, if nobody holds it."""
-    cls = level.cls
     if level.spare:
         _count(level)
-    if getrefcount(cls) == level.by_classes + level.alone + ASKING:
+    if getrefcount(level.cls) == level.expected[0]:
         level.home[level.key] = level
 
 
@@ -110,24 +110,16 @@ def _count(level: Any) -> None:
         below += 1 + child.below
         children += 2 + (child.outer is level.cls)
         by_levels += getattr(child, "parent", None) is level
-    level.below, level.by_classes, level.by_levels = below, below + children, by_levels
+    level.below = below
+    level.expected[0] = level.alone + ASKING + below + children
+    level.expected[-1] = LEVEL + by_levels
 
 
 def is_alone(level: Any) -> bool:
     """Whether nobody holds the spare `level`, which the caller has in one variable alone."""
-    cls, order, reference, names = level.parts
-    # One question a line: CPython compares and jumps in one step.
-    if getrefcount(cls) != level.by_classes + level.alone + ASKING:
+    if list(map(getrefcount, level.parts)) != level.expected:
         return False
-    if getrefcount(reference) != REFERENCE:
-        return False
-    if getweakrefcount(cls) != level.weak and not _is_only_cached(level):
-        return False
-    if getrefcount(order) != ORDER:
-        return False
-    if getrefcount(names) != NAMES:
-        return False
-    return getrefcount(level) == level.by_levels + LEVEL
+    return getweakrefcount(level.cls) == level.weak or _is_only_cached(level)
 
 
 class _Probe:

@@ -229,8 +229,8 @@ def _whole(
             return unflatten(tree[0], _stacked(result, given, tree[1]))
         if type(result) is ndarray:
             flags = result.flags
-            if flags.owndata and flags.writeable and not _among(result, given):
-                return result
+            if flags.owndata and flags.writeable:
+                return result.copy() if _among(result, given) else result
         elif isinstance(result, Tensor) and isinstance(result.level, BatchLevel):
             return result  # it is looked at when it leaves the outermost level
         return _stacked([result], given, (0,))[0]

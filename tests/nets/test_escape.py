@@ -345,7 +345,7 @@ def measured(patch):
 
     def measuring(level):
         note(level)
-        level.by_classes = sys.getrefcount(level.cls) - _spares.ALONE - 1
+        level.expected[0] = sys.getrefcount(level.cls)
 
     patch.setattr(_level, "note", measuring)
     patch.setattr(_spares, "_is_only_cached", lambda level: True)
@@ -371,7 +371,8 @@ PARTS = {
 @pytest.mark.parametrize("name", PARTS)
 def test_planted_blindness_is_found(monkeypatch, name):
     """Each part is asked for its holders for a reason."""
-    real = sys.getrefcount
+    real, probe = sys.getrefcount, (object(),)
+    own = next(map(lambda x: real(x), probe)) - next(map(real, probe))  # what a function holds
     blind = PARTS[name]
     values = {"order": _spares.ORDER, "names": _spares.NAMES, "reference": _spares.REFERENCE}
 
@@ -380,8 +381,8 @@ def test_planted_blindness_is_found(monkeypatch, name):
         if kind == blind:
             return values[kind]
         if blind == "level" and isinstance(x, _level.Level):
-            return _spares.LEVEL + x.by_levels
-        return real(x) - 1  # this function holds one
+            return x.expected[-1]
+        return real(x) - (1 if sys._getframe(1).f_code.co_name == "give_back" else own)
 
     monkeypatch.setattr(_spares, "getrefcount", count)
     if blind == "weak":
