@@ -269,8 +269,10 @@ def _slope(f, spacing, axis, edge_order):
                 "when 1d, distances must match the length of the corresponding dimension"
             )
         rise, left, right = rise / h, h[:-1], h[1:]
-        before, after = _at(rise, axis, slice(None, -1)), _at(rise, axis, slice(1, None))
-        inside = (right * before + left * after) / (left + right)
+        # In NumPy's order, which decides what infinities give.
+        inside = _at(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
+        inside = inside + _at(f, axis, slice(1, -1)) * ((right - left) / (left * right))
+        inside = inside + _at(f, axis, slice(2, None)) * (left / (right * (left + right)))
         a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
     first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
     if edge_order == 2:

@@ -317,20 +317,27 @@ inverses = primitive(_inverses)
 op(inverses, "a", vmap=stacked(inverses), jvp=OPS[np.linalg.inv].jvp, vjp=OPS[np.linalg.inv].vjp)
 
 
-@lambda body: composite(np.linalg.cond, body)
-def _cond(x: Any, p: Any = None) -> Any:
-    """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
-    x, axes = array(x), (-2, -1)
-    linalg_dtype(x)
-    if x.ndim < 2:
-        np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
+def _condition(x: Any, p: Any) -> Any:
+    """The condition number; of a singular matrix infinite, or NaN."""
     with np.errstate(all="ignore"):
         if p is None or p in (2, -2):
             s = np.linalg.svdvals(x)
             ends = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
             lost = np.logical_and(*(np.equal(v, 0) for v in ends))
-            c = np.where(lost, np.inf, ends[0] / np.where(lost, 1, ends[1]))
-        else:
-            c = np.linalg.norm(x, p, axes) * np.linalg.norm(inverses(x), p, axes)
-    missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=axes)))
-    return c if nowhere(missing) else np.where(missing, np.inf, c)
+            return np.where(lost, np.inf, ends[0] / np.where(lost, 1, ends[1]))
+        return np.linalg.norm(x, p, (-2, -1)) * np.linalg.norm(inverses(x), p, (-2, -1))
+
+
+@lambda body: composite(np.linalg.cond, body)
+def _cond(x: Any, p: Any = None) -> Any:
+    """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
+    x = array(x)
+    linalg_dtype(x)
+    if x.ndim < 2:
+        np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
+    c = _condition(x, p)
+    missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
+    if nowhere(missing):
+        return c
+    regular = np.where(missing[..., None, None], np.eye(x.shape[-1]), x)
+    return np.where(missing, np.inf, _condition(regular, p))

@@ -24,6 +24,9 @@ KNOWN: dict[str, str] = {
     r"np\.nan(quantile|percentile)\(.*dtype float64, expected float": (
         "of a row that is nothing but NaN NumPy has the dtype of the data, of others that of q, too"
     ),
+    r"np\.(nan)?median\(.*NumPy raises ValueError: cannot reshape array of size 0": (
+        "of nothing NumPy fails in merging axes, and functier has an answer"
+    ),
     r"np\.einsum.*off by inf": "sums of infinities, and what overflows, come in another order",
 }
 """A regular expression of a wrong case (its text and what was wrong), and why it is none."""
