@@ -4,6 +4,7 @@ A partial names what it keeps for the backward pass: see NOTE [a rule's paramete
 what it saves].
 """
 
+import cmath
 import math
 import operator
 
@@ -91,6 +92,8 @@ def _power_x(g, x, y):
 def _power_y(g, ans, x):
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
     if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
+        if x < 0 and dtype_of(ans).kind == "c":
+            return g * ans * cmath.log(x)
         return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision

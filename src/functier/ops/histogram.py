@@ -37,6 +37,7 @@ def _bincount_vmap(k, x, weights=None, minlength=0):
         counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
     _safe(weights)
+    x = np.astype(x, np.intp) if x.dtype == bool else x  # which would be a mask
     length = max(int(np.max(x)) + 1, minlength)
     rows = np.astype(weights, np.float64)
     return scattered(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))

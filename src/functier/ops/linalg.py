@@ -339,5 +339,5 @@ def _cond(x: Any, p: Any = None) -> Any:
     missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
     if nowhere(missing):
         return c
-    regular = np.where(missing[..., None, None], np.eye(x.shape[-1]), x)
+    regular = np.where(missing[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
     return np.where(missing, np.inf, _condition(regular, p))
