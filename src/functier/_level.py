@@ -112,7 +112,7 @@ class Level:
             elif not cls.level.depth and cls is not Tensor:
                 key = kind, "forwards"
         level = parent.spare.pop(key, None)
-        if level is None or not is_alone(level):
+        if level is None or not level.serves or not is_alone(level):
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind

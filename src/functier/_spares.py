@@ -93,7 +93,7 @@ def verified(make: Callable[[], Any]) -> bool:
 
 def give_back(level: Any) -> None:
     """Let a later level have the class of `level`, which has ended, if nobody holds it."""
-    if level.spare:
+    if level.spare or level.below:  # or there were some the last time
         _count(level)
     if getrefcount(level.cls) == level.expected[0]:
         level.home[level.key] = level
