@@ -322,9 +322,10 @@ def _double(x, strict):
 
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = (_double(v, period is None) for v in unlisted(x, xp, fp))
+    x, xp, fp = unlisted(x, xp, fp)
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
+    x, xp, fp = (_double(v, period is None) for v in (x, xp, fp))
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:
