@@ -157,18 +157,23 @@ def separate(values: list, given: Sequence) -> list:
 
     Of tensors it is the memory of the values that they hold: it comes out with these.
     """
-    owners = {id(owner_of(x)) for x in given if type(x) not in SCALARS}
+    if len(values) == 1 and not given:
+        if type(values[0]) is ndarray and not values[0].flags.writeable:
+            values[0] = values[0].copy()
+        return values
+    owners = {id(owner_of(x)) for x in given if type(x) not in SCALARS} if given else set()
     for i, x in enumerate(values):
         kind = type(x)
-        if kind is ndarray or isinstance(x, Tensor):
-            owner = owner_of(x)
-            if owner is None:
-                continue
-            if id(owner) in owners:
-                values[i] = x.copy() if kind is ndarray else np.copy(x)
-            elif kind is ndarray and not x.flags.writeable:
-                values[i] = x.copy()
-            owners.add(id(owner))
+        if kind is not ndarray and not isinstance(x, Tensor):
+            continue
+        owner = x if kind is ndarray and x.base is None else owner_of(x)
+        if owner is None:
+            continue
+        if id(owner) in owners:
+            values[i] = x.copy() if kind is ndarray else np.copy(x)
+        elif kind is ndarray and not x.flags.writeable:
+            values[i] = x.copy()
+        owners.add(id(owner))
     return values
 
 
@@ -348,12 +353,13 @@ def check_inputs(
         kind = type(leaf)
         if kind is float or kind is float64 or (kind is ndarray and leaf.dtype is FLOAT):
             continue
-        if not is_value(leaf):
-            raise TypeError(
-                f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
-                f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
-            )
-        check_leaf(level, lambda i=i: where(*given)[i], leaf)
+        if not isinstance(leaf, Tensor):
+            if not is_value(leaf):
+                raise TypeError(
+                    f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
+                    f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
+                )
+            check_leaf(level, lambda i=i: where(*given)[i], leaf)
         if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
             convert = "float(x)" if kind is int or kind is bool else "x.astype(float)"
             raise TypeError(

@@ -128,6 +128,11 @@ def outer_tensors(
 
     `leaves` are those of the arguments at the positions `chosen`.
     """
+    for arg in args or leaves:
+        if type(arg) not in PLAIN:
+            break
+    else:
+        return []
     found = [x for x in leaves if type(x) is not ndarray and isinstance(x, Tensor)]
     for n, arg in enumerate(args):
         if type(arg) is not ndarray and n not in chosen:

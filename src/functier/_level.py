@@ -60,6 +60,7 @@ class Level:
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it
+    parent: "Level | None" = None  # the level around it that shares its tensors
     label: str
     escape: Escape
     outer: type[Tensor]

@@ -16,9 +16,9 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
 
     The class is then a spare: see `_spares`. `given` is one value, as stars cost 0.1 us.
     """
-    outer = level.outer
+    cls, outer = level.cls, level.outer
     try:
-        AMBIENT.set(level.cls)
+        AMBIENT.set(cls)
         result = body(level, given)
     except ValueError as error:
         reveal(error)
@@ -27,9 +27,9 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
         # Not `level.end()`: a call of a function could be interrupted before its first line.
         level.__class__ = ENDED[level.escape]
         inner = AMBIENT.set(outer).old_value
-        if inner is not level.cls or not outer.level.live:
+        if inner is not cls or not outer.level.live:
             level.settle(inner)
-        del inner  # which holds the class
+        del cls, inner  # which hold the class
     if level.serves:
         give_back(level)
     return result

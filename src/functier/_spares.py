@@ -43,8 +43,9 @@ ALONE, ASKING = 3, 1
 of classes, and twice from its level. And the one of who asks.
 """
 
-ORDER, REFERENCE, NAMES, LEVEL = 3, 3, 3, 5
-"""The references that `is_alone` counts to the parts of a class that nobody holds.
+ORDER, REFERENCE, NAMES, LEVEL, WEAK = 3, 3, 3, 5, 1
+"""The references that `is_alone` counts to the parts of a class that nobody holds, and the weak
+ones to the class.
 
 Facts of CPython 3.11 to 3.13. Where an interpreter has others nothing is used again.
 """
@@ -74,9 +75,9 @@ def note(level: Any) -> None:
     """Keep what tells later whether somebody holds the class of `level`, which is new."""
     cls = level.cls
     names = next(part for part in gc.get_referents(cls) if type(part) is dict)
-    level.parts = cls, cls.__mro__, ref(cls), names, level
-    level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL]
-    level.weak, level.below = 1, 0
+    level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL, WEAK]
+    level.parts = (cls, cls.__mro__, ref(cls), names, level), level.expected
+    level.below = 0
 
 
 def verified(make: Callable[[], Any]) -> bool:
@@ -106,20 +107,21 @@ def _count(level: Any) -> None:
     what was ambient before.
     """
     below = children = by_levels = 0
+    cls = level.cls
     for child in tuple(level.spare.values()):
         below += 1 + child.below
-        children += 2 + (child.outer is level.cls)
-        by_levels += getattr(child, "parent", None) is level
+        children += 3 if child.outer is cls else 2
+        by_levels += child.parent is level
     level.below = below
     level.expected[0] = level.alone + ASKING + below + children
-    level.expected[-1] = LEVEL + by_levels
+    level.expected[4] = LEVEL + by_levels
 
 
 def is_alone(level: Any) -> bool:
     """Whether nobody holds the spare `level`, which the caller has in one variable alone."""
-    if list(map(getrefcount, level.parts)) != level.expected:
-        return False
-    return getweakrefcount(level.cls) == level.weak or _is_only_cached(level)
+    parts, expected = level.parts
+    found = [*map(getrefcount, parts), getweakrefcount(parts[0])]
+    return found == expected or (found[:-1] == expected[:-1] and _is_only_cached(level))
 
 
 class _Probe:
@@ -140,5 +142,5 @@ def _is_only_cached(level: Any) -> bool:
     callbacks.remove(None)
     known = all(type(getattr(call, "__self__", None)) in CACHES for call in callbacks)
     if known:
-        level.weak = 1 + len(callbacks)
+        level.expected[-1] = WEAK + len(callbacks)
     return known

@@ -227,8 +227,8 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
                 batch = batch_shape(k, a, where)
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
-            if scalars or "where" in params:
-                axis = unless_scalar(axis, a.ndim - k)
+            if a.ndim == k and (scalars or "where" in params):
+                axis = unless_scalar(axis, 0)
             axis = shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
