@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level, _spares
+from functier import _ended, _level, _spares
 from nets.verdicts import Verdicts
 
 XS = np.arange(1.0, 4.0)
@@ -273,10 +273,9 @@ def test_pictures_by_another_thread(verdicts, full):
     counts.settle()
 
 
-def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full):
-    """While a backward pass runs a checkpoint again, other threads meet an ended level."""
-    counts = verdicts("checkpoints that run again, seen from another thread")
-    for i in range(300 if full else 25):
+def while_it_runs_again(counts, cases):
+    """Another thread uses an escaped tensor while a backward pass runs its checkpoint again."""
+    for i in range(cases):
         box, inside, asked, answers = [], threading.Event(), threading.Event(), []
 
         @ft.checkpoint
@@ -290,9 +289,9 @@ def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full
         def look(box=box, inside=inside, asked=asked, answers=answers):
             inside.wait(5)
             try:
-                answers.append(repr(box[0] + 1.0))
-            except ft.LevelError:
-                pass
+                answers.append(f"alive: {box[0] + 1.0!r}")
+            except ft.LevelError as error:
+                answers.append(error)
             asked.set()
 
         def f(x, again=again):
@@ -306,9 +305,15 @@ def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full
 
         def right(_, pulled=pulled, answers=answers):
             np.testing.assert_allclose(pulled, 2 * np.cos(2 * XS))
-            none_alive(answers)
+            (answer,) = answers
+            assert isinstance(answer, ft.EscapedTensorError), answer
 
         counts.judge(i, lambda: None, right)
+
+
+def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full):
+    counts = verdicts("checkpoints that run again, seen from another thread")
+    while_it_runs_again(counts, 300 if full else 25)
     counts.settle()
 
 
@@ -392,3 +397,25 @@ def test_planted_blindness_is_found(monkeypatch, name):
         case = lambda: one_case(name, transforms()["grad"], hold)  # noqa: E731
         counts.judge("grad", case, none_alive)
     assert counts.wrong
+
+
+class EveryContext:
+    """A stand-in for the context variable `RESUMED` that all threads share."""
+
+    def __init__(self):
+        self.value = frozenset()
+
+    def get(self):
+        return self.value
+
+    def set(self, value):
+        self.value = value
+
+
+def test_planted_revival_for_all_threads_is_found(monkeypatch):
+    """An ended level that runs again must not be live for the threads beside."""
+    monkeypatch.setattr(_ended, "RESUMED", EveryContext())
+    counts = Verdicts("planted")
+    while_it_runs_again(counts, 10)
+    assert len(counts.wrong) == 10
+    assert all("alive: " in text for text in counts.wrong)
