@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._border import check_leaf
+from ._diff import apart
 from ._jvp import JvpLevel
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, is_value, name_of_function
@@ -126,7 +127,9 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
                         f"register_hook: {name} returned {got}, but a gradient of shape "
                         f"{form[0]} and dtype {form[1]} was expected, or None"
                     )
-                g = new
+                changed = [new]
+                del new  # which would count as somebody who holds the array
+                return apart(changed)
         return [g]
 
     (x._extra,) = joined([x._extra], rule, 1)

@@ -6,6 +6,7 @@ reference, an attribute, a register.
 """
 
 import abc
+import contextlib
 import contextvars
 import copy
 import gc
@@ -14,6 +15,7 @@ import sys
 import threading
 import types
 import weakref
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -66,6 +68,8 @@ def holders():
         "a copied context": lambda x: (contextvars.copy_context(), x),
         "a pickle's worth": lambda x: copy.copy(x),
         "an array of objects": objects,
+        "an iterator": lambda x: iter(np.stack([x, x])),
+        "a generator": lambda x: (x * i for i in range(2)),
         "the tuple of classes": lambda x: type(x).__mro__,
         "the dictionary": lambda x: type(x).__dict__,
         "the level": lambda x: type(x).level,
@@ -111,6 +115,9 @@ def use(kept):
             look([c.cell_contents for c in value.__closure__ or ()])
         elif type(value) is types.MethodType:
             look(value.__self__)
+        elif isinstance(value, Iterator):
+            with contextlib.suppress(ft.EscapedTensorError):
+                look([*value])
 
     look(kept)
     return found
