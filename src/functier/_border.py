@@ -197,8 +197,14 @@ def without_derivative(x: Any) -> ConversionError:
 
 def unexpected(label: Any, form: str, more: tuple, options: dict) -> TypeError:
     """The error for what a level's class is called with beyond what it takes."""
-    given = [*map(repr, more), *[f"{name}={value!r}" for name, value in options.items()]]
+    given = [*map(_shown, more), *[f"{name}={_shown(value)}" for name, value in options.items()]]
     return TypeError(
-        f"{label}: a tensor of the level is made by {form}, where {form[0]} stands for what the "
-        f"with statement gives; it takes no {', '.join(given):.80}"
+        f"{label}: {form[0]} was called with {', '.join(given)}, which it does not take; write "
+        f"{form}, where {form[0]} is the class that the with statement gives"
     )
+
+
+def _shown(x: Any) -> str:
+    """An argument, as a message shows it; of a large one only the class."""
+    text = repr(x) if type(x) in SCALARS or isinstance(x, str) else ""
+    return text if 0 < len(text) < 40 else f"a {type(x).__name__}"
