@@ -29,7 +29,7 @@ REASONS: dict[str, str] = {
 
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
 SMALL = 12
-"""Up to so many elements of the arguments a Jacobian or a Hessian is taken."""
+"""The most elements of the arguments for which a Jacobian or a Hessian is taken."""
 
 
 # ---- a function and its arrays ----
@@ -363,7 +363,7 @@ def functional_call(s):
 
 
 def register_hook(s):
-    """The hooks of the results go on with arrays of their own, those of the points with `g`."""
+    """Hooks that replace the gradients of the results, and pass on those of the points."""
     answers = []
 
     def f(*xs):
@@ -404,10 +404,10 @@ def generator(s):
 PLAIN = {vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, jvp}
 PLAIN |= {checkpoint, custom_vjp, custom_jvp, function, loop, vjp_of_jvp, vjp_of_vjp}
 PLAIN |= {while_loop, functional_call, register_hook, generator}
-"""Whose results may be views of inputs and of each other, where those of NumPy are."""
+"""Transforms whose results may be views of inputs and of each other, where NumPy's are."""
 
 DOUBLING = {vmap, vmap_in_chunks, vjp_of_vmap, vmap_of_vjp, scan}
-"""Which take `doubled` arrays for those of the subject."""
+"""Transforms that replace the arrays of the subject by `doubled` ones."""
 
 NEEDS = {
     jacrev: lambda s: s.small and s.real,
@@ -426,7 +426,7 @@ TRANSFORMS = [
 ]  # fmt: skip
 
 NESTED = {moved_pullback, linearize_of_vjp, vjp_of_vmap}
-"""Whose results may be views that cannot be written to: a nested call gives them out as it is."""
+"""Transforms whose results may be read-only views, as a nested call hands them out."""
 
 
 # ---- the check ----

@@ -98,7 +98,7 @@ TELLING = {
 
 
 def use(kept):
-    """The tensors in what was kept."""
+    """The tensors in an object that was kept."""
     found = []
 
     def look(value):

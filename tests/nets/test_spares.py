@@ -1,4 +1,4 @@
-"""Classes that wait to be used again: what happens to one meanwhile must be noticed.
+"""Classes that wait to be used again: whatever happens to one meanwhile must be noticed.
 
 See `_spares`. The ways to hold a class while its level lives are in `test_escape`.
 """
@@ -122,7 +122,7 @@ def own_spares(monkeypatch):
 
 @pytest.mark.usefixtures("own_spares")
 def test_planted_count_of_gone_spares_is_found(monkeypatch):
-    """Where no nested spare is left, the class that has escaped passes for one of them."""
+    """A stale count takes the class that has escaped for a nested spare."""
 
     def give_back(level):
         if level.spare:
