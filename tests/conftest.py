@@ -28,7 +28,10 @@ def full(request):
 
 @pytest.fixture
 def verdicts(record_property):
-    """What makes the counts of a net: ``verdicts(name, reasons)``; the summary shows them."""
+    """A function that starts the counts of a net: ``verdicts(name, reasons)``.
+
+    The summary of the run shows them.
+    """
     made = []
 
     def make(name, reasons=None):

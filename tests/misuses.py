@@ -74,6 +74,11 @@ def masked(x):
     return np.sum(x[x > 1])
 
 
+def batched(**options):
+    with ft.vmap() as B:
+        return B.unwrap(program(B(X, **options)))
+
+
 def unnamed(x):
     return None
 
@@ -106,6 +111,9 @@ ROWS = [
     Misuse("out_dims of another structure", lambda: ft.vmap(program, out_dims=(0, 0))(X),
            ValueError, ("vmap(program)", "out_dims=(0, 0)", "write one int"),
            lambda: ft.vmap(program, out_dims=0)(X), X * 2),
+    Misuse("in_dims that are text", lambda: ft.vmap(program, in_dims="lol")(X), TypeError,
+           ("vmap(program)", "in_dims of args[0] is str 'lol'", "write the axis as an int"),
+           lambda: ft.vmap(program, in_dims=0)(X), X * 2),
     Misuse("a batch of text", lambda: ft.vmap(lambda x: "text")(X), TypeError,
            ("vmap(<lambda>)", "the result is str 'text'", "return arrays"),
            lambda: ft.vmap(lambda x: x)(X), X),
@@ -122,6 +130,9 @@ ROWS = [
            lambda: ft.grad(loss)(float(3)), 6.0),
     Misuse("argnums out of range", lambda: ft.grad(loss, argnums=2)(X), ValueError,
            ("grad(loss)", "argnums=2", "1 positional"), lambda: ft.grad(loss, argnums=0)(X), 2 * X),
+    Misuse("an array as argnums", lambda: ft.grad(loss, X), TypeError,
+           ("grad(loss)", "argnums is a ndarray", "an int or a tuple of ints", "grad(f)(x)"),
+           lambda: ft.grad(loss)(X), 2 * X),
     Misuse("the argument by keyword", lambda: ft.grad(loss)(x=X), ValueError,
            ("grad(loss)", "argnums=0", "by position"), lambda: ft.grad(loss)(X), 2 * X),
     Misuse("has_aux without aux", lambda: ft.grad(loss, has_aux=True)(X), TypeError,
@@ -166,6 +177,9 @@ ROWS = [
     Misuse("a class that takes a tensor out", lambda: ft.vmap(lambda x: x.as_subclass(Sub))(X),
            ft.LevelError, ("vmap(<lambda>)", "pass a Sub to the transform"),
            lambda: np.asarray(ft.vmap(lambda x: x * 1)(Sub(X))), X),
+    Misuse("an option that B does not take", lambda: batched(foo=1), TypeError,
+           ("vmap()", "B was called with foo=1", "write B(x, in_dim=0)"),
+           lambda: batched(in_dim=0), X * 2),
     Misuse("x[i] = v", lambda: ft.vmap(lambda x: x.__setitem__(0, 1.0))(X), ft.MutationError,
            ("vmap(<lambda>)", "in place", "x = numpy.where(mask, v, x)"),
            lambda: ft.vmap(lambda x: np.where([True, False], 1.0, x))(X),
@@ -252,10 +266,22 @@ ROWS = [
     Misuse("an unknown escape", lambda: ft.vmap(program, escape="keep"), ValueError,
            ("escape='keep'", "'dead' or 'passthrough'"),
            lambda: ft.vmap(program, escape="dead")(X), X * 2),
+    Misuse("escape that is a list", lambda: ft.vmap(program, escape=[])(X), ValueError,
+           ("vmap(program)", "escape=[]", "'dead' or 'passthrough'"),
+           lambda: ft.vmap(program, escape="dead")(X), X * 2),
+    Misuse("escape that is an array", lambda: ft.grad(loss, escape=W)(X), ValueError,
+           ("grad(loss)", "escape is a ndarray", "'dead' or 'passthrough'"),
+           lambda: ft.grad(loss, escape="dead")(X), X * 2),
+    Misuse("progress that is a list", lambda: ft.vmap(program, chunk_size=1, progress=[])(X),
+           TypeError, ("vmap(program)", "progress is a list", "write True or False"),
+           lambda: ft.vmap(program, chunk_size=1, progress=False)(X), X * 2),
     Misuse("an empty chunk", lambda: ft.vmap(program, chunk_size=0)(X), ValueError,
            ("chunk_size=0", "at least 1"), lambda: ft.vmap(program, chunk_size=1)(X), X * 2),
     Misuse("an unknown randomness", lambda: ft.vmap(program, randomness="new")(X), ValueError,
            ("randomness='new'", "'error', 'different' or 'same'"),
+           lambda: ft.vmap(program, randomness="same")(X), X * 2),
+    Misuse("randomness that is an array", lambda: ft.vmap(program, randomness=W)(X), ValueError,
+           ("vmap(program)", "randomness is a ndarray", "'error', 'different' or 'same'"),
            lambda: ft.vmap(program, randomness="same")(X), X * 2),
     Misuse("the length of a number", lambda: ft.vmap(lambda x: x * len(x))(W), TypeError,
            ("vmap(<lambda>)", "len() of a 0-d tensor"),

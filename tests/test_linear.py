@@ -356,7 +356,7 @@ def test_errors_of_linearize():
     raises(
         TypeError, lambda: ft.linearize(model, {"a": [3]}), "linearize(model)", "primals[0]['a'][0]"
     )
-    raises(ValueError, lambda: ft.linearize(model, X, escape="x"), "linearize: escape='x'")
+    raises(ValueError, lambda: ft.linearize(model, X, escape="x"), "linearize(model): escape='x'")
     raises(TypeError, lambda: ft.linearize(lambda x: "text", X), "linearize(<lambda>)", "str")
     raises(TypeError, lambda: ft.linearize(model, X, has_aux=True), "linearize(model)", "has_aux")
     _, jvp_fn = ft.linearize(model, X)

@@ -98,3 +98,71 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     for a, b in zip(*found):
         np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-13)
     np.testing.assert_array_equal(before, (x, y))
+
+
+# ---- arrays that rules of a user's return ----
+
+
+def by_custom_vjp(held):
+    f = ft.custom_vjp(lambda x: x * 2.0)
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (held,))
+    return f
+
+
+def by_function(held):
+    class Held(ft.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2.0
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return held
+
+    return Held.apply
+
+
+def by_hook(held):
+    def f(x):
+        ft.register_hook(x, lambda g: held)
+        return x * 2.0
+
+    return f
+
+
+@pytest.mark.parametrize("make", [by_custom_vjp, by_function, by_hook])
+@pytest.mark.parametrize("of", [lambda a: a, lambda a: a[:], lambda a: a[::-1]])
+def test_a_gradient_is_no_memory_of_an_array_that_a_rule_returned(make, of):
+    held = of(np.arange(3.0))
+    f = make(held)
+    before = held.copy()
+    gradients = [
+        ft.grad(lambda x: np.sum(f(x)))(np.ones(3)),
+        ft.vjp(f, np.ones(3))[1](np.ones(3))[0],
+    ]
+    for g in gradients:
+        np.testing.assert_array_equal(g, before)
+        g += 1.0  # each can be written to
+
+    np.testing.assert_array_equal(held, before)
+    np.testing.assert_array_equal(ft.grad(lambda x: np.sum(f(x)))(np.ones(3)), before)
+    held += 1.0  # and so can the user's array
+
+
+def test_a_new_array_that_a_rule_returned_is_not_copied():
+    seen = []
+
+    def backward(_, g):
+        new = g * 3.0
+        seen.append(new.__array_interface__["data"][0])
+        return (new,)
+
+    f = ft.custom_vjp(lambda x: x * 2.0)
+    f.defvjp(lambda x: (f(x), None), backward)
+    gradient = ft.grad(lambda x: np.sum(f(x)))(np.ones(3))
+
+    assert gradient.__array_interface__["data"][0] == seen[0]

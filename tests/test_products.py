@@ -177,7 +177,7 @@ def test_errors(name):
     )
     raises(ValueError, lambda: product(lambda x: x, (X,), (T,)), f"{name}(<lambda>)", "shape (3,)")
     raises(TypeError, lambda: product(named, (X,), (T,), has_aux=True), label, "has_aux")
-    raises(ValueError, lambda: product(named, (X,), (T,), escape="x"), f"{name}: escape='x'")
+    raises(ValueError, lambda: product(named, (X,), (T,), escape="x"), f"{name}(named): escape='x'")
 
 
 # ---- ggnvp ----

@@ -77,7 +77,7 @@ def wanted(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
     missing = [name for name in names if name not in known]
     if missing and not several:
         raise ValueError(
-            f"{label}: argnames={argnames!r} names {missing[0]!r}, which is no parameter; the "
+            f"{label}: argnames={argnames!r} names {missing[0]!r}, which is not a parameter; the "
             f"function has {', '.join(map(repr, known)) or 'none'}"
         )
     return Names(names, place, single)

@@ -22,7 +22,8 @@ def check_axis(level: Any, option: str, dim: Any, leaf: Any, args: Any) -> None:
         return
     if isinstance(dim, bool) or not isinstance(dim, np.integer):
         raise TypeError(
-            f"{level}: {option} {dim!r} of {path_of(leaf, args)} is no int; write an axis or None"
+            f"{level}: {option} of {path_of(leaf, args)} is {short(dim)}; write the axis as an "
+            f"int, or None"
         )
 
 

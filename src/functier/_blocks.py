@@ -4,10 +4,10 @@ Imports nothing of the package.
 
 NOTE [a block ends by what the with statement holds]
     A signal's handler may raise anywhere, also before the first line of `__exit__`, which then
-    never runs; so may an exception that another thread sends. What cannot be missed is that
-    the ``with`` statement lets go of the exit that it holds. So `Exit` makes a new object for
-    each statement, which nobody else holds, and a weak reference to it calls what has to be
-    undone, if the exit did not. Python calls `__exit__`'s descriptor before `__enter__`.
+    never runs; so may an exception that another thread sends. But the ``with`` statement
+    always lets go of the exit that it holds. So `Exit` makes a new object for each statement,
+    which nobody else holds, and a weak reference to it undoes the block, if the exit did not.
+    Python calls `__exit__`'s descriptor before `__enter__`.
 
 NOTE [what cannot be interrupted]
     CPython looks for signals when a Python function starts, after a call, and where a loop
@@ -98,7 +98,7 @@ def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
 
 
 ROOM = 12
-"""So many calls deep is the way out of any block; where there is no room, nobody enters."""
+"""The depth of calls that leaving a block may need; without that much room none is entered."""
 
 
 def _reach(depth: int) -> None:

@@ -4,7 +4,7 @@ NOTE [what is refused]
     A transform cuts axes off, puts them on, and computes with ufuncs. A class whose operators
     mean something else (`numpy.matrix`), that holds more than its values (a mask, labels) or
     whose elements are values by themselves (records, tensors in an object array) would come
-    out as other numbers, without a word. So it is refused where it comes in or goes out, or
+    out as other numbers, silently. So it is refused where it comes in or goes out, or
     meets a tensor, and the message says what to write. Other subclasses of `numpy.ndarray`
     (`numpy.memmap`), and arrays of other libraries that speak both of NumPy's protocols, are
     arrays like any other.
@@ -32,7 +32,7 @@ CLASSES = {
     ),
     "chararray": "whose operators cut spaces off; pass numpy.asarray(x)",
 }
-"""NumPy's own classes that are no plain arrays, and what to do about them."""
+"""NumPy's classes that are not plain arrays, each with the reason and the remedy."""
 
 OPERATORS = (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul",
@@ -64,7 +64,7 @@ def has_tensors(x: Any, arrays: bool = False) -> bool:
 
 
 def unfit(x: Any) -> tuple[type[Exception], str] | None:
-    """Why `x` is not one array of values, as an error and its words; None where it is.
+    """The reason why `x` is not one array of values: an error and its words; None if it is one.
 
     See NOTE [what is refused].
     """
@@ -130,7 +130,7 @@ def name_of_class(kind: type) -> str:
 
 
 def check_leaf(label: Any, where: Any, x: Any) -> None:
-    """Raise where `x`, at ``where`` (a str, or what gives one), is not one array of values."""
+    """Raise where `x`, at ``where`` (a str, or a function of one), is not one array of values."""
     found = unfit(x)
     if found is not None:
         kind, text = found
@@ -138,13 +138,13 @@ def check_leaf(label: Any, where: Any, x: Any) -> None:
 
 
 def operand(label: Any, x: Any) -> Any:
-    """`x`, which stands beside a tensor in an operation, where it may."""
+    """Return `x`, an operand beside a tensor; raise where it is not one array of values."""
     check_leaf(label, "an operand", x)
     return x
 
 
 def one_value(label: Any, x: Any) -> Any:
-    """`x`, which is to leave a level by ``unwrap``: a tensor, or what is an array or a number."""
+    """Return `x`, which ``unwrap`` was given: a tensor, an array or a number; else raise."""
     if not isinstance(x, Tensor):
         check_leaf(label, "x", x)
         if not _is_number(x):
@@ -196,9 +196,15 @@ def without_derivative(x: Any) -> ConversionError:
 
 
 def unexpected(label: Any, form: str, more: tuple, options: dict) -> TypeError:
-    """The error for what a level's class is called with beyond what it takes."""
-    given = [*map(repr, more), *[f"{name}={value!r}" for name, value in options.items()]]
+    """The error for arguments that a level's class does not take."""
+    given = [*map(_shown, more), *[f"{name}={_shown(value)}" for name, value in options.items()]]
     return TypeError(
-        f"{label}: a tensor of the level is made by {form}, where {form[0]} stands for what the "
-        f"with statement gives; it takes no {', '.join(given):.80}"
+        f"{label}: {form[0]} was called with {', '.join(given)}, which it does not take; write "
+        f"{form}, where {form[0]} is the class that the with statement gives"
     )
+
+
+def _shown(x: Any) -> str:
+    """An argument, as a message shows it; of a large one only the class."""
+    text = repr(x) if type(x) in SCALARS or isinstance(x, str) else ""
+    return text if 0 < len(text) < 40 else f"a {type(x).__name__}"

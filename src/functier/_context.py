@@ -10,6 +10,7 @@ import numpy as np
 from ._blocks import Entry, Exit, claim
 from ._errors import reveal
 from ._level import AMBIENT, ENDED, Escape, Level
+from ._pytree import name_of_function
 
 
 def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None) -> None:
@@ -60,21 +61,38 @@ def _end(level: Level) -> None:
     vars(level).pop("live", None)  # the guard, which need not call this again
 
 
-def check_escape(transform: str, escape: Any) -> None:
+def called(transform: str, func: Any) -> str:
+    """A transform with its function, if there is one, as messages name them."""
+    return f"{transform}({name_of_function(func)})" if callable(func) else transform
+
+
+def stated(option: str, value: Any) -> str:
+    """An option and its wrong value, as messages show them; of an array only the class."""
+    if hasattr(value, "shape"):
+        return f"{option} is a {type(value).__name__}"
+    return f"{option}={value!r:.60}"
+
+
+def check_escape(transform: str, func: Any, escape: Any) -> None:
     """Raise where `escape` is no escape mode."""
     if not isinstance(escape, str) or escape not in ENDED:
-        raise ValueError(f"{transform}: escape={escape!r}; write 'dead' or 'passthrough'")
+        raise ValueError(
+            f"{called(transform, func)}: {stated('escape', escape)}; write 'dead' or 'passthrough'"
+        )
 
 
-def check_flag(transform: str, option: str, value: Any) -> None:
+def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
     """Raise where an option that is on or off is something else."""
     if not isinstance(value, (bool, np.bool)):
-        raise TypeError(f"{transform}: {option} is a {type(value).__name__}; write True or False")
+        raise TypeError(
+            f"{called(transform, func)}: {option} is a {type(value).__name__}; write True or False"
+        )
 
 
-def check_randomness(transform: str, randomness: Any) -> None:
+def check_randomness(transform: str, func: Any, randomness: Any) -> None:
     """Raise where `randomness` is no way to draw."""
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
-        plain = isinstance(randomness, (str, int, float, type(None)))
-        shown = repr(randomness) if plain else f"a {type(randomness).__name__}"
-        raise ValueError(f"{transform}: randomness={shown}; write 'error', 'different' or 'same'")
+        raise ValueError(
+            f"{called(transform, func)}: {stated('randomness', randomness)}; write 'error', "
+            f"'different' or 'same'"
+        )

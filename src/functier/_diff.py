@@ -12,6 +12,7 @@ from ._border import check_leaf, check_objects, without_derivative
 from ._level import Level
 from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
 from ._pytree import LEAF, describe, flatten, instead_of, is_value, paths, same_structure, unflatten
+from ._spares import COUNTS, getrefcount
 from ._tensor import Tensor
 
 float64 = np.float64
@@ -177,10 +178,26 @@ def separate(values: list, given: Sequence) -> list:
     return values
 
 
-def apart(values: list, others: Sequence) -> list:
-    """`values`, with copies of what is memory of `others`."""
-    owners = {id(owner_of(x)) for x in others} - {id(None)}
-    return [np.copy(x) if owners and id(owner_of(x)) in owners else x for x in values]
+def apart(values: list, others: Sequence = ()) -> list:
+    """The results of a user's function, as `values` that the caller alone holds.
+
+    An array that somebody else may hold becomes a view that cannot be written to, so that
+    `separate` copies it where it comes out as a result. A tensor is copied where it is memory
+    of `others`.
+    """
+    owners = None
+    for i in range(len(values)):
+        kind = type(values[i])
+        if kind is ndarray:
+            if not COUNTS or getrefcount(values[i]) > 2 or values[i].base is not None:
+                values[i] = values[i].view()
+                values[i].flags.writeable = False
+        elif kind not in SCALARS and isinstance(values[i], Tensor):
+            if owners is None:
+                owners = {id(owner_of(v)) for v in others} - {id(None)}
+            if id(owner_of(values[i])) in owners:
+                values[i] = np.copy(values[i])
+    return values
 
 
 def owner_of(x: Any) -> Any:

@@ -23,7 +23,7 @@ from ._tensor import Tensor
 
 
 class EndedLevel(Level):
-    """What a level object becomes when the level has ended; `kind` is what it was."""
+    """A level object after its level has ended; `kind` is the class that it had before."""
 
     @property
     def live(self) -> bool:  # type: ignore[override]  # a property comes before what a level has
@@ -173,9 +173,10 @@ def _release(cls: Any, user: User) -> None:
 
 @block
 def resumed(cls: type[Tensor]) -> Iterator[None]:
-    """The level of `cls` and those around it are live here, and ambient, also if they have ended.
+    """Make the level of `cls` and those around it live and ambient, also if they have ended.
 
-    For what runs again in a backward pass. To other threads an ended level stays ended.
+    A backward pass that runs a function again needs this. To other threads an ended level
+    stays ended.
     """
     user, before, ambient = User(), RESUMED.get(), AMBIENT.get()
     around: list[Any] = [c for c in reversed(cls.__mro__) if "level" in vars(c) and c.level.depth]  # type: ignore[attr-defined]
@@ -236,7 +237,7 @@ def no_dispatch(cls: type) -> Iterator[None]:
     'ndarray'
     """
     if not (isinstance(cls, type) and hasattr(cls, "__tensor_function__")):
-        raise TypeError(f"no_dispatch: {cls!r} is no class with __tensor_function__")
+        raise TypeError(f"no_dispatch: {cls!r} is not a class with __tensor_function__")
     yield from switched_off([cls])
 
 

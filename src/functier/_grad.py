@@ -55,11 +55,11 @@ def gradients(
     pack: Callable[[Any, Any], Any] | None,
 ) -> Any:
     """What the transforms to a gradient share; `pack` orders gradient and value."""
-    check_escape(transform, escape)
+    check_escape(transform, func, escape)
     flags = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     for option, value in flags.items():
         if value is not False:
-            check_flag(transform, option, value)
+            check_flag(transform, func, option, value)
     if func is None:
         return LevelContext(
             GradLevel,
@@ -374,7 +374,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     >>> pullback(np.ones(2))
     (array([2., 4.]),)
     """
-    check_escape("vjp", escape)
+    check_escape("vjp", func, escape)
     check_callable("vjp", func)
     label = f"vjp({name_of_function(func)})"
     if not primals:

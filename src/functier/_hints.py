@@ -133,7 +133,7 @@ class Use:
         return {"name": name, "owner": owner, "last": last, "args": args}
 
     def of_statement(self) -> str | None:
-        """Of an index, an assignment to one, and formats."""
+        """The remedy for an index, an assignment to one, or a format."""
         node, how = self.node, self.how
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and how != "bool":
             return WRITTEN["format"]
@@ -152,7 +152,7 @@ class Use:
         return WRITTEN["a[i] = x" if stored else "a[x]"]
 
     def of_call(self) -> str | None:
-        """Of a function that is known by its name, or by its library."""
+        """The remedy for a function that is known by its name, or by its library."""
         if self.how in ("item", "tolist"):  # the call is that of the tensor's own method
             return None
         name = SAME.get(self.name, self.name)
@@ -209,7 +209,7 @@ class Use:
         )
 
     def of_truth(self) -> str | None:
-        """Of a condition."""
+        """The remedy for a condition."""
         node = self.node
         if self.how != "bool" or self.frame is None or isinstance(node, ast.Call):
             return None
@@ -223,7 +223,7 @@ class Use:
         return WRITTEN["while"] if line.lstrip().startswith("while ") else None
 
     def of_library(self) -> str | None:
-        """Of a function of another library, of which nothing is known."""
+        """The remedy for a function of another library of which nothing more is known."""
         module = self.name.partition(".")[0]
         if module in SHOWING:
             return WRITTEN["output"]

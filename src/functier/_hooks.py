@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._border import check_leaf
+from ._diff import apart
 from ._jvp import JvpLevel
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, is_value, name_of_function
@@ -70,8 +71,9 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
     Parameters
     ----------
     x : tensor
-        Of a level of `grad` or `vjp`: an argument of the differentiated function, or what was
-        computed of it. The hook sees the gradient by what is computed of `x` after this call.
+        Of a level of `grad` or `vjp`: an argument of the differentiated function, or a value
+        computed from it. The hook sees the part of the gradient that comes from computations
+        after this call.
     hook : callable
         Takes the gradient, which it must not write to. Returns None, or the gradient to go on
         with, of the same shape.
@@ -84,13 +86,13 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
     Raises
     ------
     TypeError
-        Where `x` is no tensor of a level of reverse mode.
+        Where `x` is not a tensor of a level of reverse mode.
 
     Notes
     -----
     torch's ``tensor.register_hook``. `x` itself is changed: its node on the tape gets one
-    more on top. Where there is no tensor at hand, a `Function` whose backward does
-    the same is the way that works under every transform.
+    more on top. A `Function` whose backward does the same needs no tensor at hand,
+    and works under every transform.
 
     Examples
     --------
@@ -126,7 +128,9 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
                         f"register_hook: {name} returned {got}, but a gradient of shape "
                         f"{form[0]} and dtype {form[1]} was expected, or None"
                     )
-                g = new
+                changed = [new]
+                del new  # which would count as somebody who holds the array
+                return apart(changed)
         return [g]
 
     (x._extra,) = joined([x._extra], rule, 1)

@@ -92,10 +92,10 @@ def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = Fa
 
 def checked(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
     """The name of `func`, where the options are right."""
-    check_escape(transform, escape)
+    check_escape(transform, func, escape)
     check_callable(transform, func)
     for option, value in flags.items():
-        check_flag(transform, option, value)
+        check_flag(transform, func, option, value)
     name = name_of_function(func)
     if chunk_size is not None:
         is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
@@ -334,7 +334,7 @@ def _forward(
     )  # fmt: skip
     label, inner_label = f"{transform}({name})", f"jvp({name})"
     argnums = wanted(label, func, argnums, argnames)
-    check_randomness(label, randomness)
+    check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
     @functools.wraps(func)

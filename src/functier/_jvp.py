@@ -402,7 +402,7 @@ def jvp(
     >>> float(y), float(t)
     (9.0, 6.0)
     """
-    check_escape("jvp", escape)
+    check_escape("jvp", func, escape)
     if func is None:
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)

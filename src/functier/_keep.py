@@ -5,8 +5,8 @@ NOTE [what outlives a call owns its memory]
     and views of all of these. The backward pass of `grad` runs before anybody could write
     to them. A pullback runs later. So `vjp`, `linear_transpose` and `linearize` copy what
     the backward pass reads, once, when the function has returned; nothing tells an array
-    that nobody else has from one that somebody kept a view of. What a rule does not read
-    is not copied. The tape is made anew from the results down, so that its first version
+    that nobody else has from one that somebody kept a view of. Values that no rule reads
+    are not copied. The tape is made anew from the results down, so that its first version
     goes as its copy grows.
 """
 
@@ -27,7 +27,7 @@ ndarray = np.ndarray
 float64 = np.float64
 
 FIXED = np.dtype, np.ufunc, FunctionType, type
-"""Types of what nobody writes to."""
+"""Types of objects that nobody writes to."""
 
 SMALL = 64
 """Up to so many elements a second copy costs less than to look for the first."""
@@ -44,7 +44,7 @@ class Copies:
     # ---- values ----
 
     def value(self, x: Any) -> Any:
-        """`x`, or what it is of memory that is nobody else's."""
+        """A value equal to `x`, of memory that nobody else holds."""
         kind = type(x)
         if kind is ndarray:
             return self.array(x)
@@ -75,7 +75,7 @@ class Copies:
         return unflatten(structure, [self.value(v) for v in leaves])
 
     def values(self, saved: tuple) -> tuple:
-        """Copies of what a rule keeps, of memory that is nobody else's."""
+        """Copies of the values that a rule keeps, of memory that nobody else holds."""
         if len(saved) == 1:
             (x,) = saved
             kind = type(x)

@@ -326,7 +326,7 @@ def linearize(
     >>> vmap(jvp_fn)(np.eye(2)).shape
     (2, 2)
     """
-    check_escape("linearize", escape)
+    check_escape("linearize", func, escape)
     check_callable("linearize", func)
     name = name_of_function(func)
     label = f"linearize({name})"

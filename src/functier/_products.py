@@ -285,7 +285,7 @@ def elementwise_grad(
 
 def _named(transform: str, func: Any, escape: Any) -> tuple[str, str]:
     """The name of `func`, and the transform's with it."""
-    check_escape(transform, escape)
+    check_escape(transform, func, escape)
     check_callable(transform, func)
     name = name_of_function(func)
     return name, f"{transform}({name})"

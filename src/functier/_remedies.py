@@ -27,7 +27,7 @@ GENERAL: dict[str, str] = {
     "__index__": "functier.tensor(numpy.stack(a))[x] for a[x], and "
     "functier.fori_loop(0, x, lambda i, y: ..., start) for range(x)",
 }
-"""By what was asked of the tensor, where no more is known."""
+"""Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 WRITTEN: dict[str, str] = {
     "a[i] = x": "numpy.stack(values) of a list that the values are appended to, or "
@@ -69,7 +69,7 @@ WRITTEN: dict[str, str] = {
     "library of a batch": "g = functier.sequential_vmap(lambda x: {name}(...)) and g(x) for "
     "{name}(...), which is applied to one example after the other",
 }
-"""By the kind of what the user wrote."""
+"""Remedies by the kind of expression that the user wrote."""
 
 CALLS: dict[str, str] = {
     "float": "x.astype(float) for float(x)",
@@ -138,7 +138,7 @@ CALLS: dict[str, str] = {
     "scipy.stats.norm.cdf": "scipy.special.ndtr(x) for {name}(x)",
     "scipy.stats.norm.ppf": "scipy.special.ndtri(x) for {name}(x)",
 }
-"""By the name of what the user called."""
+"""Remedies by the name of the function that the user called."""
 
 SAME: dict[str, str] = {
     "numpy.asarray": "numpy.array",
@@ -155,4 +155,4 @@ SHOWING = frozenset({
     "matplotlib", "pandas", "seaborn", "plotly", "json", "pickle", "csv", "struct", "logging",
     "array", "decimal", "fractions", "xarray",
 })  # fmt: skip
-"""Libraries that show, store or convert: what they get, nobody differentiates."""
+"""Libraries that show, store or convert values, and are not differentiated through."""

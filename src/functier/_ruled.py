@@ -158,7 +158,9 @@ def _by_rule(rules: Rules, level: Any, own: list, places: list, n: int) -> Calla
         here = level.cls.level  # live again, where a checkpoint runs
         if here.made is made and here.live:
             _checked(here, rules, "the backward rule", grads)
-        return apart([grads[i] for i in own], saved)
+        mine = [grads[i] for i in own]
+        del grads  # which would count as somebody who holds the arrays
+        return apart(mine, saved)
 
     return pull
 

@@ -5,9 +5,9 @@ Imports nothing of the package.
 NOTE [a class is used again where nobody can tell]
     Minting costs more than the rest of a small call, and a new class starts with cold
     caches. So a transform that returns leaves its class as a spare, and the next level of that
-    kind under the same enclosing class takes it, if nobody holds it. Who holds a class could
-    compare it with that of the next level, or use an escaped tensor in it, and gets
-    two classes.
+    kind under the same enclosing class takes it, if nobody holds it. A program that holds a
+    class could compare it with that of the next level, or use an escaped tensor in it. For
+    such a program the next level gets a new class.
 
 NOTE [who holds a class]
     CPython counts. The numbers of references to a fresh class and to its parts are facts of
@@ -15,19 +15,20 @@ NOTE [who holds a class]
     more reference is a holder: an instance, a variable, a container, a frame, a picture of all
     objects. A weak reference is one, too: with a callback it adds to the count of weak
     references; without, CPython shares one object with the class's base, so the references to
-    that object count. Known are those by which optree remembers that a class is no named tuple,
-    as a class that serves again is none either. The caches of abstract base classes are not
-    told from their registers, so they count as holders. The tuple of classes, the dictionary
-    and the level lead to the class, and are counted like it.
+    that object count. The weak references of optree do not count: by them it remembers that a
+    class is not a named tuple, which stays true when the class serves again. The caches of
+    abstract base classes cannot be told from their registers, so they count as holders. The
+    tuple of classes, the dictionary and the level lead to the class, and are counted like it.
 
-    Who sets an attribute of the class need not hold it: `LevelType` notes that, and the class
-    serves nobody else.
+    An attribute can be set without holding the class. `LevelType` notes that, and the class
+    serves no later level.
 
     The numbers are asked for when a class is given back, and when it is taken by the thread
-    that has removed it from where it waited; they are never taken as what is usual. A moment's
-    holder (a collection's callback, a debugger in another thread) makes them too high: the class
-    is left alone. Only who lists all classes can get hold of a spare one. It is not taken, then;
-    but that its base is, they can see.
+    that has removed it from where it waited. They are compared with the facts, never with a
+    count of another moment. A brief holder (a collection's callback, a debugger in another
+    thread) makes them too high: the class is left alone. Only a program that lists all classes
+    can get hold of a spare one. Then the class is not taken, but its base may be, and the
+    program can see that.
 """
 
 import gc
@@ -40,7 +41,7 @@ import optree
 
 ALONE, ASKING = 3, 1
 """The references to a class that nobody holds, a fact of the kind (`Level.alone`): from its tuple
-of classes, and twice from its level. And the one of who asks.
+of classes, and twice from its level. `ASKING` is the reference of the caller that asks.
 """
 
 ORDER, REFERENCE, NAMES, LEVEL, WEAK = 3, 3, 3, 5, 1
@@ -58,7 +59,7 @@ _fits: bool | None = None  # whether the facts are this interpreter's; None: not
 
 
 class LevelType(type):
-    """The class of level classes: plain classes, but it sees who sets an attribute of one."""
+    """The class of level classes, which notices where an attribute of one is set or deleted."""
 
     level: Any
 
@@ -72,7 +73,7 @@ class LevelType(type):
 
 
 def note(level: Any) -> None:
-    """Keep what tells later whether somebody holds the class of `level`, which is new."""
+    """Record the counts of references to the new class of `level` while nobody holds it."""
     cls = level.cls
     names = next(part for part in gc.get_referents(cls) if type(part) is dict)
     level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL, WEAK]
@@ -94,7 +95,7 @@ def verified(make: Callable[[], Any]) -> bool:
 
 def give_back(level: Any) -> None:
     """Let a later level have the class of `level`, which has ended, if nobody holds it."""
-    if level.spare or level.below:  # or there were some the last time
+    if level.spare or level.below:  # there are nested spares, or were the last time
         _count(level)
     if getrefcount(level.cls) == level.expected[0]:
         level.home[level.key] = level
@@ -130,7 +131,7 @@ class _Probe:
 
 optree.tree_leaves([_Probe()])  # type: ignore[arg-type]  # of any type
 CACHES = {type(r.__callback__.__self__) for r in getweakrefs(_Probe) if r.__callback__}
-"""The types of what optree's weak references call when a class goes."""
+"""The types of the objects that optree's weak references call when a class goes."""
 
 
 def _is_only_cached(level: Any) -> bool:

@@ -135,14 +135,14 @@ def vmap(
     ...     vmap(np.sum, chunk_size=4, executor=pool)(xs)
     array([2., 2., 2., 2., 2., 2., 2., 2., 2., 2.])
     """
-    if escape != "dead":
-        check_escape("vmap", escape)
+    if type(escape) is not str or escape != "dead":
+        check_escape("vmap", func, escape)
     named: dict[str, Any] | None = None
     if progress is not False:
-        check_flag("vmap", "progress", progress)
+        check_flag("vmap", func, "progress", progress)
     drawn = type(randomness) is not str or randomness != "error"
     if drawn or axis_name is not None or axis_size is not None:
-        check_randomness("vmap", randomness)
+        check_randomness("vmap", func, randomness)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
                 f"vmap: axis_name={axis_name!r} is no name; write a string, or something else "

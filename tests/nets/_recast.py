@@ -37,7 +37,7 @@ def recast(x: np.ndarray, kind: str, wide: bool = False) -> Any:
     """The numbers of `x` as those of `kind`, in the same order; Python's: the last of them.
 
     Numbers with a fraction become whole ones that differ; the `wide` ones fill the width of
-    the dtype, so that their sums overflow. What was whole (an index, a count) stays small.
+    the dtype, so that their sums overflow. Whole numbers (an index, a count) stay small.
     """
     x = np.asarray(x)
     if kind in WEAK:
@@ -240,7 +240,7 @@ def under_derivatives(
     tangents = tuple(doubled(t) for t in tangents)
     reference = Outcome(lambda: ft.jvp(g, points, tangents))
     if reference.error or list(map(form_of, reference.result[0])) != list(map(form_of, inexact)):
-        return  # another function, where some operands are no integers
+        return  # another function where some operands are not integers
     if not near(inexact, reference.result[0], eps):
         return  # it wraps around, or rounds across a step
     backs = [doubled(c) for c in cotangents]

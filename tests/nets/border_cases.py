@@ -307,7 +307,7 @@ def programs():
         yield name, program, program
 
 
-# ---- what is no argument and no result of a transform ----
+# ---- values that are neither arguments nor results of a transform ----
 
 
 def keyword(odd, x):

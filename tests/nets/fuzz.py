@@ -4,8 +4,8 @@
     PYTHONPATH=tests:src python -m nets.fuzz --seed 3 --number 17
 
 Each number is one program of one to four calls; it runs under `vmap` and under some of the
-other transforms and pairs of them, and each of these is a case. What NumPy refuses is drawn
-again, but for a part of it where functier has to refuse too.
+other transforms and pairs of them, and each of these is a case. A program that NumPy refuses
+is drawn again, but for some that functier has to refuse too.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Fuzzer:
     counts : Verdicts
         Where the cases are counted.
     seed : int
-        What all numbers are drawn from.
+        The seed of all draws.
     only : sequence of str, optional
         The functions that a program begins with.
     modes : sequence of str, optional

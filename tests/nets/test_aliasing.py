@@ -7,6 +7,7 @@ must say what it said before. One output must not change when another one, or an
 overwritten, unless NumPy's own function gives out a view.
 """
 
+import functools
 import itertools
 import warnings
 
@@ -16,7 +17,7 @@ import optree
 import functier as ft
 import samples
 from checks import direction
-from functier import _grad, _linear, _vmap
+from functier import _grad, _hooks, _linear, _vmap
 from functier.ops import linalg
 from nets.verdicts import Verdicts
 
@@ -28,10 +29,18 @@ REASONS: dict[str, str] = {
 
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
 SMALL = 12
-"""Up to so many elements of the arguments a Jacobian or a Hessian is taken."""
+"""The most elements of the arguments for which a Jacobian or a Hessian is taken."""
 
 
 # ---- a function and its arrays ----
+
+
+def placed(leaves, where, chosen):
+    """The leaves, with `chosen` at the positions `where`."""
+    operands = list(leaves)
+    for i, x in zip(where, chosen):
+        operands[i] = x
+    return operands
 
 
 class Subject:
@@ -50,11 +59,12 @@ class Subject:
         results = optree.tree_leaves(self.call(*operands))
         return [y for y in results if np.result_type(y).kind in "fc"]
 
+    def operands(self, *chosen):
+        """All arrays, with `chosen` for the points."""
+        return placed(self.leaves, self.where, chosen)
+
     def f(self, *chosen):
-        operands = list(self.leaves)
-        for i, x in zip(self.where, chosen):
-            operands[i] = x
-        return self.all(*operands)
+        return self.all(*self.operands(*chosen))
 
     def loss(self, *chosen):
         return sum(np.sum(np.real(y * np.conjugate(y))) for y in self.f(*chosen))
@@ -202,13 +212,8 @@ def vjp_of_vmap(s):
     batch, dims, free = doubled(s)
     s.leaves[:] = batch
 
-    def f(*xs):
-        operands = list(batch)
-        for i, x in zip(free, xs):
-            operands[i] = x
-        return ft.vmap(s.all, dims)(*operands)
-
-    return of_vjp(f, [batch[i] for i in free])
+    f = ft.vmap(s.all, dims)
+    return of_vjp(lambda *xs: f(*placed(batch, free, xs)), [batch[i] for i in free])
 
 
 def vmap_of_vjp(s):
@@ -217,10 +222,7 @@ def vmap_of_vjp(s):
 
     def pulled(*operands):
         def f(*xs):
-            given = list(operands)
-            for i, x in zip(free, xs):
-                given[i] = x
-            return s.all(*given)
+            return s.all(*placed(operands, free, xs))
 
         value, pullback = ft.vjp(f, *[operands[i] for i in free])
         return value, pullback(value)
@@ -249,41 +251,25 @@ def linearize_of_vjp(s):
 
 def checkpoint(s):
     f = ft.checkpoint(s.all)
-
-    def call(*chosen):
-        operands = list(s.leaves)
-        for i, x in zip(s.where, chosen):
-            operands[i] = x
-        return f(*operands)
-
-    return of_vjp(call, s.points)
+    return of_vjp(lambda *xs: f(*s.operands(*xs)), s.points)
 
 
 def custom_vjp(s):
     f = ft.custom_vjp(lambda *xs: s.all(*xs))
 
     def backward(saved, g):
-        xs, ys, where, leaves = saved[0], saved[1], s.where, list(saved[0])
+        xs, ys = saved
 
         def of(*chosen):
-            for i, x in zip(where, chosen):
-                leaves[i] = x
-            return s.all(*leaves)
+            return s.all(*placed(xs, s.where, chosen))
 
         grads = [None] * len(xs)
-        for i, c in zip(where, ft.vjp(of, *[xs[i] for i in where])[1](g)):
+        for i, c in zip(s.where, ft.vjp(of, *[xs[i] for i in s.where])[1](g)):
             grads[i] = c + 0 * sum(np.sum(np.real(y)) for y in ys if np.isfinite(y).all())
         return tuple(grads)
 
     f.defvjp(lambda *xs: ((ys := s.all(*xs)), (xs, ys)), backward)
-
-    def call(*chosen):
-        operands = list(s.leaves)
-        for i, x in zip(s.where, chosen):
-            operands[i] = x
-        return f(*operands)
-
-    return of_vjp(call, s.points)
+    return of_vjp(lambda *xs: f(*s.operands(*xs)), s.points)
 
 
 def custom_jvp(s):
@@ -317,35 +303,130 @@ def function(s):
     return of_vjp(lambda *xs: list(Own.apply(*xs)), s.points)
 
 
-def loop(s):
-    def body(i, carry):
-        total = sum(np.sum(np.real(y)) for y in s.f(*carry))
-        return [c + (i * total).astype(c.dtype) for c in carry]
+def advanced(s, i, carry):
+    """The next carry of a loop."""
+    total = sum(np.sum(np.real(y)) for y in s.f(*carry))
+    return [c + (i * total).astype(c.dtype) for c in carry]
 
+
+def loop(s):
+    body = functools.partial(advanced, s)
     return of_vjp(lambda *xs: ft.fori_loop(0, 2, body, list(xs)), s.points)
+
+
+def while_loop(s):
+    def f(*xs):
+        def body(carry):
+            return carry[0] + 1, advanced(s, *carry)
+
+        return ft.while_loop(lambda carry: carry[0] < 2, body, (0, list(xs)))[1]
+
+    return of_vjp(f, s.points)
+
+
+def scan(s):
+    batch, _, free = doubled(s)
+    s.leaves[:] = batch
+
+    def f(*xs):
+        def step(total, slices):
+            ys = s.all(*placed(batch, free, slices))
+            return total + sum(np.sum(np.real(y)) for y in ys), ys
+
+        total, ys = ft.scan(step, 0.0, list(xs))
+        return [total, *ys]
+
+    return of_vjp(f, [batch[i] for i in free])
+
+
+def functional_call(s):
+    """A module that has the points as parameters, and the other arrays as buffers."""
+
+    class Model(ft.nn.Module):
+        def __init__(self):
+            super().__init__()
+            for i, x in enumerate(s.leaves):
+                if i in s.where:
+                    setattr(self, f"x{i}", ft.nn.Parameter(x))
+                else:
+                    self.register_buffer(f"x{i}", x)
+
+        def forward(self):
+            return s.all(*[getattr(self, f"x{i}") for i in range(len(s.leaves))])
+
+    model = Model()
+
+    def f(*xs):
+        return ft.functional_call(model, {f"x{i}": x for i, x in zip(s.where, xs)}, ())
+
+    return of_vjp(f, s.points)
+
+
+def register_hook(s):
+    """Hooks that replace the gradients of the results, and pass on those of the points."""
+    answers = []
+
+    def f(*xs):
+        for x in xs:
+            ft.register_hook(x, lambda g: g)
+        ys = s.f(*xs)
+        for i, y in enumerate(ys):
+            if ft.requires_grad(y):
+                ft.register_hook(y, lambda g, i=i: answers[i])
+        return ys
+
+    value, pullback = ft.vjp(f, *s.points)
+    forms = [np.empty_like(y) for y in value]
+
+    def ask(seed):
+        answers[:] = like(forms, seed + 30)
+        given = [*like(forms, seed), *answers]
+        return given, list(pullback(given[: len(forms)]))
+
+    return list(value), ask
+
+
+def generator(s):
+    """A generator that holds a pullback, and answers what is sent to it."""
+
+    def answers():
+        value, pullback = ft.vjp(s.f, *s.points)
+        given = yield list(value)
+        while True:
+            given = yield list(pullback(given))
+
+    running = answers()
+    value = next(running)
+    forms = [np.empty_like(y) for y in value]
+    return value, lambda seed: asked(running.send, like(forms, seed))
 
 
 PLAIN = {vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, jvp}
 PLAIN |= {checkpoint, custom_vjp, custom_jvp, function, loop, vjp_of_jvp, vjp_of_vjp}
-"""Whose results may be views of inputs and of each other, where those of NumPy are."""
+PLAIN |= {while_loop, functional_call, register_hook, generator}
+"""Transforms whose results may be views of inputs and of each other, where NumPy's are."""
+
+DOUBLING = {vmap, vmap_in_chunks, vjp_of_vmap, vmap_of_vjp, scan}
+"""Transforms that replace the arrays of the subject by `doubled` ones."""
 
 NEEDS = {
     jacrev: lambda s: s.small and s.real,
     jacfwd: lambda s: s.small and s.real,
     hessian: lambda s: s.small and s.real and s.order > 1,
     **dict.fromkeys((hvp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp), lambda s: s.order > 1),
-    **dict.fromkeys((vmap, vmap_in_chunks, vjp_of_vmap, vmap_of_vjp), lambda s: doubled(s)[2]),
-    loop: lambda s: s.real,
+    **dict.fromkeys(DOUBLING, lambda s: doubled(s)[2]),
+    **dict.fromkeys((loop, while_loop), lambda s: s.real),
 }
 TRANSFORMS = [
     vjp, vjp_with_aux, vjp_of_a_tree, batched_pullback, moved_pullback, linearize, transposed,
     weighted_transpose, jvp, grad, value_and_grad, jacrev, jacfwd, hessian, hvp, vmap,
     vmap_in_chunks, vjp_of_vmap, vmap_of_vjp, vjp_of_jvp, vjp_of_vjp, linearize_of_vjp,
-    checkpoint, custom_vjp, custom_jvp, function, loop,
+    checkpoint, custom_vjp, custom_jvp, function, loop, while_loop, scan, functional_call,
+    register_hook, generator,
 ]  # fmt: skip
 
 NESTED = {moved_pullback, linearize_of_vjp, vjp_of_vmap}
-"""Whose results may be views that cannot be written to: a nested call gives them out as it is."""
+"""Transforms whose results may be read-only views, as a nested call hands them out."""
 
 
 # ---- the check ----
@@ -382,13 +463,21 @@ def views(s):
 def hold(s, transform):
     """Run a case; what a check needs."""
     plain = transform in PLAIN and views(s)
-    before = [x.copy() for x in s.leaves] if not transform.__name__.startswith("v") else None
+    before = [x.copy() for x in s.leaves] if transform not in DOUBLING else None
     out, ask = transform(s)
     if ask is not None:
         ask(0)  # what is refused is refused here
     kept = [x.copy() for x in s.leaves]
     out = [x for x in arrays(out) if x.flags.writeable or transform not in PLAIN | NESTED]
     return plain, before, kept, out, ask
+
+
+def answered(ask, seed):
+    """Ask again; what worked the first time has to work."""
+    try:
+        return ask(seed)
+    except Exception as error:
+        raise AssertionError(f"a later question: {error}") from error
 
 
 def check(found, s, transform):
@@ -398,7 +487,7 @@ def check(found, s, transform):
     answers: list = []
     if ask is not None:
         for seed in (0, 0, 1):
-            given, result = ask(seed)
+            given, result = answered(ask, seed)
             old = [x.copy() for x in given]
             results = [x for x in arrays(result) if x.flags.writeable or transform not in NESTED]
             answers.append([np.array(x) for x in result])
@@ -407,7 +496,7 @@ def check(found, s, transform):
             for x in given:
                 spoil(x)
         unchanged(answers[1], answers[0], "the second answer")
-        given, result = ask(0)
+        given, result = answered(ask, 0)
         copies = [np.array(x) for x in result]
         for x in given:
             spoil(x)
@@ -420,10 +509,7 @@ def check(found, s, transform):
             spoil(x)
     if ask is not None:
         for seed, answer in ((0, answers[0]), (1, answers[2])):
-            try:
-                _, result = ask(seed)
-            except Exception as error:
-                raise AssertionError(f"the question afterwards: {error}") from error
+            _, result = answered(ask, seed)
             unchanged([np.asarray(x) for x in result], answer, "the answer afterwards")
 
 
@@ -488,6 +574,7 @@ STEPS = [
     lambda a, b, c: np.cumsum(a, 0) * np.prod(b[0]),
     lambda a, b, c: ft.checkpoint(lambda u, v: np.sin(u * v) * c["far"])(a, b),
     lambda a, b, c: np.einsum("ij,jk->ki", a, c["plain"]) + b,
+    lambda a, b, c: np.stack([row * c["plain"][0] for row in a]) + b,
 ]  # fmt: skip
 
 
@@ -548,7 +635,9 @@ def test_nothing_is_wrong_without_a_fault():
 def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
     monkeypatch.setattr(_grad, "kept", lambda roots: roots)
 
-    assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "custom_vjp", "checkpoint"} <= faults()
+    found = faults()
+    assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "custom_vjp", "checkpoint"} <= found
+    assert {"while_loop", "scan", "functional_call", "register_hook", "generator"} <= found
 
 
 def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
@@ -572,7 +661,13 @@ def test_results_of_vmap_that_are_the_argument(monkeypatch):
 def test_cotangents_that_are_the_ones_given(monkeypatch):
     monkeypatch.setattr(_grad, "owned", lambda grads, given=(): grads)
 
-    assert "vjp" in faults()
+    assert {"vjp", "while_loop", "functional_call", "generator"} <= faults()
+
+
+def test_gradients_that_are_what_a_hook_returned(monkeypatch):
+    monkeypatch.setattr(_hooks, "apart", lambda values: values)
+
+    assert "register_hook" in faults()
 
 
 def test_a_copy_that_is_forgotten_for_what_rules_share(monkeypatch):

@@ -30,7 +30,7 @@ LEFT_OUT = {
     r"^by_value\.logn.* zero": "of complex numbers 1 / 0 is NaN or infinite as it is written",
     r"^composite\.gradient.*(infinity|mixed)": "an infinite distance divides elsewhere",
     r"^constant\.<lambda>": "some of these read memory that nobody has written",
-    r"^linalg\.eighcomplex.*ties": "eigenvalues that are equal have no vectors of their own",
+    r"^linalg\.eighcomplex.*ties": "equal eigenvalues do not determine their vectors",
     r"^orthogonal\.qr.*(ones|ties)": "rank one, of which rounding errors make 1e-17",
     r"^polynomial\.polyfit.*(infinity|mixed)": "LAPACK, too",
     r"^quantile.*(infinity|mixed)": "between two infinities there is no number to interpolate",
@@ -41,7 +41,7 @@ LEFT_OUT = {
 
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
 LARGEST = 64
-"""So many columns and rows of a Jacobian are looked at."""
+"""The number of columns and rows of a Jacobian that are looked at."""
 
 
 # ---- cases ----
@@ -77,7 +77,7 @@ KINDS = {
     "a negative infinity": one_of_them(-np.inf),
     "mixed": mixed,
 }
-"""Special values in the place of an operand's."""
+"""Special values that replace those of an operand."""
 
 
 def cases(row, seed):
@@ -235,7 +235,7 @@ def rows_of(text):
 
 
 def test_slices_that_read_beyond_their_end(monkeypatch):
-    """Of reduceat, whose slices are rows, padded with what is not theirs."""
+    """The case of reduceat: its slices as rows, padded with elements of other slices."""
     names = rows_of("divide.reduceat")
     assert not faults(names)
     pull = accumulation._pull

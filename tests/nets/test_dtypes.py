@@ -54,7 +54,7 @@ LEFT_OUT: dict[str, str] = {
     r"quantile\.quantile-.\[\d\],d\[11\]-method=(inv|clo|ave).*: .*1 as float": "steps, at a step",
     r"quantile\..*: (1|0,1|0,1,2) as uint": "NumPy's own arithmetic of places overflows",
     r"histogram\..*(fd|auto|scott|stone|doane).*wide": "more bins than memory has room for",
-    r"linalg\.(cond|norm|vector_norm|matrix_norm).*as arrays": "the order of a norm is no operand",
+    r"linalg\.(cond|norm|vector_norm|matrix_norm).*as arrays": "a norm's order is not an operand",
     r"indexing\.(getitem|add_at).* as an? ": "operations of our own, which get arrays",
     r"composite\.cov-.*: (2|.*,2) as float64": "NumPy writes to whole weights that are float64",
     r"by_value\..* as complex256": "NumPy's emath narrows it, by its values",

@@ -6,6 +6,7 @@ reference, an attribute, a register.
 """
 
 import abc
+import contextlib
 import contextvars
 import copy
 import gc
@@ -14,12 +15,13 @@ import sys
 import threading
 import types
 import weakref
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level, _spares
+from functier import _ended, _level, _spares
 from nets.verdicts import Verdicts
 
 XS = np.arange(1.0, 4.0)
@@ -66,6 +68,8 @@ def holders():
         "a copied context": lambda x: (contextvars.copy_context(), x),
         "a pickle's worth": lambda x: copy.copy(x),
         "an array of objects": objects,
+        "an iterator": lambda x: iter(np.stack([x, x])),
+        "a generator": lambda x: (x * i for i in range(2)),
         "the tuple of classes": lambda x: type(x).__mro__,
         "the dictionary": lambda x: type(x).__dict__,
         "the level": lambda x: type(x).level,
@@ -94,7 +98,7 @@ TELLING = {
 
 
 def use(kept):
-    """The tensors in what was kept."""
+    """The tensors in an object that was kept."""
     found = []
 
     def look(value):
@@ -111,6 +115,9 @@ def use(kept):
             look([c.cell_contents for c in value.__closure__ or ()])
         elif type(value) is types.MethodType:
             look(value.__self__)
+        elif isinstance(value, Iterator):
+            with contextlib.suppress(ft.EscapedTensorError):
+                look([*value])
 
     look(kept)
     return found
@@ -273,10 +280,9 @@ def test_pictures_by_another_thread(verdicts, full):
     counts.settle()
 
 
-def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full):
-    """While a backward pass runs a checkpoint again, other threads meet an ended level."""
-    counts = verdicts("checkpoints that run again, seen from another thread")
-    for i in range(300 if full else 25):
+def while_it_runs_again(counts, cases):
+    """Another thread uses an escaped tensor while a backward pass runs its checkpoint again."""
+    for i in range(cases):
         box, inside, asked, answers = [], threading.Event(), threading.Event(), []
 
         @ft.checkpoint
@@ -290,9 +296,9 @@ def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full
         def look(box=box, inside=inside, asked=asked, answers=answers):
             inside.wait(5)
             try:
-                answers.append(repr(box[0] + 1.0))
-            except ft.LevelError:
-                pass
+                answers.append(f"alive: {box[0] + 1.0!r}")
+            except ft.LevelError as error:
+                answers.append(error)
             asked.set()
 
         def f(x, again=again):
@@ -306,9 +312,15 @@ def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full
 
         def right(_, pulled=pulled, answers=answers):
             np.testing.assert_allclose(pulled, 2 * np.cos(2 * XS))
-            none_alive(answers)
+            (answer,) = answers
+            assert isinstance(answer, ft.EscapedTensorError), answer
 
         counts.judge(i, lambda: None, right)
+
+
+def test_a_level_that_runs_again_is_live_in_its_own_context_alone(verdicts, full):
+    counts = verdicts("checkpoints that run again, seen from another thread")
+    while_it_runs_again(counts, 300 if full else 25)
     counts.settle()
 
 
@@ -392,3 +404,25 @@ def test_planted_blindness_is_found(monkeypatch, name):
         case = lambda: one_case(name, transforms()["grad"], hold)  # noqa: E731
         counts.judge("grad", case, none_alive)
     assert counts.wrong
+
+
+class EveryContext:
+    """A stand-in for the context variable `RESUMED` that all threads share."""
+
+    def __init__(self):
+        self.value = frozenset()
+
+    def get(self):
+        return self.value
+
+    def set(self, value):
+        self.value = value
+
+
+def test_planted_revival_for_all_threads_is_found(monkeypatch):
+    """An ended level that runs again must not be live for the threads beside."""
+    monkeypatch.setattr(_ended, "RESUMED", EveryContext())
+    counts = Verdicts("planted")
+    while_it_runs_again(counts, 10)
+    assert len(counts.wrong) == 10
+    assert all("alive: " in text for text in counts.wrong)

@@ -147,7 +147,7 @@ def test_batch_of_one_that_is_squeezed(monkeypatch):
 
 
 def ruled(patch, func, mode, operand, wrong):
-    """Put a wrong function in the place of a derivative rule."""
+    """Replace a derivative rule by a wrong function."""
     rule = getattr(OPS[func], mode)[operand]
     replaced(patch, [(rule, wrong(rule.fn))])
 

@@ -47,7 +47,7 @@ def state():
 def listeners():
     """The numbers of those that watch levels or ask modes, after one more use.
 
-    What an interruption leaves in these lists does nothing, and goes with the next user.
+    Entries that an interruption leaves in these lists do nothing, and go with the next user.
     """
     in_debugging()
     in_mode()
@@ -166,7 +166,7 @@ BLOCKS = {
     "no_dispatch": in_no_dispatch,
     "debugging": in_debugging,
 }
-"""``with`` blocks; two more, which are slow to check, have tests of their own."""
+"""``with`` blocks; two more, which are slow to check, have separate tests."""
 
 WAYS = {"signal": by_signal, "thread": by_thread}
 START = contextvars.ContextVar("start", default=0)

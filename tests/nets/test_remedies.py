@@ -30,7 +30,7 @@ def twice(xs):
 
 
 def jacobian(f, x):
-    """By differences, with the axes of `x` last."""
+    """The derivative by differences, with the axes of `x` last."""
     columns = []
     for i in np.ndindex(x.shape):
         t = np.zeros(x.shape)
@@ -64,7 +64,7 @@ MORE = {
     "jacfwd": (lambda f, xs: ft.jacfwd(f)(xs[0]), lambda f, xs: jacobian(f, xs[0])),
     "jacrev": (lambda f, xs: ft.jacrev(f)(xs[0]), lambda f, xs: jacobian(f, xs[0])),
 }
-"""By name: the transform of a program, and what plain NumPy makes of it by differences."""
+"""Transforms of a program by name, each with its result in plain NumPy, by differences."""
 
 
 def modes_of(row):
@@ -218,7 +218,7 @@ ALLOWED = {
 
 
 def sentences(tree):
-    """The texts of a module that are no docstrings, with ``{}`` where something is put in."""
+    """The texts of a module other than docstrings, with ``{}`` where something is put in."""
     docs = {
         id(node.value)
         for body in (getattr(n, "body", ()) for n in ast.walk(tree))

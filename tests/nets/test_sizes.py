@@ -305,7 +305,7 @@ def test_rows_of_other_sizes(verdicts, full):
 
 def wrong_with(monkeypatch, *names):
     """The faults that the net finds in the rows whose names begin so."""
-    for kind in (BatchLevel, GradLevel, JvpLevel):  # the fast calls have rules of their own
+    for kind in (BatchLevel, GradLevel, JvpLevel):  # the fast calls have separate rules
         monkeypatch.setattr(kind, "methods", methods_of({}))
     monkeypatch.setattr(ft.Tensor.level, "spare", {})
     counts = Verdicts("planted", REASONS)

@@ -1,4 +1,4 @@
-"""What became of the cases of a net: right, refused for a known reason, or wrong."""
+"""Outcomes of the cases of a net: right, refused for a known reason, or wrong."""
 
 import re
 from collections import Counter

@@ -2,10 +2,10 @@
 
 REASONS: dict[str, str] = {
     r"^DataDependentError: .*the shape of the (result|residuals) of": (
-        "examples whose results differ in shape are no array; the message says what keeps all"
+        "results that differ in shape do not form an array; the message says what keeps all"
     ),
     r"^DataDependentError: .*the number of leading zeros differs": (
-        "polynomials of differing lengths are no array; the message says what to use"
+        "polynomials of differing lengths do not form an array; the message says what to use"
     ),
     r"^(ValueError: numpy.(histogram: the range|average: the weights)|LinAlgError: SVD did)": (
         "NumPy refuses such an example, and one of the batch is"
@@ -29,4 +29,4 @@ KNOWN: dict[str, str] = {
     ),
     r"np\.einsum.*off by inf": "sums of infinities, and what overflows, come in another order",
 }
-"""A regular expression of a wrong case (its text and what was wrong), and why it is none."""
+"""Regular expressions for cases that look wrong (text and finding), and why they are right."""

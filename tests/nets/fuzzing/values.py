@@ -13,7 +13,7 @@ DTYPES = {
     "u": ((np.uint8, 0.7), (np.uint32, 0.3)),
     "b": ((np.bool_, 1.0),),
 }
-"""By the letter of a kind: its dtypes, and how often each is drawn."""
+"""The dtypes of each kind, by its letter, and how often each is drawn."""
 
 WEIGHTS = {"f": 0.7, "c": 0.14, "i": 0.08, "u": 0.03, "b": 0.05}
 """The weight of each kind, where an operand may be of several."""
