@@ -35,8 +35,9 @@ from ._diff import (
     owned,
     pull,
 )  # fmt: skip
-from ._level import Level, encloses, has_methods, level_in
-from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
+from ._fast_calls import FastCalls
+from ._level import Level, has_methods
+from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -72,12 +73,21 @@ class GradLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        calls: dict[Callable, Callable] = {}
-        for func, row in PARTIALS.items():
-            if func is getitem:
-                calls[func] = _indexing(*row)
-            elif len(row) <= 6:  # two operands, three facts each
-                calls[func] = (_unary if len(row) == 3 else _binary)(func, *row)
+        fast = FastCalls(
+            kind, number=number, fix_for=fix_for, shape_of=shape_of,
+            ndarray=ndarray, float64=float64, FLOAT=FLOAT,
+        )  # fmt: skip
+        one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
+        makers = {  # by the number of facts, of which each operand has three
+            3: fast.unary(one, UNARY),
+            6: fast.binary(f"{one}, {two}", BINARY),
+        }
+        calls = {
+            func: makers[len(row)](func, *row)
+            for func, row in PARTIALS.items()
+            if len(row) in makers and func is not getitem
+        }
+        calls[getitem] = fast.getitem("rule, *_", INDEX_PARTS, GETITEM)(*PARTIALS[getitem])
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -264,91 +274,56 @@ def reached(nodes: list[Node], floor: int) -> dict[int, Node]:
     return found
 
 
-def _unary(func: Callable, rule: Callable, pick: Any, holomorphic: bool) -> Callable:
-    def call(x: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not GradLevel:
-            return level.unary(func, x)
-        value = x._value
-        ans = func(value)
-        kind = type(ans)
-        if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-            fix = None
-        else:
-            fix = fix_for(ans, value, holomorphic)
-        y = new(cls)
-        y._value = ans
-        saved = pick(ans, value) if pick else ()
-        y._extra = next(number), x._extra, rule, saved, fix, None
-        return y
+# ---- the hot path ----
 
-    return call
+UNARY = """
+value = x._value
+ans = func(value)
+kind = type(ans)
+if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
+    fix = None
+else:
+    fix = fix_for(ans, value, holomorphic)
+y._value = ans
+saved = pick(ans, value) if pick else ()
+y._extra = next(number), x._extra, rule, saved, fix, None
+"""
 
+BINARY = {
+    "both": """
+        x, y = a._value, b._value
+        ans = func(x, y)
+        saved = pick2(ans, x, y) if pick2 else ()
+        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        rest = b._extra, rule2, saved, fix, None
+        saved = pick(ans, x, y) if pick else ()
+        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        node = next(number), a._extra, rule, saved, fix, rest
+    """,
+    "left": """
+        x = a._value
+        ans = func(x, b)
+        saved = pick(ans, x, b) if pick else ()
+        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        node = next(number), a._extra, rule, saved, fix, None
+    """,
+    "right": """
+        y = b._value
+        ans = func(a, y)
+        saved = pick2(ans, a, y) if pick2 else ()
+        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        node = next(number), b._extra, rule2, saved, fix, None
+    """,
+    "result": "z._value, z._extra = ans, node",
+}
 
-def _binary(
-    func: Callable, rule: Callable, pick: Any, holomorphic: bool,
-    rule2: Callable, pick2: Any, holomorphic2: bool,
-) -> Callable:  # fmt: skip
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            x, y = a._value, b._value
-            ans = func(x, y)
-            saved = pick2(ans, x, y) if pick2 else ()
-            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-            rest: tuple | None = (b._extra, rule2, saved, fix, None)
-            saved = pick(ans, x, y) if pick else ()
-            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-            node = next(number), a._extra, rule, saved, fix, rest
-        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
-            level = cls.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            x = a._value
-            ans = func(x, b)
-            saved = pick(ans, x, b) if pick else ()
-            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-            node = next(number), a._extra, rule, saved, fix, None
-        elif cls in VALUES or encloses(cls, other):
-            level = other.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            y = b._value
-            cls, ans = other, func(a, y)
-            saved = pick2(ans, a, y) if pick2 else ()
-            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-            node = next(number), b._extra, rule2, saved, fix, None
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        z._value, z._extra = ans, node
-        return z
-
-    return call
-
-
-def _indexing(rule: Callable, *_: Any) -> Callable:
-    def call(x: Any, index: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not GradLevel:
-            return level.getitem(x, index)
-        for part in index if type(index) is tuple else (index,):
-            if type(part) not in INDEX_PARTS:
-                return level.getitem(x, index)
-        value = x._value
-        if type(value) is float or type(value) is complex:
-            return level.getitem(x, index)
-        y = new(cls)
-        y._value = value[index]
-        y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
-        return y
-
-    return call
+GETITEM = """
+value = x._value
+if type(value) is float or type(value) is complex:
+    return level.getitem(x, index)
+y._value = value[index]
+y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
+"""
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
