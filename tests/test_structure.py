@@ -18,6 +18,7 @@ from functier._batch import BatchLevel
 from functier._fast_calls import FastCalls
 from functier._jvp import JvpLevel
 from functier._linear import TraceLevel
+from functier._op import load
 from functier._tape import GradLevel
 
 PACKAGE = Path(ft.__file__).parent
@@ -360,6 +361,7 @@ def globals_of(call):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fast_calls_know_all_names_and_are_given_no_others(kind, monkeypatch):
+    load()  # the tables, of which calls are made
     given = {}
 
     class Noted(FastCalls):
@@ -379,6 +381,7 @@ def test_fast_calls_know_all_names_and_are_given_no_others(kind, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_fast_calls_look_like_functions_of_the_module_of_their_kind(kind):
+    load()
     module = sys.modules[kind.__module__]
     for call in kind.fast_calls().values():
         code = call.__code__

@@ -326,6 +326,9 @@ y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
 """
 
 
+# ---- the backward pass ----
+
+
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
     """The cotangents of `inputs`, given (node, cotangent) of the outputs.
 
@@ -334,10 +337,9 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1)
     each node goes, with what it saved, as soon as it is done.
     """
     grads: dict[int, Any] = {}
+    ours: set[int] = set()  # whose cotangent is: see NOTE [what the backward pass owns]
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    ours: set[int] = set()  # see NOTE [what the backward pass owns]
-    node: Node | None = None
     for root, g in roots:
         key = root[0]
         if key in grads:
@@ -350,65 +352,82 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1)
         del root
     roots.clear()
     while queue:
-        node = waiting.pop(-heappop(queue))
-        while node is not None:  # on along a chain, which needs no queue
-            key, parent, rule, saved, fix, rest = node
-            g = grads.pop(key)
-            big = type(g) is ndarray and g.size > BIG
-            mine = big and key in ours
-            alone = rest is None
-            node = None
-            while True:
-                fresh = False
-                if fix is None:
-                    if mine and rest is None and rule in INPLACE:
-                        c, fresh = _in_place(rule, g, saved), True
-                    else:
-                        n = len(saved)
-                        if n == 1:
-                            c = rule(g, saved[0])
-                        elif n == 0:
-                            c = rule(g)
-                        else:
-                            c = rule(g, *saved)
-                        if c is g:
-                            fresh, mine = mine and alone, False
-                        elif big:
-                            fresh = rule in FRESH
-                elif fix[2]:
-                    c = pull(rule, g, saved, fix)
-                elif rule is negated:
-                    c = -fit(g, fix[0], fix[1])
+        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
+    return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _along_chain(
+    node: Node | None, grads: dict[int, Any], ours: set[int], waiting: dict[int, Node],
+    queue: list[int], floor: int,
+) -> None:  # fmt: skip
+    """Pass cotangents on from `node` to its parents, then from one of these, and so on.
+
+    So a chain of nodes needs no queue. The other parents wait in it; where one that waits
+    is later than the next of the chain, that one waits too.
+    """
+    while node is not None:
+        key, parent, rule, saved, fix, rest = node
+        g = grads.pop(key)
+        big = type(g) is ndarray and g.size > BIG
+        mine, alone = big and key in ours, rest is None
+        node = None
+        while True:
+            fresh = False
+            if fix is None:
+                n = len(saved)
+                if big:
+                    c, fresh = _of_large(rule, g, saved, mine and rest is None, mine and alone)
+                    mine = mine and c is not g
+                elif n == 1:
+                    c = rule(g, saved[0])
+                elif n == 0:
+                    c = rule(g)
                 else:
                     c = rule(g, *saved)
-                    if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
-                        c = None if c is None else fit(c, fix[0], fix[1])
-                if c is not None:
-                    key = parent[0]
-                    if key in grads:
-                        if big or (type(c) is ndarray and c.size > BIG):
-                            grads[key] = _add(grads[key], c, key in ours, fresh)
-                            ours.add(key)
-                        else:
-                            grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
+            elif fix[2]:
+                c = pull(rule, g, saved, fix)
+            elif rule is negated:
+                c = -fit(g, fix[0], fix[1])
+            else:
+                c = rule(g, *saved)
+                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
+                    c = None if c is None else fit(c, fix[0], fix[1])
+            if c is not None:
+                key = parent[0]
+                if key in grads:
+                    if big or (type(c) is ndarray and c.size > BIG):
+                        grads[key] = _add(grads[key], c, key in ours, fresh)
+                        ours.add(key)
                     else:
-                        grads[key] = c
-                        if fresh:
-                            ours.add(key)
-                        if parent[1] is not None and key > floor:
-                            if node is None:
-                                node = parent
-                            else:
-                                waiting[key] = parent
-                                heappush(queue, -key)
-                if rest is None:
-                    break
-                parent, rule, saved, fix, rest = rest
-            if queue and node is not None and -queue[0] > node[0]:
-                waiting[node[0]] = node
-                heappush(queue, -node[0])
-                node = None
-    return [grads.get(leaf[0]) for leaf in inputs]
+                        grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
+                else:
+                    grads[key] = c
+                    if fresh:
+                        ours.add(key)
+                    if parent[1] is not None and key > floor:
+                        if node is None:
+                            node = parent
+                        else:
+                            waiting[key] = parent
+                            heappush(queue, -key)
+            if rest is None:
+                break
+            parent, rule, saved, fix, rest = rest
+        if queue and node is not None and -queue[0] > node[0]:
+            waiting[node[0]] = node
+            heappush(queue, -node[0])
+            return
+
+
+def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> tuple[Any, bool]:
+    """``rule(g, *saved)`` for a large `g`, and whether the pass owns the result.
+
+    `last`: the pass owns `g`, which nobody reads after this rule. `only`: nor has before.
+    """
+    if last and rule in INPLACE:
+        return _in_place(rule, g, saved), True
+    c = rule(g, *saved)
+    return c, only if c is g else rule in FRESH
 
 
 INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
