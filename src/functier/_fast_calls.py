@@ -4,7 +4,7 @@ NOTE [whose operand is it]
     Of two operands both may be tensors of one level, or one of them; the other is then a
     plain value or a tensor of a level around. All else is handed on. This question is
     asked here alone, and each kind of level says what follows from the answer. A function
-    call in between would cost a tenth of an operation. So what a kind says is source text,
+    call in between would cost 5 to 10 % of an operation. So what a kind says is source text,
     which is put into a template and compiled when the first level of the kind is made.
 
 A text refers to the operands and their classes by the names that the template gives them;
