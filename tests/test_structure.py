@@ -1,8 +1,11 @@
 """The structure of the sources: who imports whom, what rules may call, how large it is."""
 
 import ast
+import builtins
+import dis
 import functools
 import io
+import linecache
 import sys
 import tokenize
 from pathlib import Path
@@ -11,6 +14,12 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier._batch import BatchLevel
+from functier._fast_calls import FastCalls
+from functier._jvp import JvpLevel
+from functier._linear import TraceLevel
+from functier._op import load
+from functier._tape import GradLevel
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -47,7 +56,7 @@ LAYERS = [
     {"_methods", "_frames", "_pytree", "_border", "_hints"},
     {"_root"},
     {"_level"},
-    {"_argnums", "_axes", "_ended", "_life"},
+    {"_argnums", "_axes", "_ended", "_fast_calls", "_life"},
     {"_diff"},
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws", "_keep"},
@@ -338,6 +347,49 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
         assert all(vars(cls)[name] is function for name, function in shared.items())
         assert vars(cls)["__slots__"] == ()
         assert cls.__bases__ == (ft.Tensor,)
+
+
+# ---- fast calls are composed of texts, which linters do not read ----
+
+KINDS = [GradLevel, BatchLevel, JvpLevel, TraceLevel]
+
+
+def globals_of(call):
+    """The names that a function looks up in its module, or among the builtins."""
+    return {i.argval for i in dis.get_instructions(call) if i.opname == "LOAD_GLOBAL"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fast_calls_know_all_names_and_are_given_no_others(kind, monkeypatch):
+    load()  # the tables, of which calls are made
+    given = {}
+
+    class Noted(FastCalls):
+        def __init__(self, kind, **names):
+            given.update(names)
+            super().__init__(kind, **names)
+
+    monkeypatch.setattr(sys.modules[kind.__module__], "FastCalls", Noted)
+    calls = {call for call in kind.fast_calls().values() if call.__globals__.get("KIND") is kind}
+    used = set().union(*map(globals_of, calls))
+
+    assert {call.__name__ for call in calls} == {"call"}
+    for call in calls:
+        assert globals_of(call) <= {*call.__globals__, *dir(builtins)}
+    assert {*given} - used == set()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fast_calls_look_like_functions_of_the_module_of_their_kind(kind):
+    load()
+    module = sys.modules[kind.__module__]
+    for call in kind.fast_calls().values():
+        code = call.__code__
+        linecache.checkcache(code.co_filename)
+
+        assert call.__module__ == module.__name__
+        assert code.co_filename.startswith(module.__file__)
+        assert linecache.getline(code.co_filename, code.co_firstlineno).startswith("    def call(")
 
 
 # ---- size, documents, and what is public ----

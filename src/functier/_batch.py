@@ -19,8 +19,9 @@ import numpy as np
 from ._axes import check_axis, check_mapped, short, wrong_size
 from ._border import OBJECT, check_leaf, one_array, unexpected
 from ._errors import ConversionError, DataDependentError, FallbackWarning, LevelError
+from ._fast_calls import FastCalls
 from ._hints import explained
-from ._level import Level, encloses, has_methods, level_in
+from ._level import Level, has_methods
 from ._numpy import (
     BASIC_PARTS,
     PLAIN,
@@ -72,15 +73,19 @@ class BatchLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
+        fast = FastCalls(kind, align=align, stretch=stretch, ndarray=ndarray, EVERYTHING=EVERYTHING)
+        makers = {
+            1: fast.unary("func", "y._value = func(x._value)"),
+            2: fast.binary("func", BINARY),
+        }
         calls: dict[Callable, Callable] = {}
         for ufunc in SIMPLE:
-            make = _unary if ufunc.nin == 1 else _binary
-            calls[ufunc] = make(ufunc)
-            if ufunc in SPELLED:
-                calls[SPELLED[ufunc]] = make(SPELLED[ufunc])
+            for func in (ufunc, SPELLED.get(ufunc, ufunc)):
+                calls[func] = makers[ufunc.nin](func)
+        product = fast.product("func, rule", PRODUCT)
         for func in (np.matmul, matmul):
-            calls[func] = _product(func, OPS[np.matmul].vmap)  # type: ignore[arg-type]
-        calls[getitem] = _indexing
+            calls[func] = product(func, OPS[np.matmul].vmap)
+        calls[getitem] = fast.getitem("", BASIC_PARTS, GETITEM)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -357,93 +362,45 @@ class BatchLevel(Level):
         return f"Batched[{', '.join(sizes)}]({x._value!r})"
 
 
-def _unary(func: Callable) -> Callable:
-    def call(x: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not BatchLevel:
-            return level.unary(func, x)
-        y = new(cls)
-        y._value = func(x._value)
-        return y
+# ---- the hot path ----
 
-    return call
+BINARY = {
+    "both": """
+        x, y = a._value, b._value
+        m, n = x.ndim, y.ndim
+        if m < n:
+            x = stretch(level.k, x, x.shape, n)
+        elif n < m:
+            y = stretch(level.k, y, y.shape, m)
+    """,
+    "left": """
+        x, y = a._value, b
+        if other is ndarray and b.ndim > x.ndim - level.k:
+            return level.binary(func, a, b)
+    """,
+    "right": """
+        x, y = a, b._value
+        if cls is ndarray and a.ndim > y.ndim - level.k:
+            return level.binary(func, a, b)
+    """,
+    "left_inner": "x, y = align(level.k, (a._value, level.lift(b)))",
+    "right_inner": "x, y = align(level.k, (level.lift(a), b._value))",
+    "result": "z._value = func(x, y)",
+}
 
+PRODUCT = {
+    "both": "ans = rule(level.k, a._value, b._value)",
+    "left": "ans = rule(level.k, a._value, level.lift(b))",
+    "right": "ans = rule(level.k, level.lift(a), b._value)",
+    "result": "z._value = ans",
+}
 
-def _binary(func: Callable) -> Callable:
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not BatchLevel:
-                return level.binary(func, a, b)
-            x, y = a._value, b._value
-            m, n = x.ndim, y.ndim
-            if m < n:
-                x = stretch(level.k, x, x.shape, n)
-            elif n < m:
-                y = stretch(level.k, y, y.shape, m)
-        elif other in SCALARS or other is ndarray:
-            level = cls.level
-            x, y = a._value, b
-            if type(level) is not BatchLevel or (other is ndarray and b.ndim > x.ndim - level.k):
-                return level.binary(func, a, b)
-        elif cls in SCALARS or cls is ndarray:
-            kind, cls = cls, other
-            level = cls.level
-            x, y = a, b._value
-            if type(level) is not BatchLevel or (kind is ndarray and a.ndim > y.ndim - level.k):
-                return level.binary(func, a, b)
-        elif encloses(other, cls) and type(level := cls.level) is BatchLevel:
-            x, y = align(level.k, (a._value, level.lift(b)))
-        elif encloses(cls, other) and type(level := other.level) is BatchLevel:
-            cls = other
-            x, y = align(level.k, (level.lift(a), b._value))
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        z._value = func(x, y)
-        return z
-
-    return call
-
-
-def _product(func: Callable, rule: Callable) -> Callable:
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls and type(level := cls.level) is BatchLevel:
-            ans = rule(level.k, a._value, b._value)
-        elif (other is ndarray or encloses(other, cls)) and type(cls.level) is BatchLevel:
-            level = cls.level
-            ans = rule(level.k, a._value, level.lift(b))
-        elif (cls is ndarray or encloses(cls, other)) and type(other.level) is BatchLevel:
-            cls, level = other, other.level
-            ans = rule(level.k, level.lift(a), b._value)
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        z._value = ans
-        return z
-
-    return call
-
-
-def _indexing(x: Any, index: Any) -> Any:
-    cls = type(x)
-    level = cls.level
-    if type(level) is not BatchLevel:
-        return level.getitem(x, index)
-    parts = index if type(index) is tuple else (index,)
-    for part in parts:
-        if type(part) not in BASIC_PARTS:
-            return level.getitem(x, index)
-    try:
-        value = x._value[(*EVERYTHING * level.k, *parts)]
-    except IndexError:  # it speaks of the batch axes too
-        return level.getitem(x, index)
-    y = new(cls)
-    y._value = value
-    return y
+GETITEM = """
+try:
+    y._value = x._value[(*EVERYTHING * level.k, *parts)]
+except IndexError:  # it speaks of the batch axes too
+    return level.getitem(x, index)
+"""
 
 
 class _Slot:

@@ -26,9 +26,10 @@ from ._diff import (
     split_aux,
     zeros,
 )  # fmt: skip
-from ._level import Escape, Level, encloses, has_methods, level_in
+from ._fast_calls import FastCalls
+from ._level import Escape, Level, has_methods
 from ._life import run
-from ._numpy import FLOAT, INDEX_PARTS, VALUES, dtype_of, shape_of
+from ._numpy import FLOAT, INDEX_PARTS, dtype_of, shape_of
 from ._op import PARTIALS, Call, Op, no_rule
 from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
 from ._rule import negated
@@ -63,13 +64,22 @@ class JvpLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        calls = {
-            func: (_unary if len(row) == 3 else _binary)(func, *row)
-            for func, row in PARTIALS.items()
-            if len(row) <= 6 and func not in (getitem, matmul)  # two operands
+        fast = FastCalls(
+            kind, negated=negated, fitted=fitted, ndarray=ndarray, float64=float64, FLOAT=FLOAT,
+            NUMBERS=NUMBERS,
+        )  # fmt: skip
+        makers = {  # by the number of facts, of which each operand has three
+            3: fast.unary("func, rule, pick, _", UNARY),
+            6: fast.binary("func, rule, pick, _, rule2, pick2, __", BINARY),
         }
-        calls[matmul] = calls[np.matmul] = _product(matmul)
-        calls[getitem] = _reading
+        calls = {
+            func: makers[len(row)](func, *row)
+            for func, row in PARTIALS.items()
+            if len(row) in makers and func not in (getitem, matmul)
+        }
+        product = fast.product("func", PRODUCT)
+        calls[matmul] = calls[np.matmul] = product(matmul)
+        calls[getitem] = fast.getitem("", INDEX_PARTS, GETITEM)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -161,55 +171,33 @@ class JvpLevel(Level):
 # ---- the hot path ----
 
 
-def _unary(func: Callable, rule: Callable, pick: Any, _: bool) -> Callable:
-    def call(x: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not JvpLevel:
-            return level.unary(func, x)
-        value = x._value
-        ans = func(value)
-        y = new(cls)
-        y._value = ans
-        y._extra = rule(x._extra, *pick(ans, value)) if pick else rule(x._extra)
-        return y
+UNARY = """
+value = x._value
+y._value = ans = func(value)
+y._extra = rule(x._extra, *pick(ans, value)) if pick else rule(x._extra)
+"""
 
-    return call
-
-
-def _binary(
-    func: Callable, rule: Callable, pick: Any, _: bool,
-    rule2: Callable, pick2: Any, __: bool,
-) -> Callable:  # fmt: skip
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            value, y, t = a._value, b._value, b._extra
-            ans = func(value, y)
-            tangent = rule(a._extra, *pick(ans, value, y)) if pick else rule(a._extra)
-            if rule2 is negated:
-                tangent = tangent - t
-            else:
-                tangent = tangent + (rule2(t, *pick2(ans, value, y)) if pick2 else rule2(t))
-        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
-            level = cls.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            value = a._value
-            ans = func(value, b)
-            tangent = rule(a._extra, *pick(ans, value, b)) if pick else rule(a._extra)
-        elif cls in VALUES or encloses(cls, other):
-            cls, level = other, other.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            value = b._value
-            ans = func(a, value)
-            tangent = rule2(b._extra, *pick2(ans, a, value)) if pick2 else rule2(b._extra)
+BINARY = {
+    "both": """
+        value, y, t = a._value, b._value, b._extra
+        ans = func(value, y)
+        tangent = rule(a._extra, *pick(ans, value, y)) if pick else rule(a._extra)
+        if rule2 is negated:
+            tangent = tangent - t
         else:
-            return level_in(a, b).binary(func, a, b)
+            tangent = tangent + (rule2(t, *pick2(ans, value, y)) if pick2 else rule2(t))
+    """,
+    "left": """
+        value = a._value
+        ans = func(value, b)
+        tangent = rule(a._extra, *pick(ans, value, b)) if pick else rule(a._extra)
+    """,
+    "right": """
+        value = b._value
+        ans = func(a, value)
+        tangent = rule2(b._extra, *pick2(ans, a, value)) if pick2 else rule2(b._extra)
+    """,
+    "result": """
         kind = type(ans)
         if kind is not type(value) or (
             kind is not float64
@@ -218,57 +206,26 @@ def _binary(
             )
         ):  # so that the tangent may have another form than its primal
             tangent = fitted(tangent, ans)
-        z = new(cls)
         z._value, z._extra = ans, tangent
-        return z
+    """,
+}
 
-    return call
+PRODUCT = {  # whose tangents have the form of their primal anyway
+    "both": """
+        x, y = a._value, b._value
+        ans, tangent = func(x, y), func(a._extra, y) + func(x, b._extra)
+    """,
+    "left": "ans, tangent = func(a._value, b), func(a._extra, b)",
+    "right": "ans, tangent = func(a, b._value), func(a, b._extra)",
+    "result": "z._value, z._extra = ans, tangent",
+}
 
-
-def _product(func: Callable) -> Callable:
-    """A product, whose tangents have the form of their primal anyway."""
-
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            x, y = a._value, b._value
-            ans, tangent = func(x, y), func(a._extra, y) + func(x, b._extra)
-        elif other is ndarray or (cls is not ndarray and encloses(other, cls)):
-            level = cls.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            ans, tangent = func(a._value, b), func(a._extra, b)
-        elif cls is ndarray or encloses(cls, other):
-            cls, level = other, other.level
-            if type(level) is not JvpLevel:
-                return level.binary(func, a, b)
-            ans, tangent = func(a, b._value), func(a, b._extra)
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        z._value, z._extra = ans, tangent
-        return z
-
-    return call
-
-
-def _reading(x: Any, index: Any) -> Any:
-    cls = type(x)
-    level = cls.level
-    if type(level) is not JvpLevel:
-        return level.getitem(x, index)
-    value, t = x._value, x._extra
-    if type(value) in NUMBERS or type(t) in NUMBERS:  # which have no items
-        return level.getitem(x, index)
-    for part in index if type(index) is tuple else (index,):
-        if type(part) not in INDEX_PARTS:
-            return level.getitem(x, index)
-    y = new(cls)
-    y._value, y._extra = value[index], t[index]
-    return y
+GETITEM = """
+value, t = x._value, x._extra
+if type(value) in NUMBERS or type(t) in NUMBERS:  # which have no items
+    return level.getitem(x, index)
+y._value, y._extra = value[index], t[index]
+"""
 
 
 def fitted(tangent: Any, ans: Any) -> Any:

@@ -20,12 +20,13 @@ import numpy as np
 from ._context import check_escape
 from ._diff import check_inputs, form_like, match, owned, zeros
 from ._errors import ConversionError
+from ._fast_calls import FastCalls
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._keep import Copies, kept
-from ._level import Escape, Level, encloses, level_in
+from ._level import Escape, Level
 from ._life import run
-from ._numpy import FLOAT, SIMPLE, SPELLED, VALUES, dtype_of
+from ._numpy import FLOAT, SIMPLE, SPELLED, dtype_of
 from ._op import Call, Op
 from ._pytree import (
     check_callable,
@@ -52,8 +53,7 @@ of which `b` has ``((place, step), ...)`` (`MANY`). An `INPUT` is given."""
 INPUT, ONE, LEFT, RIGHT, BOTH, MANY = range(6)
 
 ALIKE: set[Callable] = {np.add, np.subtract, np.multiply, np.divide}
-ALIKE |= {SPELLED[ufunc] for ufunc in ALIKE}
-"""Functions of two operands whose result has the form of these, where they have one."""
+"""Ufuncs of two operands whose result has the form of these, where they have one."""
 
 
 class TraceLevel(Level):
@@ -82,12 +82,20 @@ class TraceLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
+        fast = FastCalls(
+            kind, number=number, common_form=_common_form, errstate=np.errstate, ndarray=ndarray,
+            ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
+        )  # fmt: skip
+        unary = fast.unary("func", UNARY)
+        binary = fast.binary("func, quick, alike, product", BINARY)
         calls: dict[Callable, Callable] = {}
         for ufunc in (*SIMPLE, np.matmul):
-            make = _unary if ufunc.nin == 1 else _binary
-            calls[ufunc] = make(ufunc)
-            if ufunc in SPELLED:
-                calls[SPELLED[ufunc]] = make(SPELLED[ufunc])
+            quick = SPELLED.get(ufunc, ufunc)
+            for func in (ufunc, quick):
+                calls[func] = (
+                    unary(func) if ufunc.nin == 1
+                    else binary(func, quick, ufunc in ALIKE, ufunc is np.matmul)
+                )  # fmt: skip
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -133,56 +141,37 @@ class _Again:
         return Call(self.op, given, self.names, [], False).run(values)
 
 
-def _unary(func: Callable) -> Callable:
-    def call(x: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not TraceLevel:
-            return level.unary(func, x)
-        y = new(cls)
-        with np.errstate(all="ignore"):
-            y._value = func(x._value)
-        y._extra = next(number), ONE, func, x._extra, None, None
-        return y
+UNARY = """
+with errstate(all="ignore"):
+    y._value = func(x._value)
+y._extra = next(number), ONE, func, x._extra, None, None
+"""
 
-    return call
-
-
-def _binary(func: Callable) -> Callable:
-    alike, product = func in ALIKE, func in (np.matmul, operator.matmul)
-    quick = SPELLED.get(func, func)
-
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            x, y = a._value, b._value
-            kind, first, second = BOTH, a._extra, b._extra
-        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
-            level = cls.level
-            x, y = a._value, b
-            kind, first, second = LEFT, a._extra, b
-        elif cls in VALUES or encloses(cls, other):
-            cls, level = other, other.level
-            x, y = a, b._value
-            kind, first, second = RIGHT, a, b._extra
-        else:
-            return level_in(a, b).binary(func, a, b)
-        if type(level) is not TraceLevel:
-            return level.binary(func, a, b)
-        z = new(cls)
-        form = _common_form(x, y) if alike else None
+BINARY = {
+    "both": """
+        x, y = a._value, b._value
+        kind, first, second = BOTH, a._extra, b._extra
+    """,
+    "left": """
+        x, y = a._value, b
+        kind, first, second = LEFT, a._extra, b
+    """,
+    "right": """
+        x, y = a, b._value
+        kind, first, second = RIGHT, a, b._extra
+    """,
+    "result": """
+        form = common_form(x, y) if alike else None
         if form is not None:
             z._value = form
         elif product and type(x) is type(y) is ndarray:  # with nothing to sum over
             z._value = func(x[..., :0], y[..., :0, :] if y.ndim > 1 else y[:0])
         else:
-            with np.errstate(all="ignore"):
+            with errstate(all="ignore"):
                 z._value = func(x, y)
         z._extra = next(number), kind, quick, first, second, None
-        return z
-
-    return call
+    """,
+}
 
 
 def _common_form(x: Any, y: Any) -> Any:

@@ -35,8 +35,9 @@ from ._diff import (
     owned,
     pull,
 )  # fmt: skip
-from ._level import Level, encloses, has_methods, level_in
-from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
+from ._fast_calls import FastCalls
+from ._level import Level, has_methods
+from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -72,12 +73,21 @@ class GradLevel(Level):
 
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
-        calls: dict[Callable, Callable] = {}
-        for func, row in PARTIALS.items():
-            if func is getitem:
-                calls[func] = _indexing(*row)
-            elif len(row) <= 6:  # two operands, three facts each
-                calls[func] = (_unary if len(row) == 3 else _binary)(func, *row)
+        fast = FastCalls(
+            kind, number=number, fix_for=fix_for, shape_of=shape_of,
+            ndarray=ndarray, float64=float64, FLOAT=FLOAT,
+        )  # fmt: skip
+        one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
+        makers = {  # by the number of facts, of which each operand has three
+            3: fast.unary(one, UNARY),
+            6: fast.binary(f"{one}, {two}", BINARY),
+        }
+        calls = {
+            func: makers[len(row)](func, *row)
+            for func, row in PARTIALS.items()
+            if len(row) in makers and func is not getitem
+        }
+        calls[getitem] = fast.getitem("rule, *_", INDEX_PARTS, GETITEM)(*PARTIALS[getitem])
         return calls
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -264,91 +274,59 @@ def reached(nodes: list[Node], floor: int) -> dict[int, Node]:
     return found
 
 
-def _unary(func: Callable, rule: Callable, pick: Any, holomorphic: bool) -> Callable:
-    def call(x: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not GradLevel:
-            return level.unary(func, x)
-        value = x._value
-        ans = func(value)
-        kind = type(ans)
-        if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
-            fix = None
-        else:
-            fix = fix_for(ans, value, holomorphic)
-        y = new(cls)
-        y._value = ans
-        saved = pick(ans, value) if pick else ()
-        y._extra = next(number), x._extra, rule, saved, fix, None
-        return y
+# ---- the hot path ----
 
-    return call
+UNARY = """
+value = x._value
+ans = func(value)
+kind = type(ans)
+if kind is type(value) and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
+    fix = None
+else:
+    fix = fix_for(ans, value, holomorphic)
+y._value = ans
+saved = pick(ans, value) if pick else ()
+y._extra = next(number), x._extra, rule, saved, fix, None
+"""
 
+BINARY = {
+    "both": """
+        x, y = a._value, b._value
+        ans = func(x, y)
+        saved = pick2(ans, x, y) if pick2 else ()
+        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        rest = b._extra, rule2, saved, fix, None
+        saved = pick(ans, x, y) if pick else ()
+        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        node = next(number), a._extra, rule, saved, fix, rest
+    """,
+    "left": """
+        x = a._value
+        ans = func(x, b)
+        saved = pick(ans, x, b) if pick else ()
+        fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
+        node = next(number), a._extra, rule, saved, fix, None
+    """,
+    "right": """
+        y = b._value
+        ans = func(a, y)
+        saved = pick2(ans, a, y) if pick2 else ()
+        fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
+        node = next(number), b._extra, rule2, saved, fix, None
+    """,
+    "result": "z._value, z._extra = ans, node",
+}
 
-def _binary(
-    func: Callable, rule: Callable, pick: Any, holomorphic: bool,
-    rule2: Callable, pick2: Any, holomorphic2: bool,
-) -> Callable:  # fmt: skip
-    def call(a: Any, b: Any) -> Any:
-        cls, other = type(a), type(b)
-        if other is cls:
-            level = cls.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            x, y = a._value, b._value
-            ans = func(x, y)
-            saved = pick2(ans, x, y) if pick2 else ()
-            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-            rest: tuple | None = (b._extra, rule2, saved, fix, None)
-            saved = pick(ans, x, y) if pick else ()
-            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-            node = next(number), a._extra, rule, saved, fix, rest
-        elif other in VALUES or (cls not in VALUES and encloses(other, cls)):
-            level = cls.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            x = a._value
-            ans = func(x, b)
-            saved = pick(ans, x, b) if pick else ()
-            fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-            node = next(number), a._extra, rule, saved, fix, None
-        elif cls in VALUES or encloses(cls, other):
-            level = other.level
-            if type(level) is not GradLevel:
-                return level.binary(func, a, b)
-            y = b._value
-            cls, ans = other, func(a, y)
-            saved = pick2(ans, a, y) if pick2 else ()
-            fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-            node = next(number), b._extra, rule2, saved, fix, None
-        else:
-            return level_in(a, b).binary(func, a, b)
-        z = new(cls)
-        z._value, z._extra = ans, node
-        return z
-
-    return call
+GETITEM = """
+value = x._value
+if type(value) is float or type(value) is complex:
+    return level.getitem(x, index)
+y._value = value[index]
+y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
+"""
 
 
-def _indexing(rule: Callable, *_: Any) -> Callable:
-    def call(x: Any, index: Any) -> Any:
-        cls = type(x)
-        level = cls.level
-        if type(level) is not GradLevel:
-            return level.getitem(x, index)
-        for part in index if type(index) is tuple else (index,):
-            if type(part) not in INDEX_PARTS:
-                return level.getitem(x, index)
-        value = x._value
-        if type(value) is float or type(value) is complex:
-            return level.getitem(x, index)
-        y = new(cls)
-        y._value = value[index]
-        y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
-        return y
-
-    return call
+# ---- the backward pass ----
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
@@ -359,10 +337,9 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1)
     each node goes, with what it saved, as soon as it is done.
     """
     grads: dict[int, Any] = {}
+    ours: set[int] = set()  # whose cotangent is: see NOTE [what the backward pass owns]
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    ours: set[int] = set()  # see NOTE [what the backward pass owns]
-    node: Node | None = None
     for root, g in roots:
         key = root[0]
         if key in grads:
@@ -375,65 +352,82 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1)
         del root
     roots.clear()
     while queue:
-        node = waiting.pop(-heappop(queue))
-        while node is not None:  # on along a chain, which needs no queue
-            key, parent, rule, saved, fix, rest = node
-            g = grads.pop(key)
-            big = type(g) is ndarray and g.size > BIG
-            mine = big and key in ours
-            alone = rest is None
-            node = None
-            while True:
-                fresh = False
-                if fix is None:
-                    if mine and rest is None and rule in INPLACE:
-                        c, fresh = _in_place(rule, g, saved), True
-                    else:
-                        n = len(saved)
-                        if n == 1:
-                            c = rule(g, saved[0])
-                        elif n == 0:
-                            c = rule(g)
-                        else:
-                            c = rule(g, *saved)
-                        if c is g:
-                            fresh, mine = mine and alone, False
-                        elif big:
-                            fresh = rule in FRESH
-                elif fix[2]:
-                    c = pull(rule, g, saved, fix)
-                elif rule is negated:
-                    c = -fit(g, fix[0], fix[1])
+        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
+    return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _along_chain(
+    node: Node | None, grads: dict[int, Any], ours: set[int], waiting: dict[int, Node],
+    queue: list[int], floor: int,
+) -> None:  # fmt: skip
+    """Pass cotangents on from `node` to its parents, then from one of these, and so on.
+
+    So a chain of nodes needs no queue. The other parents wait in it; where one that waits
+    is later than the next of the chain, that one waits too.
+    """
+    while node is not None:
+        key, parent, rule, saved, fix, rest = node
+        g = grads.pop(key)
+        big = type(g) is ndarray and g.size > BIG
+        mine, alone = big and key in ours, rest is None
+        node = None
+        while True:
+            fresh = False
+            if fix is None:
+                n = len(saved)
+                if big:
+                    c, fresh = _of_large(rule, g, saved, mine and rest is None, mine and alone)
+                    mine = mine and c is not g
+                elif n == 1:
+                    c = rule(g, saved[0])
+                elif n == 0:
+                    c = rule(g)
                 else:
                     c = rule(g, *saved)
-                    if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
-                        c = None if c is None else fit(c, fix[0], fix[1])
-                if c is not None:
-                    key = parent[0]
-                    if key in grads:
-                        if big or (type(c) is ndarray and c.size > BIG):
-                            grads[key] = _add(grads[key], c, key in ours, fresh)
-                            ours.add(key)
-                        else:
-                            grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
+            elif fix[2]:
+                c = pull(rule, g, saved, fix)
+            elif rule is negated:
+                c = -fit(g, fix[0], fix[1])
+            else:
+                c = rule(g, *saved)
+                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
+                    c = None if c is None else fit(c, fix[0], fix[1])
+            if c is not None:
+                key = parent[0]
+                if key in grads:
+                    if big or (type(c) is ndarray and c.size > BIG):
+                        grads[key] = _add(grads[key], c, key in ours, fresh)
+                        ours.add(key)
                     else:
-                        grads[key] = c
-                        if fresh:
-                            ours.add(key)
-                        if parent[1] is not None and key > floor:
-                            if node is None:
-                                node = parent
-                            else:
-                                waiting[key] = parent
-                                heappush(queue, -key)
-                if rest is None:
-                    break
-                parent, rule, saved, fix, rest = rest
-            if queue and node is not None and -queue[0] > node[0]:
-                waiting[node[0]] = node
-                heappush(queue, -node[0])
-                node = None
-    return [grads.get(leaf[0]) for leaf in inputs]
+                        grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
+                else:
+                    grads[key] = c
+                    if fresh:
+                        ours.add(key)
+                    if parent[1] is not None and key > floor:
+                        if node is None:
+                            node = parent
+                        else:
+                            waiting[key] = parent
+                            heappush(queue, -key)
+            if rest is None:
+                break
+            parent, rule, saved, fix, rest = rest
+        if queue and node is not None and -queue[0] > node[0]:
+            waiting[node[0]] = node
+            heappush(queue, -node[0])
+            return
+
+
+def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> tuple[Any, bool]:
+    """``rule(g, *saved)`` for a large `g`, and whether the pass owns the result.
+
+    `last`: the pass owns `g`, which nobody reads after this rule. `only`: nor has before.
+    """
+    if last and rule in INPLACE:
+        return _in_place(rule, g, saved), True
+    c = rule(g, *saved)
+    return c, only if c is g else rule in FRESH
 
 
 INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}

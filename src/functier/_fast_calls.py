@@ -1,0 +1,161 @@
+"""Fast calls: the functions that answer the commonest calls at the levels of one kind.
+
+NOTE [whose operand is it]
+    Of two operands both may be tensors of one level, or one of them; the other is then a
+    plain value or a tensor of a level around. All else is handed on. This question is
+    asked here alone, and each kind of level says what follows from the answer. A function
+    call in between would cost 5 to 10 % of an operation. So what a kind says is source text,
+    which is put into a template and compiled when the first level of the kind is made.
+
+A text refers to the operands and their classes by the names that the template gives them;
+all else that it needs is handed over by name. Its lines are seen in tracebacks.
+"""
+
+import linecache
+import re
+import sys
+from collections.abc import Callable, Collection
+from textwrap import dedent, indent
+from typing import Any
+
+import numpy as np
+
+from ._level import encloses, level_in
+from ._numpy import VALUES
+
+UNARY = """
+def maker({parameters}):
+    def call(x):
+        cls = type(x)
+        level = cls.level
+        if type(level) is not KIND:
+            return level.unary(func, x)
+        y = new(cls)
+        {body}
+        return y
+
+    return call
+"""
+
+BINARY = """
+def maker({parameters}):
+    def call(a, b):
+        cls, other = type(a), type(b)
+        if other is cls:
+            level = cls.level
+            if type(level) is not KIND:
+                return level.binary(func, a, b)
+            {both}
+        elif other in VALUES:
+            level = cls.level
+            if type(level) is not KIND:
+                return level.binary(func, a, b)
+            {left}
+        elif cls in VALUES:
+            level = other.level
+            if type(level) is not KIND:
+                return level.binary(func, a, b)
+            {right}
+            cls = other
+        elif encloses(other, cls):
+            level = cls.level
+            if type(level) is not KIND:
+                return level.binary(func, a, b)
+            {left_inner}
+        elif encloses(cls, other):
+            level = other.level
+            if type(level) is not KIND:
+                return level.binary(func, a, b)
+            {right_inner}
+            cls = other
+        else:
+            return level_in(a, b).binary(func, a, b)
+        z = new(cls)
+        {result}
+        return z
+
+    return call
+"""
+
+GETITEM = """
+def maker({parameters}):
+    def call(x, index):
+        cls = type(x)
+        level = cls.level
+        if type(level) is not KIND:
+            return level.getitem(x, index)
+        parts = index if type(index) is tuple else (index,)
+        for part in parts:
+            if type(part) not in PARTS:
+                return level.getitem(x, index)
+        y = new(cls)
+        {body}
+        return y
+
+    return call
+"""
+
+
+class FastCalls:
+    """Makers of the fast calls of one kind of level.
+
+    A maker takes the `parameters` that it was composed with, a function and facts about it,
+    and returns the fast call. `names` are the objects that the texts refer to.
+    """
+
+    def __init__(self, kind: type, **names: Any):
+        self.kind, self.names = kind, names
+
+    def unary(self, parameters: str, body: str) -> Callable:
+        """The maker of calls that give the result `y` of `func` and `x`, a tensor of `level`."""
+        return self._maker("unary", UNARY, {"parameters": parameters, "body": body})
+
+    def binary(self, parameters: str, bodies: dict[str, str]) -> Callable:
+        """The maker of calls that give the result `z` of `func`, `a` and `b`.
+
+        Tensors of `level` are `both` operands, or the `left`, or the `right`; the other one is
+        then a plain value. For a tensor of a level around there is `left_inner` and
+        `right_inner`, where it takes more than for a plain value. The `result` follows on
+        each of these.
+        """
+        return self._ladder("binary", VALUES, parameters, bodies)
+
+    def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
+        """The same for products of matrices, where a number is no operand."""
+        return self._ladder("product", {np.ndarray}, parameters, bodies)
+
+    def getitem(self, parameters: str, parts: Collection[Any], body: str) -> Callable:
+        """The maker of calls that give the item `y` of `x`, a tensor of `level`, at an `index`
+        whose `parts` are of these types.
+        """
+        return self._maker(
+            "getitem", GETITEM, {"parameters": parameters, "body": body}, PARTS=parts
+        )
+
+    def _ladder(
+        self, name: str, values: Collection[Any], parameters: str, bodies: dict[str, str]
+    ) -> Callable:
+        texts = {
+            "left_inner": bodies["left"], "right_inner": bodies["right"], **bodies,
+            "parameters": parameters,
+        }  # fmt: skip
+        return self._maker(name, BINARY, texts, VALUES=values, encloses=encloses, level_in=level_in)
+
+    def _maker(self, name: str, template: str, texts: dict[str, str], **names: Any) -> Callable:
+        """The function that a template defines, with `texts` in their places.
+
+        To who looks at the call stack it is a function of the kind's module, in a file beside
+        it: that is how messages and debugging tell functier's own frames.
+        """
+        source = re.sub(r"( *)\{(\w+)\}", lambda at: _fitted(texts[at[2]], at[1]), template)
+        module = self.kind.__module__
+        file = f"{sys.modules[module].__file__} ({name} of {self.kind.__name__})"
+        linecache.cache[file] = len(source), None, source.splitlines(True), file
+        space: dict[str, Any] = {"__name__": module, "KIND": self.kind, "new": object.__new__}
+        space |= names | self.names
+        exec(compile(source, file, "exec"), space)
+        return space["maker"]
+
+
+def _fitted(text: str, margin: str) -> str:
+    return indent(dedent(text).strip(), margin)
