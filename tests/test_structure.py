@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import importlib
 import io
 import sys
 import tokenize
@@ -11,6 +12,9 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier._ended import EndedLevel, resumed
+from functier._level import Level
+from functier._root import RootLevel
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -338,6 +342,119 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
         assert all(vars(cls)[name] is function for name, function in shared.items())
         assert vars(cls)["__slots__"] == ()
         assert cls.__bases__ == (ft.Tensor,)
+
+
+# ---- kinds of level state what they do ----
+
+KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel"}
+FACTS = ["batches", "differentiates", "records"]
+LADDERS = {"_batch", "_tape", "_jvp", "_linear", "_ended"}
+"""The hot paths, which compare the class of a level: ``type(level) is not BatchLevel``."""
+
+
+def classes_of_levels():
+    """The names of all classes of level objects, those of mixins included."""
+    for name in ("_debug", "_linear", "_modes"):
+        importlib.import_module(f"functier.{name}")
+    found, waiting = {"RootLevel"}, [Level]
+    while waiting:
+        kind = waiting.pop()
+        found.add(kind.__name__)
+        waiting += kind.__subclasses__()
+    return found
+
+
+def questions_by_class(tree, names):
+    """The expressions that ask of what class of level something is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            places = node.args[1:]
+        elif isinstance(node, ast.Compare):
+            places = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            places = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.match_case):
+            places = [node.pattern]
+        else:
+            continue
+        inside = [n for place in places for n in ast.walk(place)]
+        if {getattr(n, "id", getattr(n, "attr", None)) for n in inside} & names:
+            yield node
+
+
+def is_rung(node):
+    """Whether an expression compares the class of one level with one kind."""
+    return (
+        isinstance(node, ast.Compare)
+        and ast.unparse(node.left).startswith("type(")
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+    )
+
+
+def test_nobody_asks_a_level_for_its_class():
+    names, found = classes_of_levels(), []
+    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "Moded", "Watched"}
+    for path in FILES:
+        for node in questions_by_class(TREES[path], names):
+            if name_of(path) not in LADDERS or not is_rung(node):
+                found.append((name_of(path), node.lineno, ast.unparse(node)))
+
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "isinstance(level, BatchLevel)",
+        "issubclass(x.level.kind, (_tape.GradLevel, JvpLevel))",
+        "x.level.kind is GradLevel",
+        "kind in (GradLevel, JvpLevel)",
+        "{GradLevel: 1}",
+    ],
+)
+def test_a_question_by_class_is_found(text):
+    (node,) = questions_by_class(ast.parse(text), classes_of_levels())
+
+    assert not is_rung(node)
+
+
+def test_each_kind_states_all_facts():
+    kinds = {kind.__name__: kind for kind in (RootLevel, EndedLevel)}
+    kinds |= {kind.__name__: kind for kind in Level.__subclasses__()}
+    stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
+              if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
+
+    assert kinds.keys() - stated.keys() == {"Moded", "Watched", "_Bare"}  # put on a kind; no kind
+    assert [f for f in FACTS if f in Level.__annotations__] == FACTS
+    assert stated == {
+        "RootLevel": [False, None, False],
+        "EndedLevel": [False, None, False],
+        "BatchLevel": [True, None, False],
+        "GradLevel": [False, "reverse", False],
+        "JvpLevel": [False, "forward", False],
+        "TraceLevel": [False, None, True],
+    }
+
+
+def facts_of(level):
+    return [getattr(level, fact) for fact in FACTS]
+
+
+def test_facts_of_live_ended_and_contextual_levels():
+    """See `Level`: an ended level does nothing; its kind says what it did."""
+    for make, facts in (
+        (ft.vmap, [True, None, False]),
+        (ft.grad, [False, "reverse", False]),
+    ):
+        for escape in ("dead", "passthrough"):
+            with make(escape=escape) as cls:
+                assert facts_of(cls.level) == facts
+                with ft.no_dispatch(cls):
+                    assert facts_of(cls.level) == facts
+            assert facts_of(cls.level) == [False, None, False]
+            assert facts_of(cls.level.kind) == facts
+            with resumed(cls):
+                assert facts_of(cls.level) == facts
 
 
 # ---- size, documents, and what is public ----

@@ -25,6 +25,8 @@ from ._tensor import Tensor
 class EndedLevel(Level):
     """What a level object becomes when the level has ended; `kind` is what it was."""
 
+    batches, differentiates, records = False, None, False
+
     @property
     def live(self) -> bool:  # type: ignore[override]  # a property comes before what a level has
         return False
