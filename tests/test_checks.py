@@ -11,7 +11,7 @@ import checks
 import functier as ft
 from functier import _batch, _diff, _tape
 from functier._op import OPS
-from functier.ops._families import (
+from functier._rules._families import (
     align,
     composite,
     elementwise,

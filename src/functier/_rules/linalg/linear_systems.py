@@ -14,9 +14,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .._rule import FORMS
-from ._contract import array, conj, contract
-from ._families import OPS, align, composite, constant, nowhere, op, primitive
+from ..._rule import FORMS
+from .._families import OPS, align, composite, constant, nowhere, op, primitive
+from .contract import array, conj, contract
 from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
 
 # ---- what derivative rules share ----

@@ -17,7 +17,7 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._op import PARTIALS
 from ._families import elementwise, unsupported, without_zero
-from ._special import (
+from .scipy_formulas import (
     DEGREE,
     PI,
     SQRT_2PI,

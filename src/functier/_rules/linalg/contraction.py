@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._numpy import shape_of
-from .._op import PARTIALS
-from ._contract import (
+from ..._numpy import shape_of
+from ..._op import PARTIALS
+from .._families import align, composite, linear
+from .contract import (
     ALONE,
     OUTER,
     Shape,
@@ -25,8 +26,7 @@ from ._contract import (
     pull_left,
     pull_right,
 )
-from ._einsum import contract_chain, einsum
-from ._families import align, composite, linear
+from .einsum import contract_chain, einsum
 
 ndarray = np.ndarray
 SUMMED, ROW, COLUMN = ALONE // 2, ALONE // 2 + 1, ALONE // 2 + 2

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ._contract import array, conj
-from ._families import DataDependentError, align, batch_shape, composite, op, primitive
+from .._families import DataDependentError, align, batch_shape, composite, op, primitive
+from .contract import array, conj
 from .factorization import adjoint, column, linalg_dtype, row
 
 

@@ -6,7 +6,6 @@ shorter, and its product or its remainder too, so a batch has to agree in their 
 
 import numpy as np
 
-from ._contract import conj
 from ._families import (
     DataDependentError,
     Rule,
@@ -18,7 +17,8 @@ from ._families import (
     unlisted,
 )
 from .by_value import real_unless, stripped
-from .factorization import linalg_dtype
+from .linalg.contract import conj
+from .linalg.factorization import linalg_dtype
 
 # ---- convolution ----
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ._contract import conj
-from ._families import op
+from .._families import op
+from .contract import conj
 from .factorization import adjoint, column, gaps, row, stacked
 
 

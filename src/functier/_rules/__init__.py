@@ -1,33 +1,21 @@
-"""The declarations: importing this fills the table of operations.
-
-``functier.ops.<namespace>.<name>`` is an operation: a custom one, or a NumPy function.
-"""
-
-from typing import Any
+"""The declarations: importing this fills the table of operations."""
 
 from .._op import PENDING
 from . import (
     by_value,
-    composite,
     constant,
-    contraction,
     creation,
     diagonal,
-    eig,
     elementwise,
-    factorization,
-    functional,
     histogram,
     indexing,
     insertion,
     join,
-    linalg,
-    lstsq,
-    norm,
-    orthogonal,
+    of_functions,
     pad,
     polynomial,
     quantile,
+    ranges_and_differences,
     reduction,
     repeat,
     shape,
@@ -36,11 +24,18 @@ from . import (
     ufunc_methods,
     unsupported,
 )
-from ._namespaces import namespace
+from .linalg import (
+    contraction,
+    eig,
+    factorization,
+    linear_systems,
+    lstsq,
+    norm,
+    orthogonal,
+)
 
 __all__ = [
     "by_value",
-    "composite",
     "constant",
     "contraction",
     "creation",
@@ -48,18 +43,19 @@ __all__ = [
     "eig",
     "elementwise",
     "factorization",
-    "functional",
     "histogram",
     "indexing",
     "insertion",
     "join",
-    "linalg",
+    "linear_systems",
     "lstsq",
     "norm",
+    "of_functions",
     "orthogonal",
     "pad",
     "polynomial",
     "quantile",
+    "ranges_and_differences",
     "reduction",
     "repeat",
     "shape",
@@ -69,15 +65,9 @@ __all__ = [
     "unsupported",
 ]
 
-PENDING["numpy.char"] = f"{__name__}.text"
-PENDING["numpy.lib.recfunctions"] = f"{__name__}.records"
-PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomials"
-PENDING["numpy.strings"] = f"{__name__}.text"
+PENDING["numpy.char"] = f"{__name__}.unsupported_text"
+PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
+PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_several"
+PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
 PENDING["scipy.special"] = f"{__name__}.scipy_special"
-
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return namespace(name)

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._contract import array, conj
-from ._families import (
+from .._families import (
     collapsed,
     composite,
     expand,
@@ -17,6 +16,7 @@ from ._families import (
     strong,
     without_zero,
 )
+from .contract import array, conj
 
 # ---- the 2-norm ----
 

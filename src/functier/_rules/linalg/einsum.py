@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._contract import Labels, Shape, array, contract
+from .contract import Labels, Shape, array, contract
 
 Path = tuple[tuple[int, ...], ...]
 PAIR: Path = ((0, 1),)

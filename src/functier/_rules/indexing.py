@@ -35,7 +35,7 @@ from ._families import (
     unless_scalar,
     unlisted,
 )
-from ._scatter import scatter
+from .scatter import scatter
 
 HOLE = object()
 FULL = slice(None)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import scimath
 
-from ._contract import array
 from ._families import DataDependentError, align, composite, constant, linear, primitive, strong
+from .linalg.contract import array
 
 # ---- the choices ----
 

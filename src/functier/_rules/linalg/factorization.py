@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ._contract import conj
-from ._families import op, without_zero
+from .._families import op, without_zero
+from .contract import conj
 
 # ---- helpers ----
 

@@ -15,8 +15,8 @@ from ._families import (
     strong,
     unlisted,
 )
-from .composite import linear_range
 from .indexing import scattered
+from .ranges_and_differences import linear_range
 
 # ---- bincount is linear in the weights ----
 

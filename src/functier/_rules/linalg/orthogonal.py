@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import NoRuleError
-from ._contract import conj
-from ._families import composite, op
+from ..._errors import NoRuleError
+from .._families import composite, op
+from .contract import conj
 from .factorization import (
     adjoint,
     column,
