@@ -129,15 +129,16 @@ def _entries() -> Iterator[Primitive]:
 
 
 def public_name(func: Callable) -> str:
-    """The name of a declared operation; "" for a private ufunc, of which a listed one is made.
+    """The name of a declared operation; "" for a ufunc that has none.
 
-    See NOTE [the name of an operation].
+    A private ufunc, such as SciPy's ``_zeta``, has the name of the function made of it. See
+    NOTE [the name of an operation].
     """
     name = name_of(func)
     if name.startswith(OWN):
         return OWN + name.rpartition(".")[2].lstrip("_")
     name = name.removeprefix("_")  # of `_operator`
-    return name if "." in name and "._" not in name else ""
+    return name.replace("._", ".") if "." in name else ""
 
 
 class Namespace:

@@ -15,7 +15,8 @@ import numpy as np
 
 from .._errors import NoRuleError
 from .._op import NO_VALUE, OPS
-from ._families import Rule, as_rows, from_rows
+from .axes import as_rows, from_rows
+from .constructors import Rule
 from .indexing import scattered
 from .reduction import backwards, from_last, recurrence, to_last
 

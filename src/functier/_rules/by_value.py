@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib import scimath
 
-from ._families import DataDependentError, align, composite, constant, linear, primitive, strong
+from .axes import strong
+from .constructors import DataDependentError, align, composite, constant, linear, primitive
 from .linalg.contract import array
 
 # ---- the choices ----

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._families import composite, constant, elementwise, one_axis_vmap
+from .constructors import composite, constant, elementwise, one_axis_vmap
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
 

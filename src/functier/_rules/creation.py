@@ -9,7 +9,8 @@ from itertools import islice
 
 import numpy as np
 
-from ._families import PLAIN, as_array, composite, strong
+from .axes import as_array, strong
+from .constructors import PLAIN, composite
 
 func: Callable
 for func in (

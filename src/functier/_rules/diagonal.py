@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ._families import composite, linear, primitive, shift
+from .axes import shift
+from .constructors import composite, linear, primitive
 
 
 @primitive

@@ -12,20 +12,17 @@ import numpy as np
 
 from .._numpy import BIG
 from .._rule import negated, over, times, unchanged
-from ._families import (
+from .axes import as_array, nowhere, strong, without_zero
+from .constructors import (
     align,
-    as_array,
     composite,
     constant,
     data_dependent,
     dtype_of,
     elementwise,
     elementwise_vmap,
-    nowhere,
     primitive,
-    strong,
-    without_zero,
-)  # fmt: skip
+)
 
 _NoValue = np._NoValue
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy import fft
 from numpy.lib.array_utils import normalize_axis_index
 
-from ._families import MutationError, composite, linear, name_of, normalize, shift
+from .axes import normalize, shift
+from .constructors import MutationError, composite, linear, name_of
 from .pad import pad_with
 
 # ---- along one axis ----

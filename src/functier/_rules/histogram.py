@@ -4,17 +4,8 @@ import math
 
 import numpy as np
 
-from ._families import (
-    DataDependentError,
-    as_array,
-    checked,
-    composite,
-    constant,
-    op,
-    primitive,
-    strong,
-    unlisted,
-)
+from .axes import as_array, strong, unlisted
+from .constructors import DataDependentError, checked, composite, constant, op, primitive
 from .indexing import scattered
 from .ranges_and_differences import linear_range
 

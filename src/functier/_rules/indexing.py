@@ -15,12 +15,11 @@ import numpy as np
 
 from .._numpy import INDEX_PARTS
 from .._op import PARTIALS
-from ._families import (
+from .axes import as_array, batch_shape, promoting, shift, unless_scalar, unlisted
+from .constructors import (
     DataDependentError,
     MutationError,
     align,
-    as_array,
-    batch_shape,
     composite,
     constant,
     data_dependent,
@@ -29,11 +28,7 @@ from ._families import (
     name_of,
     op,
     primitive,
-    promoting,
     reduction_vmap,
-    shift,
-    unless_scalar,
-    unlisted,
 )
 from .scatter import scatter
 

@@ -6,7 +6,8 @@ differ from example to example, as far as the shape of the result does not.
 
 import numpy as np
 
-from ._families import DataDependentError, as_array, composite, shift
+from .axes import as_array, shift
+from .constructors import DataDependentError, composite
 from .indexing import at
 
 

@@ -2,17 +2,8 @@
 
 import numpy as np
 
-from ._families import (
-    NUMBERS,
-    as_array,
-    batch_shape,
-    composite,
-    flat,
-    linear,
-    normalize,
-    shift,
-    strong,
-)
+from .axes import as_array, batch_shape, flat, normalize, shift, strong
+from .constructors import NUMBERS, composite, linear
 
 # ---- joining ----
 

@@ -6,16 +6,8 @@ so; the rules say the rest. Axes of windows are the last ones, so batch axes nee
 
 import numpy as np
 
-from ._families import (
-    constant,
-    elementwise,
-    expand,
-    linear,
-    op,
-    primitive,
-    reduction_vmap,
-    shift_all,
-)
+from .axes import expand, shift_all
+from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
 from .elementwise import _share
 
 # ---- elementwise ----

@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from ._families import (
-    as_array,
-    composite,
-    normalize,
-    strong,
-)
+from .axes import as_array, normalize, strong
+from .constructors import composite
 
 
 @lambda body: composite(np.apply_along_axis, body)

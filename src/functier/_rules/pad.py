@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from .._errors import UnsupportedError
-from ._families import as_array, composite, op, primitive, strong
+from .axes import as_array, strong
+from .constructors import composite, op, primitive
 
 OPTIONS = {
     "constant": "constant_values", "empty": "", "edge": "", "wrap": "",

@@ -6,17 +6,9 @@ shorter, and its product or its remainder too, so a batch has to agree in their 
 
 import numpy as np
 
-from ._families import (
-    DataDependentError,
-    Rule,
-    as_array,
-    composite,
-    op,
-    primitive,
-    strong,
-    unlisted,
-)
+from .axes import as_array, strong, unlisted
 from .by_value import real_unless, stripped
+from .constructors import DataDependentError, Rule, composite, op, primitive
 from .linalg.contract import conj
 from .linalg.factorization import linalg_dtype
 

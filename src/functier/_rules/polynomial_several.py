@@ -7,7 +7,8 @@ declarations take: `find` imports this file for the first function from there.
 import numpy as np
 from numpy.polynomial import polynomial
 
-from ._families import as_array, composite, strong, unlisted
+from .axes import as_array, strong, unlisted
+from .constructors import composite
 
 
 def _horner(c, x):

@@ -8,17 +8,8 @@ from math import prod
 
 import numpy as np
 
-from ._families import (
-    as_array,
-    as_rows,
-    checked,
-    collapsed,
-    composite,
-    normalize,
-    promoting,
-    strong,
-    unlisted,
-)
+from .axes import as_array, as_rows, collapsed, normalize, promoting, strong, unlisted
+from .constructors import checked, composite
 from .statistics import along_axes
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).

@@ -4,16 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ._families import (
-    as_array,
-    checked,
-    composite,
-    normalize,
-    promoting,
-    strong,
-    unlisted,
-    without_zero,
-)
+from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
+from .constructors import checked, composite
 
 _NoValue = np._NoValue
 

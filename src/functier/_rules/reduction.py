@@ -8,26 +8,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._families import (
+from .axes import as_rows, collapsed, expand, from_rows, normalize, spread, unless_scalar
+from .constructors import (
     Rule,
     align,
-    as_rows,
-    collapsed,
     composite,
     constant,
     dtype_of,
-    expand,
-    from_rows,
     linear,
-    normalize,
     one_axis_vmap,
     op,
     primitive,
     reduce_kernel,
     reduction_vmap,
-    spread,
-    unless_scalar,
-)  # fmt: skip
+)
 
 _NoValue = np._NoValue
 

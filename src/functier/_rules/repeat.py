@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ._families import composite, data_dependent, flat, linear, primitive, shift
+from .axes import flat, shift
+from .constructors import composite, data_dependent, linear, primitive
 
 
 @primitive

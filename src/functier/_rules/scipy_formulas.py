@@ -8,7 +8,8 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from ._families import as_array, dtype_of, unlisted
+from .axes import as_array, unlisted
+from .constructors import dtype_of
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)

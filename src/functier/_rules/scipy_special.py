@@ -16,7 +16,8 @@ from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._op import PARTIALS
-from ._families import elementwise, unsupported, without_zero
+from .axes import without_zero
+from .constructors import elementwise, unsupported
 from .scipy_formulas import (
     DEGREE,
     PI,

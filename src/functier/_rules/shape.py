@@ -7,7 +7,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .._errors import UnsupportedError
-from ._families import composite, flat, linear, shift, shift_all, unless_scalar
+from .axes import flat, shift, shift_all, unless_scalar
+from .constructors import composite, linear
 
 # ---- the same elements in another shape ----
 

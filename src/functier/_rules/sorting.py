@@ -6,19 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ._families import (
-    align,
-    batch_shape,
-    composite,
-    constant,
-    data_dependent,
-    dtype_of,
-    flat,
-    one_axis_vmap,
-    op,
-    shift,
-    unless_scalar,
-)
+from .axes import batch_shape, flat, shift, unless_scalar
+from .constructors import align, composite, constant, data_dependent, dtype_of, one_axis_vmap, op
 from .indexing import along, scattered
 
 

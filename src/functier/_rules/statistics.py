@@ -4,7 +4,8 @@ import functools
 
 import numpy as np
 
-from ._families import checked, composite, dtype_of, normalize, nowhere, unlisted
+from .axes import normalize, nowhere, unlisted
+from .constructors import checked, composite, dtype_of
 from .reduction import number, ratio, reduced
 
 _NoValue = np._NoValue

@@ -12,13 +12,13 @@ import numpy as np
 
 from .._numpy import home_of
 from .._op import OPS, load
-from ._families import (
+from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
+from .axes import as_array, batch_shape, shift, strong
+from .constructors import (
     MAKERS,
     MutationError,
     Op,
     Rule,
-    as_array,
-    batch_shape,
     composite,
     dtype_of,
     elementwise_vmap,
@@ -26,10 +26,7 @@ from ._families import (
     op,
     quiet,
     reduction_vmap,
-    shift,
-    strong,
-)  # fmt: skip
-from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
+)
 from .reduction import typed
 
 _NoValue = np._NoValue

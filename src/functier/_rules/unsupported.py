@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ._families import unsupported
+from .constructors import unsupported
 
 func: Callable
 for func in (np.save, np.savez, np.savez_compressed, np.savetxt):

@@ -6,7 +6,7 @@ function from there.
 
 from numpy.lib import recfunctions as records
 
-from ._families import unsupported
+from .constructors import unsupported
 
 for func in (
     records.append_fields, records.apply_along_fields, records.assign_fields_by_name,

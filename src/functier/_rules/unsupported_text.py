@@ -7,7 +7,7 @@ first function from there. Their ufuncs (`numpy.strings.str_len`) batch as any u
 import numpy.char as char
 import numpy.strings as strings
 
-from ._families import unsupported
+from .constructors import unsupported
 
 for func in (
     strings.multiply, strings.mod, strings.replace, strings.expandtabs, strings.center,

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from .._families import linear, primitive
+from ..constructors import linear, primitive
 
 Labels = tuple[int, ...]
 Spec = tuple[Labels, Labels, Labels]

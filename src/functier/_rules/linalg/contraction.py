@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._numpy import shape_of
 from ..._op import PARTIALS
-from .._families import align, composite, linear
+from ..constructors import align, composite, linear
 from .contract import (
     ALONE,
     OUTER,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._families import op
+from ..constructors import op
 from .contract import conj
 from .factorization import adjoint, column, gaps, row, stacked
 

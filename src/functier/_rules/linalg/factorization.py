@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .._families import op, without_zero
+from ..axes import without_zero
+from ..constructors import op
 from .contract import conj
 
 # ---- helpers ----

@@ -15,7 +15,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..._rule import FORMS
-from .._families import OPS, align, composite, constant, nowhere, op, primitive
+from ..axes import nowhere
+from ..constructors import OPS, align, composite, constant, op, primitive
 from .contract import array, conj, contract
 from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._families import DataDependentError, align, batch_shape, composite, op, primitive
+from ..axes import batch_shape
+from ..constructors import DataDependentError, align, composite, op, primitive
 from .contract import array, conj
 from .factorization import adjoint, column, linalg_dtype, row
 

@@ -5,17 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._families import (
-    collapsed,
-    composite,
-    expand,
-    normalize,
-    op,
-    primitive,
-    shift_all,
-    strong,
-    without_zero,
-)
+from ..axes import collapsed, expand, normalize, shift_all, strong, without_zero
+from ..constructors import composite, op, primitive
 from .contract import array, conj
 
 # ---- the 2-norm ----

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._errors import NoRuleError
-from .._families import composite, op
+from ..constructors import composite, op
 from .contract import conj
 from .factorization import (
     adjoint,
