@@ -11,14 +11,14 @@ import checks
 import functier as ft
 from functier import _batch, _diff, _tape
 from functier._op import OPS
-from functier.ops._families import (
+from functier._rules.axes import spread
+from functier._rules.constructors import (
     align,
     composite,
     elementwise,
     op,
     primitive,
     reduction_vmap,
-    spread,
 )
 from samples._row import normal, row
 from support import bare

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier.ops._contract import _by_memory, _prepared, contract, plan
-from functier.ops.linalg import INVERSES
+from functier._rules.linalg.contract import _by_memory, _prepared, contract, plan
+from functier._rules.linalg.linear_systems import INVERSES
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
 calls: list = []

@@ -509,7 +509,7 @@ def test_levels_are_used_again_as_what_they_were():
 
     before = kinds()
     with ft.debug_nans():
-        assert kinds() == ["WatchedBatch", "WatchedGrad", "WatchedJvp"]
+        assert kinds() == ["WatchedBatchLevel", "WatchedGradLevel", "WatchedJvpLevel"]
     assert kinds() == before == ["BatchLevel", "GradLevel", "JvpLevel"]
 
 

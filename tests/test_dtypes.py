@@ -19,7 +19,7 @@ from checks import directions, form_of, function_of, leaves_of
 from functier import _diff
 from functier._numpy import dtype_of
 from functier._op import OPS
-from functier.ops._families import op, primitive
+from functier._rules.constructors import op, primitive
 from samples._batch import free
 from samples._row import row as row_of
 from support import close, equal

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier.ops._families import primitive
+from functier._rules.constructors import primitive
 from support import equal, has_all, loss, message, model, raises
 
 X = np.arange(6.0).reshape(3, 2)

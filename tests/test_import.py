@@ -11,10 +11,21 @@ from numpy.testing.overrides import allows_array_function_override
 import functier as ft
 
 PACKAGE = Path(ft.__file__).parent
-DECLARATIONS = {f"functier.ops.{path.stem}" for path in (PACKAGE / "ops").glob("[!_]*.py")}
+DECLARATIONS = {
+    ".".join(["functier", *path.relative_to(PACKAGE).with_suffix("").parts])
+    for path in (PACKAGE / "_rules").rglob("[!_]*.py")
+}
 LATE = {
-    f"functier.ops.{name}"
-    for name in ("fft", "neural", "polynomials", "records", "scipy_special", "text")
+    f"functier._rules.{name}"
+    for name in (
+        "fft",
+        "neural",
+        "polynomial_several",
+        "scipy_formulas",
+        "scipy_special",
+        "unsupported_records",
+        "unsupported_text",
+    )
 }
 """The declarations that are loaded for a module which NumPy imports on demand, or a user."""
 
@@ -53,7 +64,7 @@ assert str(np.sum(pickle.loads(pickle.dumps(x)) + copy.copy(x))) == "Tensor(6.)"
 print(*loaded())
 """)
 
-    assert not any(name.startswith("functier.ops") for name in loaded)
+    assert not any(name.startswith("functier._rules") for name in loaded)
 
 
 def test_the_first_level_loads_the_declarations():
@@ -98,8 +109,17 @@ assert find(polynomial.polyfromroots) is None
 print(*loaded())
 """)
 
-    text = set() if allows_array_function_override(np.char.join) else {"functier.ops.text"}
-    assert loaded >= DECLARATIONS - {"functier.ops.neural", "functier.ops.scipy_special"} - text
+    text = (
+        set()
+        if allows_array_function_override(np.char.join)
+        else {"functier._rules.unsupported_text"}
+    )
+    assert (
+        loaded
+        >= DECLARATIONS
+        - {f"functier._rules.{name}" for name in ("neural", "scipy_formulas", "scipy_special")}
+        - text
+    )
     assert not any(name.startswith("scipy") for name in loaded)
 
 
@@ -110,12 +130,12 @@ ft.vmap(double)(np.ones(2))
 assert not any(name.startswith("scipy") for name in loaded())
 from scipy import special
 ft.vmap(double)(np.ones(2))
-assert "functier.ops.scipy_special" not in sys.modules
+assert "functier._rules.scipy_special" not in sys.modules
 assert ft.grad(special.erf)(0.0) == 2 / np.sqrt(np.pi)
 print(*loaded())
 """)
 
-    assert "functier.ops.scipy_special" in loaded
+    assert "functier._rules.scipy_special" in loaded
 
 
 def test_every_function_is_known_from_the_first_call():
@@ -165,14 +185,31 @@ for call, result in zip(calls, results):
 
 def test_a_first_call_that_was_interrupted_can_be_made_again():
     run("""
-sys.modules["functier.ops.shape"] = None  # its import raises
+sys.modules["functier._rules.shape"] = None  # its import raises
 try:
     ft.grad(np.sum)(np.ones(2))
 except ImportError:
-    del sys.modules["functier.ops.shape"]
-assert "functier.ops.shape" not in sys.modules
+    del sys.modules["functier._rules.shape"]
+assert "functier._rules.shape" not in sys.modules
 np.testing.assert_array_equal(ft.grad(lambda x: np.sum(np.reshape(x, -1)))(np.ones(2)), np.ones(2))
 """)
+
+
+def test_the_list_of_operations_has_what_is_declared_on_demand():
+    run("""
+assert {"numpy.fft.fft", "numpy.add", "numpy.linalg.solve"} <= ft.registry().keys()
+assert ft.registry("scipy").keys() >= {"scipy.special.erf", "scipy.special.zeta"}
+""")
+
+
+def test_a_namespace_of_custom_operations_needs_no_declarations():
+    loaded = run("""
+square = ft.custom_op("linalg::square", lambda x: x * x)
+assert ft.ops.linalg.square is square
+print(*loaded())
+""")
+
+    assert not any(name.startswith("functier._rules") for name in loaded)
 
 
 def test_a_star_brings_functions_and_classes():

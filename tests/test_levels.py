@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from functier import _level
-from functier.ops._families import primitive
+from functier._rules.constructors import primitive
 from support import equal, has_all, message
 
 XS = np.arange(6.0).reshape(3, 2)

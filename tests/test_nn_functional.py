@@ -11,8 +11,8 @@ import functier as ft
 import functier.nn.functional as F
 from functier import grad, hessian, jacfwd, jacrev, jvp, nn, vmap
 from functier._op import OPS
+from functier._rules import neural
 from functier.nn import init
-from functier.ops import neural
 from functier.testing import check_grads
 from support import close, equal
 

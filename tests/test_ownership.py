@@ -7,7 +7,7 @@ import checks
 import functier as ft
 import samples
 from functier import _tape
-from functier.ops import elementwise
+from functier._rules import elementwise
 
 NEVER = 1 << 60
 

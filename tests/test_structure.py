@@ -1,11 +1,9 @@
 """The structure of the sources: who imports whom, what rules may call, how large it is."""
 
 import ast
-import builtins
-import dis
 import functools
+import importlib
 import io
-import linecache
 import sys
 import tokenize
 from pathlib import Path
@@ -14,21 +12,18 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._batch import BatchLevel
-from functier._fast_calls import FastCalls
-from functier._jvp import JvpLevel
-from functier._linear import TraceLevel
-from functier._op import load
-from functier._tape import GradLevel
+from functier._ended import EndedLevel, resumed
+from functier._level import Level
+from functier._root import RootLevel
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
-RULES = sorted((PACKAGE / "ops").glob("*.py"))
+RULES = sorted((PACKAGE / "_rules").rglob("*.py"))
 TREES = {path: ast.parse(path.read_text()) for path in FILES}
 
 
 def name_of(path):
-    """``ops._families`` for ``src/functier/ops/_families.py``."""
+    """``_rules.linalg.eig`` for ``src/functier/_rules/linalg/eig.py``."""
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts)
 
 
@@ -82,7 +77,7 @@ LAYERS = [
     {"_function", "numpy"},
     {"_library"},
     {"_registry"},
-    {"ops"},
+    {"_rules", "ops"},
     {"testing", "nn"},
 ]
 """Each module imports from the layers before its own."""
@@ -107,12 +102,12 @@ def test_imports_go_one_way(path):
 
 
 @pytest.mark.parametrize("path", RULES, ids=name_of)
-def test_rules_import_numpy_the_record_and_the_families_only(path):
+def test_rules_import_numpy_the_record_and_other_rules_only(path):
     allowed = {f"functier.{name}" for name in ("_errors", "_numpy", "_op", "_rule")}
-    allowed |= {f"functier.{name_of(p)}" for p in RULES}
+    allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
-    if path.stem in ("scipy_special", "_special"):  # imported where SciPy is
+    if path.stem in ("scipy_special", "scipy_formulas"):  # imported where SciPy is
         packages.add("scipy")
 
     for module in imports(path):
@@ -122,7 +117,7 @@ def test_rules_import_numpy_the_record_and_the_families_only(path):
 def test_transforms_do_not_import_rules():
     for path in FILES:
         if path.parent == PACKAGE and path.name != "__init__.py":
-            assert not any(m.startswith("functier.ops") for m in imports(path))
+            assert not any(m.startswith("functier._rules") for m in imports(path))
 
 
 EXTRAS = {
@@ -199,7 +194,7 @@ ASKING = {
 """What turns a value into something static."""
 
 ALLOWED = {
-    ("_contract", "array", "np.asarray(x)"): "a number or a list: what is no array yet",
+    ("contract", "array", "np.asarray(x)"): "a number or a list: what is no array yet",
     ("creation", "_arange", "np.arange(*args, **kwargs)"): "where all of them are plain numbers",
     ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
 }
@@ -279,7 +274,7 @@ def test_allowed_places_exist():
 TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
 """What declarations fill in."""
 
-WRITES = {("_scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
+WRITES = {("scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
 """(file, function, target) and why what is written to is no value."""
 
 
@@ -349,47 +344,117 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
         assert cls.__bases__ == (ft.Tensor,)
 
 
-# ---- fast calls are composed of texts, which linters do not read ----
+# ---- kinds of level state what they do ----
 
-KINDS = [GradLevel, BatchLevel, JvpLevel, TraceLevel]
-
-
-def globals_of(call):
-    """The names that a function looks up in its module, or among the builtins."""
-    return {i.argval for i in dis.get_instructions(call) if i.opname == "LOAD_GLOBAL"}
+KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel"}
+FACTS = ["batches", "differentiates", "records"]
+LADDERS = {"_batch", "_tape", "_jvp", "_linear", "_ended"}
+"""The hot paths, which compare the class of a level: ``type(level) is not BatchLevel``."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_fast_calls_know_all_names_and_are_given_no_others(kind, monkeypatch):
-    load()  # the tables, of which calls are made
-    given = {}
-
-    class Noted(FastCalls):
-        def __init__(self, kind, **names):
-            given.update(names)
-            super().__init__(kind, **names)
-
-    monkeypatch.setattr(sys.modules[kind.__module__], "FastCalls", Noted)
-    calls = {call for call in kind.fast_calls().values() if call.__globals__.get("KIND") is kind}
-    used = set().union(*map(globals_of, calls))
-
-    assert {call.__name__ for call in calls} == {"call"}
-    for call in calls:
-        assert globals_of(call) <= {*call.__globals__, *dir(builtins)}
-    assert {*given} - used == set()
+def classes_of_levels():
+    """The names of all classes of level objects, those of mixins included."""
+    for name in ("_debug", "_linear", "_modes"):
+        importlib.import_module(f"functier.{name}")
+    found, waiting = {"RootLevel"}, [Level]
+    while waiting:
+        kind = waiting.pop()
+        found.add(kind.__name__)
+        waiting += kind.__subclasses__()
+    return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_fast_calls_look_like_functions_of_the_module_of_their_kind(kind):
-    load()
-    module = sys.modules[kind.__module__]
-    for call in kind.fast_calls().values():
-        code = call.__code__
-        linecache.checkcache(code.co_filename)
+def questions_by_class(tree, names):
+    """The expressions that ask of what class of level something is."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("isinstance", "issubclass"):
+            places = node.args[1:]
+        elif isinstance(node, ast.Compare):
+            places = [node.left, *node.comparators]
+        elif isinstance(node, ast.Dict):
+            places = [key for key in node.keys if key is not None]
+        elif isinstance(node, ast.match_case):
+            places = [node.pattern]
+        else:
+            continue
+        inside = [n for place in places for n in ast.walk(place)]
+        if {getattr(n, "id", getattr(n, "attr", None)) for n in inside} & names:
+            yield node
 
-        assert call.__module__ == module.__name__
-        assert code.co_filename.startswith(module.__file__)
-        assert linecache.getline(code.co_filename, code.co_firstlineno).startswith("    def call(")
+
+def is_rung(node):
+    """Whether an expression compares the class of one level with one kind."""
+    return (
+        isinstance(node, ast.Compare)
+        and ast.unparse(node.left).startswith("type(")
+        and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+    )
+
+
+def test_nobody_asks_a_level_for_its_class():
+    names, found = classes_of_levels(), []
+    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "Moded", "Watched"}
+    for path in FILES:
+        for node in questions_by_class(TREES[path], names):
+            if name_of(path) not in LADDERS or not is_rung(node):
+                found.append((name_of(path), node.lineno, ast.unparse(node)))
+
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "isinstance(level, BatchLevel)",
+        "issubclass(x.level.kind, (_tape.GradLevel, JvpLevel))",
+        "x.level.kind is GradLevel",
+        "kind in (GradLevel, JvpLevel)",
+        "{GradLevel: 1}",
+    ],
+)
+def test_a_question_by_class_is_found(text):
+    (node,) = questions_by_class(ast.parse(text), classes_of_levels())
+
+    assert not is_rung(node)
+
+
+def test_each_kind_states_all_facts():
+    kinds = {kind.__name__: kind for kind in (RootLevel, EndedLevel)}
+    kinds |= {kind.__name__: kind for kind in Level.__subclasses__()}
+    stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
+              if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
+
+    assert kinds.keys() - stated.keys() == {"Moded", "Watched", "_Bare"}  # put on a kind; no kind
+    assert [f for f in FACTS if f in Level.__annotations__] == FACTS
+    assert stated == {
+        "RootLevel": [False, None, False],
+        "EndedLevel": [False, None, False],
+        "BatchLevel": [True, None, False],
+        "GradLevel": [False, "reverse", False],
+        "JvpLevel": [False, "forward", False],
+        "TraceLevel": [False, None, True],
+    }
+
+
+def facts_of(level):
+    return [getattr(level, fact) for fact in FACTS]
+
+
+def test_facts_of_live_ended_and_contextual_levels():
+    """See `Level`: an ended level does nothing; its kind says what it did."""
+    for make, facts in (
+        (ft.vmap, [True, None, False]),
+        (ft.grad, [False, "reverse", False]),
+    ):
+        for escape in ("dead", "passthrough"):
+            with make(escape=escape) as cls:
+                assert facts_of(cls.level) == facts
+                with ft.no_dispatch(cls):
+                    assert facts_of(cls.level) == facts
+            assert facts_of(cls.level) == [False, None, False]
+            assert facts_of(cls.level.kind) == facts
+            with resumed(cls):
+                assert facts_of(cls.level) == facts
 
 
 # ---- size, documents, and what is public ----
@@ -455,7 +520,7 @@ PUBLIC = {
 
 
 def test_public_names():
-    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {"nn", "numpy", "ops", "testing"}
+    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {"nn", "numpy", "testing"}
 
     assert {n for n in dir(ft) if not n.startswith("_")} - modules == PUBLIC
 

@@ -11,7 +11,7 @@ import pytest
 import functier as ft
 from functier._batch import BatchLevel
 from functier._methods import methods_of
-from functier.ops._families import primitive
+from functier._rules.constructors import primitive
 from support import close, equal, recorder
 
 A = np.arange(6.0).reshape(3, 2)

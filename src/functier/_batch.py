@@ -48,6 +48,8 @@ _warned: set[str] = set()
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
+    batches, differentiates, records = True, None, False
+
     randomness: Randomness = "error"  # what a draw of `functier.random` does
     axis_name: Hashable = None  # by which collectives know it
     chunk: Any = None  # the `_chunks.Chunk` that it computes, where it has a name

@@ -22,7 +22,7 @@ from ._level import AMBIENT
 from ._masks import AMONG, among
 from ._numpy import SCALARS, shape_of
 from ._pytree import check_callable, flatten, name_of_function
-from ._tape import Given, GradLevel, Node, backward, joined, number, reached
+from ._tape import Given, Node, backward, joined, number, reached
 from ._tensor import Tensor
 
 P = ParamSpec("P")
@@ -157,7 +157,7 @@ def ends(label: str, out: Any, start: int) -> dict[type, list]:
     for leaf in flatten(out, label, "the result")[0]:
         check_objects(label, "the result", leaf)
         for x in inside(leaf):
-            if isinstance(type(x).level, GradLevel):
+            if x.level.differentiates == "reverse":
                 node = x._extra
                 if node[0] > start and node[1] is not None:
                     found.setdefault(type(x), {})[id(x)] = x

@@ -53,7 +53,7 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
     if cls in PLAIN or not isinstance(x, Tensor) or not issubclass(cls, axis.cls):
         return alike(x)
     level = cls.level
-    if not isinstance(level, BatchLevel):
+    if not level.batches:
         return level.apply_single(record, x, {"axis": axis, "at": at})
     mask = AMONG.get()
     if mask is not None and axis.cls in mask.donor:
@@ -138,7 +138,7 @@ def _named(op: str, axis_name: Any, leaves: list, frame: FrameType) -> list[Batc
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     found: dict[Hashable, BatchLevel] = {}
     for level in levels_of(innermost(leaves, frame)):
-        if isinstance(level, BatchLevel) and level.axis_name is not None:
+        if level.batches and level.axis_name is not None:
             found.setdefault(level.axis_name, level)
     if not names or len(set(names)) != len(names):
         raise ValueError(f"{op}: axis_name={axis_name!r}; write each name once")

@@ -105,6 +105,7 @@ def unseen(level: Level, frame: FrameType) -> Iterator[None]:
 class Watched(Level):
     """What all watched levels do: they look at the result of every call."""
 
+    watched = True
     flawed: list[str]  # inputs that are not finite
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -223,18 +224,19 @@ class WatchedGrad(Watched, GradLevel):
         return known[node[0]]
 
 
-MIXINS = {BatchLevel: WatchedBatch, GradLevel: WatchedGrad, JvpLevel: WatchedJvp}
-KINDS: dict[type[Level], type[Watched]] = {**MIXINS}
+LOOKING: dict[Any, type[Watched]] = {"forward": WatchedJvp, "reverse": WatchedGrad}
+KINDS: dict[type, type[Watched]] = {}
+"""The class that levels of a class have while they are watched."""
 
 
 def watch_level(level: Any) -> None:
     """Have a level that is live, or about to be, watched where this context asks for it."""
     level = ContextualLevel.actual(level)
     kind = type(level)
-    if WATCH.get() is None or not level.live or issubclass(kind, Watched):
+    if WATCH.get() is None or level.watched or not level.live:
         return
-    if kind not in KINDS:  # one of another transform, or one that asks modes
-        mixin = next((w for k, w in MIXINS.items() if issubclass(kind, k)), Watched)
+    if kind not in KINDS:
+        mixin = WatchedBatch if level.batches else LOOKING.get(level.differentiates, Watched)
         KINDS[kind] = type(f"Watched{kind.__name__}", (mixin, kind), {})
     level.flawed = []
     level.__class__ = KINDS[kind]
@@ -394,8 +396,7 @@ def _watching(**options: bool) -> Iterator[None]:
         _SWITCH.on(user)
         WATCH.set(inside)
         for level in levels_of(AMBIENT.get()):  # where it is switched on inside a function
-            if isinstance(level, Level):
-                watch_level(level)
+            watch_level(level)
         yield
     finally:
         WATCH.set(before)

@@ -25,6 +25,8 @@ from ._tensor import Tensor
 class EndedLevel(Level):
     """A level object after its level has ended; `kind` is the class that it had before."""
 
+    batches, differentiates, records = False, None, False
+
     @property
     def live(self) -> bool:  # type: ignore[override]  # a property comes before what a level has
         return False

@@ -5,10 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._chunks import CHUNK, Chunk
 from ._errors import NonFiniteError
-from ._jvp import JvpLevel
 from ._tensor import Tensor
 
 
@@ -27,10 +25,10 @@ def parts(x: Any) -> Iterator[Part]:
             yield from parts(y)
     elif isinstance(x, Tensor):
         level = getattr(x.level, "level", x.level)
-        own = [str(part) for part in level.group()] if isinstance(level, BatchLevel) else []
+        own = [str(part) for part in level.group()] if level.batches else []
         for bare, batch, of in parts(x._value):
             yield Part(bare, (*batch, *own), of)
-        if isinstance(level, JvpLevel):
+        if level.differentiates == "forward":
             for bare, batch, of in parts(x._extra):
                 yield Part(bare, batch, f" in the tangent of {level}{of}")
     elif isinstance(x, (np.ndarray, np.generic, int, float, complex)):

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._calls import called, form_of
 from ._diff import cast_given, fit, zeros
 from ._errors import MutationError, NoRuleError
@@ -94,14 +93,14 @@ class Applied(Rules):
     def outcome(self, leaves: list) -> tuple[list, Any]:
         """The result of the call; see NOTE [a context for each level]."""
         leaves, level = innermost(leaves, self.name)
-        if level is not None and issubclass(level.kind, BatchLevel):
+        if level is not None and level.batches:
             self.randomness = level.randomness
         return apply(self, leaves)
 
     def run(self, leaves: list) -> tuple[list, Any]:
         spec = self.spec
         tensors = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
-        batched = next((x for x in tensors if issubclass(x.level.kind, BatchLevel)), None)
+        batched = next((x for x in tensors if x.level.batches), None)
         if not tensors and not spec.combined:
             outs, form, args, output = self.forward(leaves, None, self.contexts > 0)
             if not self.contexts and spec.setup is not None:

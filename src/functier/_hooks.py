@@ -5,10 +5,9 @@ from typing import Any
 
 from ._border import check_leaf
 from ._diff import apart
-from ._jvp import JvpLevel
 from ._numpy import dtype_of, shape_of
 from ._pytree import describe, is_value, name_of_function
-from ._tape import GradLevel, joined
+from ._tape import joined
 from ._tensor import Tensor
 
 
@@ -42,7 +41,7 @@ def requires_grad(x: Any, level: type | None = None) -> bool:
         if not inner.live:
             x = inner.release(x, inner)
             continue
-        if issubclass(inner.kind, (GradLevel, JvpLevel)) and (level is None or type(x) is level):
+        if inner.differentiates and (level is None or type(x) is level):
             return True
         x = x._value
     return False
@@ -108,7 +107,7 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
     """
     if not callable(hook):
         raise TypeError(f"register_hook: the hook is a {type(hook).__name__}, not a function")
-    if not isinstance(x, Tensor) or not x.level.depth or not issubclass(x.level.kind, GradLevel):
+    if not isinstance(x, Tensor) or x.level.differentiates != "reverse":
         raise TypeError(
             f"register_hook: cannot register a hook on a value of type {type(x).__name__}, which "
             f"needs no gradient; register it on a tensor of grad or vjp, inside of the function"

@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._blocks import block
 from ._diff import cast_given, fit, zeros
 from ._ended import resumed, switched_off
 from ._errors import LevelError
 from ._grad import vjp
-from ._jvp import JvpLevel, fitted
+from ._jvp import fitted
 from ._level import AMBIENT, Level, levels_of
 from ._linear import linearize
 from ._numpy import dtype_of, shape_of
@@ -40,7 +39,7 @@ from ._pytree import (
     unflatten,
 )
 from ._stop import without
-from ._tape import GradLevel, joined
+from ._tape import joined
 from ._tensor import Tensor
 from ._vmap import vmap
 
@@ -292,7 +291,7 @@ def _attached(
         with _switched_off(inside):
             return make()
 
-    if isinstance(level, JvpLevel):
+    if level.differentiates == "forward":
         right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in moved]
         tangents = map(batches.sink, solution(linearized(forward), solve, back, right))
         pairs = [level.pair(v, fitted(real(t, v), v)) for v, t in zip(values, tangents)]
@@ -367,8 +366,7 @@ def _same_forms(label: str, who: str, result: Any, x: Any) -> None:
 
 def _differentiating() -> list[Level]:
     """The levels of grad and jvp around the caller, innermost first."""
-    around = levels_of(AMBIENT.get())
-    return [level for level in around if isinstance(level, (GradLevel, JvpLevel))]
+    return [level for level in levels_of(AMBIENT.get()) if level.differentiates]
 
 
 @block
@@ -390,7 +388,7 @@ class _Batches:
         for inner in levels_of(AMBIENT.get()):
             if inner.depth <= level.depth:
                 break
-            if isinstance(inner, BatchLevel) and inner not in done:
+            if inner.batches and inner not in done:
                 group = inner.group()
                 done.update(group)
                 sizes = [1 if part.size is None else part.size for part in group]
@@ -425,7 +423,7 @@ class _Batches:
                     f = vmap(f)
                 return [self.sink(y) for y in f(*map(self.rise, values))]
         level = other[0].level
-        if not isinstance(level, BatchLevel):
+        if not level.batches:
             raise LevelError(
                 f"{label}: its cotangents are differentiated by {level}, outside of the vmap "
                 f"that it was called in; use forward mode there, or call it without vmap",

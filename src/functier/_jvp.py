@@ -48,6 +48,8 @@ class JvpLevel(Level):
     A primal is of a floating-point or complex dtype; its tangent has its shape and dtype.
     """
 
+    batches, differentiates, records = False, "forward", False
+
     def track(self, leaves: list, directions: list) -> list:
         """The inputs, each with its direction."""
         return [

@@ -19,7 +19,7 @@ import numpy as np
 from ._diff import owner_of
 from ._numpy import PLAIN
 from ._pytree import flatten, like, unflatten
-from ._tape import GradLevel, Node, Roots
+from ._tape import Node, Roots
 from ._tensor import Tensor
 
 new = object.__new__
@@ -111,7 +111,7 @@ class Copies:
             extra = x._extra
             if type(extra) is not tuple:  # the tangent of a jvp level
                 extra = self.value(extra)
-            elif not x.level.live and issubclass(x.level.kind, GradLevel):
+            elif not x.level.live and x.level.kind.differentiates == "reverse":
                 extra = (extra[0], None)  # the tape that is being copied: a number tells all
             y._extra = extra
         if hasattr(x, "__dict__"):

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from ._batch import BatchLevel
 from ._blocks import Block, Switch, User, block
 from ._errors import LeakError, LeakWarning
 from ._level import WATCHERS, Level, chain
@@ -150,9 +149,8 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
 def _form(x: Any) -> str:
     """The dtype and shape of a tensor, which its level does not tell any more."""
     k = 0
-    while isinstance(x, Tensor):
-        kind = getattr(x.level, "kind", object)
-        k += x.level.k if issubclass(kind, BatchLevel) else 0
+    while isinstance(x, Tensor) and x.level.depth:
+        k += x.level.k if x.level.kind.batches else 0
         x = x._value
     return f"{dtype_of(x)} of shape {shape_of(x)[k:]}"
 

@@ -34,6 +34,7 @@ from ._tensor import CANONICAL, Tensor
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
+Mode = Literal["forward", "reverse"]
 
 AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
 """The innermost level that was entered: the one piece of ambient state."""
@@ -53,10 +54,17 @@ class Level:
     function without a record).
     """
 
+    # The facts that each kind states. A level that has ended does none of it; what it did, its
+    # kind goes on stating: `level.kind.batches`.
+    batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
+    differentiates: ClassVar[Mode | None]  # `_extra` is the tangent, or the node on the tape
+    records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
+
     live = True
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     written = False  # whether a method is handed on as it is, and not as what it means
+    asks, watched = False, False  # whether modes, or debugging, are told of its calls
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it

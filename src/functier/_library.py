@@ -7,7 +7,6 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,8 @@ from .overrides import handle_tensor_function, is_level
 ndarray = np.ndarray
 
 
-RESERVED = frozenset({"_operator", "functier", "numpy", "scipy"})
-"""Namespaces of the operations that are declared here."""
+RESERVED = frozenset({"functier", "numpy", "operator", "scipy"})
+"""Namespaces of the operations that are declared here; those with an underscore are, too."""
 
 
 class CustomOp:
@@ -414,7 +413,7 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
             f"custom_op({name!r}): the name of an operation is 'namespace::name', of two "
             f"identifiers"
         )
-    if parts[0] in RESERVED or (Path(__file__).parent / "ops" / f"{parts[0]}.py").exists():
+    if parts[0] in RESERVED or parts[0].startswith("_"):
         raise ValueError(
             f"custom_op({name!r}): the namespace {parts[0]!r} is functier's own; choose the name "
             f"of your library"

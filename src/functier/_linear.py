@@ -63,6 +63,8 @@ class TraceLevel(Level):
     the step that makes the value.
     """
 
+    batches, differentiates, records = False, None, True
+
     def unknown(self, values: list) -> list:
         """Tensors that stand for what is given later, in the forms of `values`."""
         return [self.result(x, (next(number), INPUT)) for x in values]

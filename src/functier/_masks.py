@@ -120,9 +120,11 @@ def bare(x: Any) -> tuple[Any, list]:
     axes: list = []
     while isinstance(x, Tensor):
         level = x.level
-        if isinstance(level, BatchLevel) and level.live:
+        if level.batches and level.live:
             axes = _classes(level) + axes
             x = x._value
+        elif level.records:
+            level.convert(x, bool)  # which refuses: the value is not known yet
         else:
             x = level.elem(x)
     return x, axes
@@ -141,7 +143,7 @@ def _differs(x: Any, donor: dict) -> bool:
     """
     while isinstance(x, Tensor) and x.level.depth:
         level = x.level
-        if isinstance(level, BatchLevel) and level.live:
+        if level.batches and level.live:
             if any(cls in donor and n > 1 for cls, n in zip(_classes(level), x._value.shape)):
                 return True
             x = x._value
@@ -157,7 +159,7 @@ def _donated(x: Any, donor: dict) -> Any:
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level = x.level
-    if not (isinstance(level, BatchLevel) and level.live):
+    if not (level.batches and level.live):
         return _donated(level.elem(x), donor)
     value, index = _donated(x._value, donor), []
     for cls, n in zip(_classes(level), value.shape):

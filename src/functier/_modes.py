@@ -213,7 +213,7 @@ def _switch_off(user: User) -> None:
     _SWITCH.off(user)
     if not _SWITCH.users:
         for level in list(TOLD):
-            if issubclass(type(level), Moded):
+            if level.asks:
                 level.__class__ = type(level).plain
             TOLD.discard(level)
 
@@ -229,7 +229,7 @@ def tell(level: Any) -> None:
     """Have a level ask the modes."""
     level = ContextualLevel.actual(level)
     kind = type(level)
-    if not issubclass(kind, Level) or not level.live or issubclass(kind, Moded):
+    if level.asks or not level.live:
         return
     if kind not in KINDS:
         KINDS[kind] = type(f"Moded{kind.__name__}", (Moded, kind), {"plain": kind})
@@ -327,7 +327,7 @@ class Moded(Level):
     """What levels do while a mode is on: they ask it, and then do what they did."""
 
     plain: type[Level]
-    written = True
+    asks = written = True
 
     def unary(self, func: Any, x: Any) -> Any:
         spelled = OPERATORS[func][0] if func in OPERATORS else func

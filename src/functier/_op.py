@@ -1,7 +1,7 @@
 """The record of an operation, the table of records, and how a call is bound to one.
 
 An operation *is* the NumPy function object: key, kernel, signature and documentation
-are NumPy's. `ops/` fills the table with declarations, the transforms read it. This
+are NumPy's. `_rules/` fills the table with declarations, the transforms read it. This
 file knows errors and NumPy only, so nothing here can know a tensor or a level.
 """
 
@@ -232,7 +232,7 @@ UNSUPPORTED: dict[Callable, str] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
-PENDING: dict[str | None, str] = {None: f"{__package__}.ops"}
+PENDING: dict[str | None, str] = {None: f"{__package__}._rules"}
 """What is not imported yet: the package of the declarations, and then the file of those
 for a module that NumPy itself imports on demand, by the name of that module."""
 

@@ -185,6 +185,7 @@ class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
     depth, live, generator, held = 0, True, None, False
+    batches, differentiates, records = False, None, False  # see `Level`
     written = True  # whether a method is handed on as it is, and not as what it means
 
     def __init__(self) -> None:

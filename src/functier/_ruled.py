@@ -16,16 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._border import OBJECT, check_leaf, check_objects
 from ._diff import apart, zeros
 from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
-from ._jvp import JvpLevel, fitted
+from ._jvp import fitted
 from ._life import within
 from ._numpy import PLAIN, dtype_of, shape_of
 from ._pytree import is_value
-from ._tape import GradLevel, Roots, backward, joined
+from ._tape import Roots, backward, joined
 from ._tensor import Tensor
 
 ndarray = np.ndarray
@@ -36,9 +35,12 @@ def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
     leaves, level = innermost(leaves, rules.name)
     if level is None:
         return rules.run(leaves)
-    for kind, handle in HANDLERS.items():
-        if issubclass(level.kind, kind):
-            return handle(rules, level, leaves)
+    if level.batches:
+        return _at_batch(rules, level, leaves)
+    if level.differentiates == "reverse":
+        return _at_grad(rules, level, leaves)
+    if level.differentiates == "forward":
+        return _at_jvp(rules, level, leaves)
     return rules.run(leaves)  # it sees what the function does
 
 
@@ -131,7 +133,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form, pull, *kept = _transposed(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
         places = rules.moving(outs, form)
-    elif not _at_levels(values, BatchLevel):
+    elif not _at_level(values, "batches"):
         return rules.run(leaves)
     else:
         outs, form = below(level, apply, rules, values)
@@ -222,7 +224,7 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form, moved = below(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
         outs, form, moved = _transposed_bwd(rules, level, values, tangents)
-    elif not _at_levels([*values, *tangents], BatchLevel):
+    elif not _at_level([*values, *tangents], "batches"):
         return rules.run(leaves)
     else:
         outs, form, moved = below(level, _pushed, rules, values, tangents)
@@ -308,7 +310,7 @@ def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     if rules.has_vmap:
         outs, form, out_dims = below(level, rules.vmap, level.size, values, dims)
         _checked(level, rules, "the batching rule", outs)
-    elif _at_levels(values, GradLevel, JvpLevel):
+    elif _at_level(values, "differentiates"):
         outs, (form, out_dims) = below(level, apply, Batched(rules, level, dims), values)
         _checked(level, rules, "a rule", outs)
     else:
@@ -316,11 +318,11 @@ def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     return level.insert(outs, out_dims, f"the result of {rules.name}"), form
 
 
-def _at_levels(values: list, *kinds: type) -> bool:
-    """Whether one of the values is, at any depth, a tensor of a level of these kinds."""
+def _at_level(values: list, fact: str) -> bool:
+    """Whether one of the values is, at any depth, a tensor of a level that states the fact."""
     for x in values:
         while isinstance(x, Tensor):
-            if issubclass(getattr(x.level, "kind", object), kinds):
+            if getattr(x.level, fact):
                 return True
             x = x._value
     return False
@@ -347,7 +349,3 @@ def _pushed(rules: Rules, values: list, tangents: list) -> tuple[list, Any, list
     for i, t in zip(places, results[len(outs) :]):
         moved[i] = t
     return outs, form, moved
-
-
-HANDLERS = {GradLevel: _at_grad, JvpLevel: _at_jvp, BatchLevel: _at_batch}
-"""What is done at a level of each kind."""

@@ -26,7 +26,7 @@ import numpy as np
 from ._batch import BatchLevel
 from ._chunks import CHUNK
 from ._draws import AFTER, following, stream_of
-from ._errors import MutationError, NoRuleError, RandomnessError
+from ._errors import ConversionError, MutationError, NoRuleError, RandomnessError
 from ._level import AMBIENT, Level, innermost, levels_of
 from ._numpy import shape_of, stretch
 from ._root import DISABLED
@@ -67,7 +67,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
     """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
     found: list[BatchLevel] = []
     for level in levels_of(innermost(operands, sys._getframe())):
-        if isinstance(level, BatchLevel) and level.cls not in DISABLED.get():
+        if level.batches and level.cls not in DISABLED.get():
             if level.randomness == "error":
                 transform = level.label.partition("(")[0]
                 raise level.refusal(
@@ -253,8 +253,14 @@ def _value(x: Any, name: str, place: int, stop: bool) -> Any:
     """`x` without the levels of derivatives, or that are switched off, around the others."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
         if type(x) not in DISABLED.get():
-            if isinstance(level, BatchLevel):
+            if level.batches:
                 break
+            if level.records:
+                raise level.refusal(
+                    ConversionError,
+                    "a draw asks for the value of a tangent, which is not known yet, as nothing "
+                    "that is linear depends on it; draw with parameters of other values",
+                )
             if not stop:
                 raise _no_derivative(level, name, place)
         x = level.elem(x)
@@ -479,7 +485,7 @@ def derivative_in(operands: tuple) -> Level | None:
     for x in operands:
         while isinstance(x, Tensor):
             level = type(x).level
-            off = not level.depth or isinstance(level, BatchLevel) or type(x) in DISABLED.get()
+            off = not level.depth or level.batches or type(x) in DISABLED.get()
             if not off:
                 return level
             x = x._value

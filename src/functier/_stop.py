@@ -3,14 +3,12 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from ._batch import BatchLevel
 from ._blocks import block
 from ._ended import switched_off
-from ._jvp import JvpLevel
 from ._level import AMBIENT, levels_of
+from ._op import Op
 from ._pytree import flatten, unflatten
 from ._root import DISABLED
-from ._tape import GradLevel
 from ._tensor import Tensor
 
 
@@ -59,7 +57,9 @@ def _stopped(x: Any, classes: Collection[type] | None) -> Any:
     level: Any = x.level
     if not level.live:
         return _stopped(level.release(x, level), classes)
-    if not issubclass(level.kind, BatchLevel):
+    if level.records:  # the constant is taken of the value that is known later
+        return x if classes is not None else level.apply_single(STOP, x, {})
+    if level.differentiates:
         return _stopped(x._value, classes) if classes is None or type(x) in classes else x
     value = _stopped(x._value, classes)
     if value is x._value:
@@ -69,10 +69,14 @@ def _stopped(x: Any, classes: Collection[type] | None) -> Any:
     return y
 
 
+STOP = Op(stop_gradient, "x", family="constant")
+"""What is noted where the value is not known yet."""
+
+
 def _is_differentiating(cls: type) -> bool:
     level = vars(cls).get("level")
     kind = getattr(level, "kind", None)
-    return kind is not None and issubclass(kind, (GradLevel, JvpLevel))
+    return kind is not None and kind.differentiates is not None
 
 
 @block

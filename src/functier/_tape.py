@@ -57,6 +57,8 @@ WRAPPERS: list[Callable[[Callable], Callable]] = []
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
+    batches, differentiates, records = False, "reverse", False
+
     holomorphic = False  # whether `gradient` is the complex derivative
 
     def track(self, leaves: list) -> list:

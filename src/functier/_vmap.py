@@ -231,7 +231,7 @@ def _whole(
             flags = result.flags
             if flags.owndata and flags.writeable:
                 return result.copy() if _among(result, given) else result
-        elif isinstance(result, Tensor) and isinstance(result.level, BatchLevel):
+        elif isinstance(result, Tensor) and result.level.batches:
             return result  # it is looked at when it leaves the outermost level
         return _stacked([result], given, (0,))[0]
 
@@ -360,7 +360,7 @@ def _stacked(results: list, given: Sequence, dims: Sequence) -> list:
     mine = [
         i
         for i, (x, dim) in enumerate(zip(results, dims))
-        if dim is not None and not isinstance(getattr(x, "level", None), BatchLevel)
+        if dim is not None and not (isinstance(x, Tensor) and x.level.batches)
     ]
     for i, x in zip(mine, separate([results[i] for i in mine], given)):
         results[i] = x

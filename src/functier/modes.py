@@ -101,7 +101,7 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
         depth = DEPTH.get()
         given = [form(x) for x in args] + [f"{name}={form(x)}" for name, x in kwargs.items()]
         name = name_of(func).removeprefix("functier.")
-        if name.startswith("ops."):  # an operation of our own, between NumPy's
+        if name.startswith(("_rules.", "ops.")):  # an operation of our own, between NumPy's
             name = func.__name__.lstrip("_")
         line = f"{'  ' * depth}{who}: {name}({', '.join(given)})"
         self.lines.append(line)

@@ -18,7 +18,7 @@ import functier as ft
 import samples
 from checks import direction
 from functier import _grad, _hooks, _linear, _vmap
-from functier.ops import linalg
+from functier._rules.linalg import linear_systems as linalg
 from nets.verdicts import Verdicts
 
 REASONS: dict[str, str] = {

@@ -15,7 +15,7 @@ import pytest
 
 import functier as ft
 from functier import _border, _calls, _diff, _function_rules, _pytree
-from functier.ops import factorization
+from functier._rules.linalg import factorization
 from functier.testing import gradcheck
 from nets import border_cases as cases
 from nets.border_cases import KINDS, M, V, alike, dead, named, plainly

@@ -14,7 +14,7 @@ import optree
 import functier as ft
 import samples
 from checks import at, precision
-from functier.ops import accumulation
+from functier._rules import accumulation
 from nets.verdicts import Verdicts
 
 REASONS = {

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier.ops import _contract, _einsum
+from functier._rules.linalg import contract as _contract
+from functier._rules.linalg import einsum as _einsum
 from nets.verdicts import Verdicts
 
 LETTERS = "ijk"

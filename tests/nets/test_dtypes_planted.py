@@ -11,8 +11,9 @@ import samples
 from checks import check_vmap
 from functier import _grad
 from functier._op import OPS, Op, find
-from functier.ops import elementwise, linalg, pad, polynomial, quantile, repeat, shape
-from functier.ops import ufunc_methods as methods
+from functier._rules import elementwise, pad, polynomial, quantile, repeat, shape
+from functier._rules import ufunc_methods as methods
+from functier._rules.linalg import linear_systems as linalg
 from nets.test_dtypes import (
     gradient_cases,
     judge_gradient,
@@ -27,7 +28,7 @@ from nets.verdicts import Verdicts
 
 special = pytest.importorskip("scipy.special")
 find(special.jv)  # has the rules of SciPy's functions loaded
-from functier.ops import _special  # noqa: E402
+from functier._rules import scipy_formulas as _special  # noqa: E402
 
 # ---- the rules as they were ----
 

@@ -22,8 +22,8 @@ from functier._level import Level
 from functier._methods import methods_of
 from functier._numpy import dtype_of, shape_of
 from functier._op import OPS
+from functier._rules.linalg import contract as _contract
 from functier._tape import GradLevel
-from functier.ops import _contract
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 

@@ -14,7 +14,7 @@ import pytest
 
 import functier as ft
 from functier import _errors, _methods, _remedies, _sampling
-from functier.ops import ufunc_methods
+from functier._rules import ufunc_methods
 from mistakes import NUMBERS, ROWS, Mistake, mistakes
 from misuses import ROWS as MISUSES
 from test_mistakes import expected, gradient, named, run, slope, total

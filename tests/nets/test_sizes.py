@@ -21,8 +21,9 @@ from functier._batch import BatchLevel
 from functier._jvp import JvpLevel
 from functier._methods import methods_of
 from functier._op import NO_VALUE, OPS
+from functier._rules import accumulation
+from functier._rules.linalg import contract as _contract
 from functier._tape import GradLevel
-from functier.ops import _contract, accumulation
 from nets.verdicts import Verdicts
 from samples._batch import examples, free, placed, stacked
 from samples._row import is_array

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from functier.ops.indexing import HOLE, add_at, getitem, place
+from functier._rules.indexing import HOLE, add_at, getitem, place
 
 from ._row import booleans, integers, normal, row
 

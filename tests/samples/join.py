@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier.ops.pad import pad_with
+from functier._rules.pad import pad_with
 
 from ._row import integers, normal, row
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier.ops import neural
+from functier._rules import neural
 
 from ._row import integers, normal, row
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from functier.ops.diagonal import from_diagonal
-from functier.ops.repeat import segment_sum
+from functier._rules.diagonal import from_diagonal
+from functier._rules.repeat import segment_sum
 
 from ._row import integers, normal, row
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._numpy import dtype_of, shape_of
-from ..ops import neural
+from .._rules import neural
 
 
 def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._numpy import dtype_of, shape_of
-from ..ops import indexing, neural
+from .._rules import indexing, neural
 
 
 def reduced(name: str, loss: Any, reduction: str) -> Any:

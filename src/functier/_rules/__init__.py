@@ -1,0 +1,73 @@
+"""The declarations: importing this fills the table of operations."""
+
+from .._op import PENDING
+from . import (
+    by_value,
+    constant,
+    creation,
+    diagonal,
+    elementwise,
+    histogram,
+    indexing,
+    insertion,
+    join,
+    of_functions,
+    pad,
+    polynomial,
+    quantile,
+    ranges_and_differences,
+    reduction,
+    repeat,
+    shape,
+    sorting,
+    statistics,
+    ufunc_methods,
+    unsupported,
+)
+from .linalg import (
+    contraction,
+    eig,
+    factorization,
+    linear_systems,
+    lstsq,
+    norm,
+    orthogonal,
+)
+
+__all__ = [
+    "by_value",
+    "constant",
+    "contraction",
+    "creation",
+    "diagonal",
+    "eig",
+    "elementwise",
+    "factorization",
+    "histogram",
+    "indexing",
+    "insertion",
+    "join",
+    "linear_systems",
+    "lstsq",
+    "norm",
+    "of_functions",
+    "orthogonal",
+    "pad",
+    "polynomial",
+    "quantile",
+    "ranges_and_differences",
+    "reduction",
+    "repeat",
+    "shape",
+    "sorting",
+    "statistics",
+    "ufunc_methods",
+    "unsupported",
+]
+
+PENDING["numpy.char"] = f"{__name__}.unsupported_text"
+PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
+PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_several"
+PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
+PENDING["numpy.fft"] = f"{__name__}.fft"
+PENDING["scipy.special"] = f"{__name__}.scipy_special"

@@ -1,0 +1,133 @@
+"""What has its dtype or its length told by the values, and `numpy.emath`, which is made of it.
+
+Such a choice is a constant for derivatives. A batch is chosen for as a whole: its result is
+what stacking the results of a loop would give (complex where any example is), and where
+the examples' results cannot be stacked the batch is refused.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib import scimath
+
+from .axes import strong
+from .constructors import DataDependentError, align, composite, constant, linear, primitive
+from .linalg.contract import array
+
+# ---- the choices ----
+
+
+def _complex_if(x: Any, any_of: Any) -> Any:
+    """`x` as complex numbers, if any of `any_of` holds."""
+    if not np.any(any_of):
+        return x
+    return x.astype(np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
+
+
+def _real_unless(x: Any, any_of: Any) -> Any:
+    """The real part of `x`, unless any of `any_of` holds."""
+    return x if np.any(any_of) else np.real(x)
+
+
+def _double_if(x: Any, any_of: Any) -> Any:
+    """`x` in double precision, if any of `any_of` holds."""
+    return x.astype(float) if np.any(any_of) else x
+
+
+complex_if, real_unless = primitive(_complex_if), primitive(_real_unless)
+double_if = primitive(_double_if)
+
+for func in (complex_if, real_unless):
+    linear(
+        func,
+        "x any_of",
+        "x any_of",
+        vmap=lambda k, x, any_of, func=func: func(*align(k, (x, any_of))),
+        vjp={"x": lambda g: g},
+    )
+
+
+constant(  # of whole numbers only
+    double_if,
+    "x any_of",
+    "x any_of",
+    vmap=lambda k, x, any_of: double_if(*align(k, (x, any_of))),
+)
+
+
+def _stripped(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
+    """`x` without the zeros at the front of its last axis; one element stays.
+
+    All stacked rows have to lose equally many: `unknown` where there is no row.
+    """
+    n = x.shape[-1]
+    if n < 2:
+        return x
+    kept = np.logical_not(np.absolute(x) <= tolerance)
+    first = np.where(np.any(kept, axis=-1), np.argmax(kept, axis=-1), n - 1).ravel()
+    if first.size and np.any(first != first[0]):
+        raise DataDependentError(
+            "the number of leading zeros differs from example to example; compute with arrays "
+            "of one length, with numpy.convolve for a product of polynomials"
+        )
+    return x[..., first[0] if first.size else unknown :]
+
+
+stripped = primitive(_stripped)
+
+
+def _stripped_vjp(g: Any, x_shape: Any) -> Any:
+    zeros = np.zeros((*x_shape[:-1], x_shape[-1] - np.shape(g)[-1]), g.dtype)
+    return np.concatenate([zeros, g], axis=-1)
+
+
+linear(
+    stripped,
+    "x tolerance unknown",
+    vmap=lambda k, x, *args, **params: stripped(x, *args, **params),
+    jvp={"x": lambda t, ans: t[..., t.shape[-1] - ans.shape[-1] :]},  # type: ignore[arg-type]
+    vjp={"x": _stripped_vjp},
+)
+
+# ---- numbers that are real if they can be ----
+
+
+@lambda body: composite(np.real_if_close, body)
+def _real_if_close(a: Any, tol: float = 100) -> Any:
+    if not np.iscomplexobj(a):
+        return a
+    if tol > 1:
+        tol = float(np.finfo(np.result_type(a)).eps) * tol
+    return real_unless(a, np.logical_not(np.absolute(np.imag(a)) < tol))
+
+
+def _where_needed(x: Any, outside: Callable) -> Any:
+    x = strong(array(x))
+    return x if x.dtype.kind == "c" else complex_if(x, outside(x))
+
+
+def _negative(x: Any) -> Any:
+    return _where_needed(x, lambda x: x < 0)
+
+
+def _large(x: Any) -> Any:
+    return _where_needed(x, lambda x: np.absolute(x) > 1)
+
+
+composite(scimath.sqrt, lambda x: np.sqrt(_negative(x)))
+composite(scimath.log, lambda x: np.log(_negative(x)))
+composite(scimath.log2, lambda x: np.log2(_negative(x)))
+composite(scimath.log10, lambda x: np.log10(_negative(x)))
+composite(scimath.logn, lambda n, x: np.log(_negative(x)) / np.log(_negative(n)))
+composite(scimath.arccos, lambda x: np.arccos(_large(x)))
+composite(scimath.arcsin, lambda x: np.arcsin(_large(x)))
+composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
+
+
+@lambda body: composite(scimath.power, body)
+def _power(x: Any, p: Any) -> Any:
+    p = strong(array(p))
+    if p.dtype.kind == "i":
+        p = double_if(p, p < 0)
+    return np.power(_negative(x), p)

@@ -1,0 +1,95 @@
+"""Operations whose derivative is zero, and questions about the form of a tensor."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .constructors import composite, constant, elementwise, one_axis_vmap
+
+# ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
+
+func: Callable
+for func in (
+    np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal,
+    np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.isfinite, np.isinf, np.isnan, np.isnat, np.signbit,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.bitwise_count,
+    np.left_shift, np.right_shift, np.gcd, np.lcm,
+    np.floor, np.ceil, np.trunc, np.rint, np.floor_divide, np.spacing,
+):  # fmt: skip
+    elementwise(func, constant=True)
+for func in (np.isposinf, np.isneginf):
+    elementwise(func, constant=True, params="x out")
+for func in (np.round, np.around):
+    elementwise(func, constant=True, params="a decimals out")
+composite(np.fix, lambda x, out=None: np.trunc(x, out=out))  # itself deprecated by NumPy 2.5
+
+# ---- the form of a tensor: a plain answer ----
+
+composite(np.shape, lambda a: a.shape)
+composite(np.ndim, lambda a: a.ndim)
+
+
+@lambda body: composite(np.size, body)
+def _size(a, axis=None):
+    if axis is None:
+        return a.size
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return int(np.prod([a.shape[i] for i in axes], dtype=int))
+
+
+def _filled(make):
+    def body(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+
+    return body
+
+
+composite(np.zeros_like, _filled(np.zeros))
+composite(np.ones_like, _filled(np.ones))
+
+
+@lambda body: composite(np.empty_like, body)
+def _empty_like(prototype, /, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    return np.zeros_like(prototype, dtype, shape=shape)
+
+
+def _form(value):
+    """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
+    return value.dtype if hasattr(value, "dtype") and not isinstance(value, type) else value
+
+
+composite(np.result_type, lambda *values: np.result_type(*map(_form, values)))
+composite(np.common_type, lambda *arrays: np.common_type(*(np.empty(0, a.dtype) for a in arrays)))
+composite(np.min_scalar_type, lambda a, /: np.min_scalar_type(np.zeros(a.shape or 1, a.dtype)))
+
+
+@lambda body: composite(np.can_cast, body)
+def _can_cast(from_, to, casting="safe"):
+    return np.can_cast(_form(from_), _form(to), casting)
+
+
+composite(np.iscomplexobj, lambda x: np.result_type(x).kind == "c")
+composite(np.isrealobj, lambda x: np.result_type(x).kind != "c")
+
+# ---- text and memory ----
+
+for func in (np.array_repr, np.array_str, np.array2string):
+    composite(func, lambda a, *args, **kwargs: repr(a))
+for func in (np.shares_memory, np.may_share_memory):
+    constant(
+        func,
+        "a b max_work",
+        "a b",
+        vmap=lambda k, a, b, func=func, **params: np.reshape(
+            np.bool_(func(a, b, **params)), (1,) * k
+        ),
+    )
+
+# ---- bits ----
+
+for func, params in (
+    (np.packbits, "a axis bitorder"),
+    (np.unpackbits, "a axis count bitorder"),
+):
+    constant(func, params, vmap=one_axis_vmap(func, None, scalars=True))

@@ -1,0 +1,306 @@
+"""The constructors: each takes facts about an operation and derives its rules.
+
+NOTE [rules stay inside the protocol]
+    A rule is plain NumPy on values one level down, which may be tensors of an outer
+    level. So no item assignment, and none of the functions that do not dispatch
+    (`asarray`, `array`, `full`, `arange` of a value, ``ndarray.method(value)``).
+
+NOTE [batch axes lead]
+    A batching rule gets `k` and operands with `k` leading batch axes, each of the
+    batch's size or 1; Python scalars come as they are. What it returns has `k` leading
+    batch axes too. Logical axis ``i`` is physical axis ``i + k``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._errors import DataDependentError, MutationError, UnsupportedError
+from .._numpy import PLAIN, SPELLED, align, dtype_of, name_of
+from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
+from .._rule import Rule, unchanged
+from .axes import batch_shape, flat, shift, shift_all, unless_scalar
+
+__all__ = [
+    "MAKERS",
+    "NUMBERS",
+    "OPS",
+    "PLAIN",
+    "DataDependentError",
+    "MutationError",
+    "Op",
+    "Rule",
+    "UnsupportedError",
+    "align",
+    "checked",
+    "composite",
+    "constant",
+    "data_dependent",
+    "dtype_of",
+    "elementwise",
+    "elementwise_vmap",
+    "linear",
+    "name_of",
+    "one_axis_vmap",
+    "op",
+    "primitive",
+    "quiet",
+    "reduce_kernel",
+    "reduction_vmap",
+    "unsupported",
+]
+
+
+def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
+    """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
+
+    def kernel(a: Any, axis: Any = None, keepdims: Any = False, **params: Any) -> Any:
+        if type(a) is np.ndarray and not params:
+            return ufunc.reduce(a, axis, None, None, keepdims)
+        return func(a, axis=axis, keepdims=keepdims, **params)
+
+    return kernel
+
+
+# ---- batching rules that several families share ----
+
+
+def elementwise_vmap(func: Callable) -> Callable:
+    """Broadcasting operations: align the ranks, call once."""
+
+    def rule(k: int, *xs: Any, **params: Any) -> Any:
+        if hasattr(params.get("where"), "shape"):
+            *xs, params["where"] = align(k, (*xs, params["where"]))  # type: ignore[assignment]
+            return func(*xs, **params)
+        return func(*align(k, xs), **params)
+
+    return rule
+
+
+def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
+    """Reductions with ``axis=None`` for all axes; `scalars`: see `unless_scalar`."""
+
+    def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
+        if params and hasattr(params.get("where"), "shape"):
+            a, where = align(k, (a, params["where"]))
+            params["where"] = where
+            if np.shape(a)[:k] != np.shape(where)[:k]:  # a reduction does not broadcast `a`
+                batch = batch_shape(k, a, where)
+                a = np.broadcast_to(a, batch + np.shape(a)[k:])
+        if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
+            if a.ndim == k and (scalars or "where" in params):
+                axis = unless_scalar(axis, 0)
+            axis = shift_all(axis, k, a.ndim - k)
+        return func(a, axis=axis, **params)
+
+    return rule
+
+
+def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = False) -> Callable:
+    """Operations along one axis, where ``axis=None`` means the flattened array.
+
+    `scalars`: an array of no axes counts as one of one element.
+    """
+
+    def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
+        if axis is None or (scalars and unless_scalar(axis, np.ndim(a) - k) is None):
+            a, axis = flat(k, a), -1
+        axis = shift(axis, k, np.ndim(a) - k)
+        return func(a, *args, axis=axis, **params)
+
+    return rule
+
+
+def data_dependent(func: Callable, remedy: str) -> Callable:
+    """The batching rule of an operation whose result has no fixed shape: it raises."""
+
+    def rule(k: int, *args: Any, **params: Any) -> Any:
+        raise DataDependentError(
+            f"the shape of the result of {name_of(func)} depends on the data, which differs "
+            f"from example to example; {remedy}"
+        )
+
+    return rule
+
+
+# ---- functions of our own ----
+
+NUMBERS = frozenset({bool, int, float, complex})
+NO_TENSORS = PLAIN | {tuple, list}
+"""Asked first: to find that a class has no attribute takes as long as a small operation."""
+
+
+def primitive(kernel: Callable, plain: bool = False) -> Callable:
+    """Make a function of our own one that dispatches like NumPy's.
+
+    For what NumPy can do to an array but has no function for (adding at an index).
+    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
+    run it as it is, so that their hooks see NumPy's functions only.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        for arg in args:
+            if type(arg) in NO_TENSORS:
+                continue
+            level = getattr(type(arg), "level", None)
+            if level is not None and (level.depth or not plain):
+                return level.function(function, args, kwargs)
+        if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
+            return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
+        return kernel(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = kernel.__name__
+    function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
+    return function
+
+
+def _checked(x: Any, passes: Callable, message: str) -> Any:
+    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+    if not passes(x):
+        raise ValueError(message)
+    return x
+
+
+checked = primitive(_checked)
+
+
+# ---- the constructors ----
+
+
+def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
+    """Declare an operation with given rules; the other constructors end here."""
+    record = Op(func, params, arrays, **facts)
+    OPS[func] = record
+    return record
+
+
+def elementwise(
+    func: Callable,
+    *partials: Any,
+    params: str = "",
+    holomorphic: bool = True,
+    vmap: Callable | None = None,
+    **facts: Any,
+) -> Op:
+    """An operation that works on each element by itself.
+
+    A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
+    the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
+    ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
+    complex derivative. ``(times, "y")`` is a function that several rules share, with the
+    names of what it needs.
+    """
+    ufunc = isinstance(func, np.ufunc)
+    names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
+    params = params or " ".join(names)
+    operands = params.split()[: len(names)]
+    rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
+    if not facts.get("constant"):
+        shared = _masked(rules, operands) if ufunc else rules  # by both modes
+        for mode in ("jvp", "vjp"):
+            given = facts.setdefault(mode, shared)
+            if ufunc and given is not shared:
+                facts[mode] = _masked(given, operands)
+    record = op(
+        func,
+        f"{params} out where" if ufunc else params,
+        f"{' '.join(operands)} where" if ufunc else " ".join(operands),
+        family="elementwise",
+        kernel=quiet(func) if ufunc else func,
+        vmap=vmap or elementwise_vmap(quiet(func) if ufunc else func),
+        **facts,
+    )
+    whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
+    if whole and all(r.pick or not r.needs for r in rules.values()):
+        row = tuple(x for r in rules.values() for x in (r.fn, r.pick, r.holomorphic))
+        PARTIALS[func] = PARTIALS[SPELLED.get(func, func)] = row
+        FRESH.update(r.fn for r in rules.values() if r.fn is not unchanged)
+    return record
+
+
+def quiet(func: Callable) -> Callable:
+    """`func`, whose callers may leave ``out=`` out where they give ``where=``.
+
+    They had written ``out=None``, which NumPy takes out of a call that it dispatches.
+    """
+
+    def kernel(*args: Any, **params: Any) -> Any:
+        if "where" in params:
+            params.setdefault("out", None)
+        return func(*args, **params)
+
+    return kernel
+
+
+def _masked(rules: dict, operands: list[str]) -> dict[str, Rule]:
+    return {n: _masked_rule(r, operands) for n, r in rules.items()}
+
+
+def _masked_rule(rule: Any, operands: list[str]) -> Rule:
+    """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
+
+    Real operands are complex ones to it where the ufunc was told to compute with those. Where
+    nothing was computed it sees 0.5 in the place of bad and of unwritten numbers, so that
+    none of them reaches a derivative of any order; nearly every ufunc has one at 0.5.
+    """
+    rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
+
+    def fn(g: Any, *saved: Any) -> Any:
+        *saved, where, dtype = saved  # type: ignore[assignment]
+        if dtype is not None and np.dtype(dtype).kind == "c":
+            one = np.dtype(dtype).type(1)
+            saved = [v * one if _real(v) else v for v in saved]  # type: ignore[assignment]
+        if where is True:
+            return rule.fn(g, *saved)
+        kept = [np.where(where, v, 0.5) if _inexact(v) else v for v in saved]
+        c = rule.fn(g, *kept)
+        if isinstance(c, tuple):
+            return tuple(None if v is None else np.where(where, v, 0) for v in c)
+        return np.where(where, c, 0)
+
+    masked = Rule((fn, *rule.needs, "where", "dtype"), (), rule.holomorphic)
+    masked.defaults = {**rule.defaults, "where": True, "dtype": None}
+    return masked
+
+
+def _real(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind in "fiu"
+
+
+def _inexact(value: Any) -> bool:
+    return hasattr(value, "dtype") and value.dtype.kind in "fc"
+
+
+def linear(
+    func: Callable, params: str, arrays: str = "", *, jvp: str = "linear", **facts: Any
+) -> Op:
+    """An operation that is linear in the operands that `vjp` names: its jvp is itself.
+
+    ``jvp="multilinear"``: linear in each of them, the others held fixed.
+    """
+    return op(func, params, arrays, family="linear", jvp=jvp, **facts)
+
+
+def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
+    """An operation whose derivative is zero; its result leaves grad and jvp levels."""
+    return op(func, params, arrays, family="constant", constant=True, **facts)
+
+
+def composite(func: Callable, body: Callable) -> Op:
+    """An operation that is made of others; `body` has its signature."""
+    return op(func, "", "", family="composite", body=body)
+
+
+op(
+    checked,
+    "x passes message",
+    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    jvp={"x": lambda t: t},
+    vjp={"x": lambda g: g},
+)
+
+
+def unsupported(func: Callable, reason: str) -> None:
+    """A function that raises, with the reason a user reads."""
+    UNSUPPORTED[func] = reason

@@ -1,0 +1,71 @@
+"""Functions that make arrays, which NumPy dispatches on ``like=`` only.
+
+What they make of static arguments is a plain array, a constant for every level. With
+``like=x`` a value made of tensors may be given too: ``np.array([t, u], like=t)``.
+"""
+
+from collections.abc import Callable
+from itertools import islice
+
+import numpy as np
+
+from .axes import as_array, strong
+from .constructors import PLAIN, composite
+
+func: Callable
+for func in (
+    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.fromfunction,
+    np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
+):  # fmt: skip
+    composite(func, func)
+
+
+@lambda body: composite(np.arange, body)
+def _arange(*args, **kwargs):
+    names = ("stop",) if len(args) == 1 else ("start", "stop", "step", "dtype")
+    given = dict(zip(names, args), **kwargs)
+    start, stop, step = [given.get(name, n) for name, n in (("start", 0), ("stop", 0), ("step", 1))]
+    if all(type(v) in PLAIN for v in (start, stop, step)):
+        return np.arange(*args, **kwargs)
+    dtype = given.get("dtype")
+    if dtype is None:
+        dtype = np.result_type(start, stop, step)
+    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # in a batch there is no such n
+    return np.add(start, np.multiply(np.arange(max(n, 0)), step)).astype(dtype)
+
+
+@lambda body: composite(np.fromiter, body)
+def _fromiter(iter, dtype, count=-1, *, like=None):
+    values = list(iter if count < 0 else islice(iter, count))
+    if not any(hasattr(v, "shape") for v in values):
+        return np.fromiter(values, dtype, count)
+    if len(values) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(values)}"
+                         f" items.")  # fmt: skip  # NumPy's words
+    return np.stack([as_array(v) for v in values]).astype(dtype)
+
+
+@lambda body: composite(np.full, body)
+def _full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    filled = np.multiply(np.ones(shape, np.result_type(fill_value)), fill_value)
+    return filled if dtype is None else filled.astype(dtype)
+
+
+def _stacked(value):
+    """A nested sequence as one array; tensors may stand in it."""
+    if isinstance(value, (list, tuple)):
+        return np.stack([_stacked(v) for v in value]) if value else np.zeros(0)
+    return value
+
+
+def _converted(a, dtype=None, *args, ndmin=0, **kwargs):
+    a = _stacked(a)
+    if np.ndim(a) < ndmin:
+        a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))
+    return a if dtype is None else np.astype(strong(as_array(a)), dtype)
+
+
+for func in (
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+):  # fmt: skip
+    composite(func, _converted)

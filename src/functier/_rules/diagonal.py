@@ -1,0 +1,99 @@
+"""Diagonals and triangles of matrices."""
+
+import numpy as np
+
+from .axes import shift
+from .constructors import composite, linear, primitive
+
+
+@primitive
+def from_diagonal(d, shape, offset=0):
+    """Matrices of `shape` with the last axis of `d` on a diagonal, and zero elsewhere."""
+    rows, columns = shape
+    start = offset if offset >= 0 else -offset * columns
+    stop = start + d.shape[-1] * (columns + 1)
+    out = np.zeros((*d.shape[:-1], rows * columns), d.dtype)
+    out[..., start : stop : columns + 1] = d
+    return out.reshape((*d.shape[:-1], rows, columns))
+
+
+linear(
+    from_diagonal,
+    "d shape offset",
+    vmap=lambda k, d, shape, offset=0: from_diagonal(d, shape, offset),
+    vjp={"d": lambda g, offset=0: np.diagonal(g, offset, -2, -1)},
+)
+
+
+def _diagonal_vmap(k, a, offset=0, axis1=0, axis2=1):
+    ndim = a.ndim - k
+    return np.diagonal(a, offset, shift(axis1, k, ndim), shift(axis2, k, ndim))
+
+
+def _diagonal_vjp(g, a_shape, offset=0, axis1=0, axis2=1):
+    whole = from_diagonal(g, (a_shape[axis1], a_shape[axis2]), offset)
+    return np.moveaxis(whole, (-2, -1), (axis1, axis2))
+
+
+linear(np.diagonal, "a offset axis1 axis2", vmap=_diagonal_vmap, vjp={"a": _diagonal_vjp})
+composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1))
+
+
+@lambda body: composite(np.trace, body)
+def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return np.sum(np.diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+composite(np.linalg.trace, lambda x, /, *, offset=0, dtype=None: np.trace(x, offset, -2, -1, dtype))
+
+
+@lambda body: composite(np.diag, body)
+def _diag(v, k=0):
+    if v.ndim == 1:
+        return np.diagflat(v, k)
+    if v.ndim == 2:
+        return np.diagonal(v, k)
+    raise ValueError("Input must be 1- or 2-d.")
+
+
+@lambda body: composite(np.diagflat, body)
+def _diagflat(v, k=0):
+    n = v.size + abs(k)
+    return from_diagonal(v if v.ndim == 1 else np.ravel(v), (n, n), k)
+
+
+def _matrix(depth, m, name):
+    """A vector is each row of the matrix that NumPy cuts."""
+    if m.ndim == depth:
+        raise ValueError(f"{name} needs an array of 1 or more dimensions")
+    if m.ndim > depth + 1:
+        return m
+    n = m.shape[-1]
+    return np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))
+
+
+def _triangle(func, compare):
+    """tril and triu: zero on one side of a diagonal of the last two axes."""
+
+    def cut(m, k=0):
+        """NumPy's, which asks no tensor in the place of `k`, its name for the diagonal."""
+        return varying(0, m, k) if hasattr(k, "level") else func(m, k)
+
+    def varying(depth, m, k):
+        m = _matrix(depth, m, func.__name__)
+        k = np.reshape(k, np.shape(k) + (1,) * (m.ndim - depth))
+        diagonal = np.arange(m.shape[-1]) - np.reshape(np.arange(m.shape[-2]), (-1, 1))
+        return np.where(compare(diagonal, k), m, 0)
+
+    def rule(depth, m, k=0):
+        if not hasattr(k, "size"):
+            return func(_matrix(depth, m, func.__name__), k)
+        if k.size != 1:
+            return varying(depth, m, k)
+        return cut(_matrix(depth, m, func.__name__), np.reshape(k, ()))
+
+    linear(func, "m k", "m k", kernel=cut, vmap=rule, vjp={"m": lambda g, k=0: cut(g, k)})
+
+
+_triangle(np.tril, np.less_equal)
+_triangle(np.triu, np.greater_equal)

@@ -1,0 +1,344 @@
+"""Elementwise operations: NumPy's ufuncs, and the array functions that act like them.
+
+A partial names what it keeps for the backward pass: see NOTE [a rule's parameters name
+what it saves].
+"""
+
+import cmath
+import math
+import operator
+
+import numpy as np
+
+from .._numpy import BIG
+from .._rule import negated, over, times, unchanged
+from .axes import as_array, nowhere, strong, without_zero
+from .constructors import (
+    align,
+    composite,
+    constant,
+    data_dependent,
+    dtype_of,
+    elementwise,
+    elementwise_vmap,
+    primitive,
+)
+
+_NoValue = np._NoValue
+
+LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
+
+# ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
+
+
+def _over(g, made):
+    if type(made) is np.ndarray is type(g) and made.size > BIG:
+        if made.shape == g.shape and made.dtype == g.dtype:
+            return np.divide(g, made, out=made)
+    return g / made
+
+
+def _one_minus(made):
+    if type(made) is np.ndarray and made.size > BIG:
+        return np.subtract(1, made, out=made)
+    return 1 - made
+
+
+# ---- arithmetic ----
+
+elementwise(np.add, unchanged, unchanged)
+elementwise(np.subtract, unchanged, negated)
+elementwise(np.multiply, (times, "y"), (times, "x"))
+elementwise(np.divide, (over, "y"), lambda g, ans, y: -g * ans / y)
+elementwise(np.negative, negated)
+elementwise(np.positive, unchanged)
+elementwise(np.reciprocal, lambda g, ans: -g * ans * ans)
+elementwise(np.square, lambda g, x: g * (2 * x))
+elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
+elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
+
+
+def _exponent(y, g):
+    """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
+    if hasattr(y, "dtype") and y.dtype.kind in "biuf":
+        dtype = np.finfo(dtype_of(g)).dtype
+        wider = y.dtype.kind == "f" and y.dtype.itemsize >= dtype.itemsize  # g may be a tangent
+        return y if wider else y.astype(dtype)
+    return y
+
+
+def _power_x(g, x, y):
+    """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
+    if isinstance(y, (int, float)):
+        if y == 2:
+            return g * (2 * x)
+        if not y:
+            return g * 0
+        # The operator has fast squares and roots, but is Python's own on a Python number.
+        power = np.power if type(x) in (float, complex) else operator.pow
+        return g * (y * power(x, y - 1))
+    y = _exponent(y, g)
+    zero, others = np.equal(y, 0), np.power(x, y - 1)
+    if nowhere(zero):
+        return g * (y * others)
+    # Not 0 wherever y is: the derivative of this by y is x^-1 there.
+    spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
+    return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
+
+
+def _power_y(g, ans, x):
+    """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
+    if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
+        if x < 0 and dtype_of(ans).kind == "c":
+            return g * ans * cmath.log(x)
+        return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
+    if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
+        x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
+    return g * ans * np.log(without_zero(x))
+
+
+elementwise(np.power, _power_x, _power_y)
+elementwise(np.float_power, _power_x, _power_y)
+
+# ---- exponentials and logarithms ----
+
+elementwise(np.exp, (times, "ans"))
+elementwise(np.exp2, lambda g, ans: g * ans * LN2)
+elementwise(np.expm1, lambda g, ans: g * (ans + 1))
+elementwise(np.log, (over, "x"))
+elementwise(np.log2, lambda g, x: _over(g, x * LN2))
+elementwise(np.log10, lambda g, x: _over(g, x * LN10))
+elementwise(np.log1p, lambda g, x: _over(g, x + 1))
+
+
+def _share(exp, g, ans, x):
+    """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
+    infinite = np.isinf(ans)
+    if nowhere(infinite):
+        return g * exp(x - ans)
+    share = exp(np.where(infinite, 0, x) - np.where(infinite, 0, ans))
+    return g * np.where(infinite, np.isposinf(x), share)
+
+
+elementwise(
+    np.logaddexp,
+    lambda g, ans, x: _share(np.exp, g, ans, x),
+    lambda g, ans, y: _share(np.exp, g, ans, y),
+)
+elementwise(
+    np.logaddexp2,
+    lambda g, ans, x: _share(np.exp2, g, ans, x),
+    lambda g, ans, y: _share(np.exp2, g, ans, y),
+)
+
+# ---- roots ----
+
+elementwise(np.sqrt, lambda g, ans: _over(g, 2 * ans))
+elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
+
+
+def _over_hypot(g, ans, x):
+    """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
+    infinite = np.isinf(ans)
+    if nowhere(infinite):
+        return g * x / without_zero(ans)
+    share = np.where(infinite, 0, x) / without_zero(np.where(infinite, 1, ans))
+    return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
+
+
+elementwise(
+    np.hypot, lambda g, ans, x: _over_hypot(g, ans, x), lambda g, ans, y: _over_hypot(g, ans, y)
+)
+
+# ---- trigonometric and hyperbolic ----
+
+elementwise(np.sin, lambda g, x: g * np.cos(x))
+elementwise(np.cos, lambda g, x: -g * np.sin(x))
+elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
+
+
+def _other_side(x):
+    """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
+    if dtype_of(x).kind == "c":
+        return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
+    return np.sqrt(_one_minus(x * x))
+
+
+elementwise(np.arcsin, lambda g, x: _over(g, _other_side(x)))
+elementwise(np.arccos, lambda g, x: -g / _other_side(x))
+elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
+
+
+def _over_square(g, x, y):
+    """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
+    if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
+        one = np.result_type(x, y).type(1)
+        x, y = x * one, y * one
+    square = x * x + y * y
+    infinite = np.isinf(square)
+    if nowhere(infinite):
+        return g * y / without_zero(square)
+    return g * np.where(infinite, 0, y) / np.where(infinite, 1, without_zero(square))
+
+
+elementwise(
+    np.arctan2,
+    lambda g, x, y: _over_square(g, x, y),
+    lambda g, x, y: -_over_square(g, y, x),
+)
+elementwise(np.sinh, lambda g, x: g * np.cosh(x))
+elementwise(np.cosh, lambda g, x: g * np.sinh(x))
+elementwise(np.tanh, lambda g, ans: g * _one_minus(ans * ans))
+elementwise(np.arcsinh, lambda g, x: _over(g, np.sqrt(x * x + 1)))
+elementwise(np.arccosh, lambda g, x: _over(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
+elementwise(np.arctanh, lambda g, x: _over(g, _one_minus(x * x)))
+elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
+elementwise(np.radians, lambda g: g * (np.pi / 180))
+elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
+elementwise(np.degrees, lambda g: g * (180 / np.pi))
+
+# ---- selection: an operand has the gradient where it was chosen ----
+
+
+def _choice(x, y, ans):
+    """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
+    chosen, tie = np.equal(x, ans), np.equal(x, y)
+    if nowhere(tie):
+        return chosen
+    return np.where(tie, 0.5, chosen).astype(ans.dtype)
+
+
+choice = primitive(_choice, plain=True)
+constant(choice, "x y ans", "x y ans", vmap=elementwise_vmap(choice))
+
+for func in (np.maximum, np.minimum, np.fmax, np.fmin):
+    elementwise(
+        func,
+        lambda g, ans, x, y: g * choice(x, y, ans),
+        lambda g, ans, x, y: g * choice(y, x, ans),
+    )
+
+
+def _where_vmap(k, condition, *branches):
+    """With the condition alone it is `numpy.nonzero`."""
+    return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)
+
+
+_nonzero = data_dependent(np.where, "write numpy.where(condition, x, y), which keeps its shape")
+
+elementwise(
+    np.where,
+    lambda g, ans: (None,) * len(ans) if isinstance(ans, tuple) else g * 0,
+    lambda g, condition: np.where(condition, g, 0),
+    lambda g, condition: np.where(condition, 0, g),
+    params="condition x y",
+    vmap=_where_vmap,
+)
+clip = np._core.umath.clip  # type: ignore[attr-defined]
+"""The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""
+
+elementwise(
+    clip,
+    lambda g, ans, x: g * np.equal(x, ans),
+    lambda g, ans, x, y: g * (np.equal(y, ans) & np.not_equal(x, ans)),
+    lambda g, ans, x, y: g * (np.not_equal(y, ans) & np.not_equal(x, ans)),
+)
+
+
+@lambda body: composite(np.clip, body)
+def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue, **kwargs):
+    if (min is not _NoValue or max is not _NoValue) and (
+        a_min is not _NoValue or a_max is not _NoValue
+    ):
+        raise ValueError("numpy.clip takes a_min and a_max, or min and max")
+    low = min if a_min is _NoValue else a_min
+    high = max if a_max is _NoValue else a_max
+    low, high = (None if bound is _NoValue else bound for bound in (low, high))
+    a = strong(as_array(a))
+    if low is None and high is None:
+        return np.positive(a, **kwargs)
+    if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
+        low, high = -np.inf if low is None else low, np.inf if high is None else high
+    if low is None:
+        return np.minimum(a, high, **kwargs)
+    return np.maximum(a, low, **kwargs) if high is None else clip(a, low, high, **kwargs)
+
+
+# ---- modulus and sign: kinks have the subgradient 0 ----
+
+
+def _modulus(g, x):
+    """g sign x; the tangent of a complex number is complex, that of its modulus real."""
+    if dtype_of(g).kind == "c":
+        return np.real(g * np.conjugate(np.sign(x)))
+    return g * np.sign(x)
+
+
+def _direction(g, ans, x):
+    """The part of g across x / |x|, over |x|; real numbers have none."""
+    if dtype_of(ans).kind != "c":
+        return g * 0
+    radius = np.absolute(x)
+    along = np.real(g * np.conjugate(ans))
+    return (g - along * ans) / without_zero(radius)
+
+
+elementwise(np.absolute, _modulus, holomorphic=False)
+elementwise(np.fabs, _modulus)
+elementwise(np.sign, _direction, holomorphic=False)
+elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g: g * 0)
+elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
+
+# ---- the form of a number ----
+
+elementwise(np.ldexp, lambda g, y: np.ldexp(g, y), None)
+elementwise(np.nextafter, unchanged, lambda g: g * 0)
+elementwise(
+    np.frexp,
+    jvp={"x": lambda t, ans: (np.ldexp(t, -ans[1]), None)},
+    vjp={"x": lambda g, ans: np.ldexp(g[0], -ans[1])},
+)
+elementwise(np.modf, jvp={"x": lambda t: (t, None)}, vjp={"x": lambda g: g[0]})
+elementwise(
+    np.divmod,
+    jvp={"x": lambda t: (None, t), "y": lambda t, ans: (None, -t * ans[0])},
+    vjp={"x": lambda g: g[1], "y": lambda g, ans: -g[1] * ans[0]},
+)
+elementwise(np.conjugate, lambda g: np.conjugate(g), holomorphic=False)
+elementwise(np.real, params="val", jvp={"val": lambda t: np.real(t)}, vjp={"val": lambda g: g})
+elementwise(
+    np.imag,
+    params="val",
+    jvp={"val": lambda t: np.imag(t)},
+    vjp={"val": lambda g, val_dtype: (1j if val_dtype.kind == "c" else 0) * g},
+)
+
+# ---- special functions ----
+
+SINC_SERIES = [(-1) ** n * 2 * n / math.factorial(2 * n + 1) for n in range(9, 0, -1)]
+"""sin(y) / y has the derivative y times this polynomial in y^2, to 1e-16 for |y| < 1."""
+
+
+def _sinc(g, ans, x):
+    """(cos(pi x) - sinc x) / x, by its power series near 0, where that cancels."""
+    near = np.absolute(x) < 0.3
+    y = np.pi * np.where(near, x, 0)
+    series = 0
+    for coefficient in SINC_SERIES:
+        series = series * (y * y) + coefficient
+    far = np.where(near, 1, x)
+    return g * np.where(near, np.pi * y * series, (np.cos(np.pi * far) - ans) / far)
+
+
+elementwise(np.sinc, _sinc)
+
+I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
+
+
+def _bessel_i1(x):
+    """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
+    nodes = I0_NODES.astype(dtype_of(x))
+    return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
+
+
+elementwise(np.i0, lambda g, x: g * _bessel_i1(x))

@@ -1,0 +1,203 @@
+"""Counting: histograms, and the sums of weights that fall on each index."""
+
+import math
+
+import numpy as np
+
+from .axes import as_array, strong, unlisted
+from .constructors import DataDependentError, checked, composite, constant, op, primitive
+from .indexing import scattered
+from .ranges_and_differences import linear_range
+
+# ---- bincount is linear in the weights ----
+
+
+def _safe(weights):
+    if not np.can_cast(weights.dtype, np.float64):
+        raise TypeError(f"cannot cast weights of dtype {weights.dtype} to float64 safely")
+
+
+def _bincount_vmap(k, x, weights=None, minlength=0):
+    if any(n != 1 for n in np.shape(x)[:k]):
+        raise DataDependentError(
+            "the length of numpy.bincount(x) depends on the data, which differs from "
+            "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
+        )
+    x = np.reshape(x, np.shape(x)[k:])
+    if weights is None or not np.size(x):  # of nothing NumPy counts in integers
+        counts = np.bincount(x, minlength=minlength)
+        return np.reshape(counts, (1,) * k + np.shape(counts))
+    _safe(weights)
+    x = np.astype(x, np.intp) if x.dtype == bool else x  # which would be a mask
+    length = max(int(np.max(x)) + 1, minlength)
+    rows = np.astype(weights, np.float64)
+    return scattered(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))
+
+
+op(
+    np.bincount,
+    "x weights minlength",
+    "x weights",
+    vmap=_bincount_vmap,
+    jvp="linear",
+    vjp={"weights": lambda g, x: np.take(g, x)},
+)
+
+# ---- histograms: the edges may be tensors, the counts are constants ----
+
+
+@primitive
+def estimated(a, bins, range=None):
+    """As many zeros as NumPy's estimator `bins` finds bins, in each of stacked rows."""
+    n = np.shape(a)[-1]
+    rows = np.reshape(a, (-1, n)) if np.size(a) else np.reshape(np.arange(n), (1, n))
+    counts = {len(np.histogram_bin_edges(row, bins, range)) - 1 for row in rows}
+    if len(counts) > 1:
+        raise DataDependentError(
+            f"the number of bins that bins={bins!r} finds differs from example to example; give "
+            f"the number, or the edges"
+        )
+    return np.zeros((*np.shape(a)[:-1], *counts))
+
+
+constant(
+    estimated,
+    "a bins range",
+    vmap=lambda k, a, bins, range=None: estimated(a, bins, range),
+)
+
+
+def _rises(edges):
+    return np.all(edges[..., :-1] < edges[..., 1:])
+
+
+def _all_finite(x):
+    return np.all(np.isfinite(x))
+
+
+def _edges(a, bins, range, weights=None, several=False):
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(
+                "Automated estimation of the number of bins is not supported for weighted data"
+            )
+        bins = np.shape(estimated(a, bins, range))[0]
+    if np.ndim(bins) == 1:
+        edges = as_array(bins)
+        if type(edges) is np.ndarray and np.any(edges[:-1] > edges[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if np.ndim(bins) != 0 or bins < 1:
+        raise ValueError("`bins` must be a positive integer, a string, or an array")
+    if range is not None:
+        first, last = range
+        if first > last:
+            raise ValueError("max must be larger than min in range parameter.")
+    elif np.size(a) == 0:
+        first, last = 0, 1
+    else:
+        first, last = np.min(a), np.max(a)
+        message = "numpy.histogram: the range of the data is not finite; give range="
+        first, last = (checked(v, _all_finite, message) for v in (first, last))
+    dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
+    dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
+    flat = np.equal(first, last).astype(dtype) * 0.5
+    edges = linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
+    message = f"Too many bins for data range. Cannot create {int(bins)} finite-sized bins."
+    return checked(edges, _rises, message)
+
+
+@lambda body: composite(np.histogram_bin_edges, body)
+def _histogram_bin_edges(a, bins=10, range=None, weights=None):
+    return _edges(np.ravel(a), bins, range, weights)
+
+
+@lambda body: composite(np.histogram, body)
+def _histogram(a, bins=10, range=None, density=None, weights=None):
+    shape, a = np.shape(a), np.ravel(a)
+    edges = _edges(a, bins, range, weights)
+    if weights is None:
+        ordered = np.sort(a)
+        below = np.searchsorted(ordered, edges[:-1], "left")
+        below = np.concatenate([below, np.searchsorted(ordered, edges[-1:], "right")])
+    else:
+        column = np.reshape(a, (-1, 1))
+        under = np.concatenate([column < edges[:-1], column <= edges[-1:]], axis=1)
+        (weights,) = unlisted(weights)
+        if np.shape(weights) != shape:
+            raise ValueError("weights should have the same shape as a.")
+        weights, dtype = np.ravel(weights), weights.dtype
+        if dtype.kind == "b" and np.ndim(bins) == 1:
+            raise TypeError("numpy.histogram: weights cannot be bool where bins are edges")
+        below = np.sum(np.where(under, np.reshape(weights, (-1, 1)), 0), axis=0)
+    counts = np.diff(below)
+    if weights is not None:
+        counts = np.astype(counts, dtype, copy=False)
+    if density:
+        counts = counts / np.diff(edges).astype(float) / np.sum(counts)
+    return counts, edges
+
+
+# ---- histograms of several variables ----
+
+
+def _numbers(x, edges):
+    """The bin of each value, 0 and the last for those outside of the edges."""
+    number = np.searchsorted(edges, x, side="right")
+    return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
+
+
+def _count(bins):
+    """How many there are; None for a number."""
+    return len(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
+
+
+@lambda body: composite(np.histogramdd, body)
+def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    if isinstance(sample, (list, tuple)):
+        columns = [strong(as_array(x)) for x in sample]
+        common = np.result_type(*columns)  # NumPy makes one array of them
+        if not any(map(np.ndim, columns)):  # the numbers of one variable
+            columns = [np.stack(columns)]
+        columns = [x if x.dtype == common else x.astype(common) for x in columns]
+    elif np.ndim(sample) == 2:
+        columns = list(np.unstack(sample, axis=1))
+    else:
+        columns = [sample]
+    n = len(columns)
+    bins = [bins] * n if _count(bins) is None else list(bins)
+    if len(bins) != n:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    ranges = [None] * n if range is None else range
+    if len(ranges) != n:
+        raise ValueError("range argument must have one entry per dimension")
+    edges = [_edges(*given, several=True) for given in zip(columns, bins, ranges)]
+    shape = [np.shape(e)[0] + 1 for e in edges]
+    place = 0
+    for x, e, size in zip(columns, edges, shape):
+        place = place * size + _numbers(x, e)
+    if weights is None:
+        weights = np.ones(np.shape(place))
+    else:
+        weights = as_array(weights)
+        _safe(weights)
+        weights = np.astype(weights, float)
+    counts = np.reshape(scattered(weights, (math.prod(shape),), place), shape)
+    counts = counts[(slice(1, -1),) * n]
+    if density:
+        total = np.sum(counts)
+        for i, e in enumerate(edges):
+            counts = counts / np.reshape(np.diff(e), (-1,) + (1,) * (n - i - 1))
+        counts = counts / total
+    return counts, edges
+
+
+@lambda body: composite(np.histogram2d, body)
+def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    x, y = unlisted(x, y)
+    if np.shape(x)[0] != np.shape(y)[0]:
+        raise ValueError("x and y must have the same length.")
+    if _count(bins) not in (None, 1, 2):
+        bins = [bins, bins]
+    counts, edges = np.histogramdd([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]

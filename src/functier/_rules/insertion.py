@@ -1,0 +1,95 @@
+"""Leaving elements out and putting elements in: `numpy.delete` and `numpy.insert`.
+
+Either reads the elements in an order that is a constant for derivatives. The places may
+differ from example to example, as far as the shape of the result does not.
+"""
+
+import numpy as np
+
+from .axes import as_array, shift
+from .constructors import DataDependentError, composite
+from .indexing import at
+
+
+def _varies(places):
+    """Whether the places are a tensor, which NumPy's own arithmetic cannot read."""
+    return hasattr(places, "level")
+
+
+def _whole(places):
+    """Raise where `places` is an array that is no index."""
+    if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+
+
+def _places(obj):
+    """An index as an array; that of an empty list is one of integers."""
+    places = as_array(obj)
+    return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
+
+
+def _from_the_start(places, n):
+    return np.where(places < 0, places + n, places)
+
+
+def _rest(obj, n):
+    """The places that `obj` does not name."""
+    obj = _places(obj) if isinstance(obj, (list, tuple)) else obj
+    _whole(obj)
+    if not _varies(obj):
+        return np.delete(np.arange(n), obj)
+    if np.size(obj) != 1 or np.result_type(obj).kind == "b":
+        raise DataDependentError(
+            "the number of places that numpy.delete leaves depends on the data, since an index "
+            "may name one twice; delete one place at a time, or pass a plain array"
+        )
+    rest = np.arange(n - 1)
+    return rest + (rest >= _from_the_start(np.reshape(obj, ()), n))
+
+
+@lambda body: composite(np.delete, body)
+def _delete(arr, obj, axis=None):
+    arr = as_array(arr)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = shift(axis, 0, arr.ndim)
+    return at(arr, (slice(None),) * axis + (_rest(obj, arr.shape[axis]),))
+
+
+def _order(places, n, length):
+    """Where each element of the result stands in the old ones and the new ones behind."""
+    if not _varies(places):
+        return np.insert(np.arange(n), places, n + np.arange(length))
+    before = np.broadcast_to(np.ravel(_from_the_start(places, n)) - 0.5, (length,))
+    order = np.argsort(np.concatenate([before, np.arange(n)]), stable=True)
+    return np.where(order < length, order + n, order - length)
+
+
+@lambda body: composite(np.insert, body)
+def _insert(arr, obj, values, axis=None):
+    """The new elements behind the old ones, and then both in order."""
+    arr = as_array(arr)
+    if type(values) is complex and arr.dtype.kind != "c":
+        raise TypeError(f"numpy.insert: values is complex, and arr is of dtype {arr.dtype}")
+    values = as_array(values)
+    if axis is None:
+        arr, axis = np.ravel(arr), 0
+    axis = shift(axis, 0, arr.ndim)
+    n = arr.shape[axis]
+    places = obj if isinstance(obj, slice) else _places(obj)
+    values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+    if not isinstance(places, slice) and places.ndim == 0:
+        values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
+    if isinstance(places, slice):
+        places = np.arange(n)[places]
+    else:
+        _whole(places)
+    if places.dtype == bool and places.ndim != 1:
+        raise ValueError("boolean array argument obj to insert must be one dimensional")
+    if places.dtype == bool:
+        places = np.flatnonzero(places)
+    length = values.shape[axis] if places.size == 1 else places.size
+    shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
+    new = np.astype(np.broadcast_to(values, shape), arr.dtype)
+    whole = np.concatenate([arr, new], axis)
+    return at(whole, (slice(None),) * axis + (_order(places, n, length),))

@@ -1,0 +1,1 @@
+"""The declarations of linear algebra: products, decompositions and systems of equations."""

@@ -1,0 +1,82 @@
+"""Eigenvalues and eigenvectors of square matrices of any kind.
+
+The derivatives are those of Giles, *An extended collection of matrix derivative results*
+(2008), section 2.3, with the length and the phase that LAPACK gives a vector: its
+Euclidean norm is 1, and its element of largest modulus is real. So what is differentiated
+is what NumPy returns, and a function of it need not be free of the phase. Where two
+elements of a complex vector are equally large, NumPy's choice between them is kept.
+
+The eigenvalues have to be distinct for the derivatives of the vectors; where two are
+equal, the mixing of their vectors counts as zero. A defective matrix has no derivative: it
+raises `LinAlgError`, or what comes out is large, or not a number. A real matrix has real
+eigenvalues or pairs of complex ones, and NumPy's result is real or complex accordingly
+(from NumPy 2.5 on complex); under vmap it is complex where any example needs that.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..constructors import op
+from .contract import conj
+from .factorization import adjoint, column, gaps, row, stacked
+
+
+def _real_place(v: Any) -> Any:
+    """Which element of each complex eigenvector LAPACK has made real."""
+    exact = np.equal(np.imag(v), 0)
+    return np.argmax(np.absolute(v) + exact, axis=-2, keepdims=True)
+
+
+def _eig_jvp(t: Any, ans: Any) -> Any:
+    w, v = ans
+    inner = np.linalg.solve(v, np.matmul(t, v))
+    mixed = np.matmul(v, gaps(w) * inner)
+    shift = row(np.sum(np.real(conj(v) * mixed), axis=-2))  # keeps the length
+    if v.dtype.kind == "c" and v.size:  # and the phase
+        place = _real_place(v)
+        turn = np.imag(np.take_along_axis(mixed, place, -2))
+        shift = shift + 1j * turn / np.real(np.take_along_axis(v, place, -2))
+    return np.diagonal(inner, 0, -2, -1), mixed - v * shift
+
+
+def _eig_vjp(g: Any, ans: Any) -> Any:
+    w, v = ans
+    along = np.sum(conj(g[1]) * v, axis=-2)
+    on_mixed = g[1] - v * row(np.real(along))
+    if v.dtype.kind == "c" and v.size:
+        place = _real_place(v)
+        turn = row(np.imag(along)) / np.real(np.take_along_axis(v, place, -2))
+        here = np.equal(column(np.arange(v.shape[-1])), place)
+        on_mixed = on_mixed + 1j * (here * turn)
+    inner = conj(gaps(w)) * np.matmul(adjoint(v), on_mixed)
+    inner = inner + row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+    return np.linalg.solve(adjoint(v), np.matmul(inner, adjoint(v)))
+
+
+op(
+    np.linalg.eig,
+    "a",
+    vmap=stacked(np.linalg.eig),
+    jvp={"a": _eig_jvp},
+    vjp={"a": _eig_vjp},
+)
+
+
+def _eigvals_jvp(t: Any, a: Any) -> Any:
+    v = np.linalg.eig(a)[1]
+    return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
+
+
+def _eigvals_vjp(g: Any, a: Any) -> Any:
+    v = adjoint(np.linalg.eig(a)[1])
+    return np.linalg.solve(v, column(g) * v)
+
+
+op(
+    np.linalg.eigvals,
+    "a",
+    vmap=stacked(np.linalg.eigvals),
+    jvp={"a": _eigvals_jvp},
+    vjp={"a": _eigvals_vjp},
+)

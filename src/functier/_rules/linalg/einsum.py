@@ -1,0 +1,194 @@
+"""Contractions of several operands: einsum's notations, and pairs in a good order."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .contract import Labels, Shape, array, contract
+
+Path = tuple[tuple[int, ...], ...]
+PAIR: Path = ((0, 1),)
+"""The path of two operands that have no label twice: a contraction as it stands."""
+
+# ---- the notations ----
+
+
+def _labels(term: Any, ndim: int) -> Labels:
+    """The labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
+    marks: list[Any]
+    if isinstance(term, str):
+        marks = [... if c == "." else ord(c) for c in term.replace(" ", "").replace("...", ".")]
+    else:
+        marks = list(term)
+    if ... not in marks:
+        return tuple(marks)
+    at, hidden = marks.index(...), ndim - (len(marks) - 1)
+    return (*marks[:at], *range(-hidden, 0), *marks[at + 1 :])
+
+
+@lru_cache(maxsize=4096)
+def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
+    """The labels of operands and result, and the order of contraction.
+
+    `numpy.einsum_path` finds the order, and refuses what does not fit.
+    """
+    dummies = [np.broadcast_to(0.0, shape) for shape in shapes]
+    optimize = list(optimize) if isinstance(optimize, tuple) else optimize or "greedy"
+    if isinstance(terms, str):
+        path = np.einsum_path(terms, *dummies, optimize=optimize)[0]
+        inputs, arrow, given = terms.partition("->")
+        spelled: Any = inputs.split(",")
+        out = given if arrow else None
+    else:
+        pairs = [part for pair in zip(dummies, map(list, terms)) for part in pair]
+        extra = () if out is None else (list(out),)
+        path = np.einsum_path(*pairs, *extra, optimize=optimize)[0]
+        spelled = terms
+    labels = [_labels(term, len(shape)) for term, shape in zip(spelled, shapes)]
+    hidden = max([-i for own in labels for i in own if i < 0], default=0)
+    if out is None:
+        every = [i for own in labels for i in own]
+        once = sorted(i for i in set(every) if i >= 0 and every.count(i) == 1)
+        result = (*range(-hidden, 0), *once)
+    else:
+        marks = sum(c != "." for c in out.replace(" ", "")) if isinstance(out, str) else None
+        count = len([m for m in out if m is not ...]) if marks is None else marks
+        result = _labels(out, count + hidden)
+    pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
+    return tuple(labels), result, PAIR if pair else tuple(path[1:])
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any) -> Any:
+    """The body of `numpy.einsum`, in both of its spellings."""
+    terms: Any
+    if isinstance(operands[0], str):
+        terms, wanted, arrays = operands[0], None, operands[1:]
+    else:
+        arrays, terms = operands[: len(operands) // 2 * 2 : 2], tuple(map(tuple, operands[1::2]))
+        wanted = tuple(operands[-1]) if len(operands) % 2 else None
+    arrays = tuple(array(x) for x in arrays)
+    if params.get("dtype") is not None:
+        arrays = _cast(arrays, np.dtype(params["dtype"]), params.get("casting", "safe"))
+    if not isinstance(optimize, (str, bool)):
+        optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
+    shapes = tuple([x.shape for x in arrays])
+    labels, result, path = _parsed(terms, wanted, shapes, optimize)
+    if path is PAIR:
+        return contract(*arrays, (*labels, result))
+    return contract_path(arrays, labels, result, path)
+
+
+def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
+    for x in arrays:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise TypeError(
+                f"einsum: an operand of dtype {x.dtype} cannot be cast to dtype={dtype} with "
+                f"casting={casting!r}; cast it by x.astype, or pass casting='unsafe'"
+            )
+    return tuple([np.astype(x, dtype) for x in arrays])
+
+
+# ---- several operands, two at a time ----
+
+
+def _promoted(arrays: tuple) -> tuple:
+    """Operands in the precision of their product, since they meet in pairs only.
+
+    `numpy.einsum` casts all of them first; it does so without ``optimize=`` only, where its
+    value does not depend on the order of contraction. Reals stay real beside complex numbers.
+    """
+    dtypes = [x.dtype for x in arrays]
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return arrays
+    dtype = np.result_type(*dtypes)
+    real = np.finfo(dtype).dtype if dtype.kind == "c" else dtype
+    wanted = [dtype if own.kind == "c" else real for own in dtypes]
+    return tuple(
+        [x if own == to else np.astype(x, to) for x, own, to in zip(arrays, dtypes, wanted)]
+    )
+
+
+def contract_path(arrays: Any, labels: Any, out: Labels, path: Path) -> Any:
+    """Contract operands in the order of an einsum path."""
+    pool = [_once(x, own) for x, own in zip(_promoted(arrays), labels)]
+    for places in path:
+        chosen = [pool.pop(i) for i in sorted(places, reverse=True)][::-1]
+        while len(chosen) > 1:
+            (x, left), (y, right) = chosen.pop(0), chosen.pop(0)
+            rest = [i for _, own in chosen + pool for i in own]
+            kept = out if not rest else _kept(left, right, {*rest, *out})
+            chosen.insert(0, (contract(x, y, (left, right, kept)), kept))
+        pool += chosen
+    ((x, own),) = pool
+    return _arranged(x, own, out)
+
+
+def _kept(left: Labels, right: Labels, needed: set) -> Labels:
+    return tuple(i for i in dict.fromkeys(left + right) if i in needed)
+
+
+def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
+    """An operand with each label once: the diagonal of axes that share a label."""
+    while len(set(labels)) < len(labels):
+        twice = next(i for i in labels if labels.count(i) > 1)
+        first, second = [i for i, label in enumerate(labels) if label == twice][:2]
+        if x.shape[first] != x.shape[second]:
+            raise ValueError(
+                f"einsum: a repeated label has sizes {x.shape[first]} and {x.shape[second]}"
+            )
+        x = np.diagonal(x, 0, first, second)
+        labels = (*(j for i, j in enumerate(labels) if i not in (first, second)), twice)
+    return x, labels
+
+
+def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
+    """One operand, summed over the labels that the result lacks, in its order of axes.
+
+    It is of the dtype of the result; see NOTE [sums are of the dtype of the result].
+    """
+    if labels == out:
+        return x
+    lone = tuple(i for i, label in enumerate(labels) if label not in out)
+    if lone:
+        x = np.sum(x, axis=lone, dtype=x.dtype)
+        labels = tuple(i for i in labels if i in out)
+    return x if labels == out else np.transpose(x, tuple(labels.index(i) for i in out))
+
+
+# ---- chains of matrices ----
+
+
+def contract_chain(arrays: list) -> Any:
+    """The product of matrices (the first and last may be vectors) in the cheapest order."""
+    sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[-1]]
+    if arrays[0].ndim == 1:
+        sizes[0] = 1
+    if arrays[-1].ndim == 1:
+        sizes[-1] = 1
+    split = _splits(tuple(sizes))
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return arrays[i]
+        return np.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
+
+    return product(0, len(arrays) - 1)
+
+
+@lru_cache(maxsize=256)
+def _splits(sizes: Shape) -> dict:
+    """Where to split a chain of matrices (Cormen et al., Introduction to Algorithms)."""
+    n = len(sizes) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            of: Callable = lambda s: (
+                cost[i, s] + cost[s + 1, j] + sizes[i] * sizes[s + 1] * sizes[j + 1]
+            )
+            split[i, j] = min(range(i, j), key=of)
+            cost[i, j] = of(split[i, j])
+    return split

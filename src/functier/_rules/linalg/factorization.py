@@ -1,0 +1,190 @@
+"""Factorizations: `numpy.linalg` makes them for stacks of matrices over leading axes.
+
+Eigenvalues and singular values have to be distinct for the derivatives of the vectors; where
+two are equal their mixing counts as zero. The formulas are those of Giles, *An extended
+collection of matrix derivative results* (2008), unless a rule names another source.
+
+NOTE [one triangle]
+    Of a matrix that it takes to be Hermitian (`cholesky`, `eigh`, `eigvalsh`, and `svd` and
+    `pinv` with ``hermitian=True``) NumPy reads one triangle. What is differentiated is that
+    function, of any matrix: a tangent is completed from its own triangle, as the matrix is,
+    and a gradient stands in the triangle that is read, where an element counts twice, for
+    itself and for the one that it is the mirror image of. The gradient of ``f((a + a.mT) / 2)``
+    is the symmetric one, which PyTorch and JAX give for ``f(a)``.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..axes import without_zero
+from ..constructors import op
+from .contract import conj
+
+# ---- helpers ----
+
+
+def linalg_dtype(*arrays: Any) -> np.dtype:
+    """The dtype of what `numpy.linalg` gives for arrays: it knows single and double precision."""
+    found = [np.dtype(float) if x.dtype.kind in "biu" else x.dtype for x in arrays]
+    for dtype in found:
+        if dtype.char not in "fdFD":
+            raise TypeError(f"array type {dtype.name} is unsupported in linalg")
+    return np.result_type(*found)
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of the last two axes."""
+    return conj(x).mT
+
+
+def column(x: Any) -> Any:
+    """Vectors as matrices of one column."""
+    return x.reshape((*x.shape, 1))
+
+
+def row(x: Any) -> Any:
+    """Vectors as matrices of one row."""
+    return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
+
+
+def factor(x: Any) -> Any:
+    """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
+    return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
+
+
+def half_lower(x: Any) -> Any:
+    """The lower triangle with half of the diagonal."""
+    n = x.shape[-1]
+    return x * (np.tri(n, dtype=x.dtype) - 0.5 * np.eye(n, dtype=x.dtype))
+
+
+def _half(x: Any, upper: bool) -> Any:
+    return adjoint(half_lower(adjoint(x))) if upper else half_lower(x)
+
+
+def completed(t: Any, upper: bool = False) -> Any:
+    """The Hermitian matrix that one triangle stands for: see NOTE [one triangle]."""
+    half = _half(t, upper)
+    return half + adjoint(half)
+
+
+def on_triangle(g: Any, upper: bool = False) -> Any:
+    """The transpose of `completed`: the gradient by the triangle that is read."""
+    return _half(g + adjoint(g), upper)
+
+
+def is_upper(UPLO: Any) -> bool:
+    return UPLO in ("U", "u")
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x, with 0 for 0."""
+    return np.not_equal(x, 0) / without_zero(x)
+
+
+def gaps(w: Any) -> Any:
+    """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
+    return reciprocal(row(w) - column(w))
+
+
+def stacked(func: Callable) -> Callable:
+    """The batching rule of what works on the last two axes: NumPy's own."""
+
+    def rule(k: int, a: Any, **params: Any) -> Any:
+        if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
+            return func(np.broadcast_to(1.0, a.shape[k:]), **params)
+        return func(a, **params)
+
+    return rule
+
+
+# ---- cholesky: Murray, Differentiation of the Cholesky decomposition (2016) ----
+
+
+def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
+    lower = adjoint(ans) if upper else ans
+    inverse = np.linalg.inv(lower)
+    inner = np.matmul(np.matmul(inverse, completed(t, upper)), adjoint(inverse))
+    moved = np.matmul(lower, half_lower(inner))
+    return adjoint(moved) if upper else moved
+
+
+def _cholesky_vjp(g: Any, ans: Any, upper: bool = False) -> Any:
+    lower, g = (adjoint(ans), adjoint(g)) if upper else (ans, g)
+    inverse = np.linalg.inv(lower)
+    inner = half_lower(np.matmul(adjoint(lower), g))
+    return on_triangle(np.matmul(np.matmul(adjoint(inverse), inner), inverse), upper)
+
+
+op(
+    np.linalg.cholesky,
+    "a upper",
+    vmap=stacked(np.linalg.cholesky),
+    jvp={"a": _cholesky_jvp},
+    vjp={"a": _cholesky_vjp},
+)
+
+# ---- eigenvalues ----
+
+
+def _phase(v: Any) -> tuple:
+    """The element of each complex vector that LAPACK has made real, and 1 over it.
+
+    It fixes the phase of a vector by a row that is real, the first or the last one. Where no
+    element is real nothing is known of the phase, which is taken to stand still.
+    """
+    exact = np.equal(np.imag(v), 0)
+    place = np.argmax(np.absolute(v) * exact, axis=-2, keepdims=True)
+    return place, reciprocal(np.real(np.take_along_axis(v * exact, place, -2)))
+
+
+def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
+    w, v = ans
+    inner = np.matmul(np.matmul(adjoint(v), completed(t, is_upper(UPLO))), v)
+    moved = np.matmul(v, gaps(w) * inner)
+    if v.dtype.kind == "c" and v.shape[-1]:
+        place, scale = _phase(v)
+        moved = moved - v * (1j * (np.imag(np.take_along_axis(moved, place, -2)) * scale))
+    return np.real(np.diagonal(inner, 0, -2, -1)), moved
+
+
+def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
+    w, v = ans
+    on_moved = g[1]
+    if v.dtype.kind == "c" and v.shape[-1]:
+        place, scale = _phase(v)
+        turn = row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
+        here = np.equal(column(np.arange(v.shape[-1])), place)
+        on_moved = on_moved - 1j * (here * turn)
+    inner = gaps(w) * np.matmul(adjoint(v), on_moved) + row(g[0]) * np.eye(
+        w.shape[-1], dtype=w.dtype
+    )
+    return on_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
+
+
+def _eigvalsh_jvp(t: Any, a: Any, UPLO: Any = "L") -> Any:
+    v = np.linalg.eigh(a, UPLO)[1]
+    return np.real(np.sum(conj(v) * np.matmul(completed(t, is_upper(UPLO)), v), axis=-2))
+
+
+def _eigvalsh_vjp(g: Any, a: Any, UPLO: Any = "L") -> Any:
+    v = np.linalg.eigh(a, UPLO)[1]
+    return on_triangle(np.matmul(v * row(g), adjoint(v)), is_upper(UPLO))
+
+
+op(
+    np.linalg.eigh,
+    "a UPLO",
+    vmap=stacked(np.linalg.eigh),
+    jvp={"a": eigh_jvp},
+    vjp={"a": eigh_vjp},
+)
+op(
+    np.linalg.eigvalsh,
+    "a UPLO",
+    vmap=stacked(np.linalg.eigvalsh),
+    jvp={"a": _eigvalsh_jvp},
+    vjp={"a": _eigvalsh_vjp},
+)

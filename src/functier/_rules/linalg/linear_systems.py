@@ -1,0 +1,344 @@
+"""Linear systems, determinants, inverses; what is made of these and of factorizations.
+
+The formulas are those of Giles, *An extended collection of matrix derivative results*
+(2008), and Magnus and Neudecker, *Matrix Differential Calculus*, unless a rule names
+another source.
+A singular matrix raises `LinAlgError` in the backward pass of
+`slogdet`, and in that of `det` for matrices larger than 3 by 3.
+"""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..._rule import FORMS
+from ..axes import nowhere
+from ..constructors import OPS, align, composite, constant, op, primitive
+from .contract import array, conj, contract
+from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
+
+# ---- what derivative rules share ----
+
+
+class Inverse:
+    """The inverse of a matrix's adjoint, for the rules of a backward pass that take it.
+
+    That of `slogdet` has to have it. NumPy shows no factors of a matrix, so that of `solve`
+    would factorize the matrix again; it multiplies by the inverse where there will be one.
+    """
+
+    __slots__ = ("__weakref__", "a", "needed", "shared", "value")
+
+    def __init__(self, a: Any):
+        self.a = a
+        self.value: Any = None
+        self.needed = self.shared = False
+
+    def owning(self, copy: Callable[[Any], Any]) -> "Inverse":
+        """One of a copy of the matrix, for a tape that outlives the call."""
+        own = Inverse(copy(self.a))
+        own.value, own.needed, own.shared = copy(self.value), self.needed, self.shared
+        return own
+
+    def get(self) -> Any:
+        """The inverse, computed by the first who asks, and kept if others may."""
+        if self.value is not None:
+            return self.value
+        INVERSES.pop(id(self.a), None)  # what is recorded later may see another `a` in its memory
+        value = np.linalg.inv(adjoint(self.a))
+        if self.shared:
+            self.value = value
+        return value
+
+
+INVERSES: WeakValueDictionary[int, Inverse] = WeakValueDictionary()
+"""Those that tapes hold and nobody has asked for yet, by the identity of their matrices."""
+
+
+def _inverse(a: Any) -> Inverse:
+    """What the rule of an operation on `a` saves that needs its inverse."""
+    found = _shared(a)
+    found.needed = True
+    return found
+
+
+def _shared(a: Any) -> Inverse:
+    """What the rule of an operation on `a` saves that can make use of its inverse."""
+    found = INVERSES.get(id(a))
+    if found is None:
+        return INVERSES.setdefault(id(a), Inverse(a))
+    found.shared = True
+    return found
+
+
+FORMS.update(inverse=_inverse, shared=_shared)  # what a rule saves as `a_inverse`, `a_shared`
+
+# ---- solve, inv ----
+
+
+def _solve_vmap(k: int, a: Any, b: Any) -> Any:
+    a, b = array(a), array(b)
+    if a.ndim - k < 2 or b.ndim == k:
+        return np.linalg.solve(*(np.broadcast_to(1.0, x.shape[k:]) for x in (a, b)))
+    vector = b.ndim - k == 1
+    if vector:
+        b = column(b)
+    a, b = align(k, (a, b))
+    if a.shape[-1] == b.shape[-2] and set(a.shape[:-2]) == {1} != set(b.shape[:-2]):
+        x = _solve_once(a, b)
+    else:
+        x = np.linalg.solve(a, b)
+    return x.reshape(x.shape[:-1]) if vector else x
+
+
+def _solve_once(a: Any, b: Any) -> Any:
+    """One matrix for all right-hand sides: they become columns, it is factorized once."""
+    n = b.ndim
+    b = b.transpose((n - 2, *range(n - 2), n - 1))
+    x = np.linalg.solve(a.reshape(a.shape[-2:]), b.reshape((b.shape[0], prod(b.shape[1:]))))
+    return x.reshape(b.shape).transpose((*range(1, n - 1), 0, n - 1))
+
+
+def _solve(a: Any, b: Any, vector: bool) -> Any:
+    """Solve for `b`, vectors in its last axis where `vector`."""
+    if not vector or b.ndim == 1:
+        return np.linalg.solve(a, b)
+    x = np.linalg.solve(a, column(b))
+    return x.reshape(x.shape[:-1])
+
+
+def _apply(a: Any, x: Any, vector: bool) -> Any:
+    """Multiply `x`, vectors in its last axis where `vector`, by matrices."""
+    if not vector or x.ndim == 1:
+        return np.matmul(a, x)
+    y = np.matmul(a, column(x))
+    return y.reshape(y.shape[:-1])
+
+
+def _solve_jvp_a(t: Any, ans: Any, a: Any, b_shape: Any) -> Any:
+    vector = len(b_shape) == 1
+    return -_solve(a, _apply(t, ans, vector), vector)
+
+
+def _solve_both(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> tuple:
+    """The cotangents of the matrix and of the right-hand side, from one solve."""
+    vector = len(b_shape) == 1
+    if a_shared.needed:
+        c = _apply(a_shared.get(), g, vector)
+    else:
+        c = _solve(adjoint(a_shared.a), g, vector)
+    if not vector:
+        return -np.matmul(c, adjoint(ans)), c
+    n = c.ndim
+    stack = tuple(range(n - 1))
+    return contract(-c, conj(ans), ((*stack, n), (*stack, n + 1), (*stack, n, n + 1))), c
+
+
+def _solve_a(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> Any:
+    return _solve_both(g, ans, b_shape, a_shared)[0]
+
+
+op(
+    np.linalg.solve,
+    "a b",
+    "a b",
+    vmap=_solve_vmap,
+    jvp={
+        "a": _solve_jvp_a,
+        "b": lambda t, ans, a, b_shape: _solve(a, t, len(b_shape) == 1),
+    },
+    vjp={
+        "a": _solve_a,
+        "b": lambda g, a, b_shape: _solve(adjoint(a), g, len(b_shape) == 1),
+    },
+    joint=_solve_both,
+)
+op(
+    np.linalg.inv,
+    "a",
+    vmap=stacked(np.linalg.inv),
+    jvp={"a": lambda t, ans: -np.matmul(np.matmul(ans, t), ans)},
+    vjp={"a": lambda g, ans: -np.matmul(np.matmul(adjoint(ans), g), adjoint(ans))},
+)
+
+# ---- det, slogdet ----
+
+
+def _adjugate(ans: Any, a: Any) -> Any:
+    """The transposed cofactors; up to 3 by 3 without a division, so also if singular.
+
+    The recursion of Faddeev and LeVerrier (Gantmacher, The Theory of Matrices, IV.5); the
+    determinant times the inverse above.
+    """
+    a = array(a)
+    n = a.shape[-1]
+    if n > 3:
+        return factor(ans) * np.linalg.inv(a)
+    if n < 2:
+        return np.ones_like(a)
+    eye = np.eye(n, dtype=a.dtype)
+    first = a - factor(np.trace(a, 0, -2, -1)) * eye
+    if n == 2:
+        return -first
+    second = np.matmul(a, first)
+    return second - factor(0.5 * np.trace(second, 0, -2, -1)) * eye
+
+
+op(
+    np.linalg.det,
+    "a",
+    vmap=stacked(np.linalg.det),
+    jvp={"a": lambda t, ans, a: np.sum(_adjugate(ans, a).mT * t, axis=(-2, -1))},
+    vjp={"a": lambda g, ans, a: factor(g) * adjoint(_adjugate(ans, a))},
+)
+
+
+def _slogdet_jvp(t: Any, ans: Any, a: Any) -> Any:
+    trace = np.trace(np.linalg.solve(a, t), 0, -2, -1)
+    if trace.dtype.kind != "c":
+        return None, trace
+    return ans[0] * 1j * np.imag(trace), np.real(trace)
+
+
+def _slogdet_vjp(g: Any, ans: Any, a_inverse: Any = None) -> Any:
+    weight = g[1]
+    inverse = a_inverse.get()
+    if inverse.dtype.kind == "c":
+        weight = weight - 1j * np.imag(np.conjugate(g[0]) * ans[0])
+    return factor(weight) * inverse
+
+
+op(
+    np.linalg.slogdet,
+    "a",
+    vmap=stacked(np.linalg.slogdet),
+    jvp={"a": _slogdet_jvp},
+    vjp={"a": _slogdet_vjp},
+)
+
+# ---- pinv, matrix_rank ----
+
+
+def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
+    """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
+    if hermitian:
+        t, a = completed(t), completed(a)
+    th, ah = adjoint(t), adjoint(ans)
+    right = th - np.matmul(np.matmul(th, a), ans)
+    left = th - np.matmul(ans, np.matmul(a, th))
+    c = np.matmul(np.matmul(ans, ah), right) + np.matmul(left, np.matmul(ah, ans))
+    return c - np.matmul(np.matmul(ans, t), ans)
+
+
+def _pinv_vjp(g: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
+    if hermitian:
+        return on_triangle(_pinv_vjp(g, ans, completed(a)))
+    gh, ah = adjoint(g), adjoint(ans)
+    left = gh - np.matmul(a, np.matmul(ans, gh))
+    right = gh - np.matmul(np.matmul(gh, ans), a)
+    c = np.matmul(left, np.matmul(ans, ah)) + np.matmul(np.matmul(ah, ans), right)
+    return c - np.matmul(np.matmul(ah, g), ah)
+
+
+op(
+    np.linalg.pinv,
+    "a rcond hermitian rtol",
+    vmap=stacked(np.linalg.pinv),
+    jvp={"a": _pinv_jvp},
+    vjp={"a": _pinv_vjp},
+)
+
+
+def _matrix_rank_vmap(k: int, A: Any, **params: Any) -> Any:
+    if A.ndim - k < 2:  # a vector has rank 1 unless it is zero
+        return np.astype(np.any(A != 0, axis=tuple(range(k, A.ndim))), int)
+    return np.linalg.matrix_rank(A, **params)
+
+
+constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
+
+# ---- what is made of these ----
+
+
+@lambda body: composite(np.linalg.matrix_power, body)
+def _matrix_power(a: Any, n: int) -> Any:
+    a = array(a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
+        np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else np.matmul(result, a)
+        n >>= 1
+        if n:
+            a = np.matmul(a, a)
+    return result
+
+
+@lambda body: composite(np.linalg.tensorinv, body)
+def _tensorinv(a: Any, ind: int = 2) -> Any:
+    a = array(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    size = prod(a.shape[ind:])
+    inverse = np.linalg.inv(np.reshape(a, (prod(a.shape[:ind]), size)))
+    return np.reshape(inverse, a.shape[ind:] + a.shape[:ind])
+
+
+@lambda body: composite(np.linalg.tensorsolve, body)
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = array(a), array(b)
+    if axes is not None:
+        moved = [i % a.ndim for i in axes]
+        a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
+    shape = a.shape[b.ndim :]
+    size = prod(shape)
+    x = np.linalg.solve(np.reshape(a, (b.size, size)), np.ravel(b))
+    return np.reshape(x, shape)
+
+
+def _inverses(a: Any) -> Any:
+    """The inverses of stacked matrices, NaN for those that are singular."""
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        if a.ndim == 2:
+            return np.full(a.shape, np.nan, linalg_dtype(a))
+        return np.stack([_inverses(x) for x in a])
+
+
+inverses = primitive(_inverses)
+op(inverses, "a", vmap=stacked(inverses), jvp=OPS[np.linalg.inv].jvp, vjp=OPS[np.linalg.inv].vjp)
+
+
+def _condition(x: Any, p: Any) -> Any:
+    """The condition number; of a singular matrix infinite, or NaN."""
+    with np.errstate(all="ignore"):
+        if p is None or p in (2, -2):
+            s = np.linalg.svdvals(x)
+            ends = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
+            lost = np.logical_and(*(np.equal(v, 0) for v in ends))
+            return np.where(lost, np.inf, ends[0] / np.where(lost, 1, ends[1]))
+        return np.linalg.norm(x, p, (-2, -1)) * np.linalg.norm(inverses(x), p, (-2, -1))
+
+
+@lambda body: composite(np.linalg.cond, body)
+def _cond(x: Any, p: Any = None) -> Any:
+    """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
+    x = array(x)
+    linalg_dtype(x)
+    if x.ndim < 2:
+        np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
+    c = _condition(x, p)
+    missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
+    if nowhere(missing):
+        return c
+    regular = np.where(missing[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
+    return np.where(missing, np.inf, _condition(regular, p))

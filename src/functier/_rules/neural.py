@@ -1,0 +1,295 @@
+"""What networks are made of and NumPy has no function for: imported by `functier.nn`.
+
+Functions of our own, with the facts about each. Windows and softmax are linear or nearly
+so; the rules say the rest. Axes of windows are the last ones, so batch axes need no work.
+"""
+
+import numpy as np
+
+from .axes import expand, shift_all
+from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
+from .elementwise import _share
+
+# ---- elementwise ----
+
+
+def _sigmoid(x):
+    """1 / (1 + exp(-x)), of which no exponential overflows."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, small) / (1 + small)
+
+
+def _relu(x):
+    """max(x, 0)."""
+    return np.maximum(x, 0)
+
+
+sigmoid, relu = primitive(_sigmoid, plain=True), primitive(_relu, plain=True)
+
+elementwise(sigmoid, lambda g, ans: g * (ans * (1 - ans)))
+elementwise(relu, lambda g, ans: np.where(ans <= 0, 0, g))  # 0 at the kink, as PyTorch and JAX
+
+# ---- softmax and its kin: stable, in one operation ----
+
+
+def _softmax(x, axis):
+    """exp(x) / sum(exp(x))."""
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def _log_softmax(x, axis):
+    """x - log(sum(exp(x)))."""
+    x = x - np.max(x, axis=axis, keepdims=True)
+    return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))
+
+
+@primitive
+def logsumexp(x, axis=None, keepdims=False):
+    """log(sum(exp(x))); -inf where there is nothing to add."""
+    x = x + 0.0 if x.dtype.kind in "iub" else x
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    with np.errstate(divide="ignore"):
+        total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=keepdims))
+    return total + (top if keepdims else np.reshape(top, np.shape(total)))
+
+
+softmax, log_softmax = primitive(_softmax, plain=True), primitive(_log_softmax, plain=True)
+
+
+def _softmax_rule(g, ans, axis):
+    """The Jacobian is symmetric: one rule for both modes."""
+    return ans * (g - np.sum(ans * g, axis=axis, keepdims=True))
+
+
+for func in (softmax, log_softmax):
+    symmetric = func is softmax
+    op(
+        func,
+        "x axis",
+        "x",
+        vmap=lambda k, x, axis, func=func: func(x, shift_all(axis, k, x.ndim - k)),
+        jvp={
+            "x": _softmax_rule
+            if symmetric
+            else lambda t, ans, axis: t - np.sum(np.exp(ans) * t, axis=axis, keepdims=True)
+        },
+        vjp={
+            "x": _softmax_rule
+            if symmetric
+            else lambda g, ans, axis: g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+        },
+    )
+
+
+def _weighed(g, ans, x, axis=None, keepdims=False):
+    """g softmax(x), also where the result is infinite."""
+    shape = np.shape(x)
+    return _share(np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x)
+
+
+op(
+    logsumexp,
+    "x axis keepdims",
+    "x",
+    vmap=reduction_vmap(logsumexp),
+    jvp={
+        "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
+            _share(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
+            axis=axis,
+            keepdims=keepdims,
+        )
+    },
+    vjp={"x": _weighed},
+)
+
+# ---- windows over the last axes: of `size`, every `step`, with a `gap` between their elements ----
+
+
+def _tap(at, counts, step, gap):
+    """The index of the elements that all windows have at one place within them."""
+    parts = zip(at, counts, step, gap)
+    return (..., *[slice(a * g, a * g + (n - 1) * s + 1, s) for a, n, s, g in parts])
+
+
+def window_counts(shape, size, step, gap):
+    """How many windows there are along each of the last axes."""
+    ends = zip(shape[len(shape) - len(size) :], size, step, gap)
+    return tuple([(n - (k - 1) * g - 1) // s + 1 for n, k, s, g in ends])
+
+
+def _taps(x, size, step, gap):
+    """For each place within a window, the elements that all windows have there."""
+    counts = window_counts(np.shape(x), size, step, gap)
+    return [x[_tap(at, counts, step, gap)] for at in np.ndindex(*size)]
+
+
+def _from_taps(taps, size):
+    """The windows whose elements are given place by place."""
+    n, shape = len(size), np.shape(taps[0])
+    cut = len(shape) - n
+    return np.reshape(np.stack(taps, axis=cut), (*shape[:cut], *size, *shape[cut:]))
+
+
+@primitive
+def windows(x, size, step, gap):
+    """All windows, of ``(..., *size, *counts)``: a view of the array."""
+    if not isinstance(x, np.ndarray):
+        return _from_taps(_taps(x, size, step, gap), size)
+    cut = x.ndim - len(size)
+    last = x.strides[cut:]
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (*x.shape[:cut], *size, *window_counts(x.shape, size, step, gap)),
+        (
+            *x.strides[:cut],
+            *[n * g for n, g in zip(last, gap)],
+            *[n * s for n, s in zip(last, step)],
+        ),
+        writeable=False,
+    )
+
+
+@primitive
+def overlap_add(values, shape, step, gap):
+    """The sum of windows of ``(..., *size, *counts)`` in their places in ``(..., *shape)``."""
+    n, whole = len(shape), np.shape(values)
+    cut = len(whole) - 2 * n
+    size, counts = whole[cut : cut + n], whole[cut + n :]
+    every = (slice(None),) * n
+    one = values[(..., *(0,) * n, *every)]
+    out = np.zeros_like(one, shape=(*whole[:cut], *shape))  # in the memory order of the values
+    for at in np.ndindex(*size):
+        out[_tap(at, counts, step, gap)] += values[(..., *at, *every)]
+    return out
+
+
+linear(
+    windows,
+    "x size step gap",
+    "x",
+    vmap=lambda k, x, size, step, gap: windows(x, size, step, gap),
+    vjp={
+        "x": lambda g, x_shape, size, step, gap: overlap_add(
+            g, x_shape[len(x_shape) - len(size) :], step, gap
+        )
+    },
+)
+
+
+def _windows_of(g, values_shape, step, gap):
+    n = len(step)
+    cut = len(values_shape) - 2 * n
+    return windows(g, values_shape[cut : cut + n], step, gap)
+
+
+linear(
+    overlap_add,
+    "values shape step gap",
+    "values",
+    vmap=lambda k, values, shape, step, gap: overlap_add(values, shape, step, gap),
+    vjp={"values": _windows_of},
+)
+
+
+# ---- one element of each window: the largest, say. The index is a number below the size ----
+
+
+@primitive
+def window_argmax(x, size, step, gap):
+    """Where each window has its largest element, the first of several; a NaN is larger."""
+    taps = _taps(x, size, step, gap)
+    best = window_max(x, size, step, gap)
+    index = np.zeros_like(best, np.uint8 if len(taps) < 256 else np.int64)
+    nan = np.isnan(best).any()
+    for i in reversed(range(len(taps))):
+        here = (taps[i] == best) | (taps[i] != taps[i]) if nan else taps[i] == best
+        np.copyto(index, i, where=here, casting="unsafe")
+    return index
+
+
+@primitive
+def window_max(x, size, step, gap):
+    """The largest element of each window."""
+    largest, *others = _taps(x, size, step, gap)
+    for tap in others:
+        largest = np.maximum(largest, tap)
+    return largest
+
+
+@primitive
+def pick(x, index, size, step, gap):
+    """The element at `index` of each window."""
+    first, *others = _taps(x, size, step, gap)
+    out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
+    out[...] = first
+    for i, tap in enumerate(others, 1):
+        np.copyto(out, tap, where=index == i)
+    return out
+
+
+@primitive
+def put(values, index, shape, size, step, gap):
+    """The transpose of `pick`: zeros of ``(..., *shape)`` with values added there."""
+    n = len(shape)
+    lead = np.broadcast_shapes(values.shape, index.shape)
+    cut = len(lead) - n
+    out = np.zeros_like(values, shape=(*lead[:cut], *shape))
+    apart = all(s >= (k - 1) * g + 1 for k, s, g in zip(size, step, gap))
+    for i, at in enumerate(np.ndindex(*size)):
+        part, tap = np.where(index == i, values, 0), _tap(at, lead[cut:], step, gap)
+        if apart:
+            out[tap] = part
+        else:
+            out[tap] += part
+    return out
+
+
+constant(
+    window_argmax,
+    "x size step gap",
+    "x",
+    vmap=lambda k, x, size, step, gap: window_argmax(x, size, step, gap),
+)
+linear(
+    pick,
+    "x index size step gap",
+    "x index",
+    vmap=lambda k, x, index, size, step, gap: pick(x, index, size, step, gap),
+    vjp={
+        "x": lambda g, index, x_shape, size, step, gap: put(
+            g, index, x_shape[len(x_shape) - len(size) :], size, step, gap
+        )
+    },
+)
+linear(
+    put,
+    "values index shape size step gap",
+    "values index",
+    vmap=lambda k, values, index, shape, size, step, gap: put(
+        values, index, shape, size, step, gap
+    ),
+    vjp={"values": lambda g, index, size, step, gap: pick(g, index, size, step, gap)},
+)
+op(
+    window_max,
+    "x size step gap",
+    "x",
+    vmap=lambda k, x, size, step, gap: window_max(x, size, step, gap),
+    jvp={
+        "x": lambda t, x, size, step, gap: pick(
+            t, window_argmax(x, size, step, gap), size, step, gap
+        )
+    },
+    vjp={
+        "x": lambda g, x, size, step, gap: put(
+            g,
+            window_argmax(x, size, step, gap),
+            np.shape(x)[np.ndim(x) - len(size) :],
+            size,
+            step,
+            gap,
+        )
+    },
+)

@@ -1,0 +1,64 @@
+"""Functions that take a function."""
+
+import numpy as np
+
+from .axes import as_array, normalize, strong
+from .constructors import composite
+
+
+@lambda body: composite(np.apply_along_axis, body)
+def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    (axis,) = normalize(axis, np.ndim(arr))
+    moved = np.moveaxis(arr, axis, -1)
+    shape = np.shape(moved)[:-1]
+    if 0 in shape:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    rows = np.stack([func1d(moved[i], *args, **kwargs) for i in np.ndindex(*shape)])
+    result = np.shape(rows)[1:]
+    rows = np.reshape(rows, (*shape, *result))
+    ends = range(len(shape), len(shape) + len(result))
+    return np.moveaxis(rows, tuple(ends), tuple(range(axis, axis + len(result))))
+
+
+@lambda body: composite(np.apply_over_axes, body)
+def _apply_over_axes(func, a, axes):
+    axes = axes if np.iterable(axes) else (axes,)
+    axes = tuple(i + np.ndim(a) if i < 0 else i for i in axes)  # -1 again for one less than first
+    for axis in normalize(axes, np.ndim(a)):
+        result = func(a, axis)
+        a = result if np.ndim(result) == np.ndim(a) else np.expand_dims(result, axis)
+    return a
+
+
+@lambda body: composite(np.piecewise, body)
+def _piecewise(x, condlist, funclist, *args, **kw):
+    several = isinstance(condlist, (list, tuple)) and (
+        np.ndim(x) == 0 or isinstance(condlist[0], (list, tuple)) or np.ndim(condlist[0])
+    )
+    if not several and (isinstance(condlist, (list, tuple)) or np.ndim(condlist) <= np.ndim(x)):
+        condlist = [condlist]  # one condition, for each element or for all
+    conditions = [condlist[i] for i in range(len(condlist))]
+    if len(conditions) == len(funclist) - 1:
+        rest = conditions[0]
+        for condition in conditions[1:]:
+            rest = np.logical_or(rest, condition)
+        conditions.append(np.logical_not(rest))
+    elif len(conditions) != len(funclist):
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or "
+            f"{len(conditions) + 1} functions are expected"
+        )
+    y = np.zeros(np.shape(x), np.result_type(x))
+    for condition, func in zip(conditions, funclist):
+        piece = func(_inside(x, condition), *args, **kw) if callable(func) else func
+        y = np.where(condition, np.astype(strong(as_array(piece)), np.result_type(x)), y)
+    return y
+
+
+def _inside(x, condition):
+    """`x` where the condition holds, elsewhere a value from there.
+
+    So that a function meets its own domain only, and no NaN gets into a derivative.
+    """
+    one = np.max(np.where(condition, x, -np.inf), initial=-np.inf)
+    return np.where(condition, x, np.where(np.isfinite(one), one, 1)).astype(np.result_type(x))

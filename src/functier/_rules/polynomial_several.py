@@ -1,0 +1,57 @@
+"""Polynomials of several variables, the lowest coefficient first.
+
+NumPy imports `numpy.polynomial` on demand, in a fifth of the time that all the other
+declarations take: `find` imports this file for the first function from there.
+"""
+
+import numpy as np
+from numpy.polynomial import polynomial
+
+from .axes import as_array, strong, unlisted
+from .constructors import composite
+
+
+def _horner(c, x):
+    """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
+    c = np.atleast_1d(c)
+    y = c[-1] + x * 0
+    for i in range(np.shape(c)[0] - 2, -1, -1):
+        y = c[i] + y * x
+    return y
+
+
+def _coefficients(c):
+    """Operands as NumPy converts them: one axis or more, no whole numbers."""
+    (c,) = unlisted(c)
+    c = np.atleast_1d(c)
+    return c + 0.0 if c.dtype.kind in "biu" else c
+
+
+def _followed(c, x):
+    """`c` with an axis of size 1 for each axis of `x`."""
+    return np.reshape(c, np.shape(c) + (1,) * np.ndim(x))
+
+
+def _polyvalnd(pts, c):
+    if len({np.shape(x) for x in pts}) > 1:
+        raise ValueError("x, y are incompatible" if len(pts) == 2 else "ordinates are incompatible")
+    pts = [strong(as_array(x)) for x in pts]
+    c = _followed(_coefficients(c), pts[0])
+    for x in pts:
+        c = _horner(c, x)
+    return c
+
+
+if hasattr(polynomial, "polyvalnd"):  # since NumPy 2.5
+    composite(polynomial.polyvalnd, _polyvalnd)
+
+
+@lambda body: composite(polynomial.polyval2d, body)
+def _polyval2d(x, y, c):
+    return _polyvalnd((x, y), c)
+
+
+@lambda body: composite(polynomial.polygrid2d, body)
+def _polygrid2d(x, y, c):
+    x, y = unlisted(x, y)
+    return _horner(_followed(_horner(_followed(_coefficients(c), x), x), y), y)

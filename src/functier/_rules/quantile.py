@@ -1,0 +1,200 @@
+"""Medians, quantiles and percentiles, with and without NaN, from sorted values.
+
+The derivative by the values goes to those that the result lies between; by q, it is the
+step between them over the step of q that it takes. Weights choose a value, no more.
+"""
+
+from math import prod
+
+import numpy as np
+
+from .axes import as_array, as_rows, collapsed, normalize, promoting, strong, unlisted
+from .constructors import checked, composite
+from .statistics import along_axes
+
+# n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
+CONTINUOUS = {
+    "interpolated_inverted_cdf": (0, 1),
+    "hazen": (0.5, 0.5),
+    "weibull": (0, 0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+CHOOSING = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
+BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
+
+
+def _virtual(n, q, method):
+    """The two indices to interpolate between, and the weight of the second; no weight where
+    NumPy interpolates nothing, as q is whole.
+    """
+    if method.endswith("inverted_cdf") and method not in CONTINUOUS:
+        virtual = n * q - 1
+    elif method == "closest_observation":
+        virtual = n * q - 1.5
+    elif method in CONTINUOUS:
+        alpha, beta = CONTINUOUS[method]
+        virtual = n * q + (alpha + q * (1 - alpha - beta)) - 1
+    else:
+        virtual = (n - 1) * q  # with nothing to round
+        if method == "linear" and virtual.dtype.kind in "iu":
+            return virtual, virtual, None
+    low = np.floor(virtual)
+    weight = virtual - low
+    exact = np.equal(weight, 0)
+    if method == "closest_observation":  # the even one of two, which is odd counted from 0
+        exact = np.logical_and(exact, np.equal(low % 2, 1))
+    if method in ("inverted_cdf", "closest_observation"):
+        low = np.where(exact, low, low + 1)
+    elif method == "averaged_inverted_cdf":
+        weight = 1 - 0.5 * exact.astype(weight.dtype)
+    elif method == "higher":
+        low = np.ceil(virtual)
+    elif method == "nearest":  # to even
+        low = np.rint(virtual)
+    elif method == "midpoint":
+        weight = 0.5 * np.logical_not(exact).astype(weight.dtype)
+        virtual = virtual * 1.0
+    last = n - 1
+    weight = np.where(np.logical_or(virtual < 0, virtual >= last), 0, weight)
+    low = np.minimum(np.maximum(low, 0), last).astype(int)
+    return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
+
+
+def _within(scale):
+    """Whether all are quantiles, or percentiles where `scale` is 100."""
+    return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
+
+
+def _is_distribution(weights):
+    """Whether those along the last axis have a finite sum that is not zero."""
+    total = np.sum(weights, axis=-1)
+    return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
+
+
+def _positive(weights):
+    return not np.any(weights < 0)
+
+
+def _quantile(scale, leave_out):
+    def body(
+        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
+        weights=None,
+    ):  # fmt: skip
+        if weights is not None and method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        if method not in (*CONTINUOUS, *CHOOSING, *BETWEEN):
+            raise ValueError(
+                f"{method!r} is not a valid method. Use one of: "
+                f"{', '.join((*CONTINUOUS, *CHOOSING, *BETWEEN))}"
+            )
+        (a,) = unlisted(a)
+        dtype, shape = np.result_type(a), np.shape(a)
+        normalize(axis, len(shape))  # NumPy's error
+        if dtype.kind == "c":
+            raise TypeError("a must be an array of real numbers")
+        weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
+        name = "Quantiles" if scale == 1 else "Percentiles"
+        points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
+        points = points if scale == 1 else points / scale
+        if leave_out and 0 in shape:  # NumPy, too, looks no further, not even at the shape of q
+            return np.nanmean(a, axis, keepdims=keepdims)
+        x = as_rows(a, axis)
+        if weights is None:
+            x = np.sort(x, axis=-1)
+        else:
+            order = np.argsort(x, axis=-1)
+            x = np.take_along_axis(x, order, -1)
+            weights = along_axes(unlisted(weights)[0], shape, axis)
+            weights = as_rows(np.broadcast_to(weights, shape), axis)
+            weights = np.take_along_axis(weights, order, -1)
+        n, missing, kept = np.shape(x)[-1], False, np.shape(x)[:-1]
+        if dtype.kind == "f" and not leave_out:
+            missing = np.isnan(x[..., -1])
+        elif dtype.kind == "f":
+            there = np.logical_not(np.isnan(x))
+            n = np.sum(there, axis=-1)
+            missing, n = np.equal(n, 0), np.maximum(n, 1)
+            n = n.astype(points.dtype) if points.dtype.kind in "fiu" else n  # as a Python int
+            if weights is not None:
+                empty = np.reshape(missing, (*kept, 1))
+                weights = np.where(there, weights, np.where(empty, 1, 0))
+        if weights is None:
+            points = np.reshape(points, np.shape(q) + (1,) * len(kept))
+            low, high, weight = _virtual(n, points, method)
+            method = "lower" if weight is None else method
+        else:
+            low = _weighted(weights, points)
+        y = low = _pick(x, np.broadcast_to(low, np.shape(q) + kept), np.ndim(q))
+        if method not in CHOOSING:
+            if weak:  # as a Python number would be
+                weight = weight.astype(dtype if dtype.kind == "f" else float)
+            high = _pick(x, np.broadcast_to(high, np.shape(q) + kept), np.ndim(q))
+            step = high - low
+            y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
+        if dtype.kind == "f":
+            y = np.where(missing, np.nan, y)
+        return _kept(y, shape, axis, keepdims, np.ndim(q))
+
+    return body
+
+
+def _weighted(weights, q):
+    """The first index where the cumulated part of the weights comes up to q."""
+    weights = checked(weights, _positive, "Weights must be non-negative.")
+    weights = checked(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
+    total = np.cumsum(weights, axis=-1, dtype=np.float64)
+    part = total / total[..., -1:]
+    if np.result_type(q).kind == "f":
+        part = part.astype(np.result_type(q))
+    part = np.where(np.equal(part, 0), -1, part)  # not even the quantile 0 is there
+    q = np.reshape(q, np.shape(q) + (1,) * np.ndim(part))
+    return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
+
+
+def _pick(x, index, ndim):
+    """The values of `x` at `index`, whose first `ndim` axes belong to q."""
+    moved = np.moveaxis(index, range(ndim), range(-ndim, 0))
+    last = np.reshape(moved, (*np.shape(x)[:-1], prod(np.shape(index)[:ndim])))
+    values = np.take_along_axis(x, last, axis=-1)
+    values = np.reshape(values, np.shape(x)[:-1] + np.shape(index)[:ndim])
+    return np.moveaxis(values, range(-ndim, 0), range(ndim))
+
+
+def _kept(y, shape, axis, keepdims, ndim):
+    if not keepdims:
+        return y
+    return np.reshape(y, np.shape(y)[:ndim] + collapsed(shape, normalize(axis, len(shape))))
+
+
+composite(np.quantile, _quantile(1, False))
+composite(np.percentile, _quantile(100, False))
+composite(np.nanquantile, _quantile(1, True))
+composite(np.nanpercentile, _quantile(100, True))
+
+
+def _median(leave_out):
+    """The mean of the two elements in the middle, or of the one."""
+
+    def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+        (a,) = unlisted(a)
+        shape = np.shape(a)
+        normalize(axis, len(shape))  # NumPy's error
+        x = np.sort(as_rows(a, axis), axis=-1)
+        n, inexact = np.shape(x)[-1], np.result_type(x).kind in "fc"
+        if not leave_out or not inexact or not n:
+            y = np.mean(x[..., (n - 1) // 2 : n // 2 + 1] if n else x, axis=-1)
+            if inexact and n:
+                y = np.where(np.isnan(x[..., -1]), x[..., -1], y)
+        else:
+            last = n - 1
+            n = np.sum(np.logical_not(np.isnan(x)), axis=-1, keepdims=True)
+            places = np.concatenate([np.maximum(n - 1, 0) // 2, n // 2], axis=-1)
+            y = np.mean(np.take_along_axis(x, np.minimum(places, last), -1), axis=-1)
+        return _kept(y, shape, axis, keepdims, 0)
+
+    return body
+
+
+composite(np.median, _median(False))
+composite(np.nanmedian, _median(True))

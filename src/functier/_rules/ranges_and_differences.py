@@ -1,0 +1,376 @@
+"""Functions that are made of others: comparison, ranges, differences, interpolation."""
+
+from typing import Any
+
+import numpy as np
+
+from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
+from .constructors import checked, composite
+
+_NoValue = np._NoValue
+
+
+def _inexact(x):
+    return np.result_type(x).kind in "fc"
+
+
+def _at(x, axis, part):
+    """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
+    (axis,) = normalize(axis, np.ndim(x))
+    return x[(slice(None),) * axis + (part,)]
+
+
+# ---- closeness and equality: their results are constants ----
+
+
+@lambda body: composite(np.isclose, body)
+def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    a, b = (strong(as_array(x)) for x in (a, b))
+    b = np.astype(b, np.result_type(b, 1.0), copy=False)
+    with np.errstate(invalid="ignore"):  # inf - inf
+        near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
+    close = np.logical_or(np.logical_and(near, np.isfinite(b)), np.equal(a, b))
+    if equal_nan:
+        close = np.logical_or(close, np.logical_and(np.isnan(a), np.isnan(b)))
+    return close
+
+
+composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs)))
+
+
+@lambda body: composite(np.array_equal, body)
+def _array_equal(a1, a2, equal_nan=False):
+    if np.shape(a1) != np.shape(a2):
+        return False
+    a1, a2 = unlisted(a1, a2)
+    same = np.equal(a1, a2)
+    if equal_nan and _inexact(a1) and _inexact(a2):
+        same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
+    return np.all(same)
+
+
+@lambda body: composite(np.array_equiv, body)
+def _array_equiv(a1, a2):
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return np.all(np.equal(a1, a2))
+
+
+# ---- parts of numbers ----
+
+
+composite(np.iscomplex, lambda x: np.not_equal(np.imag(x), 0))
+composite(np.isreal, lambda x: np.equal(np.imag(x), 0))
+
+
+@lambda body: composite(np.angle, body)
+def _angle(z, deg=False):
+    y, x = (np.imag(z), np.real(z)) if np.iscomplexobj(z) else (0, z)
+    angle = np.arctan2(y, x)
+    return angle * (180 / np.pi) if deg else angle
+
+
+@lambda body: composite(np.nan_to_num, body)
+def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if np.iscomplexobj(x):
+        real, imag = (
+            np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))
+        )
+        return real + 1j * imag
+    if not _inexact(x):
+        return x
+    info = np.finfo(np.result_type(x))
+    x = np.where(np.isnan(x), nan, x)
+    x = np.where(np.isposinf(x), info.max if posinf is None else posinf, x)
+    return np.where(np.isneginf(x), info.min if neginf is None else neginf, x)
+
+
+# ---- ranges between two ends, which may be tensors ----
+
+
+def _range(between):
+    """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
+
+    def body(start, stop, num, endpoint, dtype, axis):
+        start, stop = unlisted(start, stop)
+        natural = np.result_type(promoting(start), promoting(stop), float(num))
+        dtype = natural if dtype is None else np.dtype(dtype)
+        # In the precision of the ends, along a new first axis, in front of theirs.
+        i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
+        i = np.reshape(i, (num,) + (1,) * max(np.ndim(start), np.ndim(stop)))
+        n = max(num - 1 if endpoint else num, 1)
+        y = between(start, stop, i, n)
+        if endpoint and num > 1:
+            y = np.where(np.equal(i, n), stop, y)
+        if dtype.kind in "iu":
+            y = np.floor(y)
+        return np.moveaxis(y.astype(dtype), 0, axis)
+
+    return body
+
+
+linear_range = _range(lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n))
+geometric_range = _range(lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n))
+
+
+@lambda body: composite(np.linspace, body)
+def _linspace(
+    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
+):
+    y = linear_range(start, stop, num, endpoint, dtype, axis)
+    if not retstep:
+        return y
+    start, stop = unlisted(start, stop)
+    div = num - 1 if endpoint else num
+    if div <= 0:
+        return y, np.nan
+    natural = np.result_type(promoting(start), promoting(stop), float(num))
+    return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
+
+
+def _nonzero(x):
+    return not np.any(np.equal(x, 0))
+
+
+@lambda body: composite(np.geomspace, body)
+def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    start, stop = (
+        checked(v * np.float64(1), _nonzero, "Geometric sequence cannot include zero")
+        for v in unlisted(start, stop)
+    )  # no float32, as in NumPy
+    return geometric_range(start, stop, num, endpoint, dtype, axis)
+
+
+@lambda body: composite(np.logspace, body)
+def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    if np.ndim(base):
+        ndim = max(np.ndim(v) for v in (start, stop, base))
+        start, stop, base = (
+            np.reshape(v, (1,) * (ndim - np.ndim(v)) + np.shape(v)) for v in (start, stop, base)
+        )
+        base = np.expand_dims(base, axis)
+    y = np.power(base, linear_range(start, stop, num, endpoint, None, axis))
+    return y if dtype is None else y.astype(dtype)
+
+
+@lambda body: composite(np.vander, body)
+def _vander(x, N=None, increasing=False):
+    if np.ndim(x) != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    powers = np.arange(np.shape(x)[0] if N is None else N)
+    return np.power(np.reshape(x, (-1, 1)), powers if increasing else powers[::-1])
+
+
+# ---- differences and integrals ----
+
+
+@lambda body: composite(np.diff, body)
+def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if np.ndim(a) == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    (axis,) = normalize(axis, np.ndim(a))
+    edge = (*np.shape(a)[:axis], 1, *np.shape(a)[axis + 1 :])
+    parts = [
+        part if part is a or np.ndim(part) else np.broadcast_to(part, edge)
+        for part in (prepend, a, append)
+        if part is not _NoValue
+    ]
+    a = np.concatenate(parts, axis) if len(parts) > 1 else a
+    minus = np.not_equal if np.result_type(a).kind == "b" else np.subtract
+    for _ in range(n):
+        a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
+    return a
+
+
+@lambda body: composite(np.ediff1d, body)
+def _ediff1d(ary, to_end=None, to_begin=None):
+    ary = np.ravel(ary)
+    steps = np.subtract(ary[1:], ary[:-1])
+    parts = []
+    for name, part in (("to_begin", to_begin), ("", steps), ("to_end", to_end)):
+        if part is None:
+            continue
+        part = np.ravel(part)
+        if not np.can_cast(np.result_type(part), steps.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        parts.append(part.astype(steps.dtype))
+    return np.concatenate(parts) if len(parts) > 1 else steps
+
+
+@lambda body: composite(np.trapezoid, body)
+def _trapezoid(y, x=None, dx=1.0, axis=-1):
+    y, x = unlisted(y, x)
+    (own,) = normalize(axis, np.ndim(y))
+    if x is not None:  # which may have more axes than `y`, or fewer
+        dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
+        if np.ndim(x) == 1:
+            dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - own - 1))
+    sums = _at(y, own, slice(1, None)) + _at(y, own, slice(None, -1))
+    return np.sum(dx * sums / 2.0, axis=axis)
+
+
+@lambda body: composite(np.gradient, body)
+def _gradient(f, *varargs, axis=None, edge_order=1):
+    f, *varargs = unlisted(f, *varargs)  # type: ignore[assignment]
+    axes = normalize(axis, np.ndim(f))
+    if len(varargs) not in (0, 1, len(axes)) or (
+        len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0
+    ):
+        raise TypeError("invalid number of arguments")
+    spacings = varargs if len(varargs) == len(axes) else (varargs or (1.0,)) * len(axes)
+    if edge_order not in (1, 2):
+        raise ValueError("'edge_order' greater than 2 not supported")
+    results = tuple(_slope(f, h, i, edge_order) for h, i in zip(spacings, axes))
+    return results[0] if len(axes) == 1 else results
+
+
+ONES: Any = (1.0, 1.0, 1.0, 1.0)
+
+
+def _slope(f, spacing, axis, edge_order):
+    """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
+    n = np.shape(f)[axis]
+    if n < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, "
+            "at least (edge_order + 1) elements are required."
+        )
+    dtype = np.result_type(f) if _inexact(f) else np.dtype(float)
+    f = f.astype(float) if np.result_type(f).kind in "iu" else f
+    rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
+    if np.ndim(spacing) == 0:
+        rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
+        inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
+        inside = inside / (2.0 * spacing)
+    else:
+        if np.result_type(spacing).kind == "b":
+            raise TypeError("numpy.gradient: the spacing is of dtype bool; pass numbers")
+        whole = np.result_type(spacing).kind in "iu"  # whose differences may wrap around
+        steps = np.diff(spacing.astype(float) if whole else spacing)
+        h = np.reshape(steps, (-1,) + (1,) * (np.ndim(f) - axis - 1))
+        if np.shape(h)[0] != n - 1:
+            raise ValueError(
+                "when 1d, distances must match the length of the corresponding dimension"
+            )
+        rise, left, right = rise / h, h[:-1], h[1:]
+        # In NumPy's order, which decides what infinities give.
+        inside = _at(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
+        inside = inside + _at(f, axis, slice(1, -1)) * ((right - left) / (left * right))
+        inside = inside + _at(f, axis, slice(2, None)) * (left / (right * (left + right)))
+        a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
+    first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
+    if edge_order == 2:
+        first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
+        last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
+    return np.concatenate([first, inside, last], axis, dtype=dtype)
+
+
+@lambda body: composite(np.unwrap, body)
+def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
+    steps = np.diff(p, axis=axis)
+    dtype = np.result_type(steps, period)
+    discont = period / 2 if discont is None else discont
+    if dtype.kind in "iu":
+        high, rest = divmod(period, 2)
+        ambiguous = rest == 0
+    else:
+        high, ambiguous = period / 2, True
+    low = -high
+    wrapped = np.mod(steps - low, period) + low
+    if ambiguous:
+        wrapped = np.where(np.equal(wrapped, low) & np.greater(steps, 0), high, wrapped)
+    jumps = np.where(np.less(np.absolute(steps), discont), 0, wrapped - steps)
+    rest = _at(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
+    parts = [np.astype(part, dtype) for part in (_at(p, axis, slice(None, 1)), rest)]
+    return np.concatenate(parts, axis)
+
+
+# ---- interpolation ----
+
+
+def _gather(x, index):
+    """``x[index]``, where either may be the tensor."""
+    return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
+
+
+def _double(x, strict):
+    """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
+    dtype = np.result_type(x)
+    wide = np.dtype(complex if dtype.kind == "c" else float)
+    if strict and not np.can_cast(dtype, wide):
+        raise TypeError(f"numpy.interp: cannot cast {dtype} to {wide} safely")
+    if dtype.char in "dD":
+        return x
+    return np.multiply(x, 1.0).astype(wide)
+
+
+@lambda body: composite(np.interp, body)
+def _interp(x, xp, fp, left=None, right=None, period=None):
+    x, xp, fp = unlisted(x, xp, fp)
+    if np.iscomplexobj(x) or np.iscomplexobj(xp):
+        raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
+    x, xp, fp = (_double(v, period is None) for v in (x, xp, fp))
+    n = np.shape(xp)[0]
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period, left, right = abs(period), None, None
+        x, xp = np.mod(x, period), np.mod(xp, period)
+        order = np.argsort(xp)
+        xp, fp = _gather(xp, order), _gather(fp, order)
+        xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = np.concatenate([fp[-1:], fp, fp[:1]])
+        n += 2
+    if n == 1:  # the value there is that of everything, NaN too
+        x = np.where(np.isnan(x), xp[0], x)
+        xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
+    i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
+    x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
+    width = x1 - x0
+    slope = (y1 - y0) / without_zero(width)
+    last = np.equal(x, x1)  # NumPy does not interpolate at the last point
+    y = np.where(last, y1, y0) + slope * (x - np.where(last, x1, x0))
+    y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
+    return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
+
+
+# ---- parts whose place is told by the data or by a window ----
+
+
+@lambda body: composite(np.trim_zeros, body)
+def _trim_zeros(filt, trim="fb", axis=None):
+    if trim.lower() not in ("f", "b", "fb", "bf"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
+    index = [slice(None)] * np.ndim(filt)
+    for i in normalize(axis, np.ndim(filt)):
+        start, stop = 0, 0  # of nothing but zeros nothing is left, whatever is trimmed
+        if np.size(places[i]):
+            if "f" in trim.lower():
+                start = int(np.min(places[i]))
+            last = np.max(places[i]) if "b" in trim.lower() else np.shape(filt)[i] - 1
+            stop = int(last) + 1
+        index[i] = slice(start, stop)
+    return filt[tuple(index)]
+
+
+@lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
+def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    window_shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    axes = normalize(axis, np.ndim(x))
+    if len(window_shape) != len(axes):
+        raise ValueError("window_shape and axis must have the same number of elements")
+    for size, i in zip(window_shape, axes):
+        n = np.shape(x)[i] - size + 1
+        if size < 0 or n < 1:
+            raise ValueError("window shape cannot be larger than input array shape")
+        x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
+    return x

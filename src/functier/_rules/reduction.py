@@ -1,0 +1,335 @@
+"""Reductions over one axis, several or all, and cumulative operations along one.
+
+A product is differentiated without a division, so that zeros are exact at every order.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .axes import as_rows, collapsed, expand, from_rows, normalize, spread, unless_scalar
+from .constructors import (
+    Rule,
+    align,
+    composite,
+    constant,
+    dtype_of,
+    linear,
+    one_axis_vmap,
+    op,
+    primitive,
+    reduce_kernel,
+    reduction_vmap,
+)
+
+_NoValue = np._NoValue
+
+# ---- sums and means ----
+
+
+_sum = reduce_kernel(np.sum, np.add)
+
+
+def reduced(func, a, axis, keepdims, where, dtype=None):
+    """`func` with the options that say something: a call with the others takes longer."""
+    options = {} if where is True else {"where": where}
+    if dtype is not None:
+        options["dtype"] = dtype
+    return func(a, axis=axis, keepdims=keepdims, **options)
+
+
+def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
+    return reduced(_sum, t, axis, keepdims, where, dtype)
+
+
+def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+    g = spread(g, a_shape, axis, keepdims)
+    return g if where is True else np.where(where, g, 0)
+
+
+op(
+    np.sum,
+    "a axis dtype out keepdims initial where",
+    "a where",
+    kernel=_sum,
+    vmap=reduction_vmap(_sum),
+    jvp={"a": _sum_jvp},
+    vjp={"a": _sum_vjp},
+)
+
+
+def number(shape, axis=None, keepdims=False, where=True):
+    """How many elements a reduction takes in: an int, or an array under a mask."""
+    if where is True:
+        return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
+    return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
+
+
+def ratio(total, count):
+    """`total` over a count, in the dtype of `total`."""
+    if type(count) is int:
+        return total / count
+    dtype = dtype_of(total)
+    wide = np.finfo(np.result_type(dtype, np.float32)).dtype  # half counts up to 65504 only
+    quotient = total / count.astype(wide)
+    return quotient if quotient.dtype == dtype else quotient.astype(dtype)
+
+
+def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+    n = number(a_shape, axis, keepdims, where)
+    if where is not True:
+        g = ratio(g, np.maximum(n, 1))
+    elif n > 1:
+        g = g / n
+    return _sum_vjp(g, a_shape, axis, keepdims, where)
+
+
+def _mean_kernel(a, axis=None, keepdims=False, **params):
+    if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
+        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        return total / number(a.shape, axis)
+    return np.mean(a, axis=axis, keepdims=keepdims, **params)
+
+
+linear(
+    np.mean,
+    "a axis dtype out keepdims where",
+    "a where",
+    kernel=_mean_kernel,
+    vmap=reduction_vmap(_mean_kernel, scalars=False),
+    vjp={"a": _mean_vjp},
+)
+
+# ---- extrema: equal ones share the gradient equally ----
+
+
+def _shares(a, ans, axis, keepdims, met, where=True):
+    """What part of the cotangent of its extremum each element gets.
+
+    Booleans where no two share one. `met`: each extremum is an element, or NaN, as there
+    is no ``initial=`` that it may be instead.
+    """
+    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
+    if where is not True:
+        equal = np.logical_and(equal, where)
+    if met and type(equal) is np.ndarray and np.count_nonzero(equal) == ans.size:
+        if np.count_nonzero(ans == ans) == ans.size:
+            return equal  # no NaN, and as many extrema as results: there are no ties
+    count = np.add.reduce(equal, axis=axis, dtype=dtype_of(ans), keepdims=True)
+    return equal / np.maximum(count, 1)
+
+
+shares = primitive(_shares, plain=True)
+
+
+def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
+    shape = np.shape(a)[k:]
+    axes = normalize(unless_scalar(axis, len(shape)), len(shape))
+    if not keepdims:
+        ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
+    if where is not True:
+        a, ans, where = align(k, (a, ans, where))
+    return shares(a, ans, tuple([i + k for i in axes]), True, met, where)
+
+
+constant(shares, "a ans axis keepdims met where", "a ans where", vmap=_shares_vmap)
+
+
+def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True):
+    share = shares(a, ans, axis, keepdims, initial is None, where)
+    return np.sum(share * t, axis=axis, keepdims=keepdims)
+
+
+def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
+    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
+    if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
+        c = np.zeros(a_shape, g.dtype)
+        c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
+        return c
+    return share * expand(g, a_shape, axis, keepdims)
+
+
+MANY = 4000
+"""From so many elements on, what gets nothing is better left zero than multiplied by it."""
+
+
+def _extremum_kernel(func, ufunc, arg):
+    """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
+
+    def kernel(a, axis=None, keepdims=False, **params):
+        if type(a) is not np.ndarray or params:
+            return func(a, axis=axis, keepdims=keepdims, **params)
+        if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
+            *lead, n = a.shape
+            if a.size >= 128 * n and a.flags.c_contiguous:
+                places = arg(a, -1).reshape(-1) + np.arange(0, a.size, n)
+                return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
+        return ufunc.reduce(a, axis, None, None, keepdims)
+
+    return kernel
+
+
+func: Callable
+for func, ufunc, arg in (
+    (np.max, np.maximum, np.ndarray.argmax), (np.amax, np.maximum, np.ndarray.argmax),
+    (np.min, np.minimum, np.ndarray.argmin), (np.amin, np.minimum, np.ndarray.argmin),
+    (np.nanmax, None, None), (np.nanmin, None, None),
+):  # fmt: skip
+    kernel = _extremum_kernel(func, ufunc, arg) if ufunc else func
+    op(
+        func,
+        "a axis out keepdims initial where",
+        "a where",
+        kernel=kernel,
+        vmap=reduction_vmap(kernel),
+        jvp={"a": _extremum_jvp},
+        vjp={"a": _extremum_vjp},
+    )
+
+
+@lambda body: composite(np.ptp, body)
+def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+for func in (np.any, np.all):
+    constant(func, "a axis out keepdims where", "a where", vmap=reduction_vmap(func))
+
+# ---- cumulative operations; axis=None is the flattened array ----
+
+
+def to_last(x, axis):
+    return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
+
+
+def from_last(x, axis, shape):
+    return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
+
+
+def backwards(x):
+    return x[..., ::-1]
+
+
+linear(
+    np.cumsum,
+    "a axis dtype out",
+    vmap=one_axis_vmap(np.cumsum, None, scalars=True),
+    vjp={
+        "a": lambda g, a_shape, axis=None: from_last(
+            backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
+        )
+    },
+)
+
+
+def _before(products):
+    """What stands before each cumulative product: 1, and all of them but the last."""
+    shape = np.shape(products)
+    one = np.ones((*shape[:-1], 1), products.dtype)
+    return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
+
+
+def recurrence(a, b):
+    """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
+
+    Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
+    """
+    d, n = 1, np.shape(a)[-1]
+    while d < n:
+        b = np.concatenate([b[..., :d], b[..., d:] + a[..., d:] * b[..., :-d]], axis=-1)
+        a = np.concatenate([a[..., :d], a[..., d:] * a[..., :-d]], axis=-1)
+        d *= 2
+    return b
+
+
+def typed(dtype, *values):
+    """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
+    return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
+
+
+def _cast(x, dtype):
+    return np.astype(np.real(x) if dtype.kind == "f" else x, dtype)
+
+
+def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
+    t, a = typed(dtype, t, a)
+    a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
+    return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
+
+
+def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
+    """The products before an element, times the sum of g over the products after it."""
+    (a,) = typed(dtype, a)
+    shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
+    after = backwards(recurrence(_before(backwards(a)), backwards(g)))
+    return from_last(_before(to_last(ans, axis)) * after, axis, shape)
+
+
+op(
+    np.cumprod,
+    "a axis dtype out",
+    vmap=one_axis_vmap(np.cumprod, None, scalars=True),
+    jvp={"a": _cumprod_jvp},
+    vjp={"a": Rule(_cumprod_vjp, ("a",), holomorphic=True)},
+)
+
+
+def _cumulative(func, start):
+    def body(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
+        if axis is None:
+            if np.ndim(x) != 1:
+                raise ValueError(
+                    "For arrays which have more than one dimension ``axis`` argument is required."
+                )
+            axis = 0
+        y = func(x, axis=axis, dtype=dtype)
+        if not include_initial:
+            return y
+        (axis,) = normalize(axis, np.ndim(y))
+        shape = np.shape(y)
+        return np.concatenate([start((*shape[:axis], 1, *shape[axis + 1 :]), y.dtype), y], axis)
+
+    return body
+
+
+composite(np.cumulative_sum, _cumulative(np.cumsum, np.zeros))
+composite(np.cumulative_prod, _cumulative(np.cumprod, np.ones))
+
+# ---- products ----
+
+
+def _products_of_others(a, axis, initial, where):
+    """For each element the product of all others that are reduced with it."""
+    if where is not True:
+        a = np.where(where, a, 1)
+    axis = axis if np.ndim(a) else None
+    x = as_rows(a, axis)
+    left = _before(np.cumprod(x, axis=-1))
+    right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
+    others = from_rows(left * right * initial, axis, np.shape(a))
+    return others if where is True else np.where(where, others, 0)
+
+
+def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    t, a = typed(dtype, t, a)
+    others = _products_of_others(a, axis, initial, where)
+    return np.sum(t * others, axis=axis, keepdims=keepdims)
+
+
+def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+    (a,) = typed(dtype, a)
+    g = expand(g, np.shape(a), axis, keepdims)
+    return g * _products_of_others(a, axis, initial, where)
+
+
+op(
+    np.prod,
+    "a axis dtype out keepdims initial where",
+    "a where",
+    vmap=reduction_vmap(np.prod),
+    jvp={"a": _prod_jvp},
+    vjp={"a": Rule(_prod_vjp, ("a", "where"), holomorphic=True)},
+)

@@ -1,0 +1,83 @@
+"""Operations that repeat elements, and pad."""
+
+import numpy as np
+
+from .axes import flat, shift
+from .constructors import composite, data_dependent, linear, primitive
+
+
+@primitive
+def segment_sum(a, counts, axis):
+    """The sums of runs along an axis, `counts` elements each; 0 where a run is empty."""
+    counts = np.asarray(counts).astype(np.intp)
+    filled = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[filled]
+    out = np.zeros((*a.shape[:axis], len(counts), *a.shape[axis + 1 :]), a.dtype)
+    if len(filled):
+        out[(slice(None),) * axis + (filled,)] = np.add.reduceat(a, starts, axis)
+    return out
+
+
+linear(
+    segment_sum,
+    "a counts axis",
+    vmap=lambda k, a, counts, axis: segment_sum(a, counts, axis + k),
+    vjp={"a": lambda g, counts, axis: np.repeat(g, counts, axis)},
+)
+
+_refused = data_dependent(np.repeat, "pass the same repeats for every example")
+
+
+def _repeat_vmap(k, a, repeats, axis=None):
+    if hasattr(repeats, "shape"):
+        if any(n != 1 for n in repeats.shape[:k]):
+            _refused(k, a, repeats)
+        repeats = np.reshape(repeats, repeats.shape[k:])
+        if not repeats.size:  # an empty list has become an array of floats
+            repeats = repeats.astype(np.intp)
+    if axis is None or (np.ndim(a) == k and axis in (0, -1)):
+        return np.repeat(flat(k, a), repeats, k)
+    return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
+
+
+def _repeat_vjp(g, a_shape, repeats, axis=None):
+    """The sum over the copies of each element."""
+    if axis is None or len(a_shape) < 2:
+        own, axis = (int(np.prod(a_shape, dtype=int)),), 0
+    else:
+        own, axis = a_shape, shift(axis, 0, len(a_shape))
+    if np.size(repeats) == 1:
+        times = int(np.reshape(repeats, ()))
+        each = np.reshape(g, (*own[: axis + 1], times, *own[axis + 1 :]))
+        return np.reshape(np.sum(each, axis + 1), a_shape)
+    return np.reshape(segment_sum(g, repeats, axis), a_shape)
+
+
+linear(np.repeat, "a repeats axis", "a repeats", vmap=_repeat_vmap, vjp={"a": _repeat_vjp})
+
+
+@lambda body: composite(np.tile, body)
+def _tile(A, reps):
+    """Broadcast along new axes, each in front of the axis that it repeats."""
+    reps = tuple(reps) if np.iterable(reps) else (reps,)
+    shape = np.shape(A)
+    ndim = max(len(shape), len(reps))
+    shape = (1,) * (ndim - len(shape)) + shape
+    reps = (1,) * (ndim - len(reps)) + reps
+    apart = np.reshape(A, [m for n in shape for m in (1, n)])
+    whole = np.broadcast_to(apart, [m for r, n in zip(reps, shape) for m in (r, n)])
+    return np.reshape(whole, tuple(r * n for r, n in zip(reps, shape)))
+
+
+@lambda body: composite(np.resize, body)
+def _resize(a, new_shape):
+    """The elements in a row, over and over until the new shape is full."""
+    new_shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
+    size = int(np.prod(new_shape, dtype=int))
+    if min(new_shape, default=0) < 0:
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not a.size or not size:
+        return np.zeros_like(a, shape=new_shape)
+    times = -(-size // a.size)
+    row = np.copy(np.ravel(a)) if times == 1 else np.tile(np.ravel(a), times)
+    return np.reshape(row if row.size == size else row[:size], new_shape)

@@ -1,0 +1,352 @@
+"""Operations that change the form of an array, or the order of its axes and elements."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from .._errors import UnsupportedError
+from .axes import flat, shift, shift_all, unless_scalar
+from .constructors import composite, linear
+
+# ---- the same elements in another shape ----
+
+
+def _order(func, order):
+    """The order of elements; a tensor has no memory order for A and K to follow."""
+    if order in ("C", "F", None):
+        return order or "C"
+    if order in ("c", "f"):
+        return order.upper()
+    raise UnsupportedError(
+        f"numpy.{func}(..., order={order!r}) depends on how an array lies in memory, which a "
+        f"tensor does not know; write order='C' or order='F'"
+    )
+
+
+def _reshape(a, shape=None, order="C", **options):
+    if shape is None:
+        raise TypeError("numpy.reshape needs a shape")
+    order = _order("reshape", order)
+    if type(a) is np.ndarray:  # a third of the function's cost
+        return a.reshape(shape, order=order, **options)
+    return np.reshape(a, shape, order=order, **options)
+
+
+def _reshape_vmap(k, a, shape=None, order="C", **options):
+    """Fortran order holds for any number of leading axes that stay as they are."""
+    if shape is None:
+        return _reshape(a)
+    batch, size = a.shape[:k], math.prod(a.shape[k:])
+    wanted = _tuple(shape)
+    given = math.prod(wanted)
+    if -1 in wanted and given:
+        i = wanted.index(-1)
+        wanted = (*wanted[:i], size // -given, *wanted[i + 1 :])
+        given = math.prod(wanted)
+    if given != size or (wanted and min(wanted) < 0):
+        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+    return _reshape(a, (*batch, *wanted), order, **options)
+
+
+def _tuple(shape):
+    return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def _unreshape(g, a_shape, order="C"):
+    return np.reshape(g, a_shape, order=order)
+
+
+linear(
+    np.reshape,
+    "a shape order copy",
+    kernel=_reshape,
+    vmap=_reshape_vmap,
+    vjp={"a": _unreshape},
+)
+linear(
+    np.ravel,
+    "a order",
+    kernel=lambda a, order="C": np.ravel(a, _order("ravel", order)),
+    vmap=lambda k, a, order="C": flat(k, a) if order == "C" else _reshape_vmap(k, a, -1, order),
+    vjp={"a": _unreshape},
+)
+
+
+def _squeeze_vmap(k, a, axis=None):
+    if axis is None:
+        axes = tuple(i for i in range(k, a.ndim) if a.shape[i] == 1)
+    else:
+        ndim = a.ndim - k
+        axes = shift_all(unless_scalar(axis, ndim), k, ndim)
+    return np.squeeze(a, axes)
+
+
+linear(
+    np.squeeze, "a axis", vmap=_squeeze_vmap, vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)}
+)
+
+
+def _expanded(shape, axis):
+    """The shape with axes of length 1 at the places that `axis` names in the result."""
+    if isinstance(axis, (tuple, list)):
+        ndim = len(shape) + len(axis)
+        axes, rest = normalize_axis_tuple(axis, ndim), iter(shape)
+        return tuple(1 if i in axes else next(rest) for i in range(ndim))
+    i = normalize_axis_index(axis, len(shape) + 1)
+    return (*shape[:i], 1, *shape[i:])
+
+
+linear(
+    np.expand_dims,
+    "a axis",
+    # NumPy's own takes several times as long as the reshape that it comes to.
+    kernel=lambda a, axis: np.reshape(a, _expanded(np.shape(a), axis)),
+    vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded(a.shape[k:], axis)),
+    vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)},
+)
+
+
+def _at_least(least):
+    """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
+
+    def one(a):
+        shape = np.shape(a)
+        if len(shape) < least:
+            shape = (1,) * (min(least, 2) - len(shape)) + shape + (1,) * (least - 2)
+        return a if hasattr(a, "shape") and a.shape == shape else np.reshape(a, shape)
+
+    def body(*arys):
+        return one(arys[0]) if len(arys) == 1 else tuple([one(a) for a in arys])
+
+    return body
+
+
+composite(np.atleast_1d, _at_least(1))
+composite(np.atleast_2d, _at_least(2))
+composite(np.atleast_3d, _at_least(3))
+
+# ---- the order of axes ----
+
+
+def _transpose_vmap(k, a, axes=None):
+    ndim = a.ndim
+    if axes is None:
+        return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
+    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _tuple(axes)]))
+
+
+def _transpose_vjp(g, axes=None):
+    if axes is None:
+        return np.transpose(g)
+    axes = _tuple(axes)
+    inverse = [0] * len(axes)
+    for place, axis in enumerate(axes):
+        inverse[axis] = place
+    return np.transpose(g, inverse)
+
+
+linear(np.transpose, "a axes", vmap=_transpose_vmap, vjp={"a": _transpose_vjp})
+linear(
+    np.swapaxes,
+    "a axis1 axis2",
+    vmap=lambda k, a, axis1, axis2: np.swapaxes(
+        a, shift(axis1, k, a.ndim - k), shift(axis2, k, a.ndim - k)
+    ),
+    vjp={"a": lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2)},
+)
+
+
+def _matrix_transpose(x, /):
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return np.swapaxes(x, -1, -2)
+
+
+composite(np.matrix_transpose, _matrix_transpose)
+composite(np.linalg.matrix_transpose, _matrix_transpose)
+
+
+@lambda body: composite(np.moveaxis, body)
+def _moveaxis(a, source, destination):
+    source = normalize_axis_tuple(source, a.ndim, "source")
+    destination = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(source) != len(destination):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    axes = [i for i in range(a.ndim) if i not in source]
+    for place, axis in sorted(zip(destination, source)):
+        axes.insert(place, axis)
+    return np.transpose(a, axes)
+
+
+@lambda body: composite(np.rollaxis, body)
+def _rollaxis(a, axis, start=0):
+    axis = normalize_axis_index(axis, a.ndim)
+    place = (
+        normalize_axis_index(start, a.ndim + 1)
+        if start >= 0
+        else (normalize_axis_index(start, a.ndim))
+    )
+    return np.moveaxis(a, axis, place - (axis < place))
+
+
+# ---- broadcasting ----
+
+
+def _broadcast_to_vmap(k, array, shape, subok=False):
+    shape, own = _tuple(shape), array.shape
+    if len(shape) > len(own) - k:
+        array = np.reshape(array, own[:k] + (1,) * (len(shape) + k - len(own)) + own[k:])
+    return np.broadcast_to(array, (*own[:k], *shape), subok)
+
+
+linear(
+    np.broadcast_to,
+    "array shape subok",
+    vmap=_broadcast_to_vmap,
+    vjp={"array": lambda g: g},  # the engine sums down to the operand's shape
+)
+
+
+@lambda body: composite(np.broadcast_arrays, body)
+def _broadcast_arrays(*args, subok=False):
+    shapes = [np.shape(a) for a in args]
+    shape = np.broadcast_shapes(*shapes)
+    return tuple(
+        [
+            a if own == shape and hasattr(a, "shape") else np.broadcast_to(a, shape, subok)
+            for a, own in zip(args, shapes)
+        ]
+    )
+
+
+@lambda body: composite(np.meshgrid, body)
+def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    axes = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        axes[:2] = 1, 0
+    grids = [
+        np.reshape(x, tuple(-1 if j == axis else 1 for j in range(len(xi))))
+        for x, axis in zip(xi, axes)
+    ]
+    if not sparse:
+        grids = list(np.broadcast_arrays(*grids))
+    return tuple([np.copy(x) if copy else x for x in grids])
+
+
+# ---- another dtype, or other memory ----
+
+
+def _astype_call(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
+    return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
+
+
+def _astype(x, dtype, copy=True, device=None):
+    if not hasattr(x, "dtype"):
+        return dtype.type(x)  # a Python number
+    return np.astype(x, dtype, copy=copy, device=device)
+
+
+linear(
+    np.astype,
+    "x dtype copy device",
+    bind=_astype_call,
+    kernel=_astype,
+    vmap=lambda k, x, dtype, **options: np.astype(x, dtype, **options),
+    vjp={"x": lambda g: g},  # the engine casts to the operand's dtype
+)
+linear(
+    np.copy,
+    "a order subok",
+    vmap=lambda k, a, order="K", subok=False: np.copy(a, subok=subok),
+    vjp={"a": lambda g: g},
+)
+
+# ---- the order of elements ----
+
+linear(
+    np.flip,
+    "m axis",
+    vmap=lambda k, m, axis=None: np.flip(m, shift_all(axis, k, m.ndim - k)),
+    vjp={"m": lambda g, axis=None: np.flip(g, axis)},
+)
+
+
+@lambda body: composite(np.fliplr, body)
+def _fliplr(m):
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return np.flip(m, 1)
+
+
+@lambda body: composite(np.flipud, body)
+def _flipud(m):
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return np.flip(m, 0)
+
+
+@lambda body: composite(np.rot90, body)
+def _rot90(m, k=1, axes=(0, 1)):
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    first, second = (normalize_axis_index(i, m.ndim) for i in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    if k % 4 == 1:
+        return np.swapaxes(np.flip(m, second), first, second)
+    if k % 4 == 2:
+        return np.flip(m, (first, second))
+    if k % 4 == 3:
+        return np.flip(np.swapaxes(m, first, second), second)
+    return m
+
+
+def _roll(a, shift, axis=None):
+    """NumPy's, which asks no tensor in the place of `shift`."""
+    return _rolled(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
+
+
+def _rolled(k, a, shift, axis):
+    """Shifts that differ from example to example: an index into each axis."""
+    shape, shift = np.shape(a), shift.astype(np.intp)
+    if axis is None:
+        a = flat(k, a)
+    axes = (0,) if axis is None else normalize_axis_tuple(axis, len(shape) - k)
+    several = np.ndim(shift) > k
+    for i in range(max(len(axes), np.shape(shift)[-1] if several else 1)):
+        axis = axes[i % len(axes)] + k
+        by = shift[..., i % np.shape(shift)[-1]] if several else shift
+        n, after = np.shape(a)[axis], np.ndim(a) - axis - 1
+        by = np.reshape(by, (*np.shape(by), *(1,) * (np.ndim(a) - k)))
+        places = np.reshape(np.arange(n), (n,) + (1,) * after) - by
+        a = np.take_along_axis(a, np.remainder(places, max(n, 1)), axis)
+    return np.reshape(a, (*np.shape(a)[:k], *shape[k:]))
+
+
+def _roll_vmap(k, a, shift, axis=None):
+    if hasattr(shift, "shape"):
+        if np.result_type(shift).kind == "c":
+            raise TypeError("numpy.roll: shift is complex; pass whole numbers")
+        if math.prod(shift.shape[:k]) != 1:
+            return _rolled(k, a, shift, axis)
+        shift = np.reshape(shift, shift.shape[k:])
+    if axis is None:
+        return np.reshape(_roll(flat(k, a), shift, k), a.shape)
+    return _roll(a, shift, shift_all(axis, k, a.ndim - k))
+
+
+linear(
+    np.roll,
+    "a shift axis",
+    "a shift",
+    kernel=_roll,
+    vmap=_roll_vmap,
+    # a product, since the negative of an unsigned shift would wrap around
+    vjp={"a": lambda g, shift, axis=None: _roll(g, np.multiply(shift, np.intp(-1)), axis)},
+)

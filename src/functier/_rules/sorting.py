@@ -1,0 +1,313 @@
+"""Sorting, searching and sets: an order is an integer array, which has no derivative."""
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+
+from .axes import batch_shape, flat, shift, unless_scalar
+from .constructors import align, composite, constant, data_dependent, dtype_of, one_axis_vmap, op
+from .indexing import along, scattered
+
+
+def _parameters(func):
+    """The parameters that this NumPy's `func` has."""
+    return " ".join(inspect.signature(func).parameters)
+
+
+# ---- sorting: linear in the elements, once their order is known ----
+
+
+def _on_axis(axis, *arrays):
+    """The arrays and the axis; for ``axis=None`` they are flattened."""
+    if axis is None:
+        return *[np.reshape(a, -1) for a in arrays], 0
+    return *arrays, shift(axis, 0, np.ndim(arrays[0]))
+
+
+def _stable(a, axis, descending=False):
+    """The order that leaves equal elements as they stand."""
+    options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
+    return np.argsort(a, axis, stable=True, **options)
+
+
+def _matching(a, ans, axis):
+    """Where each element of `ans`, which has those of `a` in some order, comes from."""
+    ranks = np.argsort(_stable(ans, axis), axis)
+    return np.take_along_axis(_stable(a, axis), ranks, axis)
+
+
+def _put_back(g, order, axis, shape):
+    """The transpose of reading `order`, a permutation, along `axis`."""
+    form = np.shape(order)
+    return np.reshape(scattered(g, form, along(form, order, axis), distinct=True), shape)
+
+
+def _sort_jvp(t, a, axis=-1, descending=False):
+    t, a, axis = _on_axis(axis, t, a)
+    return np.take_along_axis(t, _stable(a, axis, descending), axis)
+
+
+def _sort_vjp(g, a, a_shape, axis=-1, descending=False):
+    a, axis = _on_axis(axis, a)
+    return _put_back(g, _stable(a, axis, descending), axis, a_shape)
+
+
+def _partition_jvp(t, a, ans, axis=-1):
+    t, a, axis = _on_axis(axis, t, a)
+    return np.take_along_axis(t, _matching(a, ans, axis), axis)
+
+
+def _partition_vjp(g, a, ans, a_shape, axis=-1):
+    a, axis = _on_axis(axis, a)
+    return _put_back(g, _matching(a, ans, axis), axis, a_shape)
+
+
+op(
+    np.sort,
+    _parameters(np.sort),  # `descending` came with NumPy 2.5
+    vmap=one_axis_vmap(np.sort),
+    jvp={"a": _sort_jvp},
+    vjp={"a": _sort_vjp},
+)
+op(
+    np.partition,
+    "a kth axis kind order",
+    vmap=one_axis_vmap(np.partition),
+    jvp={"a": _partition_jvp},
+    vjp={"a": _partition_vjp},
+)
+constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
+constant(
+    np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition, scalars=True)
+)
+
+
+def _sort_complex(a):
+    code = {"b": "F", "h": "F", "B": "F", "H": "F", "g": "G"}.get(dtype_of(a).char, "D")
+    return np.sort(a) if dtype_of(a).kind == "c" else np.astype(np.sort(a), np.dtype(code))
+
+
+composite(np.sort_complex, _sort_complex)
+
+
+def _lexsort_vmap(k, keys, axis=-1):
+    keys = align(k, keys)
+    shape = np.broadcast_shapes(*(v.shape for v in keys))
+    axis = shift(axis, k, len(shape) - k)
+    return np.lexsort(tuple([np.broadcast_to(v, shape) for v in keys]), axis)
+
+
+constant(
+    np.lexsort,
+    "keys axis",
+    variadic="keys",
+    kernel=lambda keys, axis=-1: np.lexsort(tuple(keys), axis),  # a list does not dispatch
+    vmap=_lexsort_vmap,
+)
+
+
+def _arg_vmap(func):
+    def rule(k, a, axis=None, keepdims=False):
+        batch, rank = a.shape[:k], a.ndim - k
+        if unless_scalar(axis, rank) is not None:
+            return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
+        places = func(flat(k, a), axis=-1)
+        return np.reshape(places, batch + (1,) * rank) if keepdims else places
+
+    return rule
+
+
+for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
+    constant(func, "a axis out keepdims", vmap=_arg_vmap(func))
+
+# ---- searching in what is sorted ----
+
+
+def _less(x, y):
+    """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
+    (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
+    mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
+    a, b, c, d = (np.where(np.isnan(v), 0, v) for v in (a, b, c, d))
+    within = np.less(a, c) | np.equal(a, c) & np.less(b, d)
+    return np.less(mine, other) | np.equal(mine, other) & within
+
+
+def _precedes(x, y, side):
+    """Whether `x` stands before the place where `y` would go; NaN is the largest."""
+    if "c" in (np.result_type(x).kind, np.result_type(y).kind):
+        return _less(x, y) if side == "left" else ~_less(y, x)
+    if side == "left":
+        return np.less(x, y) | (np.isnan(y) & ~np.isnan(x))
+    return np.less_equal(x, y) | np.isnan(y)
+
+
+def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
+    """One search where all examples search in the same array, else bisection in step."""
+    v = v if np.ndim(v) else np.reshape(v, (1,) * k)
+    one = (1,) * k
+    if a.shape[:k] == one and (sorter is None or sorter.shape[:k] == one):
+        sorter = None if sorter is None else np.reshape(sorter, sorter.shape[k:])
+        return np.searchsorted(np.reshape(a, a.shape[k:]), v, side, sorter)
+    if a.ndim - k != 1:
+        raise ValueError("object too deep for desired array")
+    if sorter is not None:
+        a, sorter = _same_batch(k, a, sorter)
+        a = np.take_along_axis(a, sorter, -1)
+    form = v.shape[k:]
+    a, v = _same_batch(k, a, flat(k, v))
+    n = a.shape[-1]
+    low, high = np.zeros(v.shape, int), np.full(v.shape, n)
+    for _ in range(n.bit_length()):
+        middle = (low + high) // 2
+        open_ = np.less(low, high)
+        pivot = np.take_along_axis(a, np.minimum(middle, n - 1), -1)
+        after = _precedes(pivot, v, side)
+        low, high = (
+            np.where(open_ & after, middle + 1, low),
+            np.where(open_ & ~after, middle, high),
+        )
+    return np.reshape(low, (*low.shape[:k], *form))
+
+
+def _same_batch(k, *values):
+    """The operands with all their batch axes of full size."""
+    batch = batch_shape(k, *values)
+    return [np.broadcast_to(v, batch + v.shape[k:]) for v in values]
+
+
+constant(np.searchsorted, "a v side sorter", "a v sorter", vmap=_searchsorted_vmap)
+
+
+def _digitize_vmap(k, x, bins, right=False):
+    """NumPy's formula; whether the bins rise is asked of each example's first and last."""
+    for v in (x, bins):
+        if np.result_type(v).kind == "c":
+            raise TypeError("numpy.digitize: x and bins may not be complex")
+    x = x if np.ndim(x) else np.reshape(x, (1,) * k)
+    if not np.can_cast(bins.dtype, np.float64):
+        raise TypeError(f"numpy.digitize: cannot cast bins of {bins.dtype} to float64 safely")
+    if bins.shape[:k] == (1,) * k:
+        return np.digitize(x, np.reshape(bins, bins.shape[k:]), right)
+    side, other = ("left", "right") if right else ("right", "left")
+    n = bins.shape[-1]
+    rising = _searchsorted_vmap(k, bins, x, side=side)
+    falling = n - _searchsorted_vmap(k, np.flip(bins, -1), x, side=other)
+    falls = np.any(np.greater(bins[..., :1], bins[..., -1:]), axis=-1)
+    return np.where(np.reshape(falls, falls.shape + (1,) * (x.ndim - k)), falling, rising)
+
+
+constant(np.digitize, "x bins right", "x bins", vmap=_digitize_vmap)
+
+# ---- sets ----
+
+
+def _isin_vmap(k, element, test_elements, assume_unique=False, invert=False, kind=None):
+    """`assume_unique` is about one example: a batch may repeat what an example does not."""
+    element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
+    if test.shape[:k] == (1,) * k:
+        return np.isin(element, np.reshape(test, -1), invert=invert, kind=kind)
+    shape = batch_shape(k, element, test) + element.shape[k:]
+    element = np.reshape(element, (*element.shape[:k], math.prod(element.shape[k:]), 1))
+    test = np.reshape(test, (*test.shape[:k], 1, math.prod(test.shape[k:])))
+    found = np.reshape(np.any(np.equal(element, test), axis=-1), shape)
+    return np.logical_not(found) if invert else found
+
+
+constant(
+    np.isin,
+    "element test_elements assume_unique invert kind",
+    "element test_elements",
+    vmap=_isin_vmap,
+)
+
+
+def _firsts(ar, values, axis):
+    """Where along `axis` of `ar` (None: of all its elements) its unique values are."""
+    if axis is not None:
+        return np.unique(ar, return_index=True, axis=axis)[1]
+    order = _stable(np.ravel(ar), 0)
+    return np.take(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
+
+
+def _unique_jvp(t, ar, ans, axis=None):
+    values = ans[0] if isinstance(ans, tuple) else ans
+    moved = np.take(t, _firsts(ar, values, axis), axis)
+    return (moved, *(None for _ in ans[1:])) if isinstance(ans, tuple) else moved
+
+
+def _unique_vjp(g, ar, ans, axis=None):
+    values, g = (ans[0], g[0]) if isinstance(ans, tuple) else (ans, g)
+    firsts, shape = _firsts(ar, values, axis), np.shape(ar)
+    if axis is None:
+        return np.reshape(scattered(g, (math.prod(shape),), firsts), shape)
+    return scattered(g, shape, (slice(None),) * shift(axis, 0, len(shape)) + (firsts,))
+
+
+REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or numpy.where"
+
+op(
+    np.unique,
+    _parameters(np.unique),  # `sorted` came with NumPy 2.3
+    vmap=data_dependent(np.unique, REMEDY),
+    jvp={"ar": _unique_jvp},
+    vjp={"ar": _unique_vjp},
+)
+for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
+    op(
+        unique,
+        "x",
+        vmap=data_dependent(unique, REMEDY),
+        jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
+        vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
+    )
+
+
+def _together(ar1, ar2, assume_unique):
+    """The elements of both sets, in order, and where each comes from."""
+    ar1, ar2 = [np.ravel(a) if assume_unique else np.unique(a) for a in (ar1, ar2)]
+    both = np.concatenate((ar1, ar2))
+    order = _stable(both, 0)
+    return np.take(both, order), order
+
+
+def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    both, order = _together(ar1, ar2, assume_unique)
+    twice = np.flatnonzero(np.equal(both[1:], both[:-1]))
+    values = np.take(both, twice)
+    if not return_indices:
+        return values
+    n = np.size(ar1) if assume_unique else np.size(np.unique(ar1))
+    places = [np.take(order, twice), np.take(order, twice + 1) - n]
+    if not assume_unique:
+        firsts = [np.unique(a, return_index=True)[1] for a in (ar1, ar2)]
+        places = [np.take(f, p) for f, p in zip(firsts, places)]
+    return values, *places
+
+
+def _setxor1d(ar1, ar2, assume_unique=False):
+    both, _ = _together(ar1, ar2, assume_unique)
+    if not both.size:
+        return both
+    differs = np.concatenate(([True], np.not_equal(both[1:], both[:-1]), [True]))
+    return np.take(both, np.flatnonzero(differs[1:] & differs[:-1]))
+
+
+def _setdiff1d(ar1, ar2, assume_unique=False):
+    ar1 = np.ravel(ar1) if assume_unique else np.unique(ar1)
+    return np.take(ar1, np.flatnonzero(np.isin(ar1, ar2, invert=True)))
+
+
+composite(np.union1d, lambda ar1, ar2: np.unique(np.concatenate((ar1, ar2), axis=None)))
+composite(np.intersect1d, _intersect1d)
+composite(np.setxor1d, _setxor1d)
+composite(np.setdiff1d, _setdiff1d)
+
+
+def _in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
+    return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
+
+
+if hasattr(np, "in1d"):  # before NumPy 2.4
+    composite(np.in1d, _in1d)  # noqa: NPY201

@@ -1,0 +1,248 @@
+"""Variances, averages and quantiles, and the reductions that leave NaN out."""
+
+import functools
+
+import numpy as np
+
+from .axes import normalize, nowhere, unlisted
+from .constructors import checked, composite, dtype_of
+from .reduction import number, ratio, reduced
+
+_NoValue = np._NoValue
+
+
+def _inexact(a):
+    return dtype_of(a).kind in "fc"
+
+
+def _given(value, default):
+    return default if value is _NoValue else value
+
+
+# ---- variance ----
+
+
+def _square(x):
+    """The square of the modulus."""
+    if dtype_of(x).kind == "c":
+        return np.square(np.real(x)) + np.square(np.imag(x))
+    return np.square(x)
+
+
+def _root(variance):
+    """The square root, with gradient 0 at 0."""
+    zero = np.equal(variance, 0)
+    if nowhere(zero):
+        return np.sqrt(variance)
+    return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
+
+
+def _degrees(ddof, correction):
+    if correction is _NoValue:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def _var(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
+    where=_NoValue, mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    keepdims, where = _given(keepdims, False), _given(where, True)
+    (a,) = unlisted(a)
+    half = dtype is None and dtype_of(a) == np.float16
+    half = half and (mean is _NoValue or np.result_type(a, mean) == np.float16)
+    wide = np.float32 if half else dtype
+    if dtype is None and dtype_of(a).kind in "biu":
+        wide = np.float64
+    if mean is _NoValue:
+        mean = reduced(np.mean, a, axis, True, where, wide)
+    rest = a - mean
+    squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
+    total = reduced(np.sum, squares, axis, keepdims, where, wide)
+    n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
+    variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
+    return variance.astype(np.float16) if half else variance
+
+
+def _nanvar(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
+    where=_NoValue, mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    (a,) = unlisted(a)
+    if not _inexact(a):
+        return _var(
+            a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
+        )
+    there = np.logical_not(np.isnan(a))
+    if where is not _NoValue:
+        there = np.logical_and(there, where)
+    variance = _var(
+        np.where(there, a, 0), axis, dtype, None, ddof, keepdims,
+        where=there, mean=mean, correction=correction,
+    )  # fmt: skip
+    n = number(np.shape(a), axis, _given(keepdims, False), there)
+    few = np.less_equal(n, _degrees(ddof, correction))
+    return variance if nowhere(few) else np.where(few, np.nan, variance)
+
+
+composite(np.var, _var)
+
+
+def _deviation(variance):
+    @functools.wraps(variance)
+    def body(*args, **kwargs):
+        return _root(variance(*args, **kwargs))
+
+    return body
+
+
+composite(np.std, _deviation(_var))
+composite(np.nanvar, _nanvar)
+composite(np.nanstd, _deviation(_nanvar))
+
+# ---- averages ----
+
+
+def _nonzero(x):
+    return not np.any(np.equal(x, 0))
+
+
+def along_axes(weights, shape, axis):
+    """Weights of an array of `shape`, or of its axes `axis`, so that they broadcast with it."""
+    if np.shape(weights) == shape:
+        return weights
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalize(axis, len(shape))
+    if np.shape(weights) != tuple(shape[i] for i in axes):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    weights = np.transpose(weights, np.argsort(axes).tolist())
+    return np.reshape(weights, tuple(n if i in axes else 1 for i, n in enumerate(shape)))
+
+
+@lambda body: composite(np.average, body)
+def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    a, weights = unlisted(a, weights)
+    keepdims = _given(keepdims, False)
+    shape = np.shape(a)
+    normalize(axis, len(shape))
+    if weights is None:
+        average = np.mean(a, axis=axis, keepdims=keepdims)
+        n = number(shape, axis)
+        count = np.ones(np.shape(average), dtype_of(average)) * n
+        return (average, count) if returned else average
+    weights = along_axes(weights, shape, axis)
+    dtype = np.result_type(a, weights, *([] if _inexact(a) else ["f8"]))
+    scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
+    scale = checked(scale, _nonzero, "numpy.average: the weights sum to zero")
+    total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
+    average = total / scale
+    return (average, np.broadcast_to(scale, np.shape(average))) if returned else average
+
+
+# ---- NaN left out ----
+
+
+def _without_nan(a, neutral):
+    (a,) = unlisted(a)
+    return np.where(np.isnan(a), neutral, a) if _inexact(a) else a
+
+
+def _filled(func, neutral):
+    return lambda a, *args, **kwargs: func(_without_nan(a, neutral), *args, **kwargs)
+
+
+composite(np.nansum, _filled(np.sum, 0))
+composite(np.nanprod, _filled(np.prod, 1))
+composite(np.nancumsum, _filled(np.cumsum, 0))
+composite(np.nancumprod, _filled(np.cumprod, 1))
+
+
+@lambda body: composite(np.nanmean, body)
+def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    keepdims, where = _given(keepdims, False), _given(where, True)
+    if not _inexact(a):
+        return reduced(np.mean, a, axis, keepdims, where, dtype)
+    total = reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
+    count = reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
+    return ratio(total, count)
+
+
+# ---- covariance ----
+
+ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
+"""Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
+
+
+def _rows(x, rowvar, one_row):
+    if np.ndim(x) > 2:
+        raise ValueError("m has more than 2 dimensions")
+    flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and one_row)
+    x = np.reshape(x, (1, -1)) if np.ndim(x) < 2 else x
+    return x if rowvar or flat else np.transpose(x)
+
+
+def _whole(x):
+    return np.all(np.equal(x, np.rint(x)))
+
+
+def _positive(x):
+    return not np.any(x < 0)
+
+
+@lambda body: composite(np.cov, body)
+def _cov(
+    m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
+):
+    m, y = unlisted(m, y)
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype
+    x = _rows(m, rowvar, ONE_ROW)
+    if not np.shape(x)[0]:
+        return np.zeros((0, 0))
+    if y is not None:
+        x = np.concatenate([x, _rows(y, rowvar, True)], axis=0)
+    x = x.astype(dtype)
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    fweights, aweights = (
+        None if w is None else np.real(unlisted(w)[0]).astype(float) for w in (fweights, aweights)
+    )
+    if fweights is not None:
+        fweights = checked(fweights, _whole, "fweights must be integer")
+        fweights = checked(fweights, _positive, "fweights cannot be negative")
+    if aweights is not None:
+        aweights = checked(aweights, _positive, "aweights cannot be negative")
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if weights is None else np.multiply(fweights, aweights)
+    if weights is None:
+        average, total = np.mean(x, axis=1), np.shape(x)[1]
+    else:
+        average, total = np.average(x, axis=1, weights=weights, returned=True)
+        total = total[0]
+    if weights is None or ddof == 0 or aweights is None:
+        degrees = total - ddof
+    else:
+        degrees = total - ddof * np.sum(np.multiply(weights, aweights)) / total
+    degrees = np.maximum(degrees, 0)
+    x = x - np.reshape(average, (-1, 1))
+    other = np.transpose(x if weights is None else x * weights)
+    c = np.matmul(x, np.conjugate(other)) * np.true_divide(1, degrees)
+    return np.squeeze(c.astype(x.dtype))
+
+
+@lambda body: composite(np.corrcoef, body)
+def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+    c = np.cov(x, y, rowvar, dtype=dtype)
+    if np.ndim(c) == 0:
+        return c / c
+    deviations = np.sqrt(np.real(np.diagonal(c)))
+    c = c / np.reshape(deviations, (-1, 1)) / deviations
+    if np.iscomplexobj(c):
+        return np.clip(np.real(c), -1, 1) + 1j * np.clip(np.imag(c), -1, 1)
+    return np.clip(c, -1, 1)

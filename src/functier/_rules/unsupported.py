@@ -1,0 +1,14 @@
+"""Functions that are not supported, each with the reason a user reads."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .constructors import unsupported
+
+func: Callable
+for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
+    unsupported(func, "a file holds plain arrays; return the value from the transform and save it")
+
+for func in (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string):
+    unsupported(func, "dates are neither batched nor differentiated; use them outside")

@@ -1,0 +1,20 @@
+"""Operations by their names: ``functier.ops.<namespace>.<name>``.
+
+A namespace is that of custom operations, or that of a library whose functions have rules. All
+other names of this module begin with an underscore, so that no namespace is hidden.
+"""
+
+from typing import Any as _Any
+
+from ._registry import namespace as _namespace
+from ._registry import namespaces as _namespaces
+
+
+def __getattr__(name: str) -> _Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _namespace(name)
+
+
+def __dir__() -> list[str]:
+    return _namespaces()
