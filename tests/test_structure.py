@@ -41,14 +41,14 @@ def imports(path):
 
 LAYERS = [
     {"_errors", "_numpy", "_colouring", "_blocks", "_remedies", "_spares"},
-    {"_rule"},
+    {"_rule", "_observers"},
     {"_op"},
     {"_tensor"},
     {"_methods", "_frames", "_pytree", "_border", "_hints"},
     {"_root"},
     {"_level"},
     {"_argnums", "_axes", "_ended", "_life"},
-    {"_diff"},
+    {"_diff", "_states"},
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws", "_keep"},
     {"_vmap", "_grad", "_jvp", "_basis"},

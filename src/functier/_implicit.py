@@ -23,7 +23,6 @@ import numpy as np
 from ._batch import BatchLevel
 from ._blocks import block
 from ._diff import cast_given, fit, zeros
-from ._ended import resumed, switched_off
 from ._errors import LevelError
 from ._grad import vjp
 from ._jvp import JvpLevel, fitted
@@ -39,6 +38,7 @@ from ._pytree import (
     same_structure,
     unflatten,
 )
+from ._states import resumed, switched_off
 from ._stop import without
 from ._tape import GradLevel, joined
 from ._tensor import Tensor

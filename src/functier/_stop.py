@@ -5,11 +5,11 @@ from typing import Any
 
 from ._batch import BatchLevel
 from ._blocks import block
-from ._ended import switched_off
 from ._jvp import JvpLevel
 from ._level import AMBIENT, levels_of
 from ._pytree import flatten, unflatten
 from ._root import DISABLED
+from ._states import switched_off
 from ._tape import GradLevel
 from ._tensor import Tensor
 

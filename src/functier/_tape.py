@@ -37,6 +37,7 @@ from ._diff import (
 )  # fmt: skip
 from ._level import Level, encloses, has_methods, level_in
 from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, VALUES, dtype_of, shape_of
+from ._observers import RULES
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -48,9 +49,6 @@ float64 = np.float64
 ONE = float64(1.0)
 number = count()
 Node = Sequence[Any]
-
-WRAPPERS: list[Callable[[Callable], Callable]] = []
-"""What is put around the rules of custom nodes; empty where nobody debugs."""
 
 
 class GradLevel(Level):
@@ -240,7 +238,7 @@ def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple =
     """
     if not parents:
         return [_node([]) for _ in range(n)]
-    for wrap in WRAPPERS:
+    for wrap in RULES:
         rule = wrap(rule)
     split = _node([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
     both = _node([(split, rule, saved, None)])
