@@ -387,7 +387,7 @@ def path_of(leaf: Any) -> str:
 
 # ---- switching it on ----
 
-DEBUGGER = Observer(WATCH, level=watch_level, rule=watch_rule, done=LOOKING.lift)
+DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
 
 
 @block

@@ -335,7 +335,7 @@ class Moded(Level):
 
 
 ASKING = Layer("Moded", 1, lambda kind: Moded)
-MODES = Observer(STATE, level=_begin, call=ask, operation=lower, done=ASKING.lift)
+MODES = Observer(STATE, ASKING.lift, level=_begin, call=ask, operation=lower)
 
 
 # ---- arrays that ask ----

@@ -31,27 +31,22 @@ leaves it to the hooks.
 OPERATIONS: list[Callable] = []
 """What computes each operation on tensors of level 0, before the lower hook."""
 
+EVENTS: dict[str, list] = {"level": LEVELS, "rule": RULES, "call": CALLS, "operation": OPERATIONS}
+
 
 class Observer:
     """Somebody who wants to be told, and the one switch for that.
 
-    `state` is the context variable that says what is on in a context. The functions are told of
-    the events of these names, and `done` is called when nobody observes any more.
+    `state` is the context variable that says what is on in a context. The functions in `told` are
+    told of the events by whose names they come, and `done` is called when nobody observes any
+    more.
     """
 
     def __init__(
-        self,
-        state: ContextVar,
-        *,
-        level: Callable | None = None,
-        rule: Callable | None = None,
-        call: Callable | None = None,
-        operation: Callable | None = None,
-        done: Callable[[], None] = lambda: None,
+        self, state: ContextVar, done: Callable[[], None] = lambda: None, **told: Callable
     ):
-        told = (LEVELS, level), (RULES, rule), (CALLS, call), (OPERATIONS, operation)
-        self.told: list[tuple[list, Callable]] = [(to, f) for to, f in told if f is not None]
-        self.state, self.level, self.done = state, level, done
+        self.state, self.done, self.level = state, done, told["level"]
+        self.told = [(EVENTS[event], function) for event, function in told.items()]
         self.users: WeakSet[User] = WeakSet()
         self.lock = threading.RLock()  # the collector may end another block meanwhile
 
@@ -68,7 +63,7 @@ class Observer:
             self.on(user)
             self.state.set(inside)
             for level in levels:
-                self.level(level)  # type: ignore[misc]
+                self.level(level)
             yield
         finally:
             found = self.state.set(before).old_value
