@@ -45,7 +45,8 @@ class Observer:
     def __init__(
         self, state: ContextVar, done: Callable[[], None] = lambda: None, **told: Callable
     ):
-        self.state, self.done, self.level = state, done, told["level"]
+        self.state, self.done = state, done
+        self.level = told.get("level", lambda level: None)
         self.told = [(EVENTS[event], function) for event, function in told.items()]
         self.users: WeakSet[User] = WeakSet()
         self.lock = threading.RLock()  # the collector may end another block meanwhile
