@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level
+from functier import _level, _observers
 from support import equal, has_all, raises
 
 X = np.array([0.5, 1.5, -0.4])
@@ -408,7 +408,7 @@ def test_levels_are_used_again():
         lambda f: ft.jvp(f, (X,), (X,)),
         lambda f: ft.jvp(ft.vmap(f), (X,), (X,)),
     ]
-    _level.WATCHERS.append(note)
+    _observers.LEVELS.append(note)
     try:
         for function in (f, h):
             for call in calls:
@@ -420,4 +420,4 @@ def test_levels_are_used_again():
                 assert seen
                 seen.clear()
     finally:
-        _level.WATCHERS.remove(note)
+        _observers.LEVELS.remove(note)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier import _debug, _level
+from functier import _debug, _level, _observers
 from functier._op import OPS
 from support import equal, has_all, in_thread, message
 
@@ -24,8 +24,8 @@ def _nothing_left_on():
     yield
     assert _debug.WATCH.get() is None
     assert _debug.RUNNING.get() is None
-    assert _level.WATCHERS == []
-    assert _debug.WRAPPERS == []
+    assert _observers.LEVELS == []
+    assert _observers.RULES == []
     assert _level.AMBIENT.get() is ft.Tensor
 
 

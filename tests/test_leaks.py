@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _leaks, _level
+from functier import _leaks, _observers
 from support import has_all, message
 
 XS = np.ones((3, 2))
@@ -27,7 +27,7 @@ def _nothing_left():
     yield
     CACHE.clear()
     globals()["KEPT"] = None
-    assert _level.WATCHERS == []
+    assert _observers.LEVELS == []
     assert _leaks.SEEN.get() == ()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
-from functier import _level, _modes, _root, _tensor, modes, overrides
+from functier import _level, _modes, _observers, modes, overrides
 from support import close, equal, in_thread, recorder
 from test_programs import TRANSFORMS, apply, programs, starts
 
@@ -43,8 +43,9 @@ class Operations(modes.TensorDispatchMode):
 
 
 def nothing_is_left():
-    assert not _root.ASKING and not _tensor.LOWER and _modes.STATE.get() == _modes.State()
-    assert not any("mode" in f.__module__ for f in _level.WATCHERS)
+    assert not _observers.CALLS and not _observers.OPERATIONS
+    assert not any("mode" in f.__module__ for f in _observers.LEVELS)
+    assert _modes.STATE.get() == _modes.State()
 
 
 @pytest.fixture(autouse=True)
@@ -261,8 +262,8 @@ def test_a_mode_holds_in_its_own_context_alone():
             assert log == []
             in_thread(lambda: log.append(Log("there").__enter__() and None))
             x + 1
-        ((_, undo),) = _modes._BY_HAND  # the mode that the thread has taken with it
-        _modes._BY_HAND.clear()
+        ((_, undo),) = _modes.BY_HAND  # the mode that the thread has taken with it
+        _modes.BY_HAND.clear()
         undo()
     assert log == [None, ("here", ft.Tensor.__add__)]
 

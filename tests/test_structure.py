@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._ended import EndedLevel, resumed
+from functier._ended import EndedLevel
 from functier._level import Level
 from functier._root import RootLevel
+from functier._states import resumed
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -45,14 +46,14 @@ def imports(path):
 
 LAYERS = [
     {"_errors", "_numpy", "_colouring", "_blocks", "_remedies", "_spares"},
-    {"_rule"},
+    {"_rule", "_observers"},
     {"_op"},
     {"_tensor"},
     {"_methods", "_frames", "_pytree", "_border", "_hints"},
     {"_root"},
     {"_level"},
     {"_argnums", "_axes", "_ended", "_fast_calls", "_life"},
-    {"_diff"},
+    {"_diff", "_states"},
     {"_context", "_batch", "_tape", "_chunks"},
     {"_draws", "_keep"},
     {"_vmap", "_grad", "_jvp", "_basis"},
@@ -348,8 +349,8 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
 
 KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel"}
 FACTS = ["batches", "differentiates", "records"]
-LADDERS = {"_batch", "_tape", "_jvp", "_linear", "_ended"}
-"""The hot paths, which compare the class of a level: ``type(level) is not BatchLevel``."""
+LADDERS = {"_states"}
+"""The modules that may compare the class of a level: ``type(level) is not ContextualLevel``."""
 
 
 def classes_of_levels():

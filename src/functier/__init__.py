@@ -7,7 +7,6 @@ program may do without is imported when it is first asked for.
 import typing as _typing
 from importlib import import_module as _import_module
 
-from ._ended import no_dispatch as no_dispatch
 from ._errors import ConversionError as ConversionError
 from ._errors import DataDependentError as DataDependentError
 from ._errors import EscapedTensorError as EscapedTensorError
@@ -34,6 +33,7 @@ from ._level import level_of as level_of
 from ._level import unwrap as unwrap
 from ._pytree import register_dataclass as register_dataclass
 from ._pytree import register_pytree_node as register_pytree_node
+from ._states import no_dispatch as no_dispatch
 from ._stop import enable_grad as enable_grad
 from ._stop import no_grad as no_grad
 from ._stop import stop_gradient as stop_gradient

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
-from weakref import WeakSet, ref
+from weakref import ref
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,38 +112,18 @@ def _left(guard: Guard) -> None:
 
 
 class User:
-    """Somebody who uses a `Switch`, as long as this object lives."""
+    """Somebody who uses something, as long as this object lives."""
 
     __slots__ = ("__weakref__",)
 
 
-class Switch:
-    """Entries of lists that are there while somebody uses them, as ``(list, entry)`` pairs.
-
-    Where switching off was interrupted, the entries stay until the next user is done.
-    """
-
-    def __init__(self, *entries: tuple[list, Any], first: bool = False):
-        self.entries, self.first = entries, first
-        self.users: WeakSet[User] = WeakSet()
-        self.lock = threading.Lock()
-
-    def on(self, user: User) -> None:
-        """Put the entries into their lists; at the front where they are to be the `first`."""
-        with self.lock:
-            self.users.add(user)
-            for where, entry in self.entries:
-                if entry not in where:
-                    where.insert(0 if self.first else len(where), entry)
-
-    def off(self, user: User) -> None:
-        """Remove the entries, if nobody else uses them."""
-        with self.lock:
-            self.users.discard(user)
-            if not self.users:
-                for where, entry in self.entries:
-                    if entry in where:
-                        where.remove(entry)
+def _by_hand(manager: Any) -> Callable[[], None] | None:
+    """What closes the generator that `manager` has entered last by hand, if there is one."""
+    found = [pair for pair in manager._by_hand if pair[0] == id(manager)]
+    if not found:
+        return None
+    manager._by_hand.remove(found[-1])
+    return found[-1][1]
 
 
 def _resume(
@@ -152,9 +132,11 @@ def _resume(
     error: BaseException | None = None,
     trace: TracebackType | None = None,
 ) -> bool:
-    """Leave a `Block`: its generator goes on after the ``yield``."""
-    undo: Any = entry.undo
-    generator = entry.manager._by_hand.pop() if undo is None else undo.__self__
+    """Leave a `Manager`'s block: its generator goes on after the ``yield``."""
+    undo: Any = entry.undo or _by_hand(entry.manager)
+    if undo is None:
+        return False
+    generator = undo.__self__
     if error is None:
         for _ in generator:
             raise RuntimeError(f"{generator.__name__} yielded twice")
@@ -172,18 +154,33 @@ def _resume(
     raise RuntimeError(f"{generator.__name__} yielded twice")
 
 
-class Block(Generic[T]):
-    """A context manager, and a decorator, that runs a generator which yields once."""
+class Manager(Generic[T]):
+    """A context manager that runs a generator which yields once, by `_inside`."""
+
+    __slots__ = ()
+    _by_hand: list[tuple[int, Callable]]  # what closes those that no ``with`` statement has entered
+
+    def _inside(self) -> Generator[T]:
+        raise NotImplementedError
+
+    def __enter__(self) -> T:
+        generator = self._inside()
+        if claim(self, generator.close) is None:
+            self._by_hand.append((id(self), generator.close))
+        return next(generator)
+
+    __exit__ = Exit(_resume)
+
+
+class Block(Manager[T]):
+    """A context manager, and a decorator, from a function that gives the generator."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make = make
-        self._by_hand: list[Generator] = []
+        self._by_hand = []
 
-    def __enter__(self) -> T:
-        generator = self._make()
-        if claim(self, generator.close) is None:
-            self._by_hand.append(generator)
-        return next(generator)
+    def _inside(self) -> Any:
+        return self._make()
 
     def __call__(self, func: C) -> C:
         make = self._make
@@ -194,8 +191,6 @@ class Block(Generic[T]):
                 return func(*args, **kwargs)
 
         return inside  # type: ignore[return-value]
-
-    __exit__ = Exit(_resume)
 
 
 def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:

@@ -17,11 +17,11 @@ import numpy as np
 
 from ._border import check_objects
 from ._draws import noted, replayed
-from ._ended import resumed
 from ._level import AMBIENT
 from ._masks import AMONG, among
 from ._numpy import SCALARS, shape_of
 from ._pytree import check_callable, flatten, name_of_function
+from ._states import resumed
 from ._tape import Given, Node, backward, joined, number, reached
 from ._tensor import Tensor
 

@@ -1,11 +1,9 @@
 """Debugging: who made a NaN, and which forward line a failing derivative belongs to.
 
 NOTE [watched levels]
-    While somebody debugs, a level that is entered changes its class to a watched one: the
-    fast paths, which ask ``type(level) is GradLevel``, hand on to `Level.function`, and
-    that looks at operands and results. What a level was is still its `kind`, under which
-    it is used again; so nothing of this is left when debugging is over, and where nobody
-    debugs it costs the question whether `WATCHERS` is empty.
+    While somebody debugs, a level that is entered gets a layer, `LOOKING`: the fast paths,
+    which ask ``type(level) is GradLevel``, hand on to `Level.function`, and that looks at
+    operands and results. See NOTE [the state of a level is its class] in `_states`.
 
 Only the call that the user has made is looked at. What a rule computes on its way, one
 level down, may well be infinite and then be left out by `numpy.where`.
@@ -24,17 +22,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._batch import BatchLevel
-from ._blocks import Block, Switch, User, block
+from ._blocks import Block, block
 from ._diff import fit
-from ._ended import ContextualLevel
 from ._finite import Fault, counted, find_fault, parts
 from ._jvp import JvpLevel
-from ._level import AMBIENT, WATCHERS, Level, chain, levels_of
+from ._level import AMBIENT, Level, chain, levels_of
 from ._numpy import dtype_of, name_of, shape_of
+from ._observers import Observer
 from ._op import OPS, Call, Op
 from ._pytree import flatten, paths
 from ._root import classes_in
-from ._tape import WRAPPERS, GradLevel, number
+from ._states import Layer, below
+from ._tape import GradLevel, number
 from ._tensor import Tensor
 
 LIBRARIES = tuple(
@@ -105,25 +104,24 @@ def unseen(level: Level, frame: FrameType) -> Iterator[None]:
 class Watched(Level):
     """What all watched levels do: they look at the result of every call."""
 
-    watched = True
-    flawed: list[str]  # inputs that are not finite
+    flawed: tuple[str, ...] = ()  # inputs that are not finite
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         watch = WATCH.get()
         if watch is None or RUNNING.get() is not None:
-            return super().function(func, args, kwargs)
+            return below(Watched, self).function(func, args, kwargs)
         here = site(title(func), sys._getframe(1), self.made[0])
         try:
             RUNNING.set(here)
             with watch.quiet():
-                result = super().function(func, args, kwargs)
+                result = below(Watched, self).function(func, args, kwargs)
         finally:
             RUNNING.set(None)
         if watch.nans or watch.infs:
             operands = named_operands(func, args, kwargs)
             fault = find_fault(watch.nans, watch.infs, result, operands, is_elementwise(func))
             if fault is not None:
-                self.report(fault, here, [x for _, x in operands])
+                Watched.report(self, fault, here, [x for _, x in operands])
         return result
 
     def report(self, fault: Fault, here: Site, operands: list) -> None:
@@ -156,42 +154,44 @@ class Watched(Level):
                 bad = (nan & watch.nans) | (inf & watch.infs)
                 if bad.any():
                     where = tuple(map(int, np.argwhere(bad)[0]))
-                    self.flawed.append(
-                        f"{path_of(x)} of {self} holds {counted(part.bare, bad)}, the first at "
-                        f"index {where}"
-                    )
+                    text = f"{path_of(x)} of {self} holds {counted(part.bare, bad)}, the first at "
+                    self.flawed = (*self.flawed, f"{text}index {where}")
 
 
 class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
-        self.look([x for x, dim in zip(leaves, dims) if dim is not None])
+        Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
         with unseen(self, sys._getframe(1)):
-            return super().insert(leaves, dims, args)
+            return below(WatchedBatch, self).insert(leaves, dims, args)
 
     def unwrap(self, x: Any, *where: Any) -> Any:
         with unseen(self, sys._getframe(1)):
-            return super().unwrap(x, *where)
+            return below(WatchedBatch, self).unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):
     def track(self, leaves: list, directions: Any) -> list:
-        self.look([*leaves, *directions])
-        return super().track(leaves, directions)
+        Watched.look(self, [*leaves, *directions])
+        return below(WatchedJvp, self).track(leaves, directions)
 
 
 class WatchedGrad(Watched, GradLevel):
     def track(self, leaves: list) -> list:
-        self.look(leaves)
-        return super().track(leaves)
+        Watched.look(self, leaves)
+        return below(WatchedGrad, self).track(leaves)
 
     def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
         start = next(number)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
-        return self.noted(super().record(op, call, values, ans), start, op, names)
+        return WatchedGrad.noted(
+            self, below(WatchedGrad, self).record(op, call, values, ans), start, op, names
+        )
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
         start = next(number)
-        return self.noted(super().apply_single(op, x, given), start, op, op.lead[:1])
+        return WatchedGrad.noted(
+            self, below(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
+        )
 
     def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
         """`result`, the rules of whose new nodes know where they come from."""
@@ -201,7 +201,9 @@ class WatchedGrad(Watched, GradLevel):
             known: dict[int, tuple] = {}
             for y in result if isinstance(result, (tuple, list)) else (result,):
                 if type(y) is self.cls:
-                    y._extra = self.watched_node(y._extra, start, known, op, list(names), here)
+                    y._extra = WatchedGrad.watched_node(
+                        self, y._extra, start, known, op, list(names), here
+                    )
         return result
 
     def watched_node(self, node: tuple, start: int, known: dict, *about: Any) -> tuple:
@@ -211,7 +213,9 @@ class WatchedGrad(Watched, GradLevel):
             edges, edge = [], node[1:]
             while edge is not None:
                 parent, rule, saved, fix, rest = edge
-                edges.append((self.watched_node(parent, start, known, *about), rule, saved, fix))
+                edges.append(
+                    (WatchedGrad.watched_node(self, parent, start, known, *about), rule, saved, fix)
+                )
                 edge = rest
             op, names, here = about
             following: tuple | None = None
@@ -224,22 +228,20 @@ class WatchedGrad(Watched, GradLevel):
         return known[node[0]]
 
 
-LOOKING: dict[Any, type[Watched]] = {"forward": WatchedJvp, "reverse": WatchedGrad}
-KINDS: dict[type, type[Watched]] = {}
-"""The class that levels of a class have while they are watched."""
+MIXINS: dict[Any, type[Watched]] = {"forward": WatchedJvp, "reverse": WatchedGrad}
+
+
+def _mixin(kind: type[Level]) -> type[Watched]:
+    return WatchedBatch if kind.batches else MIXINS.get(kind.differentiates, Watched)
+
+
+LOOKING = Layer("Watched", 0, _mixin)
 
 
 def watch_level(level: Any) -> None:
     """Have a level that is live, or about to be, watched where this context asks for it."""
-    level = ContextualLevel.actual(level)
-    kind = type(level)
-    if WATCH.get() is None or level.watched or not level.live:
-        return
-    if kind not in KINDS:
-        mixin = WatchedBatch if level.batches else LOOKING.get(level.differentiates, Watched)
-        KINDS[kind] = type(f"Watched{kind.__name__}", (mixin, kind), {})
-    level.flawed = []
-    level.__class__ = KINDS[kind]
+    if WATCH.get() is not None and LOOKING.lay(level):
+        level.flawed = ()
 
 
 class Edge:
@@ -385,22 +387,13 @@ def path_of(leaf: Any) -> str:
 
 # ---- switching it on ----
 
-_SWITCH = Switch((WATCHERS, watch_level), (WRAPPERS, watch_rule), first=True)  # before modes
+DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
 
 
 @block
 def _watching(**options: bool) -> Iterator[None]:
-    user, before = User(), WATCH.get()
-    inside = (before or Watch())._replace(**options)
-    try:
-        _SWITCH.on(user)
-        WATCH.set(inside)
-        for level in levels_of(AMBIENT.get()):  # where it is switched on inside a function
-            watch_level(level)
-        yield
-    finally:
-        WATCH.set(before)
-        _SWITCH.off(user)
+    inside = (WATCH.get() or Watch())._replace(**options)
+    yield from DEBUGGER.observing(inside, levels_of(AMBIENT.get()))
 
 
 def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:

@@ -22,7 +22,6 @@ import numpy as np
 
 from ._blocks import block
 from ._diff import cast_given, fit, zeros
-from ._ended import resumed, switched_off
 from ._errors import LevelError
 from ._grad import vjp
 from ._jvp import fitted
@@ -38,6 +37,7 @@ from ._pytree import (
     same_structure,
     unflatten,
 )
+from ._states import resumed, switched_off
 from ._stop import without
 from ._tape import joined
 from ._tensor import Tensor

@@ -17,10 +17,11 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from ._blocks import Block, Switch, User, block
+from ._blocks import Block, block
 from ._errors import LeakError, LeakWarning
-from ._level import WATCHERS, Level, chain
+from ._level import Level, chain
 from ._numpy import dtype_of, shape_of
+from ._observers import Observer
 from ._tape import Given
 from ._tensor import Tensor
 
@@ -44,7 +45,7 @@ def _see(level: Level) -> None:
         levels.add(level)
 
 
-_SWITCH = Switch((WATCHERS, _see))
+CHECKER = Observer(SEEN, level=_see)
 
 
 def check_leaks(
@@ -105,14 +106,7 @@ def check_leaks(
 @block
 def _checking(action: str) -> Iterator[None]:
     levels: WeakSet = WeakSet()
-    user, before = User(), SEEN.get()
-    try:
-        _SWITCH.on(user)
-        SEEN.set((*before, levels))
-        yield
-    finally:
-        SEEN.set(before)
-        _SWITCH.off(user)
+    yield from CHECKER.observing((*SEEN.get(), levels))
     message, paths = _report(levels)
     if message and action == "raise":
         error = LeakError(message)

@@ -27,6 +27,7 @@ from ._frames import enclosing_level, generator_of
 from ._hints import augmented, explained
 from ._methods import PROPERTIES, methods_of
 from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
+from ._observers import LEVELS
 from ._op import OPS, Call, Op, find, load, no_rule
 from ._root import classes_in, opts_out
 from ._spares import ALONE, LevelType, is_alone, note, verified
@@ -41,9 +42,6 @@ AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
 
 ENDED: dict[str, type["Level"]] = {}
 """What a level object becomes when the level ends, by escape mode; `_ended` fills it."""
-
-WATCHERS: list[Callable[["Level"], None]] = []
-"""What is shown each level that is entered, in any context; empty where nobody debugs."""
 
 
 class Level:
@@ -64,7 +62,6 @@ class Level:
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
     written = False  # whether a method is handed on as it is, and not as what it means
-    asks, watched = False, False  # whether modes, or debugging, are told of its calls
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it
@@ -138,9 +135,9 @@ class Level:
             level.held = level.generator is not None or outer.level.held
         elif outer.level.held:
             level.held = True
-        if WATCHERS:
-            for watcher in WATCHERS[:]:
-                watcher(level)
+        if LEVELS:
+            for show in LEVELS[:]:
+                show(level)
         level.place(parent)
         return level
 

@@ -17,9 +17,10 @@ from ._function import bound, call
 from ._function_context import Spec, is_ufunc
 from ._modes import STATE, ask_below, seen, unseen
 from ._numpy import name_of, shape_of
+from ._observers import CALLS
 from ._op import NAMESPACES, OPS, PARTIALS, Op, load
 from ._pytree import check_callable
-from ._root import ASKING, classes_in, tree_map
+from ._root import classes_in, tree_map
 from ._tensor import Tensor
 from .overrides import handle_tensor_function, is_level
 
@@ -228,7 +229,7 @@ class CustomOp:
             raise TypeError(
                 f"{self.qualified_name}: the function has no signature; pass all by position"
             )
-        if not ASKING:
+        if not CALLS:
             types = classes_in(*args)
             if not types or types == (Tensor,) or is_level(types[0]):
                 return self._implementation(*args)

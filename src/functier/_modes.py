@@ -3,10 +3,9 @@
 NOTE [levels are told]
     Where no mode is on nobody asks for one: the fast paths know their level's class, and
     the dispatch of plain tensors asks whether a list is empty. A mode that is entered
-    changes the class of the live levels around it, and of each that is entered while it
-    is on, to one of a kind `Moded`: so the fast paths hand on to `Level.binary` and
-    the like, which ask the modes. What a level was is still its `kind`, under which
-    it ends and is used again.
+    puts a layer, `Moded`, over the live levels around it, and over each that is entered
+    while it is on: so the fast paths hand on to `Level.binary` and the like, which ask the
+    modes. See NOTE [the state of a level is its class] in `_states`.
 
 NOTE [what is computed below the levels]
     NumPy dispatches no call on plain arrays. While a mode for operations is on, a plain
@@ -17,23 +16,23 @@ NOTE [what is computed below the levels]
 """
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextvars import ContextVar
 from operator import getitem
 from typing import Any, NamedTuple
-from weakref import WeakSet
 
 import numpy as np
 
-from ._blocks import Entry, Exit, Switch, User, claim
+from ._blocks import Manager
 from ._diff import SEEN
-from ._ended import ContextualLevel
-from ._level import AMBIENT, WATCHERS, Level, levels_of
+from ._level import AMBIENT, Level, levels_of
 from ._methods import METHODS, OPERATORS
 from ._numpy import PLAIN
+from ._observers import Observer
 from ._op import OPS
-from ._root import ASKING, GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
-from ._tensor import CANONICAL, LOWER, Tensor, canonical
+from ._root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
+from ._states import Layer, below
+from ._tensor import CANONICAL, Tensor, canonical
 
 ndarray = np.ndarray
 
@@ -45,45 +44,36 @@ class State(NamedTuple):
     operations: tuple = ()
     asked: tuple = ()  # those for functions whose handlers are running, innermost first
     below: bool = False  # whether a handler for operations is running
+    left: tuple = ()  # those that were left while their own handler ran
 
 
 STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  # it cannot be changed
 
 
-def _leave(entry: Entry, *exception: Any) -> None:
-    undo: Any = entry.undo
-    if undo is None:
-        found = [pair for pair in _BY_HAND if pair[0] is entry.manager]
-        if not found:
-            return
-        _BY_HAND.remove(found[-1])
-        undo = found[-1][1]
-    undo()
+BY_HAND: list[tuple[int, Callable]] = []
+"""What closes the modes that no ``with`` statement has entered."""
 
 
-class Mode:
+class Mode(Manager[Any]):
     """What the two kinds of modes share; a class may be both."""
 
     is_mode = True
     __slots__ = ()
+    _by_hand = BY_HAND
 
     def __enter__(self) -> Any:
-        user, before = User(), STATE.get()
-        state = before
+        super().__enter__()
+        return self
+
+    def _inside(self) -> Generator:
+        SEEN[Seen] = owned_array
+        state = STATE.get()
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))
         if isinstance(self, TensorDispatchMode):
             state = state._replace(operations=(*state.operations, self))
-        undo = functools.partial(_undo, self, user, before, state)
-        if claim(self, undo) is None:
-            _BY_HAND.append((self, undo))
-        _switch_on(user)
-        STATE.set(state)
-        for level in levels_of(AMBIENT.get()):
-            tell(level)
-        return self
-
-    __exit__ = Exit(_leave)
+        levels, without = levels_of(AMBIENT.get()), functools.partial(_without, self)
+        yield from MODES.observing(state, levels, without)
 
 
 class TensorFunctionMode(Mode):
@@ -177,64 +167,17 @@ class TensorDispatchMode(Mode):
         return NotImplemented
 
 
-_BY_HAND: list[tuple[Mode, Callable]] = []
-"""The modes that no ``with`` statement has entered, and what undoes that."""
-
-
-def _undo(mode: Mode, user: User, before: State, state: State) -> None:
-    """Undo what entering a mode did, which made `state` of `before`; once more does nothing."""
-    inside = STATE.set(before).old_value
-    if inside is not state and inside is not before:  # modes are left in another order
-        modes = _without(inside.functions, mode), _without(inside.operations, mode)
-        STATE.set(inside._replace(functions=modes[0], operations=modes[1]))
-    _switch_off(user)
-
-
-def _without(modes: tuple, mode: Mode) -> tuple:
-    """The modes without the last that is `mode`."""
-    for i in reversed(range(len(modes))):
-        if modes[i] is mode:
-            return modes[:i] + modes[i + 1 :]
-    return modes
-
-
-# ---- on and off ----
-
-TOLD: WeakSet[Any] = WeakSet()
-"""The levels whose class has been changed; see NOTE [levels are told]."""
-
-
-def _switch_on(user: User) -> None:
-    SEEN[Seen] = owned_array
-    _SWITCH.on(user)
-
-
-def _switch_off(user: User) -> None:
-    _SWITCH.off(user)
-    if not _SWITCH.users:
-        for level in list(TOLD):
-            if level.asks:
-                level.__class__ = type(level).plain
-            TOLD.discard(level)
-
-
-def _watch(level: Level) -> None:
-    """What is shown each level that is entered."""
-    if STATE.get() != State():
-        for around in levels_of(level.cls):
-            tell(around)
-
-
-def tell(level: Any) -> None:
-    """Have a level ask the modes."""
-    level = ContextualLevel.actual(level)
-    kind = type(level)
-    if level.asks or not level.live:
-        return
-    if kind not in KINDS:
-        KINDS[kind] = type(f"Moded{kind.__name__}", (Moded, kind), {"plain": kind})
-    level.__class__ = KINDS[kind]
-    TOLD.add(level)
+def _without(mode: Mode, state: State) -> State:
+    """`state` without the last that is `mode`, where modes are left in another order."""
+    functions, operations = [*state.functions], [*state.operations]
+    for modes in functions, operations:
+        for i in reversed(range(len(modes))):
+            if modes[i] is mode:
+                del modes[i]
+                break
+    if len(functions) == len(state.functions) and len(operations) == len(state.operations):
+        return state._replace(left=(*state.left, mode))  # it is off while its handler runs
+    return state._replace(functions=tuple(functions), operations=tuple(operations))
 
 
 # ---- asking ----
@@ -274,7 +217,8 @@ def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
         STATE.set(state)
         return call(*args, **kwargs)
     finally:
-        STATE.set(before)
+        for mode in getattr(STATE.set(before).old_value, "left", ()):
+            STATE.set(_without(mode, STATE.get()))
 
 
 def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -311,7 +255,11 @@ def ask_below(
     return _inside(state, compute)
 
 
-_SWITCH = Switch((ASKING, ask), (LOWER, lower), (WATCHERS, _watch))
+def _begin(level: Level) -> None:
+    """Have a level that begins, and those around it, ask the modes of this context."""
+    if STATE.get() != State():
+        for around in levels_of(level.cls):
+            ASKING.lay(around)
 
 
 def is_looking() -> bool:
@@ -326,13 +274,12 @@ def is_looking() -> bool:
 class Moded(Level):
     """What levels do while a mode is on: they ask it, and then do what they did."""
 
-    plain: type[Level]
-    asks = written = True
+    written = True
 
     def unary(self, func: Any, x: Any) -> Any:
         spelled = OPERATORS[func][0] if func in OPERATORS else func
         answer = ask(spelled, (x,), {})
-        return super().unary(func, x) if answer is NOBODY else answer
+        return below(Moded, self).unary(func, x) if answer is NOBODY else answer
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         if func not in OPERATORS:
@@ -343,19 +290,19 @@ class Moded(Level):
             answer = ask(OPERATORS[func][0], (a, b), {})
         else:
             answer = ask(OPERATORS[func][1], (b, a), {})
-        return super().binary(func, a, b) if answer is NOBODY else answer
+        return below(Moded, self).binary(func, a, b) if answer is NOBODY else answer
 
     def getitem(self, x: Any, index: Any) -> Any:
         answer = ask(GETITEM, (x, index), {})
-        return super().getitem(x, index) if answer is NOBODY else answer
+        return below(Moded, self).getitem(x, index) if answer is NOBODY else answer
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
-        return super().method(func, args, kwargs) if answer is NOBODY else answer
+        return below(Moded, self).method(func, args, kwargs) if answer is NOBODY else answer
 
     def property(self, name: str, x: Any) -> Any:
         answer = ask(getattr(Tensor, name).__get__, (x,), {})
-        return super().property(name, x) if answer is NOBODY else answer
+        return below(Moded, self).property(name, x) if answer is NOBODY else answer
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
@@ -364,15 +311,15 @@ class Moded(Level):
         state = STATE.get()
         again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
         state = state._replace(functions=again, asked=())
-        return _inside(state, super().function, func, args, kwargs)
+        return _inside(state, below(Moded, self).function, func, args, kwargs)
 
     # ---- what enters and leaves; see NOTE [what is computed below the levels] ----
 
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
-        return self._looked_at(super().insert(leaves, dims, args))  # type: ignore[misc]
+        return Moded._looked_at(self, below(Moded, self).insert(leaves, dims, args))
 
     def track(self, *leaves: Any) -> list:
-        return self._looked_at(super().track(*leaves))  # type: ignore[misc]
+        return Moded._looked_at(self, below(Moded, self).track(*leaves))
 
     def _looked_at(self, inner: list) -> list:
         if is_looking():
@@ -384,15 +331,15 @@ class Moded(Level):
         return inner
 
     def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return unseen(super().unwrap(x, *args, **kwargs))
+        return unseen(below(Moded, self).unwrap(x, *args, **kwargs))
 
     def scalar(self, *args: Any) -> Any:
-        value, node = super().scalar(*args)  # type: ignore[misc]
+        value, node = below(Moded, self).scalar(*args)
         return unseen(value), node
 
 
-KINDS: dict[type, type] = {}
-"""The class that levels of a class have while a mode is on."""
+ASKING = Layer("Moded", 1, lambda kind: Moded)
+MODES = Observer(STATE, ASKING.lift, level=_begin, call=ask, operation=lower)
 
 
 # ---- arrays that ask ----

@@ -12,7 +12,8 @@ from ._border import check_leaf
 from ._errors import HookRecursionError, LevelError, MutationError
 from ._methods import OPERATORS
 from ._numpy import PLAIN, name_of
-from ._tensor import LOWER, Tensor, canonical
+from ._observers import CALLS, OPERATIONS
+from ._tensor import Tensor, canonical
 
 new = object.__new__
 GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_methods` gives it
@@ -22,10 +23,7 @@ DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset
 """The classes whose hooks `no_dispatch` has switched off."""
 
 NOBODY: Any = object()
-"""What `ASKING` gives where no mode of this context answers."""
-
-ASKING: list[Callable[[Callable, tuple, dict], Any]] = []
-"""What asks the modes before any hook; empty where no mode is on (`_modes` fills it)."""
+"""What `CALLS` gives where no mode of this context answers."""
 
 
 def opts_out(value: Any) -> bool:
@@ -96,12 +94,12 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     if not types:
         func, args, kwargs = canonical(func, args, kwargs)
         return func(*args, **kwargs)
-    if ASKING:
-        answer = ASKING[0](func, args, kwargs)
+    if CALLS:
+        answer = CALLS[0](func, args, kwargs)
         if answer is not NOBODY:
             return answer
     first = types[0]
-    if first is Tensor and len(types) == 1 and not LOWER:
+    if first is Tensor and len(types) == 1 and not OPERATIONS:
         return first.level.dispatch(first, *canonical(func, args, kwargs))
     if issubclass(first, Tensor) and first.level.depth:
         return first.level.function(*canonical(func, args, kwargs))

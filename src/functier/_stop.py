@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from ._blocks import block
-from ._ended import switched_off
 from ._level import AMBIENT, levels_of
 from ._op import Op
 from ._pytree import flatten, unflatten
 from ._root import DISABLED
+from ._states import switched_off
 from ._tensor import Tensor
 
 

@@ -38,6 +38,7 @@ from ._diff import (
 from ._fast_calls import FastCalls
 from ._level import Level, has_methods
 from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
+from ._observers import RULES
 from ._op import FRESH, PARTIALS, Call, Op, no_rule
 from ._pytree import describe, flatten, is_value, like, unflatten
 from ._rule import negated, over, times
@@ -49,9 +50,6 @@ float64 = np.float64
 ONE = float64(1.0)
 number = count()
 Node = Sequence[Any]
-
-WRAPPERS: list[Callable[[Callable], Callable]] = []
-"""What is put around the rules of custom nodes; empty where nobody debugs."""
 
 
 class GradLevel(Level):
@@ -252,7 +250,7 @@ def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple =
     """
     if not parents:
         return [_node([]) for _ in range(n)]
-    for wrap in WRAPPERS:
+    for wrap in RULES:
         rule = wrap(rule)
     split = _node([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
     both = _node([(split, rule, saved, None)])

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ._observers import OPERATIONS
 from ._op import find
 
 
@@ -66,16 +67,17 @@ class Tensor:
         elif type(func) is FunctionType and hasattr(func, "_implementation"):
             # Of another library: what it does inside is dispatched, and its result is ours.
             return as_class(cls, func._implementation(*args, **kwargs))
-        lower = cls.__tensor_dispatch__.__func__  # type: ignore[attr-defined]
-        if LOWER or lower is not Tensor.__tensor_dispatch__.__func__:  # type: ignore[attr-defined]
+        lower: Any = cls.__tensor_dispatch__
+        plain: Any = Tensor.__tensor_dispatch__
+        if OPERATIONS or lower.__func__ is not plain.__func__:
             op = find(func)
             if op is not None and op.body is not None and op.body is not func:
                 result = op.body(*args, **kwargs)
                 if type(result) is np.ndarray and not cls.level.depth:  # as of like=
                     return Tensor(result).as_subclass(cls)
                 return result
-        if LOWER:
-            return LOWER[0](cls, func, types, args, kwargs)
+        if OPERATIONS:
+            return OPERATIONS[0](cls, func, types, args, kwargs)
         return cls.__tensor_dispatch__(func, types, args, kwargs)
 
     @classmethod
@@ -241,9 +243,6 @@ def tensor(data: Any) -> Tensor:
     """
     return data if isinstance(data, Tensor) else Tensor(data)
 
-
-LOWER: list[Callable] = []
-"""What asks the modes before a lower hook; empty where no mode is on (`_modes` fills it)."""
 
 CANONICAL: dict[Callable, Callable] = {}
 """A method, an operator or a property's getter, and the call that it means."""

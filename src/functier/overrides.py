@@ -27,12 +27,13 @@ from ._modes import STATE
 from ._modes import TensorDispatchMode as TensorDispatchMode
 from ._modes import TensorFunctionMode as TensorFunctionMode
 from ._numpy import name_of
+from ._observers import CALLS
 from ._overridable import DECORATED
 from ._overridable import get_ignored_functions as get_ignored_functions
 from ._overridable import get_overridable_functions as get_overridable_functions
 from ._overridable import get_testing_overrides as get_testing_overrides
 from ._overridable import is_tensor_method_or_property as is_tensor_method_or_property
-from ._root import ASKING, NOBODY, classes_in, dispatch
+from ._root import NOBODY, classes_in, dispatch
 from ._tensor import Tensor, canonical
 
 __all__ = [
@@ -161,7 +162,7 @@ def tensor_function_dispatch(dispatcher: Callable[..., Iterable]) -> Callable[[F
             except TypeError:
                 _check_arguments(function, args, kwargs)
                 raise
-            if not ASKING:
+            if not CALLS:
                 types = classes_in(relevant)
                 if not types or types == (Tensor,) or is_level(types[0]):
                     return function(*args, **kwargs)
@@ -217,8 +218,8 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
     TypeError
         Where there are hooks and all of them decline.
     """
-    if ASKING:
-        answer = ASKING[0](func, args, kwargs)
+    if CALLS:
+        answer = CALLS[0](func, args, kwargs)
         if answer is not NOBODY:
             return answer
     relevant = tuple(relevant)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _draws, _ended, _grad, _leaks, _masks, _modes, _vmap
-from functier._level import AMBIENT, ENDED, WATCHERS
-from functier._root import ASKING, DISABLED
-from functier._tensor import LOWER
+from functier import _debug, _draws, _grad, _leaks, _masks, _modes, _states, _vmap
+from functier._level import AMBIENT, ENDED
+from functier._observers import CALLS, LEVELS, OPERATIONS, RULES
+from functier._root import DISABLED
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 
@@ -34,7 +34,7 @@ def state():
     return {
         "ambient": AMBIENT.get(),
         "disabled": DISABLED.get(),
-        "resumed": _ended.RESUMED.get(),
+        "resumed": _states.RESUMED.get(),
         "modes": _modes.STATE.get(),
         "watch": _debug.WATCH.get(),
         "running": _debug.RUNNING.get(),
@@ -52,7 +52,7 @@ def listeners():
     in_debugging()
     in_mode()
     in_check_leaks()
-    return len(WATCHERS), len(ASKING), len(LOWER)
+    return [len(told) for told in (LEVELS, RULES, CALLS, OPERATIONS)]
 
 
 def still_right():

@@ -27,15 +27,16 @@ import numpy as _numpy
 
 from .. import random as _random
 from .._modes import call_plain
-from .._root import ASKING, NOBODY
+from .._observers import CALLS
+from .._root import NOBODY
 
 
 def _asking(func: Callable, path: str) -> Callable:
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not ASKING:
+        if not CALLS:
             return func(*args, **kwargs)
-        answer = ASKING[0](func, args, kwargs)
+        answer = CALLS[0](func, args, kwargs)
         return call_plain(func, args, kwargs) if answer is NOBODY else answer
 
     call.__module__, call.__qualname__ = __name__, path  # by which it is pickled
