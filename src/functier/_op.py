@@ -232,7 +232,7 @@ UNSUPPORTED: dict[Callable, str] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
-PENDING: dict[str | None, str] = {None: f"{__package__}._rules"}
+PENDING: dict[str | None, str] = {None: f"{__name__.partition('.')[0]}._rules"}
 """What is not imported yet: the package of the declarations, and then the file of those
 for a module that NumPy itself imports on demand, by the name of that module."""
 
