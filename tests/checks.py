@@ -14,7 +14,7 @@ import optree
 
 import functier as ft
 from functier import _batch
-from functier._op import OPS
+from functier._core.table import OPS
 from samples._batch import (
     choices,
     data_axes,

@@ -17,7 +17,8 @@ PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage.md"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import functier as ft  # noqa: E402
-from functier._op import OPS, UNSUPPORTED, Op  # noqa: E402
+from functier._core.op import Op
+from functier._core.table import OPS, UNSUPPORTED
 from samples._row import Row  # noqa: E402
 from surface import called, surface  # noqa: E402
 

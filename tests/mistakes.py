@@ -25,7 +25,7 @@ import scipy.special
 import scipy.stats
 
 import functier as ft
-from functier._remedies import CALLS, GENERAL, WRITTEN
+from functier._core.remedies import CALLS, GENERAL, WRITTEN
 
 NUMBERS = np.array([0.7, 1.3, 0.2])
 COUNTS = np.array([2, 3, 1])

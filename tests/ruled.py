@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 import functier as ft
-from functier._pytree import flatten
+from functier._core.pytree import flatten
 
 W, B, X = np.array([0.3, -0.8, 1.2]), np.array(0.7), np.array([0.5, 1.5, -0.4])
 

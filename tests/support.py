@@ -11,7 +11,7 @@ import pytest
 
 import functier as ft
 from functier import _level
-from functier._op import PENDING, load
+from functier._core.table import PENDING, load
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 

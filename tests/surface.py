@@ -15,9 +15,9 @@ from numpy.testing.overrides import (
 
 import functier as ft
 import samples
-from functier._numpy import name_of
-from functier._op import OPS
-from functier._tensor import canonical
+from functier._core.numpy_facts import name_of
+from functier._core.table import OPS
+from functier._core.tensor import canonical
 from support import load_all
 
 load_all()

@@ -12,7 +12,7 @@ import pytest
 import functier as ft
 import samples
 from checks import directions, function_of, leaves_of
-from functier._numpy import name_of
+from functier._core.numpy_facts import name_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is in the extra bench")
 

@@ -10,16 +10,10 @@ import pytest
 import checks
 import functier as ft
 from functier import _batch, _diff, _tape
-from functier._op import OPS
+from functier._core.numpy_facts import align
+from functier._core.table import OPS
 from functier._rules.axes import spread
-from functier._rules.constructors import (
-    align,
-    composite,
-    elementwise,
-    op,
-    primitive,
-    reduction_vmap,
-)
+from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row
 from support import bare
 

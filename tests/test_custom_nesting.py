@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._pytree import flatten
+from functier._core.pytree import flatten
 from ruled import KINDS, B, W, X, floats, plain, total, with_jvp, with_vjp, with_vmap
 from support import close
 

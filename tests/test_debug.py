@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier import _debug, _level, _observers
-from functier._op import OPS
+from functier import _debug, _level
+from functier._core import observers as _observers
+from functier._core.table import OPS
 from support import equal, has_all, in_thread, message
 
 

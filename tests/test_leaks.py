@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _leaks, _observers
+from functier import _leaks
+from functier._core import observers as _observers
 from support import has_all, message
 
 XS = np.ones((3, 2))

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._op import NAMESPACES, OPS
+from functier._core.table import NAMESPACES, OPS
+from functier._modes import TensorDispatchMode, TensorFunctionMode
 from functier._registry import public_name
-from functier.overrides import TensorDispatchMode, TensorFunctionMode, TensorLike
+from functier.overrides import TensorLike
 from functier.testing import opcheck
 from support import close, equal, has_all, load_all, message, recorder
 

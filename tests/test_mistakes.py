@@ -13,8 +13,8 @@ import pytest
 import scipy.linalg
 
 import functier as ft
-from functier import _hints
-from functier._remedies import CALLS, GENERAL
+from functier._core import hints as _hints
+from functier._core.remedies import CALLS, GENERAL
 from mistakes import ROWS
 from misuses import ROWS as MISUSES
 from support import has_all

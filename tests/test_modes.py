@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
-from functier import _level, _modes, _observers, modes, overrides
+from functier import _level, _modes, modes, overrides
+from functier._core import observers as _observers
 from support import close, equal, in_thread, recorder
 from test_programs import TRANSFORMS, apply, programs, starts
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import functier as ft
 import functier.nn.functional as F
 from functier import grad, hessian, jacfwd, jacrev, jvp, nn, vmap
-from functier._op import OPS
+from functier._core.table import OPS
 from functier._rules import neural
 from functier.nn import init
 from functier.testing import check_grads

@@ -8,8 +8,8 @@ import pytest
 
 import functier as ft
 from functier import _modes
-from functier._blocks import block
-from functier._observers import EVENTS, Observer
+from functier._core.blocks import block
+from functier._core.observers import EVENTS, Observer
 from support import in_thread
 
 X = np.array([1.0, 2.0, 3.0])

@@ -10,11 +10,11 @@ import checks
 import functier as ft
 import samples
 from functier._batch import BatchLevel
-from functier._errors import DataDependentError
+from functier._core.errors import DataDependentError
+from functier._core.methods import methods_of
+from functier._core.pytree import like
+from functier._core.table import OPS
 from functier._jvp import JvpLevel
-from functier._methods import methods_of
-from functier._op import OPS
-from functier._pytree import like
 from functier._tape import GradLevel
 from support import bare, load_all
 

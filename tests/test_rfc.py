@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _root, modes, overrides
-from functier._methods import MEMORY, ORDERING, WRITING
+from functier import modes, overrides
+from functier._core import root as _root
+from functier._core.methods import MEMORY, ORDERING, WRITING
 from support import equal, has_all, message, recorder, same
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
+from functier._core.root import DISABLED
 from functier._level import AMBIENT
-from functier._root import DISABLED
 from support import close, equal, in_thread
 
 X = np.array([0.5, 1.5, -0.4])

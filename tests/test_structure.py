@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier._core.root import RootLevel
 from functier._ended import EndedLevel
 from functier._level import Level
-from functier._root import RootLevel
 from functier._states import resumed
 
 PACKAGE = Path(ft.__file__).parent

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing.overrides import allows_array_function_override
 
 import functier as ft
-from functier._numpy import name_of
-from functier._op import OPS, UNSUPPORTED
+from functier._core.numpy_facts import name_of
+from functier._core.table import OPS, UNSUPPORTED
 from surface import called, surface
 
 RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _methods
+from functier._core import methods as _methods
 from support import equal, everywhere, has_all, message, plain, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])

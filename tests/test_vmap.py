@@ -10,7 +10,7 @@ import pytest
 
 import functier as ft
 from functier._batch import BatchLevel
-from functier._methods import methods_of
+from functier._core.methods import methods_of
 from functier._rules.constructors import primitive
 from support import close, equal, recorder
 

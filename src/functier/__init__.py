@@ -7,20 +7,20 @@ program may do without is imported when it is first asked for.
 import typing as _typing
 from importlib import import_module as _import_module
 
-from ._errors import ConversionError as ConversionError
-from ._errors import DataDependentError as DataDependentError
-from ._errors import EscapedTensorError as EscapedTensorError
-from ._errors import FallbackWarning as FallbackWarning
-from ._errors import GradcheckError as GradcheckError
-from ._errors import HookRecursionError as HookRecursionError
-from ._errors import LeakError as LeakError
-from ._errors import LeakWarning as LeakWarning
-from ._errors import LevelError as LevelError
-from ._errors import MutationError as MutationError
-from ._errors import NonFiniteError as NonFiniteError
-from ._errors import NoRuleError as NoRuleError
-from ._errors import RandomnessError as RandomnessError
-from ._errors import UnsupportedError as UnsupportedError
+from ._core.errors import ConversionError as ConversionError
+from ._core.errors import DataDependentError as DataDependentError
+from ._core.errors import EscapedTensorError as EscapedTensorError
+from ._core.errors import FallbackWarning as FallbackWarning
+from ._core.errors import GradcheckError as GradcheckError
+from ._core.errors import HookRecursionError as HookRecursionError
+from ._core.errors import LeakError as LeakError
+from ._core.errors import LeakWarning as LeakWarning
+from ._core.errors import LevelError as LevelError
+from ._core.errors import MutationError as MutationError
+from ._core.errors import NonFiniteError as NonFiniteError
+from ._core.errors import NoRuleError as NoRuleError
+from ._core.errors import RandomnessError as RandomnessError
+from ._core.errors import UnsupportedError as UnsupportedError
 from ._grad import grad as grad
 from ._grad import grad_and_value as grad_and_value
 from ._grad import value_and_grad as value_and_grad
@@ -31,14 +31,14 @@ from ._jacobian import jacrev as jacrev
 from ._jvp import jvp as jvp
 from ._level import level_of as level_of
 from ._level import unwrap as unwrap
-from ._pytree import register_dataclass as register_dataclass
-from ._pytree import register_pytree_node as register_pytree_node
+from ._core.pytree import register_dataclass as register_dataclass
+from ._core.pytree import register_pytree_node as register_pytree_node
 from ._states import no_dispatch as no_dispatch
 from ._stop import enable_grad as enable_grad
 from ._stop import no_grad as no_grad
 from ._stop import stop_gradient as stop_gradient
-from ._tensor import Tensor as Tensor
-from ._tensor import tensor as tensor
+from ._core.tensor import Tensor as Tensor
+from ._core.tensor import tensor as tensor
 from ._vmap import vmap as vmap
 
 __version__ = "0.1.0"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ._pytree import is_value
+from ._core.pytree import is_value
 
 
 class Names:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._numpy import dtype_of, shape_of
+from ._core.numpy_facts import dtype_of, shape_of
 from ._tape import one
 
 

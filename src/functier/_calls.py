@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._diff import add, cast_given, is_inexact, zeros
-from ._flat import Rules
-from ._numpy import dtype_of, shape_of
-from ._pytree import (
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import (
     describe,
     flatten,
     is_value,
@@ -22,6 +20,8 @@ from ._pytree import (
     prefix_leaves,
     unflatten,
 )
+from ._diff import add, cast_given, is_inexact, zeros
+from ._flat import Rules
 
 Form = tuple[tuple[int, ...], np.dtype] | None
 

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._border import check_objects
+from ._core.border import check_objects
+from ._core.numpy_facts import SCALARS, shape_of
+from ._core.pytree import check_callable, flatten, name_of_function
+from ._core.tensor import Tensor
 from ._draws import noted, replayed
 from ._level import AMBIENT
 from ._masks import AMONG, among
-from ._numpy import SCALARS, shape_of
-from ._pytree import check_callable, flatten, name_of_function
 from ._states import resumed
 from ._tape import Given, Node, backward, joined, number, reached
-from ._tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import LevelError
+from ._core.errors import LevelError
+from ._core.numpy_facts import VALUES, dtype_of, shape_of
+from ._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
+from ._core.tensor import Tensor
 from ._level import AMBIENT, innermost
-from ._numpy import VALUES, dtype_of, shape_of
-from ._pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
-from ._tensor import Tensor
 
 # ---- which chunk is being computed ----
 

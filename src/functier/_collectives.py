@@ -23,13 +23,14 @@ import numpy as np
 
 from ._axes import short
 from ._batch import BatchLevel
-from ._errors import DataDependentError
+from ._core.errors import DataDependentError
+from ._core.numpy_facts import PLAIN, dtype_of, shape_of
+from ._core.op import Op
+from ._core.pytree import flatten, is_value, paths, unflatten
+from ._core.table import OPS
+from ._core.tensor import Tensor
 from ._level import innermost, levels_of
 from ._masks import AMONG
-from ._numpy import PLAIN, dtype_of, shape_of
-from ._op import OPS, Op
-from ._pytree import flatten, is_value, paths, unflatten
-from ._tensor import Tensor
 
 # ---- the operations, over one level ----
 

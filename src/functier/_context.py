@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._blocks import Entry, Exit, claim
-from ._errors import reveal
+from ._core.blocks import Entry, Exit, claim
+from ._core.errors import reveal
+from ._core.pytree import name_of_function
 from ._level import AMBIENT, ENDED, Escape, Level
-from ._pytree import name_of_function
 
 
 def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None) -> None:

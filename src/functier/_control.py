@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ._core.pytree import name_of_function
 from ._masks import Mask, bare, check_function, integer, merged, narrowed, settled, truth
-from ._pytree import name_of_function
 
 # ---- a choice ----
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from ._calls import Call
-from ._errors import NoRuleError
-from ._numpy import dtype_of, shape_of
-from ._pytree import (
+from ._core.errors import NoRuleError
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import (
     check_callable,
     describe,
     flatten,

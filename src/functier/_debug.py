@@ -22,19 +22,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._batch import BatchLevel
-from ._blocks import Block, block
+from ._core.blocks import Block, block
+from ._core.numpy_facts import dtype_of, name_of, shape_of
+from ._core.observers import Observer
+from ._core.op import Call, Op
+from ._core.pytree import flatten, paths
+from ._core.root import classes_in
+from ._core.table import OPS
+from ._core.tensor import Tensor
 from ._diff import fit
 from ._finite import Fault, counted, find_fault, parts
 from ._jvp import JvpLevel
 from ._level import AMBIENT, Level, chain, levels_of
-from ._numpy import dtype_of, name_of, shape_of
-from ._observers import Observer
-from ._op import OPS, Call, Op
-from ._pytree import flatten, paths
-from ._root import classes_in
 from ._states import Layer, below
 from ._tape import GradLevel, number
-from ._tensor import Tensor
 
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")

@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 
 from ._argnums import Names, positions
-from ._border import check_leaf, check_objects, without_derivative
+from ._core.border import check_leaf, check_objects, without_derivative
+from ._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
+from ._core.pytree import (
+    LEAF,
+    describe,
+    flatten,
+    instead_of,
+    is_value,
+    paths,
+    same_structure,
+    unflatten,
+)
+from ._core.tensor import Tensor
 from ._level import Level
-from ._numpy import FLOAT, SCALARS, dtype_of, shape_of
-from ._pytree import LEAF, describe, flatten, instead_of, is_value, paths, same_structure, unflatten
 from ._spares import COUNTS, getrefcount
-from ._tensor import Tensor
 
 float64 = np.float64
 ndarray = np.ndarray

@@ -29,10 +29,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ._blocks import Entry, Exit, claim
 from ._chunks import CHUNK, Chunk, Run, process
-from ._errors import RandomnessError
-from ._pytree import paths
+from ._core.blocks import Entry, Exit, claim
+from ._core.errors import RandomnessError
+from ._core.pytree import paths
 
 CHUNKS, AFTER = 1, 0
 """What the streams that follow from a state are for."""

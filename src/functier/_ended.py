@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from ._errors import EscapedTensorError
+from ._core.errors import EscapedTensorError
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.op import Call, Op
+from ._core.root import converted, tree_map
+from ._core.tensor import Tensor
 from ._level import ENDED, Level, chain
-from ._numpy import dtype_of, shape_of
-from ._op import Call, Op
-from ._root import converted, tree_map
-from ._tensor import Tensor
 
 
 class EndedLevel(Level):

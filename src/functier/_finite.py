@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._chunks import CHUNK, Chunk
-from ._errors import NonFiniteError
-from ._tensor import Tensor
+from ._core.errors import NonFiniteError
+from ._core.tensor import Tensor
 
 
 class Part(NamedTuple):

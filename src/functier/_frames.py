@@ -5,7 +5,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from ._tensor import Tensor
+from ._core.tensor import Tensor
 
 
 def generator_of(frame: FrameType | None) -> tuple[int, int] | None:

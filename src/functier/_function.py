@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._errors import LevelError
+from ._core.errors import LevelError
+from ._core.numpy_facts import PLAIN, SCALARS
+from ._core.pytree import flatten, is_value
+from ._core.tensor import Tensor
 from ._flat import Rules
 from ._function_context import Context, Spec, is_ufunc, released
 from ._function_rules import Applied
-from ._numpy import PLAIN, SCALARS
-from ._pytree import flatten, is_value
 from ._ruled import apply
 from ._stop import stop_gradient
-from ._tensor import Tensor
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 

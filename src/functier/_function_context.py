@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ._calls import Form
-from ._pytree import is_value
-from ._root import tree_map
+from ._core.pytree import is_value
+from ._core.root import tree_map
+from ._core.tensor import Tensor
 from ._stop import stop_gradient
-from ._tensor import Tensor
 
 
 class VmapInfo(NamedTuple):

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from ._calls import called, form_of
+from ._core.errors import MutationError, NoRuleError
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import describe, is_value, leaves_or_none, unflatten
+from ._core.tensor import Tensor
 from ._diff import cast_given, fit, zeros
-from ._errors import MutationError, NoRuleError
 from ._flat import Rules, inexact
 from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
-from ._numpy import dtype_of, shape_of
-from ._pytree import describe, is_value, leaves_or_none, unflatten
 from ._ruled import apply, innermost, reason, refused
-from ._tensor import Tensor
 
 ndarray = np.ndarray
 SETUP = "setup_context(ctx, inputs, output)"

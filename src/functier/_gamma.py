@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from ._core.errors import NoRuleError
+from ._core.numpy_facts import shape_of
 from ._custom import custom_jvp
-from ._errors import NoRuleError
-from ._numpy import shape_of
 from ._sampling import Size, as_shape, batches, derivative_in, frozen, sample
 from ._stop import stop_gradient
 

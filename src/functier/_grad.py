@@ -10,6 +10,9 @@ import numpy as np
 
 from ._argnums import placed, wanted
 from ._context import LevelContext, check_escape, check_flag
+from ._core.numpy_facts import BIG, PLAIN, dtype_of
+from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from ._core.tensor import Tensor
 from ._diff import (
     arrays_of,
     check_inputs,
@@ -23,20 +26,11 @@ from ._diff import (
     owned,
     shown,
     split_aux,
-)  # fmt: skip
+)
 from ._keep import kept
 from ._level import Escape
 from ._life import run
-from ._numpy import BIG, PLAIN, dtype_of
-from ._pytree import (
-    check_callable,
-    flatten,
-    name_of_function,
-    paths,
-    unflatten,
-)
 from ._tape import GradLevel, backward, one
-from ._tensor import Tensor
 
 P = ParamSpec("P")
 

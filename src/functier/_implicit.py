@@ -20,15 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ._blocks import block
-from ._diff import cast_given, fit, zeros
-from ._errors import LevelError
-from ._grad import vjp
-from ._jvp import fitted
-from ._level import AMBIENT, Level, levels_of
-from ._linear import linearize
-from ._numpy import dtype_of, shape_of
-from ._pytree import (
+from ._core.blocks import block
+from ._core.errors import LevelError
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import (
     check_callable,
     describe,
     flatten,
@@ -37,10 +32,15 @@ from ._pytree import (
     same_structure,
     unflatten,
 )
+from ._core.tensor import Tensor
+from ._diff import cast_given, fit, zeros
+from ._grad import vjp
+from ._jvp import fitted
+from ._level import AMBIENT, Level, levels_of
+from ._linear import linearize
 from ._states import resumed, switched_off
 from ._stop import without
 from ._tape import joined
-from ._tensor import Tensor
 from ._vmap import vmap
 
 new = object.__new__

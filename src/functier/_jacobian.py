@@ -14,6 +14,8 @@ from ._basis import blocks, only_unit, some_units, units
 from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, in_chunks
 from ._context import check_escape, check_flag, check_randomness
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from ._diff import (
     REAL_RESULT,
     Mixed,
@@ -25,13 +27,11 @@ from ._diff import (
     filled,
     owned,
     refuse,
-)  # fmt: skip
+)
 from ._grad import outer_tensors, taped
 from ._jvp import pushed
 from ._level import Escape
 from ._life import run
-from ._numpy import dtype_of, shape_of
-from ._pytree import check_callable, flatten, name_of_function, paths, unflatten
 from ._tape import backward
 
 P = ParamSpec("P")

@@ -12,8 +12,22 @@ from typing import Any
 
 import numpy as np
 
-from ._border import one_array, one_value, unexpected, without_derivative
 from ._context import LevelContext, check_escape
+from ._core.border import one_array, one_value, unexpected, without_derivative
+from ._core.numpy_facts import FLOAT, INDEX_PARTS, dtype_of, shape_of
+from ._core.op import Call, Op
+from ._core.pytree import (
+    check_callable,
+    flatten,
+    is_value,
+    like,
+    name_of_function,
+    paths,
+    unflatten,
+)
+from ._core.rule import negated
+from ._core.table import PARTIALS, no_rule
+from ._core.tensor import Tensor
 from ._diff import (
     add,
     arrays_of,
@@ -25,15 +39,10 @@ from ._diff import (
     owned,
     split_aux,
     zeros,
-)  # fmt: skip
+)
 from ._fast_calls import FastCalls
 from ._level import Escape, Level, has_methods
 from ._life import run
-from ._numpy import FLOAT, INDEX_PARTS, dtype_of, shape_of
-from ._op import PARTIALS, Call, Op, no_rule
-from ._pytree import check_callable, flatten, is_value, like, name_of_function, paths, unflatten
-from ._rule import negated
-from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray

@@ -16,11 +16,11 @@ from weakref import ref
 
 import numpy as np
 
+from ._core.numpy_facts import PLAIN
+from ._core.pytree import flatten, like, unflatten
+from ._core.tensor import Tensor
 from ._diff import owner_of
-from ._numpy import PLAIN
-from ._pytree import flatten, like, unflatten
 from ._tape import Node, Roots
-from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray

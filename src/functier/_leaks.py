@@ -17,13 +17,13 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from ._blocks import Block, block
-from ._errors import LeakError, LeakWarning
+from ._core.blocks import Block, block
+from ._core.errors import LeakError, LeakWarning
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.observers import Observer
+from ._core.tensor import Tensor
 from ._level import Level, chain
-from ._numpy import dtype_of, shape_of
-from ._observers import Observer
 from ._tape import Given
-from ._tensor import Tensor
 
 SHOWN = 5
 """So many tensors are reported with what holds them."""

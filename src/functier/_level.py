@@ -21,17 +21,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ._border import one_value, operand
-from ._errors import ConversionError, LevelError, MutationError
+from ._core.border import one_value, operand
+from ._core.errors import ConversionError, LevelError, MutationError
+from ._core.hints import augmented, explained
+from ._core.methods import PROPERTIES, methods_of
+from ._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
+from ._core.observers import LEVELS
+from ._core.op import Call, Op
+from ._core.root import classes_in, opts_out
+from ._core.table import OPS, find, load, no_rule
+from ._core.tensor import CANONICAL, Tensor
 from ._frames import enclosing_level, generator_of
-from ._hints import augmented, explained
-from ._methods import PROPERTIES, methods_of
-from ._numpy import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._observers import LEVELS
-from ._op import OPS, Call, Op, find, load, no_rule
-from ._root import classes_in, opts_out
 from ._spares import ALONE, LevelType, is_alone, note, verified
-from ._tensor import CANONICAL, Tensor
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]

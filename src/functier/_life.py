@@ -1,12 +1,12 @@
 """The life of a level: a body runs in it, and it ends whatever happens.
 
-See NOTE [what cannot be interrupted] in `_blocks`.
+See NOTE [what cannot be interrupted] in `_core.blocks`.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from ._errors import reveal
+from ._core.errors import reveal
 from ._level import AMBIENT, ENDED
 from ._spares import give_back
 

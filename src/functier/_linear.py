@@ -18,17 +18,10 @@ from typing import Any
 import numpy as np
 
 from ._context import check_escape
-from ._diff import check_inputs, form_like, match, owned, zeros
-from ._errors import ConversionError
-from ._fast_calls import FastCalls
-from ._grad import outer_tensors, taped
-from ._jvp import pushed
-from ._keep import Copies, kept
-from ._level import Escape, Level
-from ._life import run
-from ._numpy import FLOAT, SIMPLE, SPELLED, dtype_of
-from ._op import Call, Op
-from ._pytree import (
+from ._core.errors import ConversionError
+from ._core.numpy_facts import FLOAT, SIMPLE, SPELLED, dtype_of
+from ._core.op import Call, Op
+from ._core.pytree import (
     check_callable,
     flatten,
     is_value,
@@ -37,8 +30,15 @@ from ._pytree import (
     paths,
     unflatten,
 )
+from ._core.tensor import Tensor
+from ._diff import check_inputs, form_like, match, owned, zeros
+from ._fast_calls import FastCalls
+from ._grad import outer_tensors, taped
+from ._jvp import pushed
+from ._keep import Copies, kept
+from ._level import Escape, Level
+from ._life import run
 from ._tape import backward
-from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray

@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._blocks import Manager
+from ._core.blocks import Manager
+from ._core.methods import METHODS, OPERATORS
+from ._core.numpy_facts import PLAIN
+from ._core.observers import Observer
+from ._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
+from ._core.table import OPS
+from ._core.tensor import CANONICAL, Tensor, canonical
 from ._diff import SEEN
 from ._level import AMBIENT, Level, levels_of
-from ._methods import METHODS, OPERATORS
-from ._numpy import PLAIN
-from ._observers import Observer
-from ._op import OPS
-from ._root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from ._states import Layer, below
-from ._tensor import CANONICAL, Tensor, canonical
 
 ndarray = np.ndarray
 

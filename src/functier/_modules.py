@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
+from ._core.tensor import Tensor
 from ._diff import is_inexact
-from ._numpy import dtype_of, shape_of
-from ._pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
-from ._tensor import Tensor
 
 
 def functional_call(

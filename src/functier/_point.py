@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._colouring import Pattern, Plan, Sweep, coloured, peeled
+from ._core.errors import ConversionError
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.tensor import Tensor
 from ._diff import REAL_RESULT, cast, choose, choose_complex, choose_real, refuse
-from ._errors import ConversionError
 from ._grad import taped
 from ._jacobian import pulled, result_paths, split_call, spread
 from ._level import Escape
-from ._numpy import dtype_of, shape_of
-from ._tensor import Tensor
 
 ndarray = np.ndarray
 

@@ -9,16 +9,16 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._border import check_leaf
 from ._context import check_escape
+from ._core.border import check_leaf
+from ._core.numpy_facts import shape_of
+from ._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
+from ._core.tensor import Tensor
 from ._diff import filled, owned
 from ._grad import gradients, taped
 from ._jvp import directed, pushed
 from ._level import Escape
-from ._numpy import shape_of
-from ._pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from ._tape import backward
-from ._tensor import Tensor
 
 P = ParamSpec("P")
 

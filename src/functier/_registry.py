@@ -13,9 +13,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ._core.numpy_facts import name_of
+from ._core.table import NAMESPACES, OPS, PENDING, load
 from ._library import CustomOp
-from ._numpy import name_of
-from ._op import NAMESPACES, OPS, PENDING, load
 from ._overridable import signature_of
 
 OWN = f"{__package__}."

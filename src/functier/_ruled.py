@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from ._border import OBJECT, check_leaf, check_objects
+from ._core.border import OBJECT, check_leaf, check_objects
+from ._core.errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
+from ._core.numpy_facts import PLAIN, dtype_of, shape_of
+from ._core.pytree import is_value
+from ._core.tensor import Tensor
 from ._diff import apart, zeros
-from ._errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
 from ._jvp import fitted
 from ._life import within
-from ._numpy import PLAIN, dtype_of, shape_of
-from ._pytree import is_value
 from ._tape import Roots, backward, joined
-from ._tensor import Tensor
 
 ndarray = np.ndarray
 

@@ -25,12 +25,12 @@ import numpy as np
 
 from ._batch import BatchLevel
 from ._chunks import CHUNK
+from ._core.errors import ConversionError, MutationError, NoRuleError, RandomnessError
+from ._core.numpy_facts import shape_of, stretch
+from ._core.root import DISABLED
+from ._core.tensor import Tensor
 from ._draws import AFTER, following, stream_of
-from ._errors import ConversionError, MutationError, NoRuleError, RandomnessError
 from ._level import AMBIENT, Level, innermost, levels_of
-from ._numpy import shape_of, stretch
-from ._root import DISABLED
-from ._tensor import Tensor
 
 Size = int | Sequence[int] | None
 WHOLE = slice(None)

@@ -6,11 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ._border import check_leaf
+from ._core.border import check_leaf
+from ._core.numpy_facts import dtype_of, shape_of
+from ._core.pytree import (
+    describe,
+    flatten,
+    is_value,
+    name_of_function,
+    paths,
+    same_structure,
+    unflatten,
+)
+from ._core.tensor import Tensor
 from ._masks import WEAK, check_function, form, joint, settled
-from ._numpy import dtype_of, shape_of
-from ._pytree import describe, flatten, is_value, name_of_function, paths, same_structure, unflatten
-from ._tensor import Tensor
 from ._vmap import vmap
 
 

@@ -31,12 +31,12 @@ from itertools import combinations
 from typing import Any
 from weakref import WeakSet
 
-from ._blocks import User, block
+from ._core.blocks import User, block
+from ._core.observers import LEVELS
+from ._core.root import DISABLED
+from ._core.tensor import Tensor
 from ._ended import PassthroughLevel
 from ._level import AMBIENT, ENDED, Level
-from ._observers import LEVELS
-from ._root import DISABLED
-from ._tensor import Tensor
 
 _LOCK = threading.RLock()  # the collector may end another block meanwhile
 

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from ._blocks import block
+from ._core.blocks import block
+from ._core.op import Op
+from ._core.pytree import flatten, unflatten
+from ._core.root import DISABLED
+from ._core.tensor import Tensor
 from ._level import AMBIENT, levels_of
-from ._op import Op
-from ._pytree import flatten, unflatten
-from ._root import DISABLED
 from ._states import switched_off
-from ._tensor import Tensor
 
 
 def stop_gradient(x: Any) -> Any:

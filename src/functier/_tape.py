@@ -22,7 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from ._border import check_leaf, one_array, unexpected
+from ._core.border import check_leaf, one_array, unexpected
+from ._core.numpy_facts import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
+from ._core.observers import RULES
+from ._core.op import Call, Op
+from ._core.pytree import describe, flatten, is_value, like, unflatten
+from ._core.rule import negated, over, times
+from ._core.table import FRESH, PARTIALS, no_rule
+from ._core.tensor import Tensor
 from ._diff import (
     REAL_RESULT,
     add,
@@ -34,15 +41,9 @@ from ._diff import (
     is_inexact,
     owned,
     pull,
-)  # fmt: skip
+)
 from ._fast_calls import FastCalls
 from ._level import Level, has_methods
-from ._numpy import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
-from ._observers import RULES
-from ._op import FRESH, PARTIALS, Call, Op, no_rule
-from ._pytree import describe, flatten, is_value, like, unflatten
-from ._rule import negated, over, times
-from ._tensor import Tensor
 
 new = object.__new__
 ndarray = np.ndarray

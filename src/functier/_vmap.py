@@ -11,19 +11,12 @@ from ._axes import check_axis, check_mapped, wrong_size
 from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
 from ._context import LevelContext, check_escape, check_flag, check_randomness
+from ._core.pytree import check_callable, flatten, name_of_function, paths, prefix_leaves, unflatten
+from ._core.tensor import Tensor
 from ._diff import separate
 from ._draws import check_unmoved, watched
 from ._level import Escape, line_of
 from ._life import run
-from ._pytree import (
-    check_callable,
-    flatten,
-    name_of_function,
-    paths,
-    prefix_leaves,
-    unflatten,
-)
-from ._tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")

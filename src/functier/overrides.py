@@ -22,19 +22,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._errors import HookRecursionError as HookRecursionError
+from ._core.errors import HookRecursionError as HookRecursionError
+from ._core.numpy_facts import name_of
+from ._core.observers import CALLS
+from ._core.root import NOBODY, classes_in, dispatch
+from ._core.tensor import Tensor, canonical
 from ._modes import STATE
 from ._modes import TensorDispatchMode as TensorDispatchMode
 from ._modes import TensorFunctionMode as TensorFunctionMode
-from ._numpy import name_of
-from ._observers import CALLS
 from ._overridable import DECORATED
 from ._overridable import get_ignored_functions as get_ignored_functions
 from ._overridable import get_overridable_functions as get_overridable_functions
 from ._overridable import get_testing_overrides as get_testing_overrides
 from ._overridable import is_tensor_method_or_property as is_tensor_method_or_property
-from ._root import NOBODY, classes_in, dispatch
-from ._tensor import Tensor, canonical
 
 __all__ = [
     "HookRecursionError",

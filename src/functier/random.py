@@ -22,8 +22,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from ._chunks import CHUNK
+from ._core.errors import RandomnessError
+from ._core.tensor import Tensor
 from ._draws import enlist, fresh_seed, new_key, settled, stream_of
-from ._errors import RandomnessError
 from ._gamma import MADE_OF_GAMMAS, gammas
 from ._sampling import (
     Size,
@@ -38,7 +39,6 @@ from ._sampling import (
     sample,
     tensors_in,
 )
-from ._tensor import Tensor
 
 __all__ = ["Generator", "default_rng"]
 

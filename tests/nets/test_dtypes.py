@@ -22,7 +22,7 @@ import optree
 import functier as ft
 import samples
 from checks import examples, leaves_of
-from functier._op import OPS
+from functier._core.table import OPS
 from nets._recast import (
     KINDS,
     STRONG,

@@ -10,7 +10,8 @@ import pytest
 import samples
 from checks import check_vmap
 from functier import _grad
-from functier._op import OPS, Op, find
+from functier._core.op import Op
+from functier._core.table import OPS, find
 from functier._rules import elementwise, pad, polynomial, quantile, repeat, shape
 from functier._rules import ufunc_methods as methods
 from functier._rules.linalg import linear_systems as linalg

@@ -16,12 +16,12 @@ import checks
 import functier as ft
 import samples
 from functier import _jvp, _tape
+from functier._core.methods import methods_of
+from functier._core.numpy_facts import dtype_of, shape_of
+from functier._core.table import OPS
 from functier._diff import is_inexact
 from functier._jvp import JvpLevel
 from functier._level import Level
-from functier._methods import methods_of
-from functier._numpy import dtype_of, shape_of
-from functier._op import OPS
 from functier._rules.linalg import contract as _contract
 from functier._tape import GradLevel
 from nets import test_sizes as sizes

@@ -9,8 +9,8 @@ import re
 import numpy as np
 
 from functier import _tape
-from functier._op import OPS
-from functier._rule import Rule
+from functier._core.rule import Rule
+from functier._core.table import OPS
 from nets.fuzz import Fuzzer, fuzz, verdicts
 from nets.fuzzing.draw import RECIPES
 from support import bare, load_all

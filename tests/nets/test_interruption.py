@@ -16,9 +16,9 @@ import pytest
 
 import functier as ft
 from functier import _debug, _draws, _grad, _leaks, _masks, _modes, _states, _vmap
+from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
+from functier._core.root import DISABLED
 from functier._level import AMBIENT, ENDED
-from functier._observers import CALLS, LEVELS, OPERATIONS, RULES
-from functier._root import DISABLED
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 

@@ -1,6 +1,6 @@
 """The net of messages: each remedy is followed by a program, and none loses what it is about.
 
-The tables in `_remedies` say what a message proposes; `mistakes` and `misuses` have a program for
+The tables in `_core.remedies` say what a message proposes; `mistakes` and `misuses` have a program for
 each entry. Here these run under more transforms than they were written for, and the sources are
 searched for what no message may say.
 """
@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _errors, _methods, _remedies, _sampling
+from functier import _sampling
+from functier._core import errors as _errors
+from functier._core import methods as _methods
+from functier._core import remedies as _remedies
 from functier._rules import ufunc_methods
 from mistakes import NUMBERS, ROWS, Mistake, mistakes
 from misuses import ROWS as MISUSES

@@ -18,9 +18,10 @@ import checks
 import functier as ft
 import samples
 from functier._batch import BatchLevel
+from functier._core.methods import methods_of
+from functier._core.op import NO_VALUE
+from functier._core.table import OPS
 from functier._jvp import JvpLevel
-from functier._methods import methods_of
-from functier._op import NO_VALUE, OPS
 from functier._rules import accumulation
 from functier._rules.linalg import contract as _contract
 from functier._tape import GradLevel

@@ -1,6 +1,6 @@
 """The declarations: importing this fills the table of operations."""
 
-from .._op import PENDING
+from .._core.table import PENDING
 from . import (
     by_value,
     constant,
@@ -24,15 +24,7 @@ from . import (
     ufunc_methods,
     unsupported,
 )
-from .linalg import (
-    contraction,
-    eig,
-    factorization,
-    linear_systems,
-    lstsq,
-    norm,
-    orthogonal,
-)
+from .linalg import contraction, eig, factorization, linear_systems, lstsq, norm, orthogonal
 
 __all__ = [
     "by_value",

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import NoRuleError
-from .._op import NO_VALUE, OPS
+from .._core.errors import NoRuleError
+from .._core.op import NO_VALUE
+from .._core.rule import Rule
+from .._core.table import OPS
 from .axes import as_rows, from_rows
-from .constructors import Rule
 from .indexing import scattered
 from .reduction import backwards, from_last, recurrence, to_last
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._numpy import dtype_of
+from .._core.numpy_facts import dtype_of
 
 # ---- operands ----
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.lib import scimath
 
+from .._core.errors import DataDependentError
+from .._core.numpy_facts import align
 from .axes import strong
-from .constructors import DataDependentError, align, composite, constant, linear, primitive
+from .constructors import composite, constant, linear, primitive
 from .linalg.contract import array
 
 # ---- the choices ----

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import DataDependentError, MutationError, UnsupportedError
-from .._numpy import PLAIN, SPELLED, align, dtype_of, name_of
-from .._op import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED, Op
-from .._rule import Rule, unchanged
+from .._core.errors import DataDependentError, MutationError, UnsupportedError
+from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
+from .._core.op import Op
+from .._core.rule import Rule, unchanged
+from .._core.table import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED
 from .axes import batch_shape, flat, shift, shift_all, unless_scalar
 
 __all__ = [

@@ -9,8 +9,9 @@ from itertools import islice
 
 import numpy as np
 
+from .._core.numpy_facts import PLAIN
 from .axes import as_array, strong
-from .constructors import PLAIN, composite
+from .constructors import composite
 
 func: Callable
 for func in (

@@ -10,15 +10,13 @@ import operator
 
 import numpy as np
 
-from .._numpy import BIG
-from .._rule import negated, over, times, unchanged
+from .._core.numpy_facts import BIG, align, dtype_of
+from .._core.rule import negated, over, times, unchanged
 from .axes import as_array, nowhere, strong, without_zero
 from .constructors import (
-    align,
     composite,
     constant,
     data_dependent,
-    dtype_of,
     elementwise,
     elementwise_vmap,
     primitive,

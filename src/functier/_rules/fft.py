@@ -17,8 +17,10 @@ import numpy as np
 from numpy import fft
 from numpy.lib.array_utils import normalize_axis_index
 
+from .._core.errors import MutationError
+from .._core.numpy_facts import name_of
 from .axes import normalize, shift
-from .constructors import MutationError, composite, linear, name_of
+from .constructors import composite, linear
 from .pad import pad_with
 
 # ---- along one axis ----

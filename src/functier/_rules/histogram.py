@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from .._core.errors import DataDependentError
 from .axes import as_array, strong, unlisted
-from .constructors import DataDependentError, checked, composite, constant, op, primitive
+from .constructors import checked, composite, constant, op, primitive
 from .indexing import scattered
 from .ranges_and_differences import linear_range
 

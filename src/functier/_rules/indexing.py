@@ -13,23 +13,11 @@ import operator
 
 import numpy as np
 
-from .._numpy import INDEX_PARTS
-from .._op import PARTIALS
+from .._core.errors import DataDependentError, MutationError
+from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, name_of
+from .._core.table import PARTIALS
 from .axes import as_array, batch_shape, promoting, shift, unless_scalar, unlisted
-from .constructors import (
-    DataDependentError,
-    MutationError,
-    align,
-    composite,
-    constant,
-    data_dependent,
-    dtype_of,
-    linear,
-    name_of,
-    op,
-    primitive,
-    reduction_vmap,
-)
+from .constructors import composite, constant, data_dependent, linear, op, primitive, reduction_vmap
 from .scatter import scatter
 
 HOLE = object()

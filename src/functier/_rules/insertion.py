@@ -6,8 +6,9 @@ differ from example to example, as far as the shape of the result does not.
 
 import numpy as np
 
+from .._core.errors import DataDependentError
 from .axes import as_array, shift
-from .constructors import DataDependentError, composite
+from .constructors import composite
 from .indexing import at
 
 

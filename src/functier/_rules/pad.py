@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .._errors import UnsupportedError
+from .._core.errors import UnsupportedError
 from .axes import as_array, strong
 from .constructors import composite, op, primitive
 

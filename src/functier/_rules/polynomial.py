@@ -6,9 +6,11 @@ shorter, and its product or its remainder too, so a batch has to agree in their 
 
 import numpy as np
 
+from .._core.errors import DataDependentError
+from .._core.rule import Rule
 from .axes import as_array, strong, unlisted
 from .by_value import real_unless, stripped
-from .constructors import DataDependentError, Rule, composite, op, primitive
+from .constructors import composite, op, primitive
 from .linalg.contract import conj
 from .linalg.factorization import linalg_dtype
 

@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._core.numpy_facts import align, dtype_of
+from .._core.rule import Rule
 from .axes import as_rows, collapsed, expand, from_rows, normalize, spread, unless_scalar
 from .constructors import (
-    Rule,
-    align,
     composite,
     constant,
-    dtype_of,
     linear,
     one_axis_vmap,
     op,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._numpy import dtype_of
+from .._core.numpy_facts import dtype_of
 
 
 def scatter(values, shape, index, indices, distinct=False):

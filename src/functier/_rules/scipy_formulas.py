@@ -8,8 +8,8 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
+from .._core.numpy_facts import dtype_of
 from .axes import as_array, unlisted
-from .constructors import dtype_of
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)

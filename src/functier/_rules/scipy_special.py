@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from .._op import PARTIALS
+from .._core.table import PARTIALS
 from .axes import without_zero
 from .constructors import elementwise, unsupported
 from .scipy_formulas import (
@@ -58,7 +58,7 @@ from .scipy_formulas import (
     voigt_gamma,
     voigt_sigma,
     voigt_x,
-)  # fmt: skip
+)
 
 LN2, LN10 = math.log(2), math.log(10)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from .._errors import UnsupportedError
+from .._core.errors import UnsupportedError
 from .axes import flat, shift, shift_all, unless_scalar
 from .constructors import composite, linear
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import align, dtype_of
 from .axes import batch_shape, flat, shift, unless_scalar
-from .constructors import align, composite, constant, data_dependent, dtype_of, one_axis_vmap, op
+from .constructors import composite, constant, data_dependent, one_axis_vmap, op
 from .indexing import along, scattered
 
 

@@ -4,8 +4,9 @@ import functools
 
 import numpy as np
 
+from .._core.numpy_facts import dtype_of
 from .axes import normalize, nowhere, unlisted
-from .constructors import checked, composite, dtype_of
+from .constructors import checked, composite
 from .reduction import number, ratio, reduced
 
 _NoValue = np._NoValue

@@ -10,23 +10,14 @@ import re
 
 import numpy as np
 
-from .._numpy import home_of
-from .._op import OPS, load
+from .._core.errors import MutationError
+from .._core.numpy_facts import dtype_of, home_of, name_of
+from .._core.op import Op
+from .._core.rule import Rule
+from .._core.table import MAKERS, OPS, load
 from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
 from .axes import as_array, batch_shape, shift, strong
-from .constructors import (
-    MAKERS,
-    MutationError,
-    Op,
-    Rule,
-    composite,
-    dtype_of,
-    elementwise_vmap,
-    name_of,
-    op,
-    quiet,
-    reduction_vmap,
-)
+from .constructors import composite, elementwise_vmap, op, quiet, reduction_vmap
 from .reduction import typed
 
 _NoValue = np._NoValue

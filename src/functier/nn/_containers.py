@@ -4,7 +4,8 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ._module import MODULE, Module
+from ._form import MODULE
+from ._module import Module
 
 
 class _Listed(Module):

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from .._core.tensor import Tensor
 from .._stop import stop_gradient
-from .._tensor import Tensor
 from ._parameter import CHANGES, is_parameter, made, plain
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from .._numpy import dtype_of, shape_of
-from .._pytree import is_value, register_pytree_node
-from .._tensor import Tensor
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import is_value, register_pytree_node
+from .._core.tensor import Tensor
 from ._form import BUFFER, MODULE, PARAMETER, flatten, replaced, unflatten
 from ._hooks import RemovableHandle, note_place
 from ._parameter import Parameter, is_parameter, note_change, plain

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as _numpy
 
 from .. import random as _random
+from .._core.observers import CALLS
+from .._core.root import NOBODY
 from .._modes import call_plain
-from .._observers import CALLS
-from .._root import NOBODY
 
 
 def _asking(func: Callable, path: str) -> Callable:

@@ -5,21 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import GradcheckError
+from .._core.errors import GradcheckError
+from .._core.numpy_facts import shape_of
+from .._core.pytree import flatten
 from .._grad import vjp
 from .._jvp import jvp
-from .._numpy import shape_of
-from .._pytree import flatten
 from .._vmap import vmap
-from ._numeric import (
-    Differences,
-    Problem,
-    check_forms,
-    compare,
-    random_like,
-    real_vector,
-    unit,
-)
+from ._numeric import Differences, Problem, check_forms, compare, random_like, real_vector, unit
 
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._numpy import dtype_of, shape_of
-from .._pytree import flatten, unflatten
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import flatten, unflatten
 from ._gradcheck import Moved, check_problem, derivative, tolerances_of
 from ._numeric import Problem, check_forms, compare, copied, is_inexact, random_like, real_vector
 

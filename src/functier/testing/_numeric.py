@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import GradcheckError
-from .._numpy import dtype_of, shape_of
-from .._pytree import flatten, is_value, name_of_function, paths, unflatten
+from .._core.errors import GradcheckError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import flatten, is_value, name_of_function, paths, unflatten
 
 
 def is_inexact(x: Any) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import GradcheckError
-from .._numpy import dtype_of, shape_of
-from .._pytree import (
+from .._core.errors import GradcheckError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import (
     flatten,
     name_of_function,
     paths,

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._numpy import shape_of
-from ..._op import PARTIALS
-from ..constructors import align, composite, linear
+from ..._core.numpy_facts import align, shape_of
+from ..._core.table import PARTIALS
+from ..constructors import composite, linear
 from .contract import (
     ALONE,
     OUTER,

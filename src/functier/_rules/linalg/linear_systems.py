@@ -14,9 +14,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..._rule import FORMS
+from ..._core.numpy_facts import align
+from ..._core.rule import FORMS
+from ..._core.table import OPS
 from ..axes import nowhere
-from ..constructors import OPS, align, composite, constant, op, primitive
+from ..constructors import composite, constant, op, primitive
 from .contract import array, conj, contract
 from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
 

@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.errors import DataDependentError
+from ..._core.numpy_facts import align
 from ..axes import batch_shape
-from ..constructors import DataDependentError, align, composite, op, primitive
+from ..constructors import composite, op, primitive
 from .contract import array, conj
 from .factorization import adjoint, column, linalg_dtype, row
 

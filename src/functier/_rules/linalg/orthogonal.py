@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._errors import NoRuleError
+from ..._core.errors import NoRuleError
 from ..constructors import composite, op
 from .contract import conj
 from .factorization import (

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import ConversionError
-from ._numpy import SCALARS
-from ._tensor import Tensor
+from .errors import ConversionError
+from .numpy_facts import SCALARS
+from .tensor import Tensor
 
 ndarray = np.ndarray
 OBJECT = np.dtype(object)

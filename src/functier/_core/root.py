@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ._border import check_leaf
-from ._errors import HookRecursionError, LevelError, MutationError
-from ._methods import OPERATORS
-from ._numpy import PLAIN, name_of
-from ._observers import CALLS, OPERATIONS
-from ._tensor import Tensor, canonical
+from .border import check_leaf
+from .errors import HookRecursionError, LevelError, MutationError
+from .methods import OPERATORS
+from .numpy_facts import PLAIN, name_of
+from .observers import CALLS, OPERATIONS
+from .tensor import Tensor, canonical
 
 new = object.__new__
-GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_methods` gives it
+GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_core.methods` gives it
 SETITEM = Tensor.__setitem__
 
 DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset())

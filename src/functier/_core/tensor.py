@@ -1,8 +1,8 @@
-"""Tensor: two slots and two hooks; `_methods` gives it operators and methods.
+"""Tensor: two slots and two hooks; `_core.methods` gives it operators and methods.
 
 Everything a tensor is asked goes to ``self.level``, an attribute of its class: the
-`RootLevel` of `_root` for plain tensors and users' subclasses, a transform's level
-object for the classes that `_level` mints. Imports `_op` only.
+`RootLevel` of `_core.root` for plain tensors and users' subclasses, a transform's level
+object for the classes that `_level` mints. Imports `_core.op` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._observers import OPERATIONS
-from ._op import find
+from .observers import OPERATIONS
+from .table import find
 
 
 class Tensor:

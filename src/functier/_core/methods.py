@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import UnsupportedError
-from ._numpy import PLAIN, SPELLED, UFUNC_OF, name_of
-from ._tensor import CANONICAL, Tensor, canonical
+from .errors import UnsupportedError
+from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
+from .tensor import CANONICAL, Tensor, canonical
 
 BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",

@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ._numpy import dtype_of, shape_of
+from .numpy_facts import dtype_of, shape_of
 
 FORMS: dict[str, Any] = {
     "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
-from ._numpy import SCALARS
-from ._tensor import Tensor
+from .numpy_facts import SCALARS
+from .tensor import Tensor
 
 CONTAINERS = frozenset({tuple, list, dict})
 LEAF = object()

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ._numpy import name_of
-from ._op import UNSUPPORTED, load
-from ._remedies import CALLS, GENERAL, SAME, SHOWING, WRITTEN
+from .numpy_facts import name_of
+from .remedies import CALLS, GENERAL, SAME, SHOWING, WRITTEN
+from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""

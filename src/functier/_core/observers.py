@@ -6,7 +6,7 @@ NOTE [nobody observes]
     whether a list is empty. An observer is switched on for one context: what it has in the
     lists asks the observer's context variable, and does nothing in other contexts.
 
-Imports nothing of the package but `_blocks`.
+Imports nothing of the package but `_core.blocks`.
 """
 
 import threading
@@ -15,7 +15,7 @@ from contextvars import ContextVar, Token
 from typing import Any
 from weakref import WeakSet
 
-from ._blocks import User
+from .blocks import User
 
 LEVELS: list[Callable[[Any], Any]] = []
 """What is shown each level that begins, or that begins again for a backward pass."""
@@ -24,7 +24,7 @@ RULES: list[Callable[[Callable], Callable]] = []
 """What is given each custom rule that goes on a tape; it returns the rule to put there."""
 
 CALLS: list[Callable[[Callable, tuple, dict], Any]] = []
-"""What is asked for the result of each call on tensors, before any hook; `NOBODY` of `_root`
+"""What is asked for the result of each call on tensors, before any hook; `NOBODY` of `_core.root`
 leaves it to the hooks.
 """
 
