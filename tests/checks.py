@@ -13,8 +13,8 @@ import numpy as np
 import optree
 
 import functier as ft
-from functier import _batch
 from functier._core.table import OPS
+from functier._levels import batch as _batch
 from samples._batch import (
     choices,
     data_axes,

@@ -10,8 +10,8 @@ import optree
 import pytest
 
 import functier as ft
-from functier import _level
 from functier._core.table import PENDING, load
+from functier._levels import level as _level
 
 LEVEL_ERRORS = (ft.LevelError, ft.EscapedTensorError)
 

@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import functier as ft
-from functier import _keep
+from functier._levels import copies as _keep
 from support import message
 
 

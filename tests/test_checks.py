@@ -9,9 +9,11 @@ import pytest
 
 import checks
 import functier as ft
-from functier import _batch, _diff, _tape
 from functier._core.numpy_facts import align
 from functier._core.table import OPS
+from functier._levels import batch as _batch
+from functier._levels import cotangents as _diff
+from functier._levels import tape as _tape
 from functier._rules.axes import spread
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _chunks, _level
+from functier import _chunks
 from functier._chunks import CHUNK, Chunk, Run, Task
+from functier._levels import level as _level
 from support import close, equal, has_all, message, model, raises
 
 XS = np.arange(30.0).reshape(10, 3)

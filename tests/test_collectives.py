@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _collectives, _level
+from functier import _collectives
+from functier._levels import level as _level
 from support import close, equal, has_all, in_thread, message, model, raises
 
 NAMES = "ij"

@@ -11,7 +11,7 @@ import optree
 import pytest
 
 import functier as ft
-from functier import _level
+from functier._levels import level as _level
 from support import equal, has_all, in_thread, message
 
 XS = np.arange(20.0).reshape(10, 2)

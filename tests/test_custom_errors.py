@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level
 from functier._core import observers as _observers
+from functier._levels import level as _level
 from support import equal, has_all, raises
 
 X = np.array([0.5, 1.5, -0.4])

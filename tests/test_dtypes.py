@@ -16,9 +16,9 @@ import pytest
 import functier as ft
 import samples
 from checks import directions, form_of, function_of, leaves_of
-from functier import _diff
 from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
+from functier._levels import cotangents as _diff
 from functier._rules.constructors import op, primitive
 from samples._batch import free
 from samples._row import row as row_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level
+from functier._levels import level as _level
 from support import LEVEL_ERRORS, equal, has_all, message, recorder
 
 XS = np.arange(20.0).reshape(10, 2)

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from functier._batch import BatchLevel
 from functier._core.table import load
-from functier._fast_calls import FastCalls
-from functier._jvp import JvpLevel
+from functier._levels.batch import BatchLevel
+from functier._levels.fast_calls import FastCalls
+from functier._levels.grad import GradLevel
+from functier._levels.jvp import JvpLevel
 from functier._linear import TraceLevel
-from functier._tape import GradLevel
 
 KINDS = [GradLevel, BatchLevel, JvpLevel, TraceLevel]
 

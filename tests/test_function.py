@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.pytree import is_value
-from functier._tape import number
+from functier._levels.tape import number
 from functier.testing import gradcheck, gradgradcheck
 from functions import (
     CUBES,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _level
+from functier._levels import level as _level
 from support import close, equal, raises
 
 rng = np.random.default_rng(0)

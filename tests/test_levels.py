@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level
+from functier._levels import level as _level
 from functier._rules.constructors import primitive
 from support import equal, has_all, message
 

@@ -6,7 +6,7 @@ import pytest
 import checks
 import functier as ft
 import samples
-from functier import _tape
+from functier._levels import tape as _tape
 from functier._rules import elementwise
 
 NEVER = 1 << 60

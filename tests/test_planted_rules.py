@@ -9,13 +9,13 @@ import pytest
 import checks
 import functier as ft
 import samples
-from functier._batch import BatchLevel
 from functier._core.errors import DataDependentError
 from functier._core.methods import methods_of
 from functier._core.pytree import like
 from functier._core.table import OPS
-from functier._jvp import JvpLevel
-from functier._tape import GradLevel
+from functier._levels.batch import BatchLevel
+from functier._levels.grad import GradLevel
+from functier._levels.jvp import JvpLevel
 from support import bare, load_all
 
 load_all()

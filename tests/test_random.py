@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _spares
+from functier._levels import spares as _spares
 from functier.random import Generator, default_rng
 from support import close, equal, has_all, in_thread, message, raises
 

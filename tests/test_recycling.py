@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._level import AMBIENT
+from functier._levels.lineage import AMBIENT
 
 XS = np.arange(3.0)
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _modes, _states
-from functier._ended import DeadLevel, PassthroughLevel
-from functier._states import ContextualLevel
+from functier import _debug, _modes
+from functier._levels import states as _states
+from functier._levels.ended import DeadLevel, PassthroughLevel
+from functier._levels.states import ContextualLevel
 from support import equal, in_thread
 
 NOTE = Path(__file__).resolve().parents[1] / "design" / "0004-escape-and-no-dispatch.md"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.root import DISABLED
-from functier._level import AMBIENT
+from functier._levels.lineage import AMBIENT
 from support import close, equal, in_thread
 
 X = np.array([0.5, 1.5, -0.4])

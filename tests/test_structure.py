@@ -13,9 +13,9 @@ import pytest
 
 import functier as ft
 from functier._core.root import RootLevel
-from functier._ended import EndedLevel
-from functier._level import Level
-from functier._states import resumed
+from functier._levels.ended import EndedLevel
+from functier._levels.level import Level
+from functier._levels.states import resumed
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier import _tape
+from functier._levels import tape as _tape
 from functier.testing import (
     check_grads,
     check_jvp,

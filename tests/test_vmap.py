@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._batch import BatchLevel
 from functier._core.methods import methods_of
+from functier._levels.batch import BatchLevel
 from functier._rules.constructors import primitive
 from support import close, equal, recorder
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _level
+from functier._levels import level as _level
 from support import equal
 
 XS = np.arange(20.0).reshape(10, 2)

@@ -28,12 +28,12 @@ from ._grad import vjp as vjp
 from ._jacobian import hessian as hessian
 from ._jacobian import jacfwd as jacfwd
 from ._jacobian import jacrev as jacrev
-from ._jvp import jvp as jvp
-from ._level import level_of as level_of
-from ._level import unwrap as unwrap
+from ._transforms.jvp import jvp as jvp
+from ._levels.level import level_of as level_of
+from ._levels.level import unwrap as unwrap
 from ._core.pytree import register_dataclass as register_dataclass
 from ._core.pytree import register_pytree_node as register_pytree_node
-from ._states import no_dispatch as no_dispatch
+from ._levels.states import no_dispatch as no_dispatch
 from ._stop import enable_grad as enable_grad
 from ._stop import no_grad as no_grad
 from ._stop import stop_gradient as stop_gradient

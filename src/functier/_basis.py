@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._core.numpy_facts import dtype_of, shape_of
-from ._tape import one
+from ._levels.cotangents import one
 
 
 def only_unit(values: list) -> list:

@@ -20,10 +20,11 @@ from ._core.numpy_facts import SCALARS, shape_of
 from ._core.pytree import check_callable, flatten, name_of_function
 from ._core.tensor import Tensor
 from ._draws import noted, replayed
-from ._level import AMBIENT
+from ._levels.backward import backward
+from ._levels.lineage import AMBIENT
+from ._levels.states import resumed
+from ._levels.tape import Given, Node, joined, number, reached
 from ._masks import AMONG, among
-from ._states import resumed
-from ._tape import Given, Node, backward, joined, number, reached
 
 P = ParamSpec("P")
 R = TypeVar("R")

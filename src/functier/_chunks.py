@@ -26,7 +26,7 @@ from ._core.errors import LevelError
 from ._core.numpy_facts import VALUES, dtype_of, shape_of
 from ._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
 from ._core.tensor import Tensor
-from ._level import AMBIENT, innermost
+from ._levels.lineage import AMBIENT, innermost
 
 # ---- which chunk is being computed ----
 

@@ -21,15 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from ._axes import short
-from ._batch import BatchLevel
 from ._core.errors import DataDependentError
 from ._core.numpy_facts import PLAIN, dtype_of, shape_of
 from ._core.op import Op
 from ._core.pytree import flatten, is_value, paths, unflatten
 from ._core.table import OPS
 from ._core.tensor import Tensor
-from ._level import innermost, levels_of
+from ._levels.axes import short
+from ._levels.batch import BatchLevel
+from ._levels.lineage import innermost, levels_of
 from ._masks import AMONG
 
 # ---- the operations, over one level ----

@@ -3,7 +3,7 @@
 NOTE [watched levels]
     While somebody debugs, a level that is entered gets a layer, `LOOKING`: the fast paths,
     which ask ``type(level) is GradLevel``, hand on to `Level.function`, and that looks at
-    operands and results. See NOTE [the state of a level is its class] in `_states`.
+    operands and results. See NOTE [the state of a level is its class] in `_levels.states`.
 
 Only the call that the user has made is looked at. What a rule computes on its way, one
 level down, may well be infinite and then be left out by `numpy.where`.
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._core.blocks import Block, block
 from ._core.numpy_facts import dtype_of, name_of, shape_of
 from ._core.observers import Observer
@@ -30,12 +29,15 @@ from ._core.pytree import flatten, paths
 from ._core.root import classes_in
 from ._core.table import OPS
 from ._core.tensor import Tensor
-from ._diff import fit
 from ._finite import Fault, counted, find_fault, parts
-from ._jvp import JvpLevel
-from ._level import AMBIENT, Level, chain, levels_of
-from ._states import Layer, below
-from ._tape import GradLevel, number
+from ._levels.batch import BatchLevel
+from ._levels.cotangents import fit
+from ._levels.grad import GradLevel
+from ._levels.jvp import JvpLevel
+from ._levels.level import Level
+from ._levels.lineage import AMBIENT, chain, levels_of
+from ._levels.states import Layer, below
+from ._levels.tape import number
 
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")

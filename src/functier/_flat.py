@@ -14,15 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._core.numpy_facts import shape_of
 from ._core.pytree import is_value
 from ._core.tensor import Tensor
-from ._diff import filled, is_inexact
-from ._grad import taped
-from ._jvp import pushed
-from ._life import run
-from ._tape import backward
+from ._levels.backward import backward
+from ._levels.batch import BatchLevel
+from ._levels.cotangents import filled, is_inexact
+from ._levels.life import run
+from ._levels.runs import pushed, taped
 
 
 class Rules:

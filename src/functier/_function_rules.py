@@ -21,9 +21,9 @@ from ._core.errors import MutationError, NoRuleError
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.pytree import describe, is_value, leaves_or_none, unflatten
 from ._core.tensor import Tensor
-from ._diff import cast_given, fit, zeros
 from ._flat import Rules, inexact
 from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
+from ._levels.cotangents import cast_given, fit, zeros
 from ._ruled import apply, innermost, reason, refused
 
 ndarray = np.ndarray

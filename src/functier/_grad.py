@@ -3,34 +3,23 @@
 import functools
 import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import Any, ParamSpec, overload
 
 import numpy as np
 
-from ._argnums import placed, wanted
-from ._context import LevelContext, check_escape, check_flag
 from ._core.numpy_facts import BIG, PLAIN, dtype_of
 from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
-from ._core.tensor import Tensor
-from ._diff import (
-    arrays_of,
-    check_inputs,
-    choose,
-    choose_complex,
-    complex_derivatives,
-    derivatives,
-    filled,
-    form_like,
-    match,
-    owned,
-    shown,
-    split_aux,
-)
-from ._keep import kept
-from ._level import Escape
-from ._life import run
-from ._tape import GradLevel, backward, one
+from ._levels.backward import backward
+from ._levels.checks import check_inputs, match, split_aux
+from ._levels.copies import kept
+from ._levels.cotangents import complex_derivatives, filled, form_like, one
+from ._levels.grad import GradLevel
+from ._levels.level import Escape
+from ._levels.life import LevelContext, run
+from ._levels.memory import owned, shown
+from ._levels.options import check_escape, check_flag
+from ._levels.runs import outer_tensors, taped
+from ._transforms.arguments import choose, choose_complex, derivatives, placed, wanted
 
 P = ParamSpec("P")
 
@@ -113,28 +102,6 @@ def gradients(
         return pack(grad, (value, aux) if has_aux else value)
 
     return transformed
-
-
-def outer_tensors(
-    leaves: list, args: tuple = (), chosen: Any = (), label: Any = "functier"
-) -> list:
-    """The tensors among the arguments: a level nests in the levels of all of them.
-
-    `leaves` are those of the arguments at the positions `chosen`.
-    """
-    for arg in args or leaves:
-        if type(arg) not in PLAIN:
-            break
-    else:
-        return []
-    found = [x for x in leaves if type(x) is not ndarray and isinstance(x, Tensor)]
-    for n, arg in enumerate(args):
-        if type(arg) is not ndarray and n not in chosen:
-            if isinstance(arg, Tensor):
-                found.append(arg)
-            elif type(arg) not in PLAIN:
-                found += outer_tensors(flatten(arg, label, "an argument")[0])
-    return found
 
 
 @overload
@@ -296,40 +263,6 @@ def grad_and_value(
         "grad_and_value", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
         lambda g, v: (g, v),
     )  # fmt: skip
-
-
-def taped(
-    label: str,
-    escape: Escape,
-    frame: FrameType,
-    outer: list,
-    call: Callable[[list], Any],
-    leaves: list,
-    has_aux: bool,
-) -> tuple[list, list, list, Any, Any]:
-    """Call a function of leaves at a level of its own, which takes down its tape.
-
-    The values of the leaves of the result, the node of each (None: it does not depend on
-    the input), the nodes of `leaves`, the structure of the result, and the rest of it
-    where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
-    """
-    level = GradLevel.prepare(label, escape, frame, outer)
-    return run(level, _recorded, (call, leaves, has_aux))
-
-
-def _recorded(level: Any, given: tuple) -> tuple:
-    """The result of `taped`, at the level."""
-    call, leaves, has_aux = given
-    tracked = level.track(leaves)
-    inputs = [x._extra for x in tracked]
-    out = call(tracked)
-    aux: Any = None
-    if has_aux:
-        out, aux = split_aux(level, out)
-    outputs, structure = arrays_of(level, out)
-    results = [level.lower(y) for y in outputs]
-    roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
-    return results, roots, inputs, structure, aux
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:

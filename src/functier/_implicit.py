@@ -33,14 +33,15 @@ from ._core.pytree import (
     unflatten,
 )
 from ._core.tensor import Tensor
-from ._diff import cast_given, fit, zeros
 from ._grad import vjp
-from ._jvp import fitted
-from ._level import AMBIENT, Level, levels_of
+from ._levels.cotangents import cast_given, fit, zeros
+from ._levels.jvp import fitted
+from ._levels.level import Level
+from ._levels.lineage import AMBIENT, levels_of
+from ._levels.states import resumed, switched_off
+from ._levels.tape import joined
 from ._linear import linearize
-from ._states import resumed, switched_off
 from ._stop import without
-from ._tape import joined
 from ._vmap import vmap
 
 new = object.__new__

@@ -9,30 +9,28 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._argnums import placed, wanted
 from ._basis import blocks, only_unit, some_units, units
-from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, in_chunks
-from ._context import check_escape, check_flag, check_randomness
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
-from ._diff import (
-    REAL_RESULT,
+from ._levels.backward import backward
+from ._levels.batch import BatchLevel, Randomness
+from ._levels.checks import REAL_RESULT, refuse
+from ._levels.cotangents import complex_derivatives, filled
+from ._levels.level import Escape
+from ._levels.life import run
+from ._levels.memory import owned
+from ._levels.options import check_escape, check_flag, check_randomness
+from ._levels.runs import outer_tensors, pushed, taped
+from ._transforms.arguments import (
     Mixed,
     choose,
     choose_complex,
     choose_real,
-    complex_derivatives,
     derivatives,
-    filled,
-    owned,
-    refuse,
+    placed,
+    wanted,
 )
-from ._grad import outer_tensors, taped
-from ._jvp import pushed
-from ._level import Escape
-from ._life import run
-from ._tape import backward
 
 P = ParamSpec("P")
 ndarray = np.ndarray

@@ -19,9 +19,9 @@ from ._core.pytree import check_callable
 from ._core.root import classes_in, tree_map
 from ._core.table import NAMESPACES, OPS, PARTIALS, load
 from ._core.tensor import Tensor
-from ._diff import SEEN
 from ._function import bound, call
 from ._function_context import Spec, is_ufunc
+from ._levels.memory import SEEN
 from ._modes import STATE, ask_below, seen, unseen
 from .overrides import handle_tensor_function, is_level
 

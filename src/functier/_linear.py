@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from ._context import check_escape
 from ._core.errors import ConversionError
 from ._core.numpy_facts import FLOAT, SIMPLE, SPELLED, dtype_of
 from ._core.op import Call, Op
@@ -31,14 +30,16 @@ from ._core.pytree import (
     unflatten,
 )
 from ._core.tensor import Tensor
-from ._diff import check_inputs, form_like, match, owned, zeros
-from ._fast_calls import FastCalls
-from ._grad import outer_tensors, taped
-from ._jvp import pushed
-from ._keep import Copies, kept
-from ._level import Escape, Level
-from ._life import run
-from ._tape import backward
+from ._levels.backward import backward
+from ._levels.checks import check_inputs, match
+from ._levels.copies import Copies, kept
+from ._levels.cotangents import form_like, zeros
+from ._levels.fast_calls import FastCalls
+from ._levels.level import Escape, Level
+from ._levels.life import run
+from ._levels.memory import owned
+from ._levels.options import check_escape
+from ._levels.runs import outer_tensors, pushed, taped
 
 new = object.__new__
 ndarray = np.ndarray

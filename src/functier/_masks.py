@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import BatchLevel
 from ._core.blocks import block
 from ._core.border import check_leaf
 from ._core.numpy_facts import SCALARS, dtype_of, shape_of
 from ._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from ._core.tensor import Tensor
+from ._levels.batch import BatchLevel
 
 new = object.__new__
 ndarray = np.ndarray

@@ -5,7 +5,7 @@ NOTE [levels are told]
     the dispatch of plain tensors asks whether a list is empty. A mode that is entered
     puts a layer, `Moded`, over the live levels around it, and over each that is entered
     while it is on: so the fast paths hand on to `Level.binary` and the like, which ask the
-    modes. See NOTE [the state of a level is its class] in `_states`.
+    modes. See NOTE [the state of a level is its class] in `_levels.states`.
 
 NOTE [what is computed below the levels]
     NumPy dispatches no call on plain arrays. While a mode for operations is on, a plain
@@ -30,9 +30,10 @@ from ._core.observers import Observer
 from ._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from ._core.table import OPS
 from ._core.tensor import CANONICAL, Tensor, canonical
-from ._diff import SEEN
-from ._level import AMBIENT, Level, levels_of
-from ._states import Layer, below
+from ._levels.level import Level
+from ._levels.lineage import AMBIENT, levels_of
+from ._levels.memory import SEEN
+from ._levels.states import Layer, below
 
 ndarray = np.ndarray
 

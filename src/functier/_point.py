@@ -12,10 +12,12 @@ from ._colouring import Pattern, Plan, Sweep, coloured, peeled
 from ._core.errors import ConversionError
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.tensor import Tensor
-from ._diff import REAL_RESULT, cast, choose, choose_complex, choose_real, refuse
-from ._grad import taped
 from ._jacobian import pulled, result_paths, split_call, spread
-from ._level import Escape
+from ._levels.checks import REAL_RESULT, refuse
+from ._levels.cotangents import cast
+from ._levels.level import Escape
+from ._levels.runs import taped
+from ._transforms.arguments import choose, choose_complex, choose_real
 
 ndarray = np.ndarray
 

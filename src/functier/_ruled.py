@@ -21,11 +21,13 @@ from ._core.errors import ConversionError, LevelError, MutationError, NoRuleErro
 from ._core.numpy_facts import PLAIN, dtype_of, shape_of
 from ._core.pytree import is_value
 from ._core.tensor import Tensor
-from ._diff import apart, zeros
 from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
-from ._jvp import fitted
-from ._life import within
-from ._tape import Roots, backward, joined
+from ._levels.backward import backward
+from ._levels.cotangents import zeros
+from ._levels.jvp import fitted
+from ._levels.life import within
+from ._levels.memory import apart
+from ._levels.tape import Roots, joined
 
 ndarray = np.ndarray
 

@@ -7,14 +7,14 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
-from ._argnums import wanted
 from ._colouring import Plan, pattern_of
 from ._core.numpy_facts import shape_of
 from ._core.pytree import flatten, is_value
 from ._grad import grad
 from ._jacobian import checked
-from ._level import Escape
+from ._levels.level import Escape
 from ._point import Point, Settings, entries, plain, settle
+from ._transforms.arguments import wanted
 
 P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]

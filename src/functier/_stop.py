@@ -8,8 +8,8 @@ from ._core.op import Op
 from ._core.pytree import flatten, unflatten
 from ._core.root import DISABLED
 from ._core.tensor import Tensor
-from ._level import AMBIENT, levels_of
-from ._states import switched_off
+from ._levels.lineage import AMBIENT, levels_of
+from ._levels.states import switched_off
 
 
 def stop_gradient(x: Any) -> Any:

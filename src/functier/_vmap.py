@@ -7,16 +7,17 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._axes import check_axis, check_mapped, wrong_size
-from ._batch import BatchLevel, Randomness
 from ._chunks import Chunk, Join, check_chunking, check_count, in_chunks, leaf_dims, pieces_of
-from ._context import LevelContext, check_escape, check_flag, check_randomness
 from ._core.pytree import check_callable, flatten, name_of_function, paths, prefix_leaves, unflatten
 from ._core.tensor import Tensor
-from ._diff import separate
 from ._draws import check_unmoved, watched
-from ._level import Escape, line_of
-from ._life import run
+from ._levels.axes import check_axis, check_mapped, wrong_size
+from ._levels.batch import BatchLevel, Randomness
+from ._levels.level import Escape
+from ._levels.life import LevelContext, run
+from ._levels.lineage import line_of
+from ._levels.memory import separate
+from ._levels.options import check_escape, check_flag, check_randomness
 
 P = ParamSpec("P")
 R = TypeVar("R")

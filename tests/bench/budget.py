@@ -15,10 +15,13 @@ from collections.abc import Callable
 import numpy as np
 
 import functier as ft
-from functier._batch import BatchLevel
-from functier._diff import choose, filled, owned
-from functier._life import run
-from functier._tape import GradLevel, backward, one
+from functier._levels.backward import backward
+from functier._levels.batch import BatchLevel
+from functier._levels.cotangents import filled, one
+from functier._levels.grad import GradLevel
+from functier._levels.life import run
+from functier._levels.memory import owned
+from functier._transforms.arguments import choose
 
 X, Y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 2, 3))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 import functier as ft
 from checks import directions, outputs
-from functier import _batch
+from functier._levels import batch as _batch
 
 STRONG = {
     np.dtype(t).name: np.dtype(t)

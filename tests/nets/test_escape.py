@@ -21,7 +21,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _ended, _level, _spares
+from functier._levels import ended as _ended
+from functier._levels import level as _level
+from functier._levels import spares as _spares
 from nets.verdicts import Verdicts
 
 XS = np.arange(1.0, 4.0)

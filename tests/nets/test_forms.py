@@ -15,15 +15,16 @@ import pytest
 import checks
 import functier as ft
 import samples
-from functier import _jvp, _tape
 from functier._core.methods import methods_of
 from functier._core.numpy_facts import dtype_of, shape_of
 from functier._core.table import OPS
-from functier._diff import is_inexact
-from functier._jvp import JvpLevel
-from functier._level import Level
+from functier._levels import jvp as _jvp
+from functier._levels import tape as _tape
+from functier._levels.cotangents import is_inexact
+from functier._levels.grad import GradLevel
+from functier._levels.jvp import JvpLevel
+from functier._levels.level import Level
 from functier._rules.linalg import contract as _contract
-from functier._tape import GradLevel
 from nets import test_sizes as sizes
 from nets.verdicts import Verdicts
 

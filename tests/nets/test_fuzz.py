@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 
-from functier import _tape
 from functier._core.rule import Rule
 from functier._core.table import OPS
+from functier._levels import tape as _tape
 from nets.fuzz import Fuzzer, fuzz, verdicts
 from nets.fuzzing.draw import RECIPES
 from support import bare, load_all

@@ -265,7 +265,7 @@ raise self.refusal(
 
 
 def test_a_message_that_proposes_it_is_found():
-    assert proposed({Path("_level.py"): ast.parse(OLD)}, ALLOWED)
+    assert proposed({Path("_levels/level.py"): ast.parse(OLD)}, ALLOWED)
 
 
 # ---- each error of a level says what to write ----

@@ -17,14 +17,14 @@ import optree
 import checks
 import functier as ft
 import samples
-from functier._batch import BatchLevel
 from functier._core.methods import methods_of
 from functier._core.op import NO_VALUE
 from functier._core.table import OPS
-from functier._jvp import JvpLevel
+from functier._levels.batch import BatchLevel
+from functier._levels.grad import GradLevel
+from functier._levels.jvp import JvpLevel
 from functier._rules import accumulation
 from functier._rules.linalg import contract as _contract
-from functier._tape import GradLevel
 from nets.verdicts import Verdicts
 from samples._batch import examples, free, placed, stacked
 from samples._row import is_array

@@ -1,6 +1,6 @@
 """Classes that wait to be used again: whatever happens to one meanwhile must be noticed.
 
-See `_spares`. The ways to hold a class while its level lives are in `test_escape`.
+See `_levels.spares`. The ways to hold a class while its level lives are in `test_escape`.
 """
 
 import sys
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _life, _spares
+from functier._levels import life as _life
+from functier._levels import spares as _spares
 from nets.test_escape import none_alive, transforms
 from nets.verdicts import Verdicts
 

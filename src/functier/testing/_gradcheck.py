@@ -9,7 +9,7 @@ from .._core.errors import GradcheckError
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
 from .._grad import vjp
-from .._jvp import jvp
+from .._transforms.jvp import jvp
 from .._vmap import vmap
 from ._numeric import Differences, Problem, check_forms, compare, random_like, real_vector, unit
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.errors import GradcheckError, LevelError, NoRuleError
 from .._core.pytree import flatten, is_value, unflatten
-from .._diff import is_inexact
+from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck
 from ._numeric import copied, random_like
 from ._vmap import check_vmap

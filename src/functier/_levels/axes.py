@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ._core.border import check_leaf
-from ._core.numpy_facts import PLAIN
-from ._core.pytree import flatten, instead_of, is_value, paths
+from .._core.border import check_leaf
+from .._core.numpy_facts import PLAIN
+from .._core.pytree import flatten, instead_of, is_value, paths
 
 
 def short(x: Any) -> str:

@@ -10,7 +10,7 @@ NOTE [one assignment]
     exception nor another thread comes between what is read and what is written, and a level
     that another thread ends meanwhile stays ended. The tables have an entry for each state.
     Three assignments stand elsewhere, as a call would be slow or could be interrupted:
-    beginning in `Level.prepare`, ending in `_life.run` and in `Level.end`.
+    beginning in `Level.prepare`, ending in `_levels.life.run` and in `Level.end`.
 
 NOTE [a layer is lifted meanwhile]
     The block of another thread may end, and lift a layer, while a method of the layer runs. So
@@ -31,12 +31,13 @@ from itertools import combinations
 from typing import Any
 from weakref import WeakSet
 
-from ._core.blocks import User, block
-from ._core.observers import LEVELS
-from ._core.root import DISABLED
-from ._core.tensor import Tensor
-from ._ended import PassthroughLevel
-from ._level import AMBIENT, ENDED, Level
+from .._core.blocks import User, block
+from .._core.observers import LEVELS
+from .._core.root import DISABLED
+from .._core.tensor import Tensor
+from .ended import PassthroughLevel
+from .level import ENDED, Level
+from .lineage import AMBIENT
 
 _LOCK = threading.RLock()  # the collector may end another block meanwhile
 

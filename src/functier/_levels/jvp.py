@@ -4,45 +4,22 @@ A tensor of a `JvpLevel` always has a tangent; a value whose tangent is zero lea
 level, so a symbolic zero costs nothing.
 """
 
-import sys
 from collections.abc import Callable
 from operator import getitem, matmul
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ._context import LevelContext, check_escape
-from ._core.border import one_array, one_value, unexpected, without_derivative
-from ._core.numpy_facts import FLOAT, INDEX_PARTS, dtype_of, shape_of
-from ._core.op import Call, Op
-from ._core.pytree import (
-    check_callable,
-    flatten,
-    is_value,
-    like,
-    name_of_function,
-    paths,
-    unflatten,
-)
-from ._core.rule import negated
-from ._core.table import PARTIALS, no_rule
-from ._core.tensor import Tensor
-from ._diff import (
-    add,
-    arrays_of,
-    check_inputs,
-    fit,
-    fix_for,
-    is_inexact,
-    match,
-    owned,
-    split_aux,
-    zeros,
-)
-from ._fast_calls import FastCalls
-from ._level import Escape, Level, has_methods
-from ._life import run
+from .._core.border import one_array, one_value, unexpected, without_derivative
+from .._core.numpy_facts import FLOAT, INDEX_PARTS, dtype_of, shape_of
+from .._core.op import Call, Op
+from .._core.pytree import flatten, is_value, like
+from .._core.rule import negated
+from .._core.table import PARTIALS, no_rule
+from .checks import check_inputs, match
+from .cotangents import add, fit, fix_for, is_inexact, zeros
+from .fast_calls import FastCalls
+from .level import Level, has_methods
 
 new = object.__new__
 ndarray = np.ndarray
@@ -249,151 +226,3 @@ def fitted(tangent: Any, ans: Any) -> Any:
 def resting(value: Any) -> Any:
     """The zero tangent of a constant; that of a Python number is as weak as it."""
     return type(value)(0) if type(value) in WEAK else zeros(value)
-
-
-# ---- the transform ----
-
-
-def pushed(
-    label: str,
-    escape: Escape,
-    frame: FrameType,
-    outer: list,
-    call: Callable[[list], Any],
-    leaves: list,
-    directions: list,
-    has_aux: bool,
-    strict: bool = False,
-) -> tuple[list, Any, Any]:
-    """Call a function of leaves at a level of its own, each with its direction.
-
-    The ``(primal, tangent)`` of every leaf of the result, its structure, and the rest of
-    it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
-    """
-    level = JvpLevel.prepare(label, escape, frame, outer)
-    return run(level, _moved, (call, leaves, directions, has_aux, strict))
-
-
-def _moved(level: Any, given: tuple) -> tuple[list, Any, Any]:
-    """The result of `pushed`, at the level."""
-    call, leaves, directions, has_aux, strict = given
-    out = call(level.track(leaves, directions))
-    aux: Any = None
-    if has_aux:
-        out, aux = split_aux(level, out)
-    outputs, structure = arrays_of(level, out)
-    if strict:
-        _check_dependence(level, out, outputs)
-    return [level.unwrap(y) for y in outputs], structure, aux
-
-
-def directed(
-    label: str,
-    primals: Any,
-    tangents: Any,
-    noun: str = "tangent",
-    call: str = "jvp(f, (x,), (t,))",
-) -> tuple[list, Any, list]:
-    """The leaves of the primals, checked, their tree, and a direction for each leaf."""
-    if type(primals) is not tuple or type(tangents) is not tuple:
-        for name, given in (("primals", primals), (f"{noun}s", tangents)):
-            if not isinstance(given, (tuple, list)):
-                raise TypeError(
-                    f"{label}: {name} is a {type(given).__name__}; write a tuple with one entry "
-                    f"for each argument, {call}"
-                )
-        primals, tangents = tuple(primals), tuple(tangents)
-    if not primals:
-        raise ValueError(f"{label}: no primals were given; call {call}")
-    leaves, structure = flatten(primals, label, "primals")
-    check_inputs(label, leaves, paths, primals, "primals")
-    return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
-
-
-def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
-    """Raise where a leaf of the result has no tangent."""
-    for i, y in enumerate(outputs):
-        if type(y) is not level.cls:
-            raise ValueError(
-                f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or only "
-                f"by operations whose derivative is zero (rounding, comparing); its tangent is "
-                f"zeros where strict=True is left out"
-            )
-
-
-def jvp(
-    func: Callable | None = None,
-    primals: tuple = (),
-    tangents: tuple = (),
-    *,
-    strict: bool = False,
-    has_aux: bool = False,
-    escape: Escape = "dead",
-) -> Any:
-    """The value of `func` and its Jacobian-vector product.
-
-    Parameters
-    ----------
-    func : callable, optional
-        A function of arrays or pytrees that returns such. Without it the result is a
-        context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
-        ``J.unwrap(y)`` is ``(primal, tangent)``.
-    primals, tangents : tuple
-        The arguments, and for each the direction, of the same structure and shapes. A
-        direction of integers or booleans is the same in the dtype of its primal.
-    strict : bool
-        Whether to raise where an output does not depend on any of the primals.
-    has_aux : bool
-        Whether `func` returns ``(output, aux)``.
-    escape : {"dead", "passthrough"}
-        What a tensor of this level does once the call is over.
-
-    Returns
-    -------
-    tuple
-        ``(output, tangent_out)``, or ``(output, tangent_out, aux)``. The tangent of an
-        output has its shape and dtype; of an integer output it is zero.
-
-    Raises
-    ------
-    TypeError
-        Where primals or tangents are no tuples, or a primal is no floating-point array.
-    ValueError
-        Where a tangent does not have the structure or the shape of its primal; with
-        `strict` where an output does not depend on the primals.
-    NoRuleError
-        Where the function uses an operation that has no derivative rule.
-
-    Examples
-    --------
-    >>> y, t = jvp(lambda x: x * x, (3.0,), (1.0,))
-    >>> float(y), float(t)
-    (9.0, 6.0)
-    """
-    check_escape("jvp", func, escape)
-    if func is None:
-        return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
-    check_callable("jvp", func)
-    label = f"jvp({name_of_function(func)})"
-    leaves, structure, directions = directed(label, primals, tangents)
-    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    pairs, out_structure, aux = pushed(
-        label,
-        escape,
-        sys._getframe(1),
-        outer,
-        lambda inner: func(*unflatten(structure, inner)),
-        leaves,
-        directions,
-        has_aux,
-        strict,
-    )
-    results = [p for p, _ in pairs]
-    value = unflatten(out_structure, results)
-    given = (*leaves, *directions, *results)
-    tangent = unflatten(out_structure, owned([t for _, t in pairs], given))
-    return (value, tangent, aux) if has_aux else (value, tangent)
-
-
-def _no_decorator(func: Callable) -> Callable:
-    raise TypeError("jvp() without a function is a context manager; call jvp(f, primals, tangents)")

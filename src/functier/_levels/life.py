@@ -1,16 +1,18 @@
-"""What a transform without a function gives, and the check of its escape mode."""
+"""The life of a level: a body runs in it, and it ends whatever happens.
+
+See NOTE [what cannot be interrupted] in `_core.blocks`.
+"""
 
 import functools
 import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ._core.blocks import Entry, Exit, claim
-from ._core.errors import reveal
-from ._core.pytree import name_of_function
-from ._level import AMBIENT, ENDED, Escape, Level
+from .._core.blocks import Entry, Exit, claim
+from .._core.errors import reveal
+from .level import ENDED, Escape, Level
+from .lineage import AMBIENT
+from .spares import give_back
 
 
 def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None) -> None:
@@ -61,38 +63,35 @@ def _end(level: Level) -> None:
     vars(level).pop("live", None)  # the guard, which need not call this again
 
 
-def called(transform: str, func: Any) -> str:
-    """A transform with its function, if there is one, as messages name them."""
-    return f"{transform}({name_of_function(func)})" if callable(func) else transform
+def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
+    """Return ``body(level, given)``, with `level` ambient while it runs and ended after it.
+
+    The class is then a spare: see `_levels.spares`. `given` is one value, as unpacking costs 0.1 us.
+    """
+    cls, outer = level.cls, level.outer
+    try:
+        AMBIENT.set(cls)
+        result = body(level, given)
+    except ValueError as error:
+        reveal(error)
+        raise
+    finally:
+        # Not `level.end()`: a call of a function could be interrupted before its first line.
+        level.__class__ = ENDED[level.escape]
+        inner = AMBIENT.set(outer).old_value
+        if inner is not cls or not outer.level.live:
+            level.settle(inner)
+        del cls, inner  # which hold the class
+    if level.serves:
+        give_back(level)
+    return result
 
 
-def stated(option: str, value: Any) -> str:
-    """An option and its wrong value, as messages show them; of an array only the class."""
-    if hasattr(value, "shape"):
-        return f"{option} is a {type(value).__name__}"
-    return f"{option}={value!r:.60}"
-
-
-def check_escape(transform: str, func: Any, escape: Any) -> None:
-    """Raise where `escape` is no escape mode."""
-    if not isinstance(escape, str) or escape not in ENDED:
-        raise ValueError(
-            f"{called(transform, func)}: {stated('escape', escape)}; write 'dead' or 'passthrough'"
-        )
-
-
-def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
-    """Raise where an option that is on or off is something else."""
-    if not isinstance(value, (bool, np.bool)):
-        raise TypeError(
-            f"{called(transform, func)}: {option} is a {type(value).__name__}; write True or False"
-        )
-
-
-def check_randomness(transform: str, func: Any, randomness: Any) -> None:
-    """Raise where `randomness` is no way to draw."""
-    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
-        raise ValueError(
-            f"{called(transform, func)}: {stated('randomness', randomness)}; write 'error', "
-            f"'different' or 'same'"
-        )
+def within(cls: type, call: Callable[..., Any], *args: Any) -> Any:
+    """Return ``call(*args)``, with `cls` ambient while it runs."""
+    outer = AMBIENT.get()
+    try:
+        AMBIENT.set(cls)
+        return call(*args)
+    finally:
+        AMBIENT.set(outer)

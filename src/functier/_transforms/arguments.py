@@ -6,7 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ._core.pytree import is_value
+from .._core.numpy_facts import FLOAT, shape_of
+from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
+from .._levels.checks import check_inputs, refuse
+from .._levels.cotangents import is_inexact
+from .._levels.level import Level
+
+float64 = np.float64
+ndarray = np.ndarray
 
 
 class Names:
@@ -131,3 +138,105 @@ def placed(
         else:
             inner[key] = value
     return inner, kwargs
+
+
+class Mixed:
+    """The structure of a tree some of whose leaves are integers, which are constants.
+
+    Made of the leaves that are differentiated, it gives the tree with the integers in
+    their places; of derivatives, the tree with zeros there.
+    """
+
+    __slots__ = ("fixed", "structure")
+
+    def __init__(self, structure: Any, fixed: dict[int, Any]):
+        self.structure, self.fixed = structure, fixed
+
+    def unflatten(self, leaves: Sequence) -> Any:
+        rest = iter(leaves)
+        n = len(leaves) + len(self.fixed)
+        whole = [self.fixed[i] if i in self.fixed else next(rest) for i in range(n)]
+        return unflatten(self.structure, whole)
+
+    def derivatives(self, leaves: Sequence, shape: tuple[int, ...] = ()) -> Any:
+        """The tree of derivatives of a value of `shape`."""
+        zero = {i: np.zeros(shape + shape_of(x))[()] for i, x in self.fixed.items()}
+        return Mixed(self.structure, zero).unflatten(leaves)
+
+
+def derivatives(structure: Any, leaves: list, shape: tuple[int, ...] = ()) -> Any:
+    """The derivatives of a value of `shape` in the structure of what it is derived by."""
+    if type(structure) is Mixed:
+        return structure.derivatives(leaves, shape)
+    return unflatten(structure, leaves)
+
+
+def choose(
+    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
+) -> tuple[list, Any, Sequence]:
+    """The leaves of the differentiated arguments, checked, their tree and their keys.
+
+    `argnums` may be `Names`; with `integers` leaves of an integer dtype are constants.
+    """
+    if type(argnums) is int and 0 <= argnums < len(args):
+        x = args[argnums]
+        kind = type(x)
+        if kind is float or kind is float64 or (kind is ndarray and x.dtype is FLOAT):
+            return [x], LEAF, (argnums,)
+        leaves, structure = flatten(x, level, f"args[{argnums}]")
+        chosen: Sequence = (argnums,)
+    else:
+        if type(argnums) is Names:
+            chosen, several = argnums.find(level, args, kwargs), not argnums.single
+        else:
+            chosen, several = positions(level, args, argnums), isinstance(argnums, tuple)
+        picked = tuple([kwargs[n] if type(n) is str else args[n] for n in chosen])
+        leaves, structure = flatten(picked if several else picked[0], level, "an argument")
+    check_inputs(level, leaves, chosen_paths, args, chosen, kwargs, integers=integers)
+    if integers:
+        fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
+        if fixed:
+            leaves = [x for i, x in enumerate(leaves) if i not in fixed]
+            structure = Mixed(structure, fixed)
+    return leaves, structure, chosen
+
+
+def choose_complex(
+    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
+) -> tuple[list, Any, Sequence]:
+    """`choose`, of complex leaves only: the derivative is that of complex analysis."""
+    found = leaves, _, chosen = choose(level, args, argnums, kwargs)
+    refuse(level, leaves, False, NOT_COMPLEX_INPUT, chosen_paths, args, chosen, kwargs)
+    return found
+
+
+def choose_real(
+    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
+) -> tuple[list, Any, Sequence]:
+    """`choose`, of real leaves only: each element is one direction."""
+    found = leaves, structure, chosen = choose(level, args, argnums, kwargs, integers)
+    if type(structure) is Mixed:  # which knows where the leaves stand
+        leaves = flatten(structure.unflatten(leaves))[0]
+    refuse(level, leaves, True, COMPLEX_INPUT, chosen_paths, args, chosen, kwargs)
+    return found
+
+
+NOT_COMPLEX_INPUT = (
+    "holomorphic=True is the derivative by a complex input: pass x.astype(complex), or leave "
+    "holomorphic out"
+)
+COMPLEX_INPUT = (
+    "forward mode along its real axis is half of the derivative: use jacrev for a real result, "
+    "holomorphic=True for a complex one, or differentiate by x and y of x + 1j * y"
+)
+
+
+def chosen_paths(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
+    """The paths of the leaves of the chosen arguments, as the caller passed them."""
+    found = []
+    for n in chosen:
+        if type(n) is str:
+            found += paths(kwargs[n], f"kwargs[{n!r}]")
+        else:
+            found += paths(args[n], f"args[{n}]")
+    return found

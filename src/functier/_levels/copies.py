@@ -16,11 +16,11 @@ from weakref import ref
 
 import numpy as np
 
-from ._core.numpy_facts import PLAIN
-from ._core.pytree import flatten, like, unflatten
-from ._core.tensor import Tensor
-from ._diff import owner_of
-from ._tape import Node, Roots
+from .._core.numpy_facts import PLAIN
+from .._core.pytree import flatten, like, unflatten
+from .._core.tensor import Tensor
+from .memory import owner_of
+from .tape import Node, Roots
 
 new = object.__new__
 ndarray = np.ndarray

@@ -1,11 +1,14 @@
-"""Generators and the call stack: who runs inside whose ``with`` block."""
+"""Which level encloses which, and which one is ambient."""
 
 import sys
 import threading
-from types import FrameType
+from collections.abc import Iterable
+from contextvars import ContextVar
+from types import CodeType, FrameType
 from typing import Any
 
-from ._core.tensor import Tensor
+from .._core.numpy_facts import PLAIN
+from .._core.tensor import Tensor
 
 
 def generator_of(frame: FrameType | None) -> tuple[int, int] | None:
@@ -60,3 +63,49 @@ def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
                     break
         cls = level.outer
     return found
+
+
+AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
+"""The innermost level that was entered: the one piece of ambient state."""
+
+
+def line_of(code: CodeType, instruction: int) -> int:
+    """The line of an instruction."""
+    lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
+    return (lines or [code.co_firstlineno])[0]
+
+
+def encloses(outer: type, cls: type) -> bool:
+    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
+    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
+
+
+def levels_of(cls: type) -> list[Any]:
+    """The level of a class and those around it, innermost first."""
+    classes: tuple[Any, ...] = cls.__mro__
+    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+
+
+def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
+    """The class of the innermost level around `frame`, or around one of `values` that
+    came from there to a thread which no level was made in.
+    """
+    inner = AMBIENT.get()
+    if inner.level.held or not inner.level.live:
+        inner = enclosing_level(inner, frame)
+    for x in values:
+        cls = type(x)
+        if cls not in PLAIN and issubclass(cls, inner) and cls.level.live:
+            inner = cls
+    return inner
+
+
+def level_in(a: Any, b: Any) -> Any:
+    """The level of the first tensor of two operands, one of which is one."""
+    return a.level if isinstance(a, Tensor) else b.level
+
+
+def chain(cls: type) -> str:
+    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
+    classes = [c for c in cls.__mro__ if c is not object]
+    return " <- ".join(c.__name__ for c in reversed(classes))

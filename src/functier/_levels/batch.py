@@ -16,11 +16,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._axes import check_axis, check_mapped, short, wrong_size
-from ._core.border import OBJECT, check_leaf, one_array, unexpected
-from ._core.errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from ._core.hints import explained
-from ._core.numpy_facts import (
+from .._core.border import OBJECT, check_leaf, one_array, unexpected
+from .._core.errors import ConversionError, DataDependentError, FallbackWarning, LevelError
+from .._core.hints import explained
+from .._core.numpy_facts import (
     BASIC_PARTS,
     PLAIN,
     SCALARS,
@@ -31,13 +30,14 @@ from ._core.numpy_facts import (
     shape_of,
     stretch,
 )
-from ._core.op import Call, Op
-from ._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
-from ._core.root import tree_map
-from ._core.table import OPS
-from ._core.tensor import Tensor
-from ._fast_calls import FastCalls
-from ._level import Level, has_methods
+from .._core.op import Call, Op
+from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
+from .._core.root import tree_map
+from .._core.table import OPS
+from .._core.tensor import Tensor
+from .axes import check_axis, check_mapped, short, wrong_size
+from .fast_calls import FastCalls
+from .level import Level, has_methods
 
 new = object.__new__
 ndarray = np.ndarray

@@ -1,56 +1,28 @@
-"""Reverse mode: grad levels, their tape and the backward pass.
+"""Grad levels: operations take down a tape."""
 
-NOTE [a node is a tuple]
-    ``(number, parent, rule, saved, fix, rest)``, where `rest` is None or the next edge,
-    ``(parent, rule, saved, fix, rest)``; a leaf is ``(number, None)``. Numbers grow as
-    the forward pass runs, so falling order is a topological order. The tape is what the
-    output reaches through its edges: a dead branch is kept by nobody, and a tuple goes
-    as soon as the backward pass drops it.
-
-NOTE [what the backward pass owns]
-    A large cotangent that an elementwise rule has just made, or a sum of cotangents, is
-    held by nobody else. So its sum with another one, and the last rule that reads it, may
-    write into its memory. What a rule passes on unchanged is owned only if nobody else
-    got it.
-"""
-
-from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Callable
 from operator import getitem, itemgetter
 from typing import Any
 
 import numpy as np
 
-from ._core.border import check_leaf, one_array, unexpected
-from ._core.numpy_facts import BIG, FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
-from ._core.observers import RULES
-from ._core.op import Call, Op
-from ._core.pytree import describe, flatten, is_value, like, unflatten
-from ._core.rule import negated, over, times
-from ._core.table import FRESH, PARTIALS, no_rule
-from ._core.tensor import Tensor
-from ._diff import (
-    REAL_RESULT,
-    add,
-    check_inputs,
-    complex_derivatives,
-    filled,
-    fit,
-    fix_for,
-    is_inexact,
-    owned,
-    pull,
-)
-from ._fast_calls import FastCalls
-from ._level import Level, has_methods
+from .._core.border import check_leaf, one_array, unexpected
+from .._core.numpy_facts import FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
+from .._core.op import Call, Op
+from .._core.pytree import describe, flatten, is_value, like, unflatten
+from .._core.table import PARTIALS, no_rule
+from .._core.tensor import Tensor
+from .backward import backward
+from .checks import REAL_RESULT, check_inputs
+from .cotangents import complex_derivatives, filled, fix_for, is_inexact, one
+from .fast_calls import FastCalls
+from .level import Level, has_methods
+from .memory import owned
+from .tape import _node, _place, number
 
+float64 = np.float64
 new = object.__new__
 ndarray = np.ndarray
-float64 = np.float64
-ONE = float64(1.0)
-number = count()
-Node = Sequence[Any]
 
 
 class GradLevel(Level):
@@ -228,53 +200,6 @@ def _remedy(kind: str, holomorphic: bool) -> str:
     return "the gradient is of a real floating-point scalar: return y.astype(float)"
 
 
-def _node(edges: list) -> Node:
-    rest: tuple | None = None
-    for edge in reversed(edges):
-        rest = (*edge, rest)
-    return (next(number), None) if rest is None else (next(number), *rest)
-
-
-class Roots(list):
-    """The nodes that a backward pass starts from, among what a rule keeps."""
-
-
-class Given(tuple):
-    """Arguments of a function that runs again in the backward pass, among what a rule keeps."""
-
-
-def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()) -> list[Node]:
-    """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
-    one rule, which gives those of the parents, again with None for a zero.
-
-    The rule gets `saved`, too: every array that it needs and that somebody could write to.
-    """
-    if not parents:
-        return [_node([]) for _ in range(n)]
-    for wrap in RULES:
-        rule = wrap(rule)
-    split = _node([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
-    both = _node([(split, rule, saved, None)])
-    return [_node([(both, _place(i, n), (), None)]) for i in range(n)]
-
-
-def reached(nodes: list[Node], floor: int) -> dict[int, Node]:
-    """The nodes that `nodes` lead to and that are not above `floor`, by their numbers."""
-    found, seen, waiting = {}, set(), list(nodes)
-    while waiting:
-        edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest
-        while len(edge) > 1:
-            parent, *_, rest = edge
-            key = parent[0]
-            if key <= floor:
-                found[key] = parent
-            elif key not in seen:
-                seen.add(key)
-                waiting.append(parent)
-            edge = rest or ()
-    return found
-
-
 # ---- the hot path ----
 
 UNARY = """
@@ -327,138 +252,6 @@ y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
 """
 
 
-# ---- the backward pass ----
-
-
-def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
-    """The cotangents of `inputs`, given (node, cotangent) of the outputs.
-
-    Visits the nodes that the roots reach in falling order of their numbers, down to
-    `floor`, without recursion. `roots` is emptied: where the caller holds no node either,
-    each node goes, with what it saved, as soon as it is done.
-    """
-    grads: dict[int, Any] = {}
-    ours: set[int] = set()  # whose cotangent is: see NOTE [what the backward pass owns]
-    waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
-    queue: list[int] = []  # their numbers, negative: the heap gives the latest first
-    for root, g in roots:
-        key = root[0]
-        if key in grads:
-            grads[key] = add(grads[key], g)
-            continue
-        grads[key] = g
-        if root[1] is not None:
-            waiting[key] = root
-            heappush(queue, -key)
-        del root
-    roots.clear()
-    while queue:
-        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
-    return [grads.get(leaf[0]) for leaf in inputs]
-
-
-def _along_chain(
-    node: Node | None, grads: dict[int, Any], ours: set[int], waiting: dict[int, Node],
-    queue: list[int], floor: int,
-) -> None:  # fmt: skip
-    """Pass cotangents on from `node` to its parents, then from one of these, and so on.
-
-    So a chain of nodes needs no queue. The other parents wait in it; where one that waits
-    is later than the next of the chain, that one waits too.
-    """
-    while node is not None:
-        key, parent, rule, saved, fix, rest = node
-        g = grads.pop(key)
-        big = type(g) is ndarray and g.size > BIG
-        mine, alone = big and key in ours, rest is None
-        node = None
-        while True:
-            fresh = False
-            if fix is None:
-                n = len(saved)
-                if big:
-                    c, fresh = _of_large(rule, g, saved, mine and rest is None, mine and alone)
-                    mine = mine and c is not g
-                elif n == 1:
-                    c = rule(g, saved[0])
-                elif n == 0:
-                    c = rule(g)
-                else:
-                    c = rule(g, *saved)
-            elif fix[2]:
-                c = pull(rule, g, saved, fix)
-            elif rule is negated:
-                c = -fit(g, fix[0], fix[1])
-            else:
-                c = rule(g, *saved)
-                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
-                    c = None if c is None else fit(c, fix[0], fix[1])
-            if c is not None:
-                key = parent[0]
-                if key in grads:
-                    if big or (type(c) is ndarray and c.size > BIG):
-                        grads[key] = _add(grads[key], c, key in ours, fresh)
-                        ours.add(key)
-                    else:
-                        grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
-                else:
-                    grads[key] = c
-                    if fresh:
-                        ours.add(key)
-                    if parent[1] is not None and key > floor:
-                        if node is None:
-                            node = parent
-                        else:
-                            waiting[key] = parent
-                            heappush(queue, -key)
-            if rest is None:
-                break
-            parent, rule, saved, fix, rest = rest
-        if queue and node is not None and -queue[0] > node[0]:
-            waiting[node[0]] = node
-            heappush(queue, -node[0])
-            return
-
-
-def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> tuple[Any, bool]:
-    """``rule(g, *saved)`` for a large `g`, and whether the pass owns the result.
-
-    `last`: the pass owns `g`, which nobody reads after this rule. `only`: nor has before.
-    """
-    if last and rule in INPLACE:
-        return _in_place(rule, g, saved), True
-    c = rule(g, *saved)
-    return c, only if c is g else rule in FRESH
-
-
-INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
-
-
-def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
-    """``rule(g, *saved)`` in the memory of `g`, where its form allows that."""
-    ufunc = INPLACE[rule]
-    if not saved:
-        return ufunc(g, out=g)
-    (value,) = saved
-    same = type(value) is ndarray and value.shape == g.shape and value.dtype == g.dtype
-    if same or type(value) is float:
-        return ufunc(g, value, out=g)
-    return rule(g, value)
-
-
-def _add(a: Any, b: Any, own_a: bool = False, own_b: bool = False) -> Any:
-    """The sum of two cotangents, in the memory of one that is owned."""
-    if (own_a or own_b) and type(a) is ndarray is type(b):
-        if a.shape == b.shape and a.dtype == b.dtype:
-            return np.add(a, b, out=a if own_a else b)
-    return add(a, b)
-
-
-def _place(i: int, n: int) -> Callable:
-    """The vjp of taking output `i` of `n`: a tuple with the cotangent in its place."""
-    return lambda g: (None,) * i + (g,) + (None,) * (n - i - 1)
-
-
 def _with_zeros(rule: Callable, ans: Any) -> Callable:
     """A rule for several outputs that sees zeros for the outputs that were not used."""
     forms = [(np.shape(v), dtype_of(v)) for v in ans]
@@ -468,8 +261,3 @@ def _with_zeros(rule: Callable, ans: Any) -> Callable:
         return rule(tuple(full), *saved)
 
     return filled
-
-
-def one(value: Any) -> Any:
-    """The cotangent that a scalar output starts with."""
-    return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)

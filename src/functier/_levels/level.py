@@ -13,7 +13,6 @@ NOTE [nothing large on a class]
 """
 
 from collections.abc import Callable, Iterable
-from contextvars import ContextVar
 from operator import getitem
 from operator import index as as_index
 from types import CodeType, FrameType, FunctionType
@@ -21,28 +20,25 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ._core.border import one_value, operand
-from ._core.errors import ConversionError, LevelError, MutationError
-from ._core.hints import augmented, explained
-from ._core.methods import PROPERTIES, methods_of
-from ._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
-from ._core.observers import LEVELS
-from ._core.op import Call, Op
-from ._core.root import classes_in, opts_out
-from ._core.table import OPS, find, load, no_rule
-from ._core.tensor import CANONICAL, Tensor
-from ._frames import enclosing_level, generator_of
-from ._spares import ALONE, LevelType, is_alone, note, verified
+from .._core.border import one_value, operand
+from .._core.errors import ConversionError, LevelError, MutationError
+from .._core.hints import augmented, explained
+from .._core.methods import PROPERTIES, methods_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
+from .._core.observers import LEVELS
+from .._core.op import Call, Op
+from .._core.root import classes_in, opts_out
+from .._core.table import OPS, find, load, no_rule
+from .._core.tensor import CANONICAL, Tensor
+from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
+from .spares import ALONE, LevelType, is_alone, note, verified
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
 Mode = Literal["forward", "reverse"]
 
-AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
-"""The innermost level that was entered: the one piece of ambient state."""
-
 ENDED: dict[str, type["Level"]] = {}
-"""What a level object becomes when the level ends, by escape mode; `_ended` fills it."""
+"""What a level object becomes when the level ends, by escape mode; `_levels.ended` fills it."""
 
 
 class Level:
@@ -97,7 +93,7 @@ class Level:
     ) -> Any:  # fmt: skip
         """Make a level under the enclosing one, with a class that nobody knows.
 
-        It is not ambient yet: see `_life`.
+        It is not ambient yet: see `_levels.life`.
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
@@ -407,12 +403,6 @@ class _Bare(Level):
         super().__init__(Tensor, "")
 
 
-def line_of(code: CodeType, instruction: int) -> int:
-    """The line of an instruction."""
-    lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
-    return (lines or [code.co_firstlineno])[0]
-
-
 def has_methods(x: Any) -> bool:
     """Whether `x` is of a user's class, which may have methods and attributes of its own."""
     return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
@@ -423,36 +413,6 @@ def forwarded(x: Any, name: str) -> Any:
     if name.startswith("__") or name in Tensor.__slots__:
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
     return x.level.attribute(x, name)
-
-
-def encloses(outer: type, cls: type) -> bool:
-    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
-    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
-
-
-def levels_of(cls: type) -> list[Any]:
-    """The level of a class and those around it, innermost first."""
-    classes: tuple[Any, ...] = cls.__mro__
-    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
-
-
-def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
-    """The class of the innermost level around `frame`, or around one of `values` that
-    came from there to a thread which no level was made in.
-    """
-    inner = AMBIENT.get()
-    if inner.level.held or not inner.level.live:
-        inner = enclosing_level(inner, frame)
-    for x in values:
-        cls = type(x)
-        if cls not in PLAIN and issubclass(cls, inner) and cls.level.live:
-            inner = cls
-    return inner
-
-
-def level_in(a: Any, b: Any) -> Any:
-    """The level of the first tensor of two operands, one of which is one."""
-    return a.level if isinstance(a, Tensor) else b.level
 
 
 def level_of(x: Any) -> int:
@@ -489,9 +449,3 @@ def unwrap(x: Any) -> Any:
     ((), array([0., 1., 2.]))
     """
     return x.elem() if isinstance(x, Tensor) else x
-
-
-def chain(cls: type) -> str:
-    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
-    classes = [c for c in cls.__mro__ if c is not object]
-    return " <- ".join(c.__name__ for c in reversed(classes))

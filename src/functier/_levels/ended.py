@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from ._core.errors import EscapedTensorError
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.op import Call, Op
-from ._core.root import converted, tree_map
-from ._core.tensor import Tensor
-from ._level import ENDED, Level, chain
+from .._core.errors import EscapedTensorError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.op import Call, Op
+from .._core.root import converted, tree_map
+from .._core.tensor import Tensor
+from .level import ENDED, Level
+from .lineage import chain
 
 
 class EndedLevel(Level):

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core.numpy_facts import VALUES
-from ._level import encloses, level_in
+from .._core.numpy_facts import VALUES
+from .lineage import encloses, level_in
 
 UNARY = """
 def maker({parameters}):

@@ -1,0 +1,141 @@
+"""The backward pass: cotangents from the results of a tape to its leaves."""
+
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import BIG
+from .._core.rule import negated, over, times
+from .._core.table import FRESH
+from .cotangents import add, fit, pull
+from .tape import Node
+
+ndarray = np.ndarray
+
+# ---- the backward pass ----
+
+
+def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
+    """The cotangents of `inputs`, given (node, cotangent) of the outputs.
+
+    Visits the nodes that the roots reach in falling order of their numbers, down to
+    `floor`, without recursion. `roots` is emptied: where the caller holds no node either,
+    each node goes, with what it saved, as soon as it is done.
+    """
+    grads: dict[int, Any] = {}
+    ours: set[int] = set()  # whose cotangent is: see NOTE [what the backward pass owns]
+    waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
+    queue: list[int] = []  # their numbers, negative: the heap gives the latest first
+    for root, g in roots:
+        key = root[0]
+        if key in grads:
+            grads[key] = add(grads[key], g)
+            continue
+        grads[key] = g
+        if root[1] is not None:
+            waiting[key] = root
+            heappush(queue, -key)
+        del root
+    roots.clear()
+    while queue:
+        _along_chain(waiting.pop(-heappop(queue)), grads, ours, waiting, queue, floor)
+    return [grads.get(leaf[0]) for leaf in inputs]
+
+
+def _along_chain(
+    node: Node | None, grads: dict[int, Any], ours: set[int], waiting: dict[int, Node],
+    queue: list[int], floor: int,
+) -> None:  # fmt: skip
+    """Pass cotangents on from `node` to its parents, then from one of these, and so on.
+
+    So a chain of nodes needs no queue. The other parents wait in it; where one that waits
+    is later than the next of the chain, that one waits too.
+    """
+    while node is not None:
+        key, parent, rule, saved, fix, rest = node
+        g = grads.pop(key)
+        big = type(g) is ndarray and g.size > BIG
+        mine, alone = big and key in ours, rest is None
+        node = None
+        while True:
+            fresh = False
+            if fix is None:
+                n = len(saved)
+                if big:
+                    c, fresh = _of_large(rule, g, saved, mine and rest is None, mine and alone)
+                    mine = mine and c is not g
+                elif n == 1:
+                    c = rule(g, saved[0])
+                elif n == 0:
+                    c = rule(g)
+                else:
+                    c = rule(g, *saved)
+            elif fix[2]:
+                c = pull(rule, g, saved, fix)
+            elif rule is negated:
+                c = -fit(g, fix[0], fix[1])
+            else:
+                c = rule(g, *saved)
+                if type(c) is not ndarray or c.shape != fix[0] or c.dtype is not fix[1]:
+                    c = None if c is None else fit(c, fix[0], fix[1])
+            if c is not None:
+                key = parent[0]
+                if key in grads:
+                    if big or (type(c) is ndarray and c.size > BIG):
+                        grads[key] = _add(grads[key], c, key in ours, fresh)
+                        ours.add(key)
+                    else:
+                        grads[key] = add(grads[key], c) if type(c) is tuple else grads[key] + c
+                else:
+                    grads[key] = c
+                    if fresh:
+                        ours.add(key)
+                    if parent[1] is not None and key > floor:
+                        if node is None:
+                            node = parent
+                        else:
+                            waiting[key] = parent
+                            heappush(queue, -key)
+            if rest is None:
+                break
+            parent, rule, saved, fix, rest = rest
+        if queue and node is not None and -queue[0] > node[0]:
+            waiting[node[0]] = node
+            heappush(queue, -node[0])
+            return
+
+
+def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> tuple[Any, bool]:
+    """``rule(g, *saved)`` for a large `g`, and whether the pass owns the result.
+
+    `last`: the pass owns `g`, which nobody reads after this rule. `only`: nor has before.
+    """
+    if last and rule in INPLACE:
+        return _in_place(rule, g, saved), True
+    c = rule(g, *saved)
+    return c, only if c is g else rule in FRESH
+
+
+INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
+
+
+def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
+    """``rule(g, *saved)`` in the memory of `g`, where its form allows that."""
+    ufunc = INPLACE[rule]
+    if not saved:
+        return ufunc(g, out=g)
+    (value,) = saved
+    same = type(value) is ndarray and value.shape == g.shape and value.dtype == g.dtype
+    if same or type(value) is float:
+        return ufunc(g, value, out=g)
+    return rule(g, value)
+
+
+def _add(a: Any, b: Any, own_a: bool = False, own_b: bool = False) -> Any:
+    """The sum of two cotangents, in the memory of one that is owned."""
+    if (own_a or own_b) and type(a) is ndarray is type(b):
+        if a.shape == b.shape and a.dtype == b.dtype:
+            return np.add(a, b, out=a if own_a else b)
+    return add(a, b)

@@ -1,0 +1,149 @@
+"""Checks of what a function is differentiated by, and of what it returns."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.border import check_leaf, check_objects
+from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.pytree import (
+    LEAF,
+    describe,
+    flatten,
+    instead_of,
+    is_value,
+    paths,
+    same_structure,
+    unflatten,
+)
+from .._core.tensor import Tensor
+from .cotangents import cast, is_inexact
+from .level import Level
+from .memory import shown
+
+float64 = np.float64
+ndarray = np.ndarray
+
+REAL_RESULT = (
+    "holomorphic=True is the derivative of a complex result: return it as it is, without "
+    "numpy.real and numpy.abs, or leave holomorphic out"
+)
+
+
+def refuse(
+    level: Level | str, leaves: list, complex_: bool, reason: str, where: Callable, *given: Any
+) -> None:
+    """Raise where one of the leaves at the paths ``where(*given)`` is complex, or is not."""
+    for i, leaf in enumerate(leaves):
+        if (dtype_of(leaf).kind == "c") is complex_:
+            raise TypeError(f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; {reason}")
+
+
+def check_inputs(
+    level: Level | str, leaves: list, where: Callable[..., list[str]], *given: Any,
+    integers: bool = False,
+) -> None:  # fmt: skip
+    """Differentiated inputs must be arrays of a floating-point or complex dtype, or of an
+    integer or boolean one where there are `integers`.
+
+    ``where(*given)`` is the paths of the leaves, which a message needs.
+    """
+    for i, leaf in enumerate(leaves):
+        kind = type(leaf)
+        if kind is float or kind is float64 or (kind is ndarray and leaf.dtype is FLOAT):
+            continue
+        if not isinstance(leaf, Tensor):
+            if not is_value(leaf):
+                raise TypeError(
+                    f"{level}: {where(*given)[i]} is a {type(leaf).__name__}, not an array; "
+                    f"{instead_of(leaf)}, and leave other arguments out of argnums (or argnames)"
+                )
+            check_leaf(level, lambda i=i: where(*given)[i], leaf)
+        if not is_inexact(leaf) and not (integers and dtype_of(leaf).kind in "iub"):
+            convert = "float(x)" if kind is int or kind is bool else "x.astype(float)"
+            raise TypeError(
+                f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; derivatives need a "
+                f"floating-point or complex input: pass {convert}, or leave it out "
+                f"of argnums (or argnames)"
+            )
+
+
+def split_aux(level: Level, out: Any) -> tuple:
+    """The output and the rest of what a function with `has_aux` returned."""
+    if not isinstance(out, tuple) or len(out) != 2:
+        raise TypeError(
+            f"{level}: has_aux=True needs a function that returns (output, aux); it "
+            f"returned {describe(out)}"
+        )
+    leaves, structure = flatten(out[1], level, "aux")
+    aux = []
+    for i, x in enumerate(leaves):
+        if isinstance(x, Tensor):
+            x = level.lower(x)
+        else:
+            check_objects(level, lambda i=i: paths(out[1], "aux")[i], x)
+        aux.append(x)
+    return out[0], unflatten(structure, shown(aux))
+
+
+def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
+    """The leaves and the structure of a result, all of whose leaves must be arrays."""
+    if type(out) is level.cls:
+        return [out], LEAF
+    leaves, structure = flatten(out, level, "the result")
+    for i, y in enumerate(leaves):
+        if not is_value(y):
+            where = paths(out, "the result")[i]
+            raise TypeError(f"{level}: {where} is a {type(y).__name__}; {instead_of(y, 'return')}")
+        if type(y) is not level.cls:
+            check_leaf(level, lambda i=i: paths(out, "the result")[i], y)
+            if dtype_of(y).kind not in "biufc":
+                raise TypeError(
+                    f"{level}: {paths(out, 'the result')[i]} has dtype {dtype_of(y)}, which has no "
+                    f"derivative; return arrays of numbers, and what else there is as aux"
+                )
+    return leaves, structure
+
+
+def match(
+    level: Level | str, primals: list, structure: Any, tangents: Any, noun: str, root: str
+) -> list:
+    """The leaves of `tangents`, checked against the primals they belong to."""
+    leaves, own = flatten(tangents, level, f"the {noun}s")
+    if (own != structure or len(leaves) != len(primals)) and not same_structure(
+        unflatten(structure, primals), tangents
+    ):
+        raise ValueError(
+            f"{level}: the {noun}s have the structure {describe(tangents)}, but "
+            f"{describe(unflatten(structure, primals))} was expected; pass one {noun} for "
+            f"each value"
+        )
+    matched = []
+    for i, (primal, tangent) in enumerate(zip(primals, leaves)):
+        if not is_value(tangent) or shape_of(tangent) != shape_of(primal):
+            raise ValueError(
+                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
+                f"shape {np.shape(tangent)}, but the value has shape {np.shape(primal)}; "
+                f"pass an array of that shape"
+            )
+        dtype, own = dtype_of(primal), dtype_of(tangent)
+        if type(tangent) is not ndarray or own is not dtype:
+            _check_numbers(level, tangent, noun, primals, structure, root, i)
+        if own.kind == "c" and dtype.kind != "c":
+            raise ValueError(
+                f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
+                f"dtype {own}, but the value has dtype {dtype}; pass its real part"
+            )
+        matched.append(tangent if own is dtype else cast(tangent, dtype))
+    return matched
+
+
+def _check_numbers(
+    level: Any, tangent: Any, noun: str, primals: list, structure: Any, root: str, i: int
+) -> None:
+    """Raise where a (co)tangent is no array of numbers."""
+    where = f"the {noun} of {paths(unflatten(structure, primals), root)[i]}"
+    check_leaf(level, where, tangent)
+    if dtype_of(tangent).kind not in "biufc":
+        raise TypeError(f"{level}: {where} has dtype {dtype_of(tangent)}; pass an array of numbers")

@@ -1,0 +1,161 @@
+"""What forward and reverse mode share: argument selection, checks, and fitting of
+(co)tangents to the values they belong to. Written in NumPy on values of any level.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.border import check_leaf, without_derivative
+from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
+from .._core.tensor import Tensor
+
+float64 = np.float64
+
+float64 = np.float64
+ndarray = np.ndarray
+Fix = tuple[tuple[int, ...], np.dtype, bool] | None
+
+
+def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
+    """How the cotangent of `value` differs from that of `ans`; None if it does not.
+
+    The shape to sum down to, the dtype to cast to, and whether to conjugate around the
+    rule (PyTorch's convention for complex numbers: the gradient of a real function is
+    the conjugate Wirtinger derivative).
+    """
+    kind = type(ans)
+    if type(value) is ndarray and (kind is ndarray or kind is float64):
+        shape, dtype, own = value.shape, value.dtype, ans.dtype
+        if own is dtype is FLOAT:
+            return None if ans.shape == shape else (shape, FLOAT, False)
+        complex_ = dtype.kind == "c" or own.kind == "c"
+        if own.kind not in "fciub":
+            raise without_derivative(ans)
+        if own == dtype and not complex_ and ans.shape == shape:
+            return None
+        return shape, dtype, complex_ and holomorphic
+    a, v = ans, value
+    while (kind := type(a)) is type(v) and kind is not ndarray:
+        if kind is float64 or kind is float:
+            return None
+        if kind in SCALARS or not isinstance(a, Tensor):
+            break
+        a, v = a._value, v._value  # one level's tensors have equal forms if these do
+    if kind is float64 and type(v) is float:
+        return None
+    if kind is ndarray and type(v) is ndarray:  # both in tensors of one level
+        if a.shape == v.shape and a.dtype is v.dtype and v.dtype.kind != "c":
+            return None
+    shape, dtype = shape_of(value), dtype_of(v)
+    if isinstance(ans, (tuple, list)):
+        return shape, dtype, False
+    own = dtype_of(a)
+    if own.kind not in "fciub":
+        raise without_derivative(a)
+    if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
+        return None
+    return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
+
+
+def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
+    """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
+    c = rule(np.conjugate(g), *saved)
+    return c if c is None else fit(np.conjugate(c), fix[0], fix[1])
+
+
+def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    """Sum `c` over what broadcasting added, spread it over what it lacks, and cast it."""
+    own = shape_of(c)
+    if own != shape:
+        extra = len(own) - len(shape)
+        if extra > 0 and own[extra:] == shape:
+            total = np.add.reduce if type(c) is ndarray else np.sum
+            return cast(total(c, axis=0 if extra == 1 else tuple(range(extra))), dtype)
+        axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
+        if axes:
+            if type(c) is ndarray:
+                c = np.add.reduce(c, axis=tuple(axes), keepdims=True)
+            else:
+                c = np.sum(c, axis=tuple(axes), keepdims=True)
+        if extra > 0:
+            c = np.reshape(c, shape_of(c)[extra:])
+        if shape_of(c) != shape:
+            c = np.broadcast_to(c, shape)
+    return cast(c, dtype)
+
+
+def cast(c: Any, dtype: np.dtype) -> Any:
+    own = dtype_of(c)
+    if own == dtype:
+        return c
+    if own.kind == "c" and dtype.kind != "c":
+        c = np.real(c)
+    if isinstance(c, (Tensor, ndarray)):
+        return np.astype(c, dtype)  # type: ignore[arg-type]  # a tensor dispatches
+    return dtype.type(c)
+
+
+def cast_given(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> Any:
+    """`cast`, of a (co)tangent that a user's rule has made; ``what()`` is it in a message."""
+    own = dtype_of(c)
+    if own is dtype and type(c) is ndarray:
+        return c
+    check_leaf(label, what, c)
+    if own.kind not in "biufc":
+        raise TypeError(f"{label}: {what()} has dtype {own}; return an array of numbers")
+    if own.kind == "c" and dtype.kind != "c":
+        raise TypeError(
+            f"{label}: {what()} has dtype {own}, but what it belongs to is real, of dtype {dtype}; "
+            f"return its real part, numpy.real(c), where the imaginary part has no meaning"
+        )
+    return cast(c, dtype)
+
+
+def zeros(value: Any) -> Any:
+    """The zero (co)tangent of a value."""
+    return np.zeros(shape_of(value), dtype_of(value))[()]
+
+
+def form_like(value: Any) -> ndarray:
+    """An array of the form of `value`, which holds no memory."""
+    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+
+
+def add(a: Any, b: Any) -> Any:
+    """The sum of two (co)tangents; either may be None, or both tuples of such."""
+    if isinstance(a, (tuple, list)):
+        return tuple([add(x, y) for x, y in zip(a, b)])
+    return b if a is None else a if b is None else a + b
+
+
+def filled(grads: list, values: Sequence) -> list:
+    """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
+    for i, g in enumerate(grads):
+        if g is None:
+            grads[i] = zeros(values[i])
+        elif type(g) is ndarray and type(values[i]) in SCALARS and not g.ndim:
+            grads[i] = g[()]
+    return grads
+
+
+def is_inexact(value: Any) -> bool:
+    if type(value) is float64:
+        return True
+    while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
+        value = value._value
+    return dtype_of(value).kind in "fc"
+
+
+def complex_derivatives(grads: list) -> list:
+    """Derivatives of a holomorphic function, of its cotangents: these are conjugated."""
+    return [g if g is None else np.conjugate(g) for g in grads]
+
+
+ONE = float64(1.0)
+
+
+def one(value: Any) -> Any:
+    """The cotangent that a scalar output starts with."""
+    return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)

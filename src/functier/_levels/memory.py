@@ -1,0 +1,98 @@
+"""The memory of results: what comes out shares none with what went in."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import SCALARS
+from .._core.tensor import Tensor
+from .spares import COUNTS, getrefcount
+
+ndarray = np.ndarray
+
+SEEN: dict[type, Callable] = {}
+"""The class of arrays that ask modes, which nobody gets, and what makes plain ones of them;
+empty until a mode has been on.
+"""
+
+
+def shown(values: list) -> list:
+    """`values` with plain arrays for those that ask modes."""
+    return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values
+
+
+def owned(grads: list, given: Sequence = ()) -> list:
+    """(Co)tangents as arrays that the caller may write to: each has its own memory,
+    shared with no other and with none of `given`.
+    """
+    if SEEN:
+        grads[:] = shown(grads)
+    return separate(grads, given)
+
+
+def separate(values: list, given: Sequence) -> list:
+    """`values`, with copies of what is memory of another one or of `given`, and of what
+    cannot be written to.
+
+    Of tensors it is the memory of the values that they hold: it comes out with these.
+    """
+    if len(values) == 1 and not given:
+        if type(values[0]) is ndarray and not values[0].flags.writeable:
+            values[0] = values[0].copy()
+        return values
+    owners = {id(owner_of(x)) for x in given if type(x) not in SCALARS} if given else set()
+    for i, x in enumerate(values):
+        kind = type(x)
+        if kind is not ndarray and not isinstance(x, Tensor):
+            continue
+        owner = x if kind is ndarray and x.base is None else owner_of(x)
+        if owner is None:
+            continue
+        if id(owner) in owners:
+            values[i] = x.copy() if kind is ndarray else np.copy(x)
+        elif kind is ndarray and not x.flags.writeable:
+            values[i] = x.copy()
+        owners.add(id(owner))
+    return values
+
+
+def apart(values: list, others: Sequence = ()) -> list:
+    """The results of a user's function, as `values` that the caller alone holds.
+
+    An array that somebody else may hold becomes a view that cannot be written to, so that
+    `separate` copies it where it comes out as a result. A tensor is copied where it is memory
+    of `others`.
+    """
+    owners = None
+    for i in range(len(values)):
+        kind = type(values[i])
+        if kind is ndarray:
+            if not COUNTS or getrefcount(values[i]) > 2 or values[i].base is not None:
+                values[i] = values[i].view()
+                values[i].flags.writeable = False
+        elif kind not in SCALARS and isinstance(values[i], Tensor):
+            if owners is None:
+                owners = {id(owner_of(v)) for v in others} - {id(None)}
+            if id(owner_of(values[i])) in owners:
+                values[i] = np.copy(values[i])
+    return values
+
+
+def owner_of(x: Any) -> Any:
+    """The array whose memory `x` is, of any level; None for what is no array."""
+    if type(x) is ndarray:
+        base = x.base
+        if base is None or (type(base) is ndarray and base.base is None):
+            return x if base is None else base
+    while isinstance(x, Tensor):
+        x = x._value
+    if not isinstance(x, ndarray):
+        return None
+    owner: Any = x
+    base = x
+    while base is not None:
+        if isinstance(base, ndarray):
+            owner = base
+        base = getattr(base, "base", None)  # of as_strided an object that is no array
+    return owner

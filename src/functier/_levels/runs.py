@@ -1,0 +1,121 @@
+"""A function of leaves, run at a level that begins and ends with the call."""
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import PLAIN
+from .._core.pytree import flatten, paths
+from .._core.tensor import Tensor
+from .checks import arrays_of, split_aux
+from .grad import GradLevel
+from .jvp import JvpLevel
+from .level import Escape
+from .life import run
+
+ndarray = np.ndarray
+
+
+def outer_tensors(
+    leaves: list, args: tuple = (), chosen: Any = (), label: Any = "functier"
+) -> list:
+    """The tensors among the arguments: a level nests in the levels of all of them.
+
+    `leaves` are those of the arguments at the positions `chosen`.
+    """
+    for arg in args or leaves:
+        if type(arg) not in PLAIN:
+            break
+    else:
+        return []
+    found = [x for x in leaves if type(x) is not ndarray and isinstance(x, Tensor)]
+    for n, arg in enumerate(args):
+        if type(arg) is not ndarray and n not in chosen:
+            if isinstance(arg, Tensor):
+                found.append(arg)
+            elif type(arg) not in PLAIN:
+                found += outer_tensors(flatten(arg, label, "an argument")[0])
+    return found
+
+
+def taped(
+    label: str,
+    escape: Escape,
+    frame: FrameType,
+    outer: list,
+    call: Callable[[list], Any],
+    leaves: list,
+    has_aux: bool,
+) -> tuple[list, list, list, Any, Any]:
+    """Call a function of leaves at a level of its own, which takes down its tape.
+
+    The values of the leaves of the result, the node of each (None: it does not depend on
+    the input), the nodes of `leaves`, the structure of the result, and the rest of it
+    where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
+    """
+    level = GradLevel.prepare(label, escape, frame, outer)
+    return run(level, _recorded, (call, leaves, has_aux))
+
+
+def _recorded(level: Any, given: tuple) -> tuple:
+    """The result of `taped`, at the level."""
+    call, leaves, has_aux = given
+    tracked = level.track(leaves)
+    inputs = [x._extra for x in tracked]
+    out = call(tracked)
+    aux: Any = None
+    if has_aux:
+        out, aux = split_aux(level, out)
+    outputs, structure = arrays_of(level, out)
+    results = [level.lower(y) for y in outputs]
+    roots = [(y._extra if type(y) is level.cls else None) for y in outputs]
+    return results, roots, inputs, structure, aux
+
+
+# ---- the transform ----
+
+
+def pushed(
+    label: str,
+    escape: Escape,
+    frame: FrameType,
+    outer: list,
+    call: Callable[[list], Any],
+    leaves: list,
+    directions: list,
+    has_aux: bool,
+    strict: bool = False,
+) -> tuple[list, Any, Any]:
+    """Call a function of leaves at a level of its own, each with its direction.
+
+    The ``(primal, tangent)`` of every leaf of the result, its structure, and the rest of
+    it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
+    """
+    level = JvpLevel.prepare(label, escape, frame, outer)
+    return run(level, _moved, (call, leaves, directions, has_aux, strict))
+
+
+def _moved(level: Any, given: tuple) -> tuple[list, Any, Any]:
+    """The result of `pushed`, at the level."""
+    call, leaves, directions, has_aux, strict = given
+    out = call(level.track(leaves, directions))
+    aux: Any = None
+    if has_aux:
+        out, aux = split_aux(level, out)
+    outputs, structure = arrays_of(level, out)
+    if strict:
+        _check_dependence(level, out, outputs)
+    return [level.unwrap(y) for y in outputs], structure, aux
+
+
+def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
+    """Raise where a leaf of the result has no tangent."""
+    for i, y in enumerate(outputs):
+        if type(y) is not level.cls:
+            raise ValueError(
+                f"{level}: {paths(out, 'the result')[i]} does not depend on any primal, or only "
+                f"by operations whose derivative is zero (rounding, comparing); its tangent is "
+                f"zeros where strict=True is left out"
+            )

@@ -1,0 +1,116 @@
+"""Forward mode: jvp, on tangents."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._core.tensor import Tensor
+from .._levels.checks import check_inputs, match
+from .._levels.jvp import JvpLevel
+from .._levels.level import Escape
+from .._levels.life import LevelContext
+from .._levels.memory import owned
+from .._levels.options import check_escape
+from .._levels.runs import pushed
+
+
+def directed(
+    label: str,
+    primals: Any,
+    tangents: Any,
+    noun: str = "tangent",
+    call: str = "jvp(f, (x,), (t,))",
+) -> tuple[list, Any, list]:
+    """The leaves of the primals, checked, their tree, and a direction for each leaf."""
+    if type(primals) is not tuple or type(tangents) is not tuple:
+        for name, given in (("primals", primals), (f"{noun}s", tangents)):
+            if not isinstance(given, (tuple, list)):
+                raise TypeError(
+                    f"{label}: {name} is a {type(given).__name__}; write a tuple with one entry "
+                    f"for each argument, {call}"
+                )
+        primals, tangents = tuple(primals), tuple(tangents)
+    if not primals:
+        raise ValueError(f"{label}: no primals were given; call {call}")
+    leaves, structure = flatten(primals, label, "primals")
+    check_inputs(label, leaves, paths, primals, "primals")
+    return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
+
+
+def jvp(
+    func: Callable | None = None,
+    primals: tuple = (),
+    tangents: tuple = (),
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+    escape: Escape = "dead",
+) -> Any:
+    """The value of `func` and its Jacobian-vector product.
+
+    Parameters
+    ----------
+    func : callable, optional
+        A function of arrays or pytrees that returns such. Without it the result is a
+        context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
+        ``J.unwrap(y)`` is ``(primal, tangent)``.
+    primals, tangents : tuple
+        The arguments, and for each the direction, of the same structure and shapes. A
+        direction of integers or booleans is the same in the dtype of its primal.
+    strict : bool
+        Whether to raise where an output does not depend on any of the primals.
+    has_aux : bool
+        Whether `func` returns ``(output, aux)``.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over.
+
+    Returns
+    -------
+    tuple
+        ``(output, tangent_out)``, or ``(output, tangent_out, aux)``. The tangent of an
+        output has its shape and dtype; of an integer output it is zero.
+
+    Raises
+    ------
+    TypeError
+        Where primals or tangents are no tuples, or a primal is no floating-point array.
+    ValueError
+        Where a tangent does not have the structure or the shape of its primal; with
+        `strict` where an output does not depend on the primals.
+    NoRuleError
+        Where the function uses an operation that has no derivative rule.
+
+    Examples
+    --------
+    >>> y, t = jvp(lambda x: x * x, (3.0,), (1.0,))
+    >>> float(y), float(t)
+    (9.0, 6.0)
+    """
+    check_escape("jvp", func, escape)
+    if func is None:
+        return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
+    check_callable("jvp", func)
+    label = f"jvp({name_of_function(func)})"
+    leaves, structure, directions = directed(label, primals, tangents)
+    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+    pairs, out_structure, aux = pushed(
+        label,
+        escape,
+        sys._getframe(1),
+        outer,
+        lambda inner: func(*unflatten(structure, inner)),
+        leaves,
+        directions,
+        has_aux,
+        strict,
+    )
+    results = [p for p, _ in pairs]
+    value = unflatten(out_structure, results)
+    given = (*leaves, *directions, *results)
+    tangent = unflatten(out_structure, owned([t for _, t in pairs], given))
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def _no_decorator(func: Callable) -> Callable:
+    raise TypeError("jvp() without a function is a context manager; call jvp(f, primals, tangents)")
