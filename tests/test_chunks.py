@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _chunks
-from functier._chunks import CHUNK, Chunk, Run, Task
+from functier._chunks import compute as _chunks
+from functier._chunks.chunk import CHUNK, Chunk, Run
+from functier._chunks.compute import Task
 from functier._levels import level as _level
 from support import close, equal, has_all, message, model, raises
 

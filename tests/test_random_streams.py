@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._chunks import CHUNK
-from functier._draws import noted, replayed
+from functier._chunks.chunk import CHUNK
+from functier._chunks.streams import noted, replayed
 from functier.random import Generator, default_rng
 from support import equal, has_all, message
 

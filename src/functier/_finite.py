@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._chunks import CHUNK, Chunk
+from ._chunks.chunk import CHUNK, Chunk
 from ._core.errors import NonFiniteError
 from ._core.tensor import Tensor
 

@@ -10,7 +10,9 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from ._basis import blocks, only_unit, some_units, units
-from ._chunks import Chunk, Join, in_chunks
+from ._chunks.chunk import Chunk
+from ._chunks.compute import in_chunks
+from ._chunks.join import Join
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from ._levels.backward import backward

@@ -23,12 +23,12 @@ from typing import Any
 
 import numpy as np
 
-from ._chunks import CHUNK
+from ._chunks.chunk import CHUNK
+from ._chunks.streams import AFTER, following, stream_of
 from ._core.errors import ConversionError, MutationError, NoRuleError, RandomnessError
 from ._core.numpy_facts import shape_of, stretch
 from ._core.root import DISABLED
 from ._core.tensor import Tensor
-from ._draws import AFTER, following, stream_of
 from ._levels.batch import BatchLevel
 from ._levels.level import Level
 from ._levels.lineage import AMBIENT, innermost, levels_of

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _draws, _grad, _leaks, _masks, _modes, _vmap
+from functier import _debug, _grad, _leaks, _masks, _modes, _vmap
+from functier._chunks import streams as _draws
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
 from functier._levels import states as _states

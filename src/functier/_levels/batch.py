@@ -53,7 +53,7 @@ class BatchLevel(Level):
 
     randomness: Randomness = "error"  # what a draw of `functier.random` does
     axis_name: Hashable = None  # by which collectives know it
-    chunk: Any = None  # the `_chunks.Chunk` that it computes, where it has a name
+    chunk: Any = None  # the `_chunks.chunk.Chunk` that it computes, where it has a name
 
     size: int | None
     k: int

@@ -9,7 +9,7 @@ from another one:
     with replayed(drawn):       # every further run draws the same numbers
         y = f(x)
 
-Chunks and scopes are in one chain, `CHUNK` of `_chunks`, innermost first; so they nest in
+Chunks and scopes are in one chain, `CHUNK` of `_chunks.compute`, innermost first; so they nest in
 any order, and threads and other processes know of them.
 
 NOTE [a scope draws from streams of its own]
@@ -29,10 +29,10 @@ from weakref import WeakSet
 
 import numpy as np
 
-from ._chunks import CHUNK, Chunk, Run, process
-from ._core.blocks import Entry, Exit, claim
-from ._core.errors import RandomnessError
-from ._core.pytree import paths
+from .._core.blocks import Entry, Exit, claim
+from .._core.errors import RandomnessError
+from .._core.pytree import paths
+from .chunk import CHUNK, Chunk, Run, process
 
 CHUNKS, AFTER = 1, 0
 """What the streams that follow from a state are for."""

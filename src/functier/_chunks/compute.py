@@ -9,109 +9,23 @@ NOTE [what a chunk may know]
     `Chunk.report`.
 """
 
-import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, copy_context
 from math import isqrt
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from ._core.errors import LevelError
-from ._core.numpy_facts import VALUES, dtype_of, shape_of
-from ._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
-from ._core.tensor import Tensor
-from ._levels.lineage import AMBIENT, innermost
-
-# ---- which chunk is being computed ----
-
-
-class Run:
-    """One chunked call: what its chunks have in common.
-
-    Equal to, and of one hash with, its copies in other processes.
-    """
-
-    __slots__ = ("__weakref__", "bases", "executor", "id", "label", "process", "randomness")
-
-    def __init__(self, label: str, executor: Any = None, randomness: str = "error"):
-        self.id, self.label, self.executor = os.urandom(8).hex(), label, executor
-        self.randomness, self.process = randomness, process()  # for `_draws`, as `bases` is
-        self.bases: dict = {}
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Run and other.id == self.id
-
-    def __hash__(self) -> int:
-        return hash(self.id)
-
-    def __getstate__(self) -> tuple:
-        return self.id, self.label, self.randomness, self.process
-
-    def __setstate__(self, state: tuple) -> None:
-        self.id, self.label, self.randomness, self.process = state
-        self.executor, self.bases = None, {}
-
-
-def process() -> tuple[str, int]:
-    """Which process of which machine this is."""
-    return _BORN, os.getpid()
-
-
-_BORN = os.urandom(8).hex()
-
-
-class Chunk:
-    """The examples `start` to `stop` of the `size` of a batch: chunk `index` of `count`.
-
-    Attributes
-    ----------
-    run : Run
-        Which call; the chunks of a nested call have a run of their own.
-    index, count : int
-        Which of how many chunks of the run this is.
-    start, stop, size : int
-        Which of how many examples are in it.
-    outer : Chunk or None
-        The chunk in which the chunked call is being made.
-    reports : dict
-        What `report` has noted.
-    streams : dict
-        What `_draws` draws from in this chunk; a chunk of a nested call that runs elsewhere
-        takes it along.
-    """
-
-    __slots__ = (
-        "count", "index", "outer", "reports", "run", "size", "start", "stop", "streams",
-    )  # fmt: skip
-
-    def __init__(
-        self, run: Run, index: int, count: int, start: int, stop: int, size: int,
-        outer: "Chunk | None" = None,
-    ):  # fmt: skip
-        self.run, self.index, self.count = run, index, count
-        self.start, self.stop, self.size, self.outer = start, stop, size, outer
-        self.reports: dict[Callable[[Run, set], None], set] = {}
-        self.streams: dict = {}
-
-    def report(self, merge: Callable[[Run, set], None], item: Hashable) -> None:
-        """Have ``merge(run, items)`` called once where the chunked call was made.
-
-        It is called after the last chunk, also where one has failed, with all items that
-        the chunks have reported for it, in the context of the call (in which `CHUNK` is
-        `outer`). Both have to be picklable; `merge` is a function of a module.
-        """
-        self.reports.setdefault(merge, set()).add(item)
-
-
-CHUNK: ContextVar[Chunk | None] = ContextVar("chunk", default=None)
-"""The innermost chunk that is being computed; None where a batch is computed as a whole."""
-
+from .._core.errors import LevelError
+from .._core.tensor import Tensor
+from .._levels.lineage import AMBIENT, innermost
+from .chunk import CHUNK, Chunk, Run
+from .join import Join
 
 # ---- computing the chunks ----
 
@@ -324,127 +238,6 @@ def _bar(label: str, count: int) -> Any:
             f"pip install 'functier[progress]', or leave progress out"
         ) from error
     return tqdm(total=count, desc=label, unit="chunk")
-
-
-# ---- joining what they give ----
-
-
-class Join:
-    """The results of the chunks put together: each leaf along its axis in `out_dims`.
-
-    Plain arrays are written into one that is made when the first comes, so that no more
-    than the whole and what is under way is in memory. Tensors and arrays of other
-    libraries are concatenated.
-    """
-
-    def __init__(self, label: str, out_dims: Any):
-        self.label, self.out_dims = label, out_dims
-        self.first: tuple[int, str] | None = None  # which chunk came first, and its result's form
-        self.columns: list[_Column] = []
-
-    def take(self, chunk: Chunk, result: Any) -> None:
-        if chunk.count == 1:
-            self.only = result
-            return
-        leaves, structure = flatten(result)
-        if self.first is None:
-            self.structure = structure
-            self.dims = leaf_dims(self.out_dims, result, leaves, self.label)
-            self.columns = [_Column(dim) for dim in self.dims]
-            self.first = chunk.index, describe(result)
-        index, form = self.first
-        if structure != self.structure and not same_structure(
-            result, unflatten(self.structure, leaves[:1] * len(self.dims))
-        ):
-            raise ValueError(
-                f"{self.label}: chunk {chunk.index} gave {describe(result)}, but chunk {index} "
-                f"{form}, which has another structure; return the same for every batch"
-            )
-        for i, (column, leaf) in enumerate(zip(self.columns, leaves)):
-            problem = column.add(chunk, leaf)
-            if problem:
-                where = paths(result, "the result")[i]
-                raise ValueError(f"{self.label}: {where} of chunk {chunk.index} {problem}")
-
-    def whole(self) -> Any:
-        if self.first is None:
-            return self.only
-        return unflatten(self.structure, [column.whole() for column in self.columns])
-
-
-def leaf_dims(out_dims: Any, result: Any, leaves: list, label: str) -> list:
-    """The entry of `out_dims` for every leaf of a result."""
-    if type(out_dims) is int:
-        return [out_dims] * len(leaves)
-    return prefix_leaves(out_dims, result, label, "out_dims")
-
-
-class _Column:
-    """One leaf of the results of all chunks."""
-
-    def __init__(self, dim: Any):
-        self.dim = dim
-        self.form: tuple | None = None
-        self.buffer: Any = None
-        self.count = self.width = 0  # of chunks, and of the examples in each but the last
-        self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is no plain array
-
-    def add(self, chunk: Chunk, leaf: Any) -> str | None:
-        """Take the leaf of a chunk; what is wrong with it."""
-        if self.dim is None:
-            return self.add_same(chunk, leaf)
-        shape = shape_of(leaf)
-        axis = self.dim % len(shape)
-        form = (axis, *shape[:axis], *shape[axis + 1 :])
-        if self.form is None:
-            self.form, self.count = form, chunk.count
-        self.width = max(self.width, chunk.stop - chunk.start)
-        if form != self.form:
-            return (
-                f"has shape {form[1:]} for each example, and that of another chunk "
-                f"{self.form[1:]}; return results of one shape"
-            )
-        if type(leaf) is not np.ndarray:
-            self.pieces[chunk.index] = leaf
-            return None
-        if self.buffer is None:
-            self.buffer = np.empty((*shape[:axis], chunk.size, *shape[axis + 1 :]), leaf.dtype)
-        elif leaf.dtype != self.buffer.dtype:  # as of eigenvalues, some of which are complex
-            self.buffer = self.buffer.astype(np.result_type(leaf, self.buffer), copy=False)
-        self.buffer[(*(slice(None),) * axis, slice(chunk.start, chunk.stop))] = leaf
-        return None
-
-    def add_same(self, chunk: Chunk, leaf: Any) -> str | None:
-        """Take a leaf that is to be the same of every chunk."""
-        if not self.pieces:
-            self.pieces[chunk.index] = leaf
-            return None
-        ((index, other),) = self.pieces.items()
-        if type(leaf) in VALUES and type(other) in VALUES and leaf is not other:
-            inexact = dtype_of(leaf).kind in "fc" and dtype_of(other).kind in "fc"
-            if not np.array_equal(leaf, other, equal_nan=inexact):
-                return (
-                    f"is not that of chunk {index}, but out_dims is None for it; write the axis "
-                    f"that the batch should have in the result"
-                )
-        if chunk.index < index:
-            self.pieces = {chunk.index: leaf}
-        return None
-
-    def whole(self) -> Any:
-        if self.dim is None:
-            return next(iter(self.pieces.values()))
-        if not self.pieces:
-            return self.buffer
-        axis: int = self.form[0]  # type: ignore[index]
-        lead, width = (slice(None),) * axis, self.width
-        parts = [
-            self.pieces[i]
-            if i in self.pieces
-            else self.buffer[(*lead, slice(i * width, (i + 1) * width))]
-            for i in range(self.count)
-        ]
-        return np.concatenate(parts, axis)
 
 
 # ---- what is given ----

@@ -1,0 +1,129 @@
+"""The results of chunks, joined to those of the whole batch."""
+
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import VALUES, dtype_of, shape_of
+from .._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
+from .chunk import Chunk
+
+# ---- joining what they give ----
+
+
+class Join:
+    """The results of the chunks put together: each leaf along its axis in `out_dims`.
+
+    Plain arrays are written into one that is made when the first comes, so that no more
+    than the whole and what is under way is in memory. Tensors and arrays of other
+    libraries are concatenated.
+    """
+
+    def __init__(self, label: str, out_dims: Any):
+        self.label, self.out_dims = label, out_dims
+        self.first: tuple[int, str] | None = None  # which chunk came first, and its result's form
+        self.columns: list[_Column] = []
+
+    def take(self, chunk: Chunk, result: Any) -> None:
+        if chunk.count == 1:
+            self.only = result
+            return
+        leaves, structure = flatten(result)
+        if self.first is None:
+            self.structure = structure
+            self.dims = leaf_dims(self.out_dims, result, leaves, self.label)
+            self.columns = [_Column(dim) for dim in self.dims]
+            self.first = chunk.index, describe(result)
+        index, form = self.first
+        if structure != self.structure and not same_structure(
+            result, unflatten(self.structure, leaves[:1] * len(self.dims))
+        ):
+            raise ValueError(
+                f"{self.label}: chunk {chunk.index} gave {describe(result)}, but chunk {index} "
+                f"{form}, which has another structure; return the same for every batch"
+            )
+        for i, (column, leaf) in enumerate(zip(self.columns, leaves)):
+            problem = column.add(chunk, leaf)
+            if problem:
+                where = paths(result, "the result")[i]
+                raise ValueError(f"{self.label}: {where} of chunk {chunk.index} {problem}")
+
+    def whole(self) -> Any:
+        if self.first is None:
+            return self.only
+        return unflatten(self.structure, [column.whole() for column in self.columns])
+
+
+def leaf_dims(out_dims: Any, result: Any, leaves: list, label: str) -> list:
+    """The entry of `out_dims` for every leaf of a result."""
+    if type(out_dims) is int:
+        return [out_dims] * len(leaves)
+    return prefix_leaves(out_dims, result, label, "out_dims")
+
+
+class _Column:
+    """One leaf of the results of all chunks."""
+
+    def __init__(self, dim: Any):
+        self.dim = dim
+        self.form: tuple | None = None
+        self.buffer: Any = None
+        self.count = self.width = 0  # of chunks, and of the examples in each but the last
+        self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is no plain array
+
+    def add(self, chunk: Chunk, leaf: Any) -> str | None:
+        """Take the leaf of a chunk; what is wrong with it."""
+        if self.dim is None:
+            return self.add_same(chunk, leaf)
+        shape = shape_of(leaf)
+        axis = self.dim % len(shape)
+        form = (axis, *shape[:axis], *shape[axis + 1 :])
+        if self.form is None:
+            self.form, self.count = form, chunk.count
+        self.width = max(self.width, chunk.stop - chunk.start)
+        if form != self.form:
+            return (
+                f"has shape {form[1:]} for each example, and that of another chunk "
+                f"{self.form[1:]}; return results of one shape"
+            )
+        if type(leaf) is not np.ndarray:
+            self.pieces[chunk.index] = leaf
+            return None
+        if self.buffer is None:
+            self.buffer = np.empty((*shape[:axis], chunk.size, *shape[axis + 1 :]), leaf.dtype)
+        elif leaf.dtype != self.buffer.dtype:  # as of eigenvalues, some of which are complex
+            self.buffer = self.buffer.astype(np.result_type(leaf, self.buffer), copy=False)
+        self.buffer[(*(slice(None),) * axis, slice(chunk.start, chunk.stop))] = leaf
+        return None
+
+    def add_same(self, chunk: Chunk, leaf: Any) -> str | None:
+        """Take a leaf that is to be the same of every chunk."""
+        if not self.pieces:
+            self.pieces[chunk.index] = leaf
+            return None
+        ((index, other),) = self.pieces.items()
+        if type(leaf) in VALUES and type(other) in VALUES and leaf is not other:
+            inexact = dtype_of(leaf).kind in "fc" and dtype_of(other).kind in "fc"
+            if not np.array_equal(leaf, other, equal_nan=inexact):
+                return (
+                    f"is not that of chunk {index}, but out_dims is None for it; write the axis "
+                    f"that the batch should have in the result"
+                )
+        if chunk.index < index:
+            self.pieces = {chunk.index: leaf}
+        return None
+
+    def whole(self) -> Any:
+        if self.dim is None:
+            return next(iter(self.pieces.values()))
+        if not self.pieces:
+            return self.buffer
+        axis: int = self.form[0]  # type: ignore[index]
+        lead, width = (slice(None),) * axis, self.width
+        parts = [
+            self.pieces[i]
+            if i in self.pieces
+            else self.buffer[(*lead, slice(i * width, (i + 1) * width))]
+            for i in range(self.count)
+        ]
+        return np.concatenate(parts, axis)
