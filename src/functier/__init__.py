@@ -21,25 +21,25 @@ from ._core.errors import NonFiniteError as NonFiniteError
 from ._core.errors import NoRuleError as NoRuleError
 from ._core.errors import RandomnessError as RandomnessError
 from ._core.errors import UnsupportedError as UnsupportedError
-from ._grad import grad as grad
-from ._grad import grad_and_value as grad_and_value
-from ._grad import value_and_grad as value_and_grad
-from ._grad import vjp as vjp
-from ._jacobian import hessian as hessian
-from ._jacobian import jacfwd as jacfwd
-from ._jacobian import jacrev as jacrev
+from ._transforms.grad import grad as grad
+from ._transforms.grad import grad_and_value as grad_and_value
+from ._transforms.grad import value_and_grad as value_and_grad
+from ._transforms.grad import vjp as vjp
+from ._transforms.jacobian import hessian as hessian
+from ._transforms.jacobian import jacfwd as jacfwd
+from ._transforms.jacobian import jacrev as jacrev
 from ._transforms.jvp import jvp as jvp
 from ._levels.level import level_of as level_of
 from ._levels.level import unwrap as unwrap
 from ._core.pytree import register_dataclass as register_dataclass
 from ._core.pytree import register_pytree_node as register_pytree_node
 from ._levels.states import no_dispatch as no_dispatch
-from ._stop import enable_grad as enable_grad
-from ._stop import no_grad as no_grad
-from ._stop import stop_gradient as stop_gradient
+from ._transforms.stop_gradient import enable_grad as enable_grad
+from ._transforms.stop_gradient import no_grad as no_grad
+from ._transforms.stop_gradient import stop_gradient as stop_gradient
 from ._core.tensor import Tensor as Tensor
 from ._core.tensor import tensor as tensor
-from ._vmap import vmap as vmap
+from ._transforms.vmap import vmap as vmap
 
 __version__ = "0.1.0"
 
@@ -72,21 +72,21 @@ if _typing.TYPE_CHECKING:
     from ._debug import detect_anomaly as detect_anomaly
     from ._function import Function as Function
     from ._function import once_differentiable as once_differentiable
-    from ._hooks import register_hook as register_hook
-    from ._hooks import requires_grad as requires_grad
+    from ._transforms.hooks import register_hook as register_hook
+    from ._transforms.hooks import requires_grad as requires_grad
     from ._implicit import custom_linear_solve as custom_linear_solve
     from ._implicit import custom_root as custom_root
     from ._leaks import check_leaks as check_leaks
     from ._linear import linear_transpose as linear_transpose
     from ._linear import linearize as linearize
     from ._library import custom_op as custom_op
-    from ._modules import debug_unwrap as debug_unwrap
-    from ._modules import functional_call as functional_call
-    from ._modules import stack_module_state as stack_module_state
-    from ._products import elementwise_grad as elementwise_grad
-    from ._products import ggnvp as ggnvp
-    from ._products import hvp as hvp
-    from ._products import vhp as vhp
+    from ._transforms.functional_call import debug_unwrap as debug_unwrap
+    from ._transforms.functional_call import functional_call as functional_call
+    from ._transforms.functional_call import stack_module_state as stack_module_state
+    from ._transforms.products import elementwise_grad as elementwise_grad
+    from ._transforms.products import ggnvp as ggnvp
+    from ._transforms.products import hvp as hvp
+    from ._transforms.products import vhp as vhp
     from ._registry import registry as registry
     from ._scan import associative_scan as associative_scan
     from ._scan import map as map
@@ -103,16 +103,16 @@ _NAMES = {
     "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_debug": "debug_nans detect_anomaly",
     "_function": "Function once_differentiable",
-    "_hooks": "register_hook requires_grad",
     "_implicit": "custom_linear_solve custom_root",
     "_leaks": "check_leaks",
     "_library": "custom_op",
     "_linear": "linear_transpose linearize",
-    "_modules": "debug_unwrap functional_call stack_module_state",
-    "_products": "elementwise_grad ggnvp hvp vhp",
     "_registry": "registry",
     "_scan": "associative_scan map scan",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
+    "_transforms.functional_call": "debug_unwrap functional_call stack_module_state",
+    "_transforms.hooks": "register_hook requires_grad",
+    "_transforms.products": "elementwise_grad ggnvp hvp vhp",
 }
 """What is imported on demand: public modules, and the names in private ones."""
 

@@ -18,7 +18,7 @@ from ._flat import Rules
 from ._function_context import Context, Spec, is_ufunc, released
 from ._function_rules import Applied
 from ._ruled import apply
-from ._stop import stop_gradient
+from ._transforms.stop_gradient import stop_gradient
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 

@@ -8,7 +8,7 @@ from ._calls import Form
 from ._core.pytree import is_value
 from ._core.root import tree_map
 from ._core.tensor import Tensor
-from ._stop import stop_gradient
+from ._transforms.stop_gradient import stop_gradient
 
 
 class VmapInfo(NamedTuple):

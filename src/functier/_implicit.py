@@ -33,7 +33,6 @@ from ._core.pytree import (
     unflatten,
 )
 from ._core.tensor import Tensor
-from ._grad import vjp
 from ._levels.cotangents import cast_given, fit, zeros
 from ._levels.jvp import fitted
 from ._levels.level import Level
@@ -41,8 +40,9 @@ from ._levels.lineage import AMBIENT, levels_of
 from ._levels.states import resumed, switched_off
 from ._levels.tape import joined
 from ._linear import linearize
-from ._stop import without
-from ._vmap import vmap
+from ._transforms.grad import vjp
+from ._transforms.stop_gradient import without
+from ._transforms.vmap import vmap
 
 new = object.__new__
 Function = Callable[[Any], Any]

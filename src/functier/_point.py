@@ -12,12 +12,12 @@ from ._colouring import Pattern, Plan, Sweep, coloured, peeled
 from ._core.errors import ConversionError
 from ._core.numpy_facts import dtype_of, shape_of
 from ._core.tensor import Tensor
-from ._jacobian import pulled, result_paths, split_call, spread
 from ._levels.checks import REAL_RESULT, refuse
 from ._levels.cotangents import cast
 from ._levels.level import Escape
-from ._levels.runs import taped
+from ._levels.runs import pulled, spread, taped
 from ._transforms.arguments import choose, choose_complex, choose_real
+from ._transforms.jacobian import result_paths, split_call
 
 ndarray = np.ndarray
 

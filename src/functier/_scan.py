@@ -19,7 +19,7 @@ from ._core.pytree import (
 )
 from ._core.tensor import Tensor
 from ._masks import WEAK, check_function, form, joint, settled
-from ._vmap import vmap
+from ._transforms.vmap import vmap
 
 
 def scan(

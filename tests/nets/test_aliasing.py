@@ -17,8 +17,11 @@ import optree
 import functier as ft
 import samples
 from checks import direction
-from functier import _grad, _hooks, _linear, _vmap
+from functier import _linear
 from functier._rules.linalg import linear_systems as linalg
+from functier._transforms import grad as _grad
+from functier._transforms import hooks as _hooks
+from functier._transforms import vmap as _vmap
 from nets.verdicts import Verdicts
 
 REASONS: dict[str, str] = {

@@ -9,12 +9,12 @@ import pytest
 
 import samples
 from checks import check_vmap
-from functier import _grad
 from functier._core.op import Op
 from functier._core.table import OPS, find
 from functier._rules import elementwise, pad, polynomial, quantile, repeat, shape
 from functier._rules import ufunc_methods as methods
 from functier._rules.linalg import linear_systems as linalg
+from functier._transforms import grad as _grad
 from nets.test_dtypes import (
     gradient_cases,
     judge_gradient,

@@ -15,13 +15,15 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _grad, _leaks, _masks, _modes, _vmap
+from functier import _debug, _leaks, _masks, _modes
 from functier._chunks import streams as _draws
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
 from functier._levels import states as _states
 from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
+from functier._transforms import grad as _grad
+from functier._transforms import vmap as _vmap
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 

@@ -7,13 +7,57 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import PLAIN
-from .._core.pytree import flatten, paths
+from .._core.pytree import flatten, paths, unflatten
 from .._core.tensor import Tensor
+from .backward import backward
+from .batch import BatchLevel, Randomness
 from .checks import arrays_of, split_aux
 from .grad import GradLevel
 from .jvp import JvpLevel
 from .level import Escape
 from .life import run
+
+Run = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
+"""What `pushed` takes before the directions."""
+
+
+def pulled(
+    label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
+) -> list:
+    """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
+
+    def pull(level: Any, _: Any) -> list:
+        cotangents = level.insert(basis, [0] * len(basis), label)
+        pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
+        roots.clear()  # so that the tape goes while the backward pass goes on
+        del cotangents
+        grads = backward(pairs, inputs)
+        return [None if g is None else level.unwrap(g) for g in grads]
+
+    return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
+
+
+def spread(
+    label: str, at: Run, basis: list, has_aux: bool, randomness: Randomness
+) -> tuple[list, Any, Any]:
+    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
+    _, escape, frame, outer, _, _ = at
+
+    def push(level: Any, _: Any) -> tuple:
+        pairs, structure, aux = pushed(
+            *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
+        )
+        rows = [level.unwrap(t) for _, t in pairs]
+        if randomness != "error":  # so that aux may vary along the batch: that of the first example
+            leaves, tree = flatten(aux)
+            first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
+            aux = unflatten(tree, first)
+        return rows, structure, aux
+
+    level = BatchLevel.prepare(label, escape, frame, outer)
+    level.randomness = randomness
+    return run(level, push)
+
 
 ndarray = np.ndarray
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.tensor import Tensor
-from .._stop import stop_gradient
+from .._transforms.stop_gradient import stop_gradient
 from ._parameter import CHANGES, is_parameter, made, plain
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"

@@ -14,7 +14,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._rules import indexing, neural
-from .._stop import stop_gradient
+from .._transforms.stop_gradient import stop_gradient
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
 from ._losses import (
     binary_cross_entropy_with_logits,

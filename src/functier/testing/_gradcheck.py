@@ -8,9 +8,9 @@ import numpy as np
 from .._core.errors import GradcheckError
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
-from .._grad import vjp
+from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
-from .._vmap import vmap
+from .._transforms.vmap import vmap
 from ._numeric import Differences, Problem, check_forms, compare, random_like, real_vector, unit
 
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"

@@ -16,7 +16,7 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
-from .._vmap import vmap
+from .._transforms.vmap import vmap
 
 
 def check_vmap(

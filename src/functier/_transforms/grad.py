@@ -7,19 +7,19 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 
-from ._core.numpy_facts import BIG, PLAIN, dtype_of
-from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
-from ._levels.backward import backward
-from ._levels.checks import check_inputs, match, split_aux
-from ._levels.copies import kept
-from ._levels.cotangents import complex_derivatives, filled, form_like, one
-from ._levels.grad import GradLevel
-from ._levels.level import Escape
-from ._levels.life import LevelContext, run
-from ._levels.memory import owned, shown
-from ._levels.options import check_escape, check_flag
-from ._levels.runs import outer_tensors, taped
-from ._transforms.arguments import choose, choose_complex, derivatives, placed, wanted
+from .._core.numpy_facts import BIG, PLAIN, dtype_of
+from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._levels.backward import backward
+from .._levels.checks import check_inputs, match, split_aux
+from .._levels.copies import kept
+from .._levels.cotangents import complex_derivatives, filled, form_like, one
+from .._levels.grad import GradLevel
+from .._levels.level import Escape
+from .._levels.life import LevelContext, run
+from .._levels.memory import owned, shown
+from .._levels.options import check_escape, check_flag
+from .._levels.runs import outer_tensors, taped
+from .arguments import choose, choose_complex, derivatives, placed, wanted
 
 P = ParamSpec("P")
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from ._core.border import check_leaf
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import describe, is_value, name_of_function
-from ._core.tensor import Tensor
-from ._levels.memory import apart
-from ._levels.tape import joined
+from .._core.border import check_leaf
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import describe, is_value, name_of_function
+from .._core.tensor import Tensor
+from .._levels.memory import apart
+from .._levels.tape import joined
 
 
 def requires_grad(x: Any, level: type | None = None) -> bool:

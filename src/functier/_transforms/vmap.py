@@ -7,19 +7,26 @@ from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._chunks.chunk import Chunk
-from ._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
-from ._chunks.join import Join, leaf_dims
-from ._chunks.streams import check_unmoved, watched
-from ._core.pytree import check_callable, flatten, name_of_function, paths, prefix_leaves, unflatten
-from ._core.tensor import Tensor
-from ._levels.axes import check_axis, check_mapped, wrong_size
-from ._levels.batch import BatchLevel, Randomness
-from ._levels.level import Escape
-from ._levels.life import LevelContext, run
-from ._levels.lineage import line_of
-from ._levels.memory import separate
-from ._levels.options import check_escape, check_flag, check_randomness
+from .._chunks.chunk import Chunk
+from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
+from .._chunks.join import Join, leaf_dims
+from .._chunks.streams import check_unmoved, watched
+from .._core.pytree import (
+    check_callable,
+    flatten,
+    name_of_function,
+    paths,
+    prefix_leaves,
+    unflatten,
+)
+from .._core.tensor import Tensor
+from .._levels.axes import check_axis, check_mapped, wrong_size
+from .._levels.batch import BatchLevel, Randomness
+from .._levels.level import Escape
+from .._levels.life import LevelContext, run
+from .._levels.lineage import line_of
+from .._levels.memory import separate
+from .._levels.options import check_escape, check_flag, check_randomness
 
 P = ParamSpec("P")
 R = TypeVar("R")

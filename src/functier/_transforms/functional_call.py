@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
-from ._core.tensor import Tensor
-from ._levels.cotangents import is_inexact
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
+from .._core.tensor import Tensor
+from .._levels.cotangents import is_inexact
 
 
 def functional_call(

@@ -3,13 +3,13 @@
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from ._core.blocks import block
-from ._core.op import Op
-from ._core.pytree import flatten, unflatten
-from ._core.root import DISABLED
-from ._core.tensor import Tensor
-from ._levels.lineage import AMBIENT, levels_of
-from ._levels.states import switched_off
+from .._core.blocks import block
+from .._core.op import Op
+from .._core.pytree import flatten, unflatten
+from .._core.root import DISABLED
+from .._core.tensor import Tensor
+from .._levels.lineage import AMBIENT, levels_of
+from .._levels.states import switched_off
 
 
 def stop_gradient(x: Any) -> Any:

@@ -9,18 +9,18 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._core.border import check_leaf
-from ._core.numpy_facts import shape_of
-from ._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
-from ._core.tensor import Tensor
-from ._grad import gradients
-from ._levels.backward import backward
-from ._levels.cotangents import filled
-from ._levels.level import Escape
-from ._levels.memory import owned
-from ._levels.options import check_escape
-from ._levels.runs import pushed, taped
-from ._transforms.jvp import directed
+from .._core.border import check_leaf
+from .._core.numpy_facts import shape_of
+from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
+from .._core.tensor import Tensor
+from .._levels.backward import backward
+from .._levels.cotangents import filled
+from .._levels.level import Escape
+from .._levels.memory import owned
+from .._levels.options import check_escape
+from .._levels.runs import pushed, taped
+from .grad import gradients
+from .jvp import directed
 
 P = ParamSpec("P")
 

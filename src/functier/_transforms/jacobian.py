@@ -9,35 +9,70 @@ from typing import Any, ParamSpec
 
 import numpy as np
 
-from ._basis import blocks, only_unit, some_units, units
-from ._chunks.chunk import Chunk
-from ._chunks.compute import in_chunks
-from ._chunks.join import Join
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
-from ._levels.backward import backward
-from ._levels.batch import BatchLevel, Randomness
-from ._levels.checks import REAL_RESULT, refuse
-from ._levels.cotangents import complex_derivatives, filled
-from ._levels.level import Escape
-from ._levels.life import run
-from ._levels.memory import owned
-from ._levels.options import check_escape, check_flag, check_randomness
-from ._levels.runs import outer_tensors, pushed, taped
-from ._transforms.arguments import (
-    Mixed,
-    choose,
-    choose_complex,
-    choose_real,
-    derivatives,
-    placed,
-    wanted,
-)
+from .._chunks.chunk import Chunk
+from .._chunks.compute import in_chunks
+from .._chunks.join import Join
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import check_callable, name_of_function, paths, unflatten
+from .._levels.backward import backward
+from .._levels.batch import Randomness
+from .._levels.checks import REAL_RESULT, refuse
+from .._levels.cotangents import complex_derivatives, filled, one
+from .._levels.level import Escape
+from .._levels.memory import owned
+from .._levels.options import check_escape, check_flag, check_randomness
+from .._levels.runs import Run, outer_tensors, pulled, pushed, spread, taped
+from .arguments import Mixed, choose, choose_complex, choose_real, derivatives, placed, wanted
+
+
+def only_unit(values: list) -> list:
+    """The only unit vector of a single value of one element; it needs no batch."""
+    shape = shape_of(values[0])
+    return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])]
+
+
+def units(values: list, sizes: list[int], total: int) -> list:
+    """For each value, unit vectors of all values together, shape (total, *value.shape)."""
+    start, parts = 0, []
+    for x, n in zip(values, sizes):
+        part = np.zeros((total, *shape_of(x)), dtype_of(x))
+        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
+        parts.append(part)
+        start += n
+    return parts
+
+
+def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
+    """The rows `start` to `stop` of `units`, made without the others."""
+    first, rows, parts = 0, stop - start, []
+    for x, n in zip(values, sizes):
+        part = np.zeros((rows, *shape_of(x)), dtype_of(x))
+        low, high = max(start - first, 0), min(stop - first, n)
+        if low < high:
+            place = (first + low - start) * n + low
+            part.reshape(-1)[place : place + (high - low - 1) * (n + 1) + 1 : n + 1] = 1
+        first += n
+        parts.append(part)
+    return parts
+
+
+def blocks(rows: Any, values: list, total: int | None) -> list:
+    """Split the axis of all unit vectors into the axes of each value."""
+    form, start, parts = shape_of(rows), 0, []
+    if total is None and values:
+        shape = shape_of(values[0])
+        return [rows.reshape(shape + form) if shape else rows]
+    for x in values:
+        shape = shape_of(x)
+        stop = start + prod(shape)
+        block = rows if len(values) == 1 else rows[start:stop]
+        parts.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
+        start = stop
+    return parts
+
 
 P = ParamSpec("P")
 ndarray = np.ndarray
-Run = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
-"""What `pushed` takes before the directions."""
 
 # ---- what both modes share ----
 
@@ -240,22 +275,6 @@ def _fill(rows: list, leaves: list, n: int) -> None:
             rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
 
 
-def pulled(
-    label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
-) -> list:
-    """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
-
-    def pull(level: Any, _: Any) -> list:
-        cotangents = level.insert(basis, [0] * len(basis), label)
-        pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
-        roots.clear()  # so that the tape goes while the backward pass goes on
-        del cotangents
-        grads = backward(pairs, inputs)
-        return [None if g is None else level.unwrap(g) for g in grads]
-
-    return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
-
-
 def _pulled_in_chunks(
     label: str, frame: FrameType, outer: list, roots: list, results: list, sizes: list[int],
     inputs: list, leaves: list, chunk_size: int,
@@ -366,28 +385,6 @@ def _forward(
         return (result, aux) if has_aux else result
 
     return jacobian
-
-
-def spread(
-    label: str, at: Run, basis: list, has_aux: bool, randomness: Randomness
-) -> tuple[list, Any, Any]:
-    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
-    _, escape, frame, outer, _, _ = at
-
-    def push(level: Any, _: Any) -> tuple:
-        pairs, structure, aux = pushed(
-            *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
-        )
-        rows = [level.unwrap(t) for _, t in pairs]
-        if randomness != "error":  # so that aux may vary along the batch: that of the first example
-            leaves, tree = flatten(aux)
-            first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
-            aux = unflatten(tree, first)
-        return rows, structure, aux
-
-    level = BatchLevel.prepare(label, escape, frame, outer)
-    level.randomness = randomness
-    return run(level, push)
 
 
 def _spread_in_chunks(
