@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import functier as ft
 import samples
 from checks import directions, form_of, function_of, inner, precision, same
-from functier import _linear
+from functier._tracing import linearize as _linear
 from support import alike, close, equal, in_thread, raises, recorder
 
 X = np.array([0.5, -1.5, 2.0])

@@ -77,8 +77,8 @@ if _typing.TYPE_CHECKING:
     from ._implicit import custom_linear_solve as custom_linear_solve
     from ._implicit import custom_root as custom_root
     from ._leaks import check_leaks as check_leaks
-    from ._linear import linear_transpose as linear_transpose
-    from ._linear import linearize as linearize
+    from ._tracing.linearize import linear_transpose as linear_transpose
+    from ._tracing.linearize import linearize as linearize
     from ._library import custom_op as custom_op
     from ._transforms.functional_call import debug_unwrap as debug_unwrap
     from ._transforms.functional_call import functional_call as functional_call
@@ -106,10 +106,10 @@ _NAMES = {
     "_implicit": "custom_linear_solve custom_root",
     "_leaks": "check_leaks",
     "_library": "custom_op",
-    "_linear": "linear_transpose linearize",
     "_registry": "registry",
     "_scan": "associative_scan map scan",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
+    "_tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "debug_unwrap functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.products": "elementwise_grad ggnvp hvp vhp",

@@ -39,7 +39,7 @@ from ._levels.level import Level
 from ._levels.lineage import AMBIENT, levels_of
 from ._levels.states import resumed, switched_off
 from ._levels.tape import joined
-from ._linear import linearize
+from ._tracing.linearize import linearize
 from ._transforms.grad import vjp
 from ._transforms.stop_gradient import without
 from ._transforms.vmap import vmap

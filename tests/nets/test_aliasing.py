@@ -17,8 +17,8 @@ import optree
 import functier as ft
 import samples
 from checks import direction
-from functier import _linear
 from functier._rules.linalg import linear_systems as linalg
+from functier._tracing import linearize as _linear
 from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
