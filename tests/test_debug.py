@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier import _debug
 from functier._core import observers as _observers
 from functier._core.table import OPS
+from functier._debug import watching as _debug
 from functier._levels import level as _level
 from support import equal, has_all, in_thread, message
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _leaks
 from functier._core import observers as _observers
+from functier._debug import leaks as _leaks
 from support import has_all, message
 
 XS = np.ones((3, 2))

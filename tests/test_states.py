@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _modes
+from functier import _modes
+from functier._debug import watching as _debug
 from functier._levels import states as _states
 from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.states import ContextualLevel

@@ -68,19 +68,19 @@ if _typing.TYPE_CHECKING:
     from ._custom import custom_vjp as custom_vjp
     from ._custom import custom_vmap as custom_vmap
     from ._custom import sequential_vmap as sequential_vmap
-    from ._debug import debug_nans as debug_nans
-    from ._debug import detect_anomaly as detect_anomaly
+    from ._debug.nans import debug_nans as debug_nans
+    from ._debug.nans import detect_anomaly as detect_anomaly
     from ._function import Function as Function
     from ._function import once_differentiable as once_differentiable
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
     from ._implicit import custom_linear_solve as custom_linear_solve
     from ._implicit import custom_root as custom_root
-    from ._leaks import check_leaks as check_leaks
+    from ._debug.leaks import check_leaks as check_leaks
     from ._tracing.linearize import linear_transpose as linear_transpose
     from ._tracing.linearize import linearize as linearize
     from ._library import custom_op as custom_op
-    from ._transforms.functional_call import debug_unwrap as debug_unwrap
+    from ._debug.unwrap import debug_unwrap as debug_unwrap
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
     from ._transforms.products import elementwise_grad as elementwise_grad
@@ -101,16 +101,17 @@ _NAMES = {
     "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
     "_control": "cond fori_loop switch while_loop",
     "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
-    "_debug": "debug_nans detect_anomaly",
+    "_debug.leaks": "check_leaks",
+    "_debug.nans": "debug_nans detect_anomaly",
+    "_debug.unwrap": "debug_unwrap",
     "_function": "Function once_differentiable",
     "_implicit": "custom_linear_solve custom_root",
-    "_leaks": "check_leaks",
     "_library": "custom_op",
     "_registry": "registry",
     "_scan": "associative_scan map scan",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
-    "_transforms.functional_call": "debug_unwrap functional_call stack_module_state",
+    "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.products": "elementwise_grad ggnvp hvp vhp",
 }

@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _debug, _leaks, _masks, _modes
+from functier import _masks, _modes
 from functier._chunks import streams as _draws
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
+from functier._debug import leaks as _leaks
+from functier._debug import watching as _debug
 from functier._levels import states as _states
 from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT

@@ -17,14 +17,14 @@ from itertools import pairwise
 from typing import Any, Literal
 from weakref import WeakSet
 
-from ._core.blocks import Block, block
-from ._core.errors import LeakError, LeakWarning
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.observers import Observer
-from ._core.tensor import Tensor
-from ._levels.level import Level
-from ._levels.lineage import chain
-from ._levels.tape import Given
+from .._core.blocks import Block, block
+from .._core.errors import LeakError, LeakWarning
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.observers import Observer
+from .._core.tensor import Tensor
+from .._levels.level import Level
+from .._levels.lineage import chain
+from .._levels.tape import Given
 
 SHOWN = 5
 """So many tensors are reported with what holds them."""
