@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _collectives
+from functier._control import collectives as _collectives
 from functier._levels import level as _level
 from support import close, equal, has_all, in_thread, message, model, raises
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _masks, cond, fori_loop, switch, while_loop
+from functier import cond, fori_loop, switch, while_loop
+from functier._control import masks as _masks
 from functier._levels import level as _level
 from support import close, equal
 

@@ -51,19 +51,19 @@ if _typing.TYPE_CHECKING:
     from . import overrides as overrides
     from . import random as random
     from . import testing as testing
-    from ._checkpoint import checkpoint as checkpoint
-    from ._collectives import all_gather as all_gather
-    from ._collectives import axis_index as axis_index
-    from ._collectives import axis_size as axis_size
-    from ._collectives import pmax as pmax
-    from ._collectives import pmean as pmean
-    from ._collectives import pmin as pmin
-    from ._collectives import psum as psum
-    from ._collectives import psum_scatter as psum_scatter
-    from ._control import cond as cond
-    from ._control import fori_loop as fori_loop
-    from ._control import switch as switch
-    from ._control import while_loop as while_loop
+    from ._control.checkpoint import checkpoint as checkpoint
+    from ._control.collectives import all_gather as all_gather
+    from ._control.collectives import axis_index as axis_index
+    from ._control.collectives import axis_size as axis_size
+    from ._control.collectives import pmax as pmax
+    from ._control.collectives import pmean as pmean
+    from ._control.collectives import pmin as pmin
+    from ._control.collectives import psum as psum
+    from ._control.collectives import psum_scatter as psum_scatter
+    from ._control.branches import cond as cond
+    from ._control.loops import fori_loop as fori_loop
+    from ._control.branches import switch as switch
+    from ._control.loops import while_loop as while_loop
     from ._custom import custom_jvp as custom_jvp
     from ._custom import custom_vjp as custom_vjp
     from ._custom import custom_vmap as custom_vmap
@@ -74,8 +74,8 @@ if _typing.TYPE_CHECKING:
     from ._function import once_differentiable as once_differentiable
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
-    from ._implicit import custom_linear_solve as custom_linear_solve
-    from ._implicit import custom_root as custom_root
+    from ._control.solves import custom_linear_solve as custom_linear_solve
+    from ._control.solves import custom_root as custom_root
     from ._debug.leaks import check_leaks as check_leaks
     from ._tracing.linearize import linear_transpose as linear_transpose
     from ._tracing.linearize import linearize as linearize
@@ -88,27 +88,28 @@ if _typing.TYPE_CHECKING:
     from ._transforms.products import hvp as hvp
     from ._transforms.products import vhp as vhp
     from ._registry import registry as registry
-    from ._scan import associative_scan as associative_scan
-    from ._scan import map as map
-    from ._scan import scan as scan
+    from ._control.scan import associative_scan as associative_scan
+    from ._control.scan import map as map
+    from ._control.scan import scan as scan
     from ._sparse import jacobian_pattern as jacobian_pattern
     from ._sparse import sparse_hessian as sparse_hessian
     from ._sparse import sparse_jacobian as sparse_jacobian
 
 _MODULES = "modes", "nn", "numpy", "ops", "overrides", "random", "testing"
 _NAMES = {
-    "_checkpoint": "checkpoint",
-    "_collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
-    "_control": "cond fori_loop switch while_loop",
+    "_control.branches": "cond switch",
+    "_control.checkpoint": "checkpoint",
+    "_control.collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",
+    "_control.loops": "fori_loop while_loop",
+    "_control.scan": "associative_scan map scan",
+    "_control.solves": "custom_linear_solve custom_root",
     "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_debug.leaks": "check_leaks",
     "_debug.nans": "debug_nans detect_anomaly",
     "_debug.unwrap": "debug_unwrap",
     "_function": "Function once_differentiable",
-    "_implicit": "custom_linear_solve custom_root",
     "_library": "custom_op",
     "_registry": "registry",
-    "_scan": "associative_scan map scan",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",

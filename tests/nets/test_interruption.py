@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _masks, _modes
+from functier import _modes
 from functier._chunks import streams as _draws
+from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
 from functier._debug import leaks as _leaks

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from ._chunks.streams import noted, replayed
-from ._core.border import check_objects
-from ._core.numpy_facts import SCALARS, shape_of
-from ._core.pytree import check_callable, flatten, name_of_function
-from ._core.tensor import Tensor
-from ._levels.backward import backward
-from ._levels.lineage import AMBIENT
-from ._levels.states import resumed
-from ._levels.tape import Given, Node, joined, number, reached
-from ._masks import AMONG, among
+from .._chunks.streams import noted, replayed
+from .._core.border import check_objects
+from .._core.numpy_facts import SCALARS, shape_of
+from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.tensor import Tensor
+from .._levels.backward import backward
+from .._levels.lineage import AMBIENT
+from .._levels.states import resumed
+from .._levels.tape import Given, Node, joined, number, reached
+from .masks import AMONG, among
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from ._core.blocks import block
-from ._core.errors import LevelError
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import (
+from .._core.blocks import block
+from .._core.errors import LevelError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import (
     check_callable,
     describe,
     flatten,
@@ -32,17 +32,17 @@ from ._core.pytree import (
     same_structure,
     unflatten,
 )
-from ._core.tensor import Tensor
-from ._levels.cotangents import cast_given, fit, zeros
-from ._levels.jvp import fitted
-from ._levels.level import Level
-from ._levels.lineage import AMBIENT, levels_of
-from ._levels.states import resumed, switched_off
-from ._levels.tape import joined
-from ._tracing.linearize import linearize
-from ._transforms.grad import vjp
-from ._transforms.stop_gradient import without
-from ._transforms.vmap import vmap
+from .._core.tensor import Tensor
+from .._levels.cotangents import cast_given, fit, zeros
+from .._levels.jvp import fitted
+from .._levels.level import Level
+from .._levels.lineage import AMBIENT, levels_of
+from .._levels.states import resumed, switched_off
+from .._levels.tape import joined
+from .._tracing.linearize import linearize
+from .._transforms.grad import vjp
+from .._transforms.stop_gradient import without
+from .._transforms.vmap import vmap
 
 new = object.__new__
 Function = Callable[[Any], Any]

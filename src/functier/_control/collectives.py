@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 
-from ._core.errors import DataDependentError
-from ._core.numpy_facts import PLAIN, dtype_of, shape_of
-from ._core.op import Op
-from ._core.pytree import flatten, is_value, paths, unflatten
-from ._core.table import OPS
-from ._core.tensor import Tensor
-from ._levels.axes import short
-from ._levels.batch import BatchLevel
-from ._levels.lineage import innermost, levels_of
-from ._masks import AMONG
+from .._core.errors import DataDependentError
+from .._core.numpy_facts import PLAIN, dtype_of, shape_of
+from .._core.op import Op
+from .._core.pytree import flatten, is_value, paths, unflatten
+from .._core.table import OPS
+from .._core.tensor import Tensor
+from .._levels.axes import short
+from .._levels.batch import BatchLevel
+from .._levels.lineage import innermost, levels_of
+from .masks import AMONG
 
 # ---- the operations, over one level ----
 

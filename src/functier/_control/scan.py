@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ._core.border import check_leaf
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import (
+from .._core.border import check_leaf
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import (
     describe,
     flatten,
     is_value,
@@ -17,9 +17,9 @@ from ._core.pytree import (
     same_structure,
     unflatten,
 )
-from ._core.tensor import Tensor
-from ._masks import WEAK, check_function, form, joint, settled
-from ._transforms.vmap import vmap
+from .._core.tensor import Tensor
+from .._transforms.vmap import vmap
+from .masks import WEAK, check_function, form, joint, settled
 
 
 def scan(

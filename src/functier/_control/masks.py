@@ -1,6 +1,6 @@
 """Truth values that differ from example to example, and results of one form.
 
-What `_control` and `_scan` stand on. Python over NumPy on tensors of any level.
+What `_control.branches` and `_control.scan` stand on. Python over NumPy on tensors of any level.
 
 NOTE [donors]
     Where examples differ in what they choose, a function runs on the whole batch for those
@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from ._core.blocks import block
-from ._core.border import check_leaf
-from ._core.numpy_facts import SCALARS, dtype_of, shape_of
-from ._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
-from ._core.tensor import Tensor
-from ._levels.batch import BatchLevel
+from .._core.blocks import block
+from .._core.border import check_leaf
+from .._core.numpy_facts import SCALARS, dtype_of, shape_of
+from .._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
+from .._core.tensor import Tensor
+from .._levels.batch import BatchLevel
 
 new = object.__new__
 ndarray = np.ndarray
