@@ -64,14 +64,14 @@ if _typing.TYPE_CHECKING:
     from ._control.loops import fori_loop as fori_loop
     from ._control.branches import switch as switch
     from ._control.loops import while_loop as while_loop
-    from ._custom import custom_jvp as custom_jvp
-    from ._custom import custom_vjp as custom_vjp
-    from ._custom import custom_vmap as custom_vmap
-    from ._custom import sequential_vmap as sequential_vmap
+    from ._custom.decorators import custom_jvp as custom_jvp
+    from ._custom.decorators import custom_vjp as custom_vjp
+    from ._custom.decorators import custom_vmap as custom_vmap
+    from ._custom.decorators import sequential_vmap as sequential_vmap
     from ._debug.nans import debug_nans as debug_nans
     from ._debug.nans import detect_anomaly as detect_anomaly
-    from ._function import Function as Function
-    from ._function import once_differentiable as once_differentiable
+    from ._custom.function import Function as Function
+    from ._custom.function import once_differentiable as once_differentiable
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
     from ._control.solves import custom_linear_solve as custom_linear_solve
@@ -79,7 +79,7 @@ if _typing.TYPE_CHECKING:
     from ._debug.leaks import check_leaks as check_leaks
     from ._tracing.linearize import linear_transpose as linear_transpose
     from ._tracing.linearize import linearize as linearize
-    from ._library import custom_op as custom_op
+    from ._custom.custom_op import custom_op as custom_op
     from ._debug.unwrap import debug_unwrap as debug_unwrap
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
@@ -103,12 +103,12 @@ _NAMES = {
     "_control.loops": "fori_loop while_loop",
     "_control.scan": "associative_scan map scan",
     "_control.solves": "custom_linear_solve custom_root",
-    "_custom": "custom_jvp custom_vjp custom_vmap sequential_vmap",
+    "_custom.custom_op": "custom_op",
+    "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
+    "_custom.function": "Function once_differentiable",
     "_debug.leaks": "check_leaks",
     "_debug.nans": "debug_nans detect_anomaly",
     "_debug.unwrap": "debug_unwrap",
-    "_function": "Function once_differentiable",
-    "_library": "custom_op",
     "_registry": "registry",
     "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",

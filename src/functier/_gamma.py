@@ -17,7 +17,7 @@ import numpy as np
 
 from ._core.errors import NoRuleError
 from ._core.numpy_facts import shape_of
-from ._custom import custom_jvp
+from ._custom.decorators import custom_jvp
 from ._sampling import Size, as_shape, batches, derivative_in, frozen, sample
 from ._transforms.stop_gradient import stop_gradient
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ._core.numpy_facts import name_of
 from ._core.table import NAMESPACES, OPS, PENDING, load
-from ._library import CustomOp
+from ._custom.custom_op import CustomOp
 from ._overridable import signature_of
 
 OWN = f"{__package__}."

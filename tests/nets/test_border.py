@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _calls, _function_rules
 from functier._core import border as _border
 from functier._core import pytree as _pytree
+from functier._custom import function_rules as _function_rules
+from functier._custom import pytree_rules as _calls
 from functier._levels import cotangents as _diff
 from functier._rules.linalg import factorization
 from functier.testing import gradcheck

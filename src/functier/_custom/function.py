@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ._core.errors import LevelError
-from ._core.numpy_facts import PLAIN, SCALARS
-from ._core.pytree import flatten, is_value
-from ._core.tensor import Tensor
-from ._flat import Rules
-from ._function_context import Context, Spec, is_ufunc, released
-from ._function_rules import Applied
-from ._ruled import apply
-from ._transforms.stop_gradient import stop_gradient
+from .._core.errors import LevelError
+from .._core.numpy_facts import PLAIN, SCALARS
+from .._core.pytree import flatten, is_value
+from .._core.tensor import Tensor
+from .._transforms.stop_gradient import stop_gradient
+from .apply import apply
+from .function_context import Context, Spec, is_ufunc, released
+from .function_rules import Applied
+from .rules import Rules
 
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from ._calls import Form
-from ._core.pytree import is_value
-from ._core.root import tree_map
-from ._core.tensor import Tensor
-from ._transforms.stop_gradient import stop_gradient
+from .._core.pytree import is_value
+from .._core.root import tree_map
+from .._core.tensor import Tensor
+from .._transforms.stop_gradient import stop_gradient
+from .pytree_rules import Form
 
 
 class VmapInfo(NamedTuple):

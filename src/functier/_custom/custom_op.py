@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from ._core.errors import NoRuleError
-from ._core.numpy_facts import name_of, shape_of
-from ._core.observers import CALLS
-from ._core.op import Op
-from ._core.pytree import check_callable
-from ._core.root import classes_in, tree_map
-from ._core.table import NAMESPACES, OPS, PARTIALS, load
-from ._core.tensor import Tensor
-from ._function import bound, call
-from ._function_context import Spec, is_ufunc
-from ._levels.memory import SEEN
-from ._modes import STATE, ask_below, seen, unseen
-from .overrides import handle_tensor_function, is_level
+from .._core.errors import NoRuleError
+from .._core.numpy_facts import name_of, shape_of
+from .._core.observers import CALLS
+from .._core.op import Op
+from .._core.pytree import check_callable
+from .._core.root import classes_in, tree_map
+from .._core.table import NAMESPACES, OPS, PARTIALS, load
+from .._core.tensor import Tensor
+from .._levels.memory import SEEN
+from .._modes import STATE, ask_below, seen, unseen
+from ..overrides import handle_tensor_function, is_level
+from .function import bound, call
+from .function_context import Spec, is_ufunc
 
 ndarray = np.ndarray
 

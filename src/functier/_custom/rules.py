@@ -1,4 +1,4 @@
-"""What `_ruled` applies: the rules of a function of leaves, and those made of them for a
+"""What `_custom.apply` applies: the rules of a function of leaves, and those made of them for a
 batch and for a derivative.
 
 NOTE [flat rules]
@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ._core.numpy_facts import shape_of
-from ._core.pytree import is_value
-from ._core.tensor import Tensor
-from ._levels.backward import backward
-from ._levels.batch import BatchLevel
-from ._levels.cotangents import filled, is_inexact
-from ._levels.life import run
-from ._levels.runs import pushed, taped
+from .._core.numpy_facts import shape_of
+from .._core.pytree import is_value
+from .._core.tensor import Tensor
+from .._levels.backward import backward
+from .._levels.batch import BatchLevel
+from .._levels.cotangents import filled, is_inexact
+from .._levels.life import run
+from .._levels.runs import pushed, taped
 
 
 class Rules:

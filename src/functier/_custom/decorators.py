@@ -1,7 +1,7 @@
 """custom_vjp, custom_jvp and custom_vmap: rules for a function of pytrees.
 
-One class, `Custom`, so that a function may have several of these rules. `_ruled` applies
-them to the flat form of a call, which `_calls` makes.
+One class, `Custom`, so that a function may have several of these rules. `_custom.apply` applies
+them to the flat form of a call, which `_custom.pytree_rules` makes.
 """
 
 import functools
@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ._calls import Call
-from ._core.errors import NoRuleError
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import (
+from .._core.errors import NoRuleError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import (
     check_callable,
     describe,
     flatten,
@@ -25,7 +24,8 @@ from ._core.pytree import (
     same_structure,
     unflatten,
 )
-from ._ruled import apply, innermost
+from .apply import apply, innermost
+from .pytree_rules import Call
 
 
 class Custom:

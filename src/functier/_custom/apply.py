@@ -16,18 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from ._core.border import OBJECT, check_leaf, check_objects
-from ._core.errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
-from ._core.numpy_facts import PLAIN, dtype_of, shape_of
-from ._core.pytree import is_value
-from ._core.tensor import Tensor
-from ._flat import Batched, Pulled, Pushed, Rules, inexact, tape_of
-from ._levels.backward import backward
-from ._levels.cotangents import zeros
-from ._levels.jvp import fitted
-from ._levels.life import within
-from ._levels.memory import apart
-from ._levels.tape import Roots, joined
+from .._core.border import OBJECT, check_leaf, check_objects
+from .._core.errors import ConversionError, LevelError, MutationError, NoRuleError, UnsupportedError
+from .._core.numpy_facts import PLAIN, dtype_of, shape_of
+from .._core.pytree import is_value
+from .._core.tensor import Tensor
+from .._levels.backward import backward
+from .._levels.cotangents import zeros
+from .._levels.jvp import fitted
+from .._levels.life import within
+from .._levels.memory import apart
+from .._levels.tape import Roots, joined
+from .rules import Batched, Pulled, Pushed, Rules, inexact, tape_of
 
 ndarray = np.ndarray
 

@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from ._calls import called, form_of
-from ._core.errors import MutationError, NoRuleError
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import describe, is_value, leaves_or_none, unflatten
-from ._core.tensor import Tensor
-from ._flat import Rules, inexact
-from ._function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
-from ._levels.cotangents import cast_given, fit, zeros
-from ._ruled import apply, innermost, reason, refused
+from .._core.errors import MutationError, NoRuleError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import describe, is_value, leaves_or_none, unflatten
+from .._core.tensor import Tensor
+from .._levels.cotangents import cast_given, fit, zeros
+from .apply import apply, innermost, reason, refused
+from .function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
+from .pytree_rules import called, form_of
+from .rules import Rules, inexact
 
 ndarray = np.ndarray
 SETUP = "setup_context(ctx, inputs, output)"

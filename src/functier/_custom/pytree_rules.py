@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ._core.numpy_facts import dtype_of, shape_of
-from ._core.pytree import (
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.pytree import (
     describe,
     flatten,
     is_value,
@@ -20,8 +20,8 @@ from ._core.pytree import (
     prefix_leaves,
     unflatten,
 )
-from ._flat import Rules
-from ._levels.cotangents import add, cast_given, is_inexact, zeros
+from .._levels.cotangents import add, cast_given, is_inexact, zeros
+from .rules import Rules
 
 Form = tuple[tuple[int, ...], np.dtype] | None
 
