@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _point
-from functier._colouring import Pattern
+from functier._sparse import probing as _point
+from functier._sparse.colouring import Pattern
 from sparse_support import (
     X,
     arrow,

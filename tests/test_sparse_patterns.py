@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._colouring import Pattern, Plan, coloured
+from functier._sparse.colouring import Pattern, Plan, coloured
 from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
 from support import close, equal, has_all, loss, message, model, raises
 

@@ -91,9 +91,9 @@ if _typing.TYPE_CHECKING:
     from ._control.scan import associative_scan as associative_scan
     from ._control.scan import map as map
     from ._control.scan import scan as scan
-    from ._sparse import jacobian_pattern as jacobian_pattern
-    from ._sparse import sparse_hessian as sparse_hessian
-    from ._sparse import sparse_jacobian as sparse_jacobian
+    from ._sparse.jacobian import jacobian_pattern as jacobian_pattern
+    from ._sparse.jacobian import sparse_hessian as sparse_hessian
+    from ._sparse.jacobian import sparse_jacobian as sparse_jacobian
 
 _MODULES = "modes", "nn", "numpy", "ops", "overrides", "random", "testing"
 _NAMES = {
@@ -110,7 +110,7 @@ _NAMES = {
     "_debug.nans": "debug_nans detect_anomaly",
     "_debug.unwrap": "debug_unwrap",
     "_registry": "registry",
-    "_sparse": "jacobian_pattern sparse_hessian sparse_jacobian",
+    "_sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",

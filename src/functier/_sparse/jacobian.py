@@ -7,14 +7,15 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
-from ._colouring import Plan, pattern_of
-from ._core.numpy_facts import shape_of
-from ._core.pytree import flatten, is_value
-from ._levels.level import Escape
-from ._point import Point, Settings, entries, plain, settle
-from ._transforms.arguments import wanted
-from ._transforms.grad import grad
-from ._transforms.jacobian import checked
+from .._core.numpy_facts import shape_of
+from .._core.pytree import flatten, is_value
+from .._levels.level import Escape
+from .._transforms.arguments import wanted
+from .._transforms.grad import grad
+from .._transforms.jacobian import checked
+from .colouring import Plan, pattern_of
+from .probing import entries, settle
+from .products import Point, Settings, plain
 
 P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]

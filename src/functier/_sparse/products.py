@@ -1,0 +1,186 @@
+"""A function at one point, and the products of its Jacobian there with vectors."""
+
+from collections.abc import Callable
+from math import prod
+from types import FrameType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.errors import ConversionError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.tensor import Tensor
+from .._levels.checks import REAL_RESULT, refuse
+from .._levels.cotangents import cast
+from .._levels.level import Escape
+from .._levels.runs import pulled, spread, taped
+from .._transforms.arguments import choose, choose_complex, choose_real
+from .._transforms.jacobian import result_paths, split_call
+from .colouring import Pattern
+
+ndarray = np.ndarray
+
+INSTEAD = (
+    "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
+    "returns the entries as an array"
+)
+COMPLEX_RESULT = (
+    "a reverse product of it is half of the derivative: write mode='fwd' for a real input, "
+    "holomorphic=True for a complex one"
+)
+
+
+# ---- the function at one point ----
+
+
+class Settings(NamedTuple):
+    """What is the same for all calls of one transformed function."""
+
+    transform: str
+    func: Callable
+    name: str
+    argnums: int | tuple[int, ...]
+    mode: str
+    has_aux: bool
+    holomorphic: bool
+    symmetric: bool
+    chunk: int | None
+    escape: Escape
+
+    @property
+    def label(self) -> str:
+        return f"{self.transform}({self.name})"
+
+
+class Point:
+    """A function at one point, and the products of its Jacobian there.
+
+    The Jacobian is a matrix of `m` rows, the elements of the result, and `n` columns, the
+    elements of the differentiated arguments; leaves follow each other, in C order each.
+    """
+
+    def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: FrameType):
+        self.settings, self.frame = settings, frame
+        select: Callable = choose_real if settings.mode != "rev" else choose
+        if settings.holomorphic:
+            select = choose_complex
+        self.leaves, _, self.outer, self.call = split_call(
+            settings.label, settings.func, args, kwargs, settings.argnums, select
+        )
+        self.n = sum(prod(shape_of(x)) for x in self.leaves)
+        self.aux: Any = None
+        self.pattern: Pattern | None = None  # which has to fit
+        self.form: tuple[int, np.dtype] | None = None
+        self.tape: tuple | None = None
+
+    @property
+    def m(self) -> int:
+        if self.form is None:
+            self.taped()
+        assert self.form is not None
+        return self.form[0]
+
+    def require(self, pattern: Pattern | None) -> None:
+        """From here on the Jacobian has to have the shape of `pattern`."""
+        self.pattern = pattern
+        self.check()
+
+    def check(self) -> None:
+        pattern, n = self.pattern, self.n
+        m = None if self.form is None else self.form[0]
+        if pattern is not None and not pattern.fits(m, n):
+            has = f"{n} columns" if m is None else f"the shape ({m}, {n})"
+            raise ValueError(
+                f"{self.settings.label}: the pattern {pattern.describe()}, but the Jacobian has "
+                f"{has}: a row for each element of the result, a column for each of the input"
+            )
+
+    def met(self, sizes: list[int], results: list, aux: Any) -> None:
+        """Take note of the sizes and dtypes of the results of the function."""
+        if self.form is None:
+            dtype = np.result_type(*map(dtype_of, results)) if results else np.dtype(float)
+            self.form, self.aux = (sum(sizes), dtype), aux
+            self.check()
+
+    def forward(self, seeds: ndarray) -> Any:
+        """The products with `seeds`, shape (k, n): shape (k, m)."""
+        settings = self.settings
+        run = (
+            f"jvp({settings.name})", settings.escape, self.frame, self.outer, self.call, self.leaves
+        )  # fmt: skip
+        basis = _split_seeds(seeds, self.leaves)
+        rows, structure, aux = spread(settings.label, run, basis, settings.has_aux, "error")
+        if settings.holomorphic:
+            refuse(settings.label, rows, False, REAL_RESULT, result_paths, structure, rows)
+        sizes = [prod(shape_of(r)[1:]) for r in rows]
+        self.met(sizes, rows, aux)
+        return _joined([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
+
+    def taped(self) -> tuple:
+        """The results, what the backward passes start from, and where they end."""
+        if self.tape is None:
+            settings = self.settings
+            results, roots, inputs, structure, aux = taped(
+                f"vjp({settings.name})", settings.escape, self.frame, self.outer, self.call,
+                self.leaves, settings.has_aux,
+            )  # fmt: skip
+            wrong = REAL_RESULT if settings.holomorphic else COMPLEX_RESULT
+            where = result_paths, structure, results
+            refuse(settings.label, results, not settings.holomorphic, wrong, *where)
+            self.tape = results, roots, inputs
+            self.met([prod(shape_of(y)) for y in results], results, aux)
+        return self.tape
+
+    def reverse(self, seeds: ndarray) -> Any:
+        """The products of `seeds`, shape (k, m), with the Jacobian: shape (k, n)."""
+        if self.settings.symmetric:
+            return self.forward(seeds)
+        results, roots, inputs = self.taped()
+        k, basis = len(seeds), _split_seeds(seeds, results)
+        label = self.settings.label
+        rows = pulled(label, self.frame, self.outer, list(roots), basis, inputs)
+        if self.settings.holomorphic:
+            rows = [r if r is None else np.conjugate(r) for r in rows]
+        parts = []
+        for row, x in zip(rows, self.leaves):
+            size = prod(shape_of(x))
+            part = np.zeros((k, size), dtype_of(x)) if row is None else row.reshape(k, size)
+            parts.append(part)
+        out = _joined(parts, k)
+        _, dtype = self.form  # type: ignore[misc]
+        own = dtype_of(out)
+        return out if own.kind == "c" != dtype.kind else cast(out, dtype)
+
+
+def _split_seeds(seeds: ndarray, values: list) -> list:
+    """For each value the part of `seeds` that is its own, shape (k, *value.shape)."""
+    start, parts = 0, []
+    for x in values:
+        shape = shape_of(x)
+        stop = start + prod(shape)
+        part = seeds[:, start:stop].reshape(len(seeds), *shape)
+        parts.append(part.astype(dtype_of(x), copy=False))
+        start = stop
+    return parts
+
+
+def _joined(parts: list, k: int) -> Any:
+    """`k` rows of the leaves one after the other; of a library that computes later, now."""
+    out = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0] if parts else None
+    if out is None:
+        return np.zeros((k, 0))
+    return out if isinstance(out, (ndarray, Tensor)) else np.asarray(out)
+
+
+def plain(x: Any, settings: Settings) -> None:
+    """Refuse a tensor of a level around: its elements are no plain numbers."""
+    if isinstance(x, Tensor):
+        if not type(x).level.depth:
+            raise TypeError(
+                f"{settings.label}: SciPy's arrays cannot hold a {type(x).__name__}; pass "
+                f"x.elem(), or give a pattern and form='data', which returns the entries as an "
+                f"array"
+            )
+        raise type(x).level.refusal(
+            ConversionError, f"{settings.label} would take tensors out of their level; {INSTEAD}"
+        )
