@@ -14,8 +14,8 @@ import pytest
 
 import functier as ft
 from functier._core.table import NAMESPACES, OPS
-from functier._modes import TensorDispatchMode, TensorFunctionMode
 from functier._registry import public_name
+from functier.modes._asking import TensorDispatchMode, TensorFunctionMode
 from functier.overrides import TensorLike
 from functier.testing import opcheck
 from support import close, equal, has_all, load_all, message, recorder

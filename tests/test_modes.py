@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
-from functier import _modes, modes, overrides
+from functier import modes, overrides
 from functier._core import observers as _observers
 from functier._levels import level as _level
+from functier.modes import _asking as _modes
 from support import close, equal, in_thread, recorder
 from test_programs import TRANSFORMS, apply, programs, starts
 

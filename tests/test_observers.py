@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _modes
 from functier._core.blocks import block
 from functier._core.observers import EVENTS, Observer
+from functier.modes import _asking as _modes
 from support import in_thread
 
 X = np.array([1.0, 2.0, 3.0])

@@ -8,7 +8,8 @@ import numpy.lib.recfunctions
 import pytest
 
 import functier as ft
-from functier import _overridable, overrides
+from functier import overrides
+from functier.overrides import _listing as _overridable
 from surface import surface
 
 DUMMIES = overrides.get_testing_overrides()

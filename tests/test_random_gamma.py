@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _gamma
-from functier.random import default_rng
+from functier.random import _gamma, default_rng
 from support import close, equal, has_all, message
 
 SEED = 13

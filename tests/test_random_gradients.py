@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier import _sampling
-from functier.random import default_rng
+from functier.random import _sampling, default_rng
 from support import close, equal, has_all, message
 
 SEED = 11

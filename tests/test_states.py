@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _modes
 from functier._debug import watching as _debug
 from functier._levels import states as _states
 from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.states import ContextualLevel
+from functier.modes import _asking as _modes
 from support import equal, in_thread
 
 NOTE = Path(__file__).resolve().parents[1] / "design" / "0004-escape-and-no-dispatch.md"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ._core.numpy_facts import name_of
 from ._core.table import NAMESPACES, OPS, PENDING, load
 from ._custom.custom_op import CustomOp
-from ._overridable import signature_of
+from .overrides._listing import signature_of
 
 OWN = f"{__package__}."
 """What the names of functions start with that are declared in this package."""

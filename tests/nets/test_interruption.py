@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _modes
 from functier._chunks import streams as _draws
 from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
@@ -27,6 +26,7 @@ from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
 from functier._transforms import grad as _grad
 from functier._transforms import vmap as _vmap
+from functier.modes import _asking as _modes
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier import _sampling
 from functier._core import errors as _errors
 from functier._core import methods as _methods
 from functier._core import remedies as _remedies
 from functier._rules import ufunc_methods
+from functier.random import _sampling
 from mistakes import NUMBERS, ROWS, Mistake, mistakes
 from misuses import ROWS as MISUSES
 from test_mistakes import expected, gradient, named, run, slope, total

@@ -20,7 +20,7 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._levels.memory import SEEN
-from .._modes import STATE, ask_below, seen, unseen
+from ..modes._asking import STATE, ask_below, seen, unseen
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc

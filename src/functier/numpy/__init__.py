@@ -28,7 +28,7 @@ import numpy as _numpy
 from .. import random as _random
 from .._core.observers import CALLS
 from .._core.root import NOBODY
-from .._modes import call_plain
+from ..modes._asking import call_plain
 
 
 def _asking(func: Callable, path: str) -> Callable:

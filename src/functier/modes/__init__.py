@@ -12,11 +12,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from ._core.numpy_facts import dtype_of, name_of, shape_of
-from ._core.root import tree_map
-from ._core.tensor import Tensor
-from ._modes import TensorDispatchMode as TensorDispatchMode
-from ._modes import TensorFunctionMode as TensorFunctionMode
+from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.root import tree_map
+from .._core.tensor import Tensor
+from ._asking import TensorDispatchMode as TensorDispatchMode
+from ._asking import TensorFunctionMode as TensorFunctionMode
 
 __all__ = [
     "FlopCounterMode",

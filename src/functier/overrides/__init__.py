@@ -22,19 +22,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._core.errors import HookRecursionError as HookRecursionError
-from ._core.numpy_facts import name_of
-from ._core.observers import CALLS
-from ._core.root import NOBODY, classes_in, dispatch
-from ._core.tensor import Tensor, canonical
-from ._modes import STATE
-from ._modes import TensorDispatchMode as TensorDispatchMode
-from ._modes import TensorFunctionMode as TensorFunctionMode
-from ._overridable import DECORATED
-from ._overridable import get_ignored_functions as get_ignored_functions
-from ._overridable import get_overridable_functions as get_overridable_functions
-from ._overridable import get_testing_overrides as get_testing_overrides
-from ._overridable import is_tensor_method_or_property as is_tensor_method_or_property
+from .._core.errors import HookRecursionError as HookRecursionError
+from .._core.numpy_facts import name_of
+from .._core.observers import CALLS
+from .._core.root import NOBODY, classes_in, dispatch
+from .._core.tensor import Tensor, canonical
+from ..modes._asking import STATE
+from ..modes._asking import TensorDispatchMode as TensorDispatchMode
+from ..modes._asking import TensorFunctionMode as TensorFunctionMode
+from ._listing import DECORATED
+from ._listing import get_ignored_functions as get_ignored_functions
+from ._listing import get_overridable_functions as get_overridable_functions
+from ._listing import get_testing_overrides as get_testing_overrides
+from ._listing import is_tensor_method_or_property as is_tensor_method_or_property
 
 __all__ = [
     "HookRecursionError",

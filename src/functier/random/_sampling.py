@@ -23,15 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from ._chunks.chunk import CHUNK
-from ._chunks.streams import AFTER, following, stream_of
-from ._core.errors import ConversionError, MutationError, NoRuleError, RandomnessError
-from ._core.numpy_facts import shape_of, stretch
-from ._core.root import DISABLED
-from ._core.tensor import Tensor
-from ._levels.batch import BatchLevel
-from ._levels.level import Level
-from ._levels.lineage import AMBIENT, innermost, levels_of
+from .._chunks.chunk import CHUNK
+from .._chunks.streams import AFTER, following, stream_of
+from .._core.errors import ConversionError, MutationError, NoRuleError, RandomnessError
+from .._core.numpy_facts import shape_of, stretch
+from .._core.root import DISABLED
+from .._core.tensor import Tensor
+from .._levels.batch import BatchLevel
+from .._levels.level import Level
+from .._levels.lineage import AMBIENT, innermost, levels_of
 
 Size = int | Sequence[int] | None
 WHOLE = slice(None)

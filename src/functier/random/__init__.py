@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from ._chunks.chunk import CHUNK
-from ._chunks.streams import enlist, fresh_seed, new_key, settled, stream_of
-from ._core.errors import RandomnessError
-from ._core.tensor import Tensor
+from .._chunks.chunk import CHUNK
+from .._chunks.streams import enlist, fresh_seed, new_key, settled, stream_of
+from .._core.errors import RandomnessError
+from .._core.tensor import Tensor
 from ._gamma import MADE_OF_GAMMAS, gammas
 from ._sampling import (
     Size,

@@ -14,9 +14,9 @@ from weakref import WeakSet
 import numpy as np
 import numpy.fft  # the list of what can be overridden lacks it before
 
-from ._core.methods import METHODS, ORDERING
-from ._core.op import NO_VALUE
-from ._core.tensor import CANONICAL, Tensor
+from .._core.methods import METHODS, ORDERING
+from .._core.op import NO_VALUE
+from .._core.tensor import CANONICAL, Tensor
 
 DECORATED: WeakSet[Any] = WeakSet()
 """The functions that `tensor_function_dispatch` has made."""

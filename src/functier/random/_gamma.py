@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ._core.errors import NoRuleError
-from ._core.numpy_facts import shape_of
-from ._custom.decorators import custom_jvp
+from .._core.errors import NoRuleError
+from .._core.numpy_facts import shape_of
+from .._custom.decorators import custom_jvp
+from .._transforms.stop_gradient import stop_gradient
 from ._sampling import Size, as_shape, batches, derivative_in, frozen, sample
-from ._transforms.stop_gradient import stop_gradient
 
 TINY = np.finfo(float).tiny
 GRID = np.arange(-3.2, 6.0, 0.125)

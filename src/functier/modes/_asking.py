@@ -23,17 +23,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._core.blocks import Manager
-from ._core.methods import METHODS, OPERATORS
-from ._core.numpy_facts import PLAIN
-from ._core.observers import Observer
-from ._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
-from ._core.table import OPS
-from ._core.tensor import CANONICAL, Tensor, canonical
-from ._levels.level import Level
-from ._levels.lineage import AMBIENT, levels_of
-from ._levels.memory import SEEN
-from ._levels.states import Layer, below
+from .._core.blocks import Manager
+from .._core.methods import METHODS, OPERATORS
+from .._core.numpy_facts import PLAIN
+from .._core.observers import Observer
+from .._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
+from .._core.table import OPS
+from .._core.tensor import CANONICAL, Tensor, canonical
+from .._levels.level import Level
+from .._levels.lineage import AMBIENT, levels_of
+from .._levels.memory import SEEN
+from .._levels.states import Layer, below
 
 ndarray = np.ndarray
 
