@@ -17,8 +17,8 @@ PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage.md"
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import functier as ft  # noqa: E402
-from functier._core.op import Op
-from functier._core.table import OPS, UNSUPPORTED
+from functier._core.op import Op  # noqa: E402
+from functier._core.table import OPS, UNSUPPORTED  # noqa: E402
 from samples._row import Row  # noqa: E402
 from surface import called, surface  # noqa: E402
 

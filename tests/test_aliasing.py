@@ -7,7 +7,7 @@ import optree
 import pytest
 
 import functier as ft
-from functier._levels import copies as _keep
+from functier._levels import copies as _copies
 from support import message
 
 
@@ -236,8 +236,8 @@ def test_meshgrid_and_resize_copy_as_those_of_numpy():
 
 def test_the_gradients_copy_nothing(monkeypatch):
     made = []
-    monkeypatch.setattr(_keep.Copies, "value", lambda self, x: made.append(x) or x)
-    monkeypatch.setattr(_keep.Copies, "values", lambda self, saved: made.append(saved) or saved)
+    monkeypatch.setattr(_copies.Copies, "value", lambda self, x: made.append(x) or x)
+    monkeypatch.setattr(_copies.Copies, "values", lambda self, saved: made.append(saved) or saved)
     x = np.arange(1.0, 4.0)
 
     def f(x):

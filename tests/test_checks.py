@@ -12,7 +12,7 @@ import functier as ft
 from functier._core.numpy_facts import align
 from functier._core.table import OPS
 from functier._levels import batch as _batch
-from functier._levels import cotangents as _diff
+from functier._levels import cotangents as _cotangents
 from functier._levels import tape as _tape
 from functier._rules.axes import spread
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
@@ -315,14 +315,14 @@ def test_batch_axis_that_is_not_moved_is_found(monkeypatch):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_cotangent_that_is_not_cast_is_found(monkeypatch, dtype):
-    monkeypatch.setattr(_diff, "cast", lambda c, dtype: c)
+    monkeypatch.setattr(_cotangents, "cast", lambda c, dtype: c)
 
     with pytest.raises(AssertionError):
         checks.check_vjp(row(np.multiply, SINGLE, MATRIX))
 
 
 def test_cotangent_that_is_not_summed_is_found(monkeypatch):
-    for module in (_diff, _tape):
+    for module in (_cotangents, _tape):
         monkeypatch.setattr(module, "fit", lambda c, shape, dtype: c)
 
     with pytest.raises(AssertionError):

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._chunks import compute as _chunks
+from functier._chunks import compute as _compute
 from functier._chunks.chunk import CHUNK, Chunk, Run
 from functier._chunks.compute import Task
 from functier._levels import level as _level
@@ -152,7 +152,7 @@ def test_chunks_give_what_the_whole_batch_gives(n, chunk_size, in_dim, scale, ou
 
 @pytest.mark.parametrize("fault", ["order", "overlap", "lost"])
 def test_a_fault_in_what_is_joined_is_found(fault, monkeypatch):
-    add = _chunks._Column.add
+    add = _compute._Column.add
 
     def wrong(self, chunk, leaf):
         if fault == "order":
@@ -164,7 +164,7 @@ def test_a_fault_in_what_is_joined_is_found(fault, monkeypatch):
             leaf = leaf * 0
         return add(self, chunk, leaf)
 
-    monkeypatch.setattr(_chunks._Column, "add", wrong)
+    monkeypatch.setattr(_compute._Column, "add", wrong)
     with pytest.raises(AssertionError):
         against_the_whole(np.sin, (np.arange(9.0),), 3)
 
@@ -473,7 +473,7 @@ def test_the_parts_of_a_tensor_have_one_backward_pass():
     """The cotangent of a part by itself would be as large as the whole."""
     with ft.grad() as G:
         x = G(XS)
-        part = _chunks.pieces_of(x, 0, 10, 2)
+        part = _compute.pieces_of(x, 0, 10, 2)
         first, last = part(0, 2), part(8, 10)
         equal(last.elem(), XS[8:])
         assert first._extra[1] is last._extra[1] is not x._extra  # the node of the split
@@ -747,14 +747,14 @@ def test_an_interrupt_of_the_waiting_caller_cancels(monkeypatch):
     """Ctrl-C reaches the main thread, which waits for a result."""
     release = threading.Event()
 
-    class Interrupted(_chunks.SimpleQueue):
+    class Interrupted(_compute.SimpleQueue):
         def get(self):
             if not release.is_set():
                 release.set()
                 raise KeyboardInterrupt
             return super().get()
 
-    monkeypatch.setattr(_chunks, "SimpleQueue", Interrupted)
+    monkeypatch.setattr(_compute, "SimpleQueue", Interrupted)
     with Counting(1) as pool:
         with pytest.raises(KeyboardInterrupt):
             ft.vmap(lambda x: (release.wait(10), x)[1], chunk_size=1, executor=pool)(XS)

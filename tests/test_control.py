@@ -453,12 +453,12 @@ def test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too():
     ("target", "wrong", "check"),
     [
         (
-            "functier._masks._around",
+            "functier._control.masks._around",
             lambda value: None,
             test_a_loop_in_a_branch_ends_with_those_that_chose_it,
         ),
         (
-            "functier._checkpoint.among",
+            "functier._control.checkpoint.among",
             lambda mask: nullcontext(),
             test_a_loop_in_a_checkpointed_body_ends_in_the_second_run_too,
         ),

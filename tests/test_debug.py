@@ -16,7 +16,7 @@ import functier as ft
 import samples
 from functier._core import observers as _observers
 from functier._core.table import OPS
-from functier._debug import watching as _debug
+from functier._debug import watching as _watching
 from functier._levels import level as _level
 from support import equal, has_all, in_thread, message
 
@@ -24,8 +24,8 @@ from support import equal, has_all, in_thread, message
 @pytest.fixture(autouse=True)
 def _nothing_left_on():
     yield
-    assert _debug.WATCH.get() is None
-    assert _debug.RUNNING.get() is None
+    assert _watching.WATCH.get() is None
+    assert _watching.RUNNING.get() is None
     assert _observers.LEVELS == []
     assert _observers.RULES == []
     assert _level.AMBIENT.get() is ft.Tensor
@@ -371,7 +371,7 @@ def test_an_error_of_a_rule_shows_the_forward_stack():
     has_all(text, f"{line_of('return faulty(x * 2.0)')}, in inner: return faulty(x * 2.0)")
     has_all(text, f"{line_of('return np.sum(inner(x) + 1.0)')}, in outer")
     assert text.index("in inner") < text.index("in outer")
-    assert str(_debug.__file__) not in text
+    assert str(_watching.__file__) not in text
 
 
 def test_without_it_there_is_no_note():

@@ -18,7 +18,7 @@ import samples
 from checks import directions, form_of, function_of, leaves_of
 from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
-from functier._levels import cotangents as _diff
+from functier._levels import cotangents as _cotangents
 from functier._rules.constructors import op, primitive
 from samples._batch import free
 from samples._row import row as row_of
@@ -78,7 +78,7 @@ def cases(kind, every):
 @contextmanager
 def narrowing():
     """Notes the dtypes of (co)tangents that have to be cast to a narrower one."""
-    found, cast = [], _diff.cast
+    found, cast = [], _cotangents.cast
 
     def noting(c, dtype):
         own = dtype_of(c)
@@ -86,11 +86,11 @@ def narrowing():
             found.append(f"{own} for {dtype}")
         return cast(c, dtype)
 
-    _diff.cast = noting
+    _cotangents.cast = noting
     try:
         yield found
     finally:
-        _diff.cast = cast
+        _cotangents.cast = cast
 
 
 def near(actual, expected, kind):

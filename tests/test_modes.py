@@ -16,7 +16,7 @@ import functier.numpy as fnp
 from functier import modes, overrides
 from functier._core import observers as _observers
 from functier._levels import level as _level
-from functier.modes import _asking as _modes
+from functier.modes import _asking as _asking
 from support import close, equal, in_thread, recorder
 from test_programs import TRANSFORMS, apply, programs, starts
 
@@ -48,7 +48,7 @@ class Operations(modes.TensorDispatchMode):
 def nothing_is_left():
     assert not _observers.CALLS and not _observers.OPERATIONS
     assert not any("mode" in f.__module__ for f in _observers.LEVELS)
-    assert _modes.STATE.get() == _modes.State()
+    assert _asking.STATE.get() == _asking.State()
 
 
 @pytest.fixture(autouse=True)
@@ -265,8 +265,8 @@ def test_a_mode_holds_in_its_own_context_alone():
             assert log == []
             in_thread(lambda: log.append(Log("there").__enter__() and None))
             x + 1
-        ((_, undo),) = _modes.BY_HAND  # the mode that the thread has taken with it
-        _modes.BY_HAND.clear()
+        ((_, undo),) = _asking.BY_HAND  # the mode that the thread has taken with it
+        _asking.BY_HAND.clear()
         undo()
     assert log == [None, ("here", ft.Tensor.__add__)]
 
@@ -303,7 +303,7 @@ def test_levels_forget_a_mode():
     with ft.vmap() as B, ft.grad() as G:
         kinds = [type(B.level), type(G.level)]
         with Log(), Log():
-            assert all(issubclass(type(c.level), _modes.Moded) for c in (B, G))
+            assert all(issubclass(type(c.level), _asking.Moded) for c in (B, G))
         assert [type(B.level), type(G.level)] == kinds
     with Log():
         ft.vmap(np.sin)(A)

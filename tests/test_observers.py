@@ -9,7 +9,7 @@ import pytest
 import functier as ft
 from functier._core.blocks import block
 from functier._core.observers import EVENTS, Observer
-from functier.modes import _asking as _modes
+from functier.modes import _asking as _asking
 from support import in_thread
 
 X = np.array([1.0, 2.0, 3.0])
@@ -129,8 +129,8 @@ def test_a_mode_that_cannot_show_its_levels_is_not_entered(monkeypatch):
     def f(x):
         with pytest.raises(KeyboardInterrupt), ft.modes.LoggingMode():
             pass
-        assert _modes.STATE.get() == _modes.State()
+        assert _asking.STATE.get() == _asking.State()
         return x * 2.0
 
-    monkeypatch.setattr(_modes.MODES, "level", interrupted)
+    monkeypatch.setattr(_asking.MODES, "level", interrupted)
     np.testing.assert_array_equal(ft.vmap(f)(X), X * 2.0)

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 from functier import overrides
-from functier.overrides import _listing as _overridable
+from functier.overrides import _listing as _listing
 from surface import surface
 
 DUMMIES = overrides.get_testing_overrides()
@@ -83,7 +83,7 @@ def test_the_list_is_what_numpy_lets_others_override():
     for space in (np, np.linalg, np.fft, ft.Tensor):
         assert len(table[space]) > 15
     listed = {f for functions in table.values() for f in functions}
-    by_like = {f for f in surface().values() if "like" in _overridable.signature_of(f).parameters}
+    by_like = {f for f in surface().values() if "like" in _listing.signature_of(f).parameters}
     assert by_like <= overrides.get_ignored_functions()
     assert {*surface().values()} - by_like <= listed
     assert np.sum in table[np] and np.add in table[np] and np.linalg.inv in table[np.linalg]
@@ -156,8 +156,8 @@ def test_signatures_that_are_made_by_hand_agree_with_numpys(monkeypatch):
     def refuse(func):
         raise ValueError
 
-    monkeypatch.setattr(_overridable.inspect, "signature", refuse)
-    made = {f: _overridable.signature_of(f) for f in known}
+    monkeypatch.setattr(_listing.inspect, "signature", refuse)
+    made = {f: _listing.signature_of(f) for f in known}
     monkeypatch.undo()
     assert len(known) > 80 and made == known
 

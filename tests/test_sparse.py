@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier._sparse import probing as _point
+from functier._sparse import probing as _probing
 from functier._sparse.colouring import Pattern
 from sparse_support import (
     X,
@@ -30,7 +30,7 @@ from support import close, equal, loss, model, raises
 def products(monkeypatch):
     """The numbers of products that are made, by mode, and how often a pattern is probed."""
     seen = {"fwd": [], "rev": [], "probes": 0}
-    spread, pulled, probe = _point.spread, _point.pulled, _point.probe
+    spread, pulled, probe = _probing.spread, _probing.pulled, _probing.probe
 
     def forward(label, run, basis, *rest):
         seen["fwd"].append(len(basis[0]))
@@ -44,9 +44,9 @@ def products(monkeypatch):
         seen["probes"] += 1
         return probe(point, attempt)
 
-    monkeypatch.setattr(_point, "spread", forward)
-    monkeypatch.setattr(_point, "pulled", reverse)
-    monkeypatch.setattr(_point, "probe", probed)
+    monkeypatch.setattr(_probing, "spread", forward)
+    monkeypatch.setattr(_probing, "pulled", reverse)
+    monkeypatch.setattr(_probing, "probe", probed)
     return seen
 
 
@@ -333,7 +333,7 @@ def test_one_entry_more_is_probed_once(products):
 @pytest.mark.parametrize("missed", [0, 4, 9])
 def test_an_entry_that_probing_misses_by_chance_is_found(mode, missed, monkeypatch):
     """As it can in single precision, where a sum of entries is 0."""
-    probe, attempts = _point.probe, []
+    probe, attempts = _probing.probe, []
 
     def unlucky(point, attempt):
         pattern, finite = probe(point, attempt)
@@ -343,7 +343,7 @@ def test_an_entry_that_probing_misses_by_chance_is_found(mode, missed, monkeypat
             pattern = Pattern(pattern.rows[kept], pattern.cols[kept], pattern.shape)
         return pattern, finite
 
-    monkeypatch.setattr(_point, "probe", unlucky)
+    monkeypatch.setattr(_probing, "probe", unlucky)
     same_as_dense(ft.sparse_jacobian(tridiagonal, mode=mode)(X), ft.jacfwd(tridiagonal)(X))
     assert attempts == [0, 1]
 

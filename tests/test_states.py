@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._debug import watching as _debug
+from functier._debug import watching as _watching
 from functier._levels import states as _states
 from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.states import ContextualLevel
-from functier.modes import _asking as _modes
+from functier.modes import _asking as _asking
 from support import equal, in_thread
 
 NOTE = Path(__file__).resolve().parents[1] / "design" / "0004-escape-and-no-dispatch.md"
@@ -31,9 +31,9 @@ KINDS = {
 
 LAYERS = {
     "live": (),
-    "watched": (_debug.LOOKING,),
-    "moded": (_modes.ASKING,),
-    "moded and watched": (_debug.LOOKING, _modes.ASKING),
+    "watched": (_watching.LOOKING,),
+    "moded": (_asking.ASKING,),
+    "moded and watched": (_watching.LOOKING, _asking.ASKING),
 }
 """The layers of each live state."""
 
@@ -189,8 +189,8 @@ def to_the_end(kind, taken, state, escape):
             manager.__exit__(None, None, None)
     walk.check()
     with ft.debug_nans(), Seeing():
-        _debug.LOOKING.lay(walk.level())
-        _modes.ASKING.lay(walk.level())
+        _watching.LOOKING.lay(walk.level())
+        _asking.ASKING.lay(walk.level())
         walk.check()
     again = _states.resumed(walk.cls)
     walk.step("it runs again", again.__enter__)
@@ -248,8 +248,8 @@ def walked(kind):
             for escape in ENDED:
                 to_the_end(kind, taken, state, escape)
     finally:
-        while _modes.BY_HAND:  # where a check has failed
-            _modes.BY_HAND.pop()[1]()
+        while _asking.BY_HAND:  # where a check has failed
+            _asking.BY_HAND.pop()[1]()
     return taken
 
 
@@ -279,19 +279,19 @@ def grad_level():
 
 def test_planted_a_lifted_mode_forgets_the_debugger(monkeypatch):
     both = _states.state_of(grad_level(), LAYERS["moded and watched"])
-    monkeypatch.setitem(_modes.ASKING.off, both, grad_level())
+    monkeypatch.setitem(_asking.ASKING.off, both, grad_level())
     assert found()
 
 
 def test_planted_a_layer_revives_an_ended_level(monkeypatch):
     assert not found()
     for ended in ENDED.values():
-        monkeypatch.setitem(_debug.LOOKING.on, ended, grad_level())
+        monkeypatch.setitem(_watching.LOOKING.on, ended, grad_level())
     assert found()
 
 
 def test_planted_a_layer_that_stays(monkeypatch):
-    for layer in (_debug.LOOKING, _modes.ASKING):
+    for layer in (_watching.LOOKING, _asking.ASKING):
         with monkeypatch.context() as patch:
             patch.setattr(layer, "off", layer.on)
             assert found()
@@ -357,8 +357,8 @@ def revived(rounds):
         while not stop.is_set():
             with ft.debug_nans(), Seeing():
                 for level in levels[-1:]:
-                    _modes.ASKING.lay(level)
-                    _debug.LOOKING.lay(level)
+                    _asking.ASKING.lay(level)
+                    _watching.LOOKING.lay(level)
 
     thread = threading.Thread(target=flicker)
     thread.start()
@@ -399,13 +399,13 @@ def test_a_handler_that_leaves_its_own_mode():
         return np.sum(x * x)
 
     equal(in_thread(lambda: ft.grad(f)(X)), 2 * X)  # the mode is what that context had before
-    assert not _modes.BY_HAND
-    assert _modes.STATE.get() == _modes.State()
+    assert not _asking.BY_HAND
+    assert _asking.STATE.get() == _asking.State()
 
 
 def test_a_mode_that_is_left_in_another_context():
     mode = Seeing()
     in_thread(lambda: mode.__enter__() and None)
     in_thread(lambda: mode.__exit__(None, None, None))
-    assert not _modes.BY_HAND
-    assert not _modes.MODES.users
+    assert not _asking.BY_HAND
+    assert not _asking.MODES.users

@@ -2,8 +2,10 @@
 
 import ast
 import functools
+import graphlib
 import importlib
 import io
+import re
 import sys
 import tokenize
 from pathlib import Path
@@ -44,67 +46,65 @@ def imports(path):
 
 # ---- imports go one way ----
 
-LAYERS = [
-    {"_errors", "_numpy", "_colouring", "_blocks", "_remedies", "_spares"},
-    {"_rule", "_observers"},
-    {"_op"},
-    {"_tensor"},
-    {"_methods", "_frames", "_pytree", "_border", "_hints"},
-    {"_root"},
-    {"_level"},
-    {"_argnums", "_axes", "_ended", "_fast_calls", "_life"},
-    {"_diff", "_states"},
-    {"_context", "_batch", "_tape", "_chunks"},
-    {"_draws", "_keep"},
-    {"_vmap", "_grad", "_jvp", "_basis"},
-    {"_flat"},
-    {"_ruled", "_calls", "_sampling"},
-    {"_jacobian", "_hooks", "_linear", "_products", "_overridable", "_modes"},
-    {"_custom", "_stop", "_masks", "_finite", "overrides", "modes"},
-    {
-        "_checkpoint",
-        "_control",
-        "_scan",
-        "_implicit",
-        "_modules",
-        "_point",
-        "_debug",
-        "_leaks",
-        "_function_context",
-        "_collectives",
-        "_gamma",
-    },
-    {"_sparse", "_function_rules", "random"},
-    {"_function", "numpy"},
-    {"_library"},
-    {"_registry"},
-    {"_rules", "ops"},
-    {"testing", "nn"},
-]
-"""Each module imports from the layers before its own."""
+ORDER = [
+    "_core", "_rules", "_levels", "_chunks", "_tracing", "_transforms", "_debug", "_control",
+    "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy", "nn",
+    "testing", "__init__",
+]  # fmt: skip
+"""The rooms of the package: each imports from those before it."""
+
+FOLDERS = sorted({path.parent for path in FILES if path.parent.parent == PACKAGE})
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p not in RULES], ids=name_of)
-def test_imports_go_one_way(path):
-    name = name_of(path).partition(".")[0]  # a package has one place
-    if name == "__init__":
-        return
-    before = set()
-    for layer in LAYERS:
-        if name in layer:
-            break
-        before |= layer
-    else:
-        pytest.fail(f"give {name} a place in LAYERS")
-    own = {m for m in imports(path) if m.startswith("functier")}
-    own = {m for m in own if not m.startswith(f"functier.{name}.")}
+def room(module):
+    """The folder, or the file, right in the package that a module is in."""
+    return module.removeprefix("functier").removeprefix(".").partition(".")[0] or "__init__"
 
-    assert own <= {f"functier.{m}" for m in before}
+
+def imported_rooms(name):
+    """The rooms that the files of one import from."""
+    files = [path for path in FILES if room(f"functier.{name_of(path)}") == name]
+    return {room(m) for path in files for m in imports(path) if m.startswith("functier")} - {name}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_rooms_import_those_before(name):
+    assert imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_file_is_in_a_room(path):
+    assert room(f"functier.{name_of(path)}") in ORDER
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f.name[0] == "_"], ids=lambda f: f.name)
+def test_folders_state_what_they_import(folder):
+    contract = ast.get_docstring(TREES[folder / "__init__.py"])
+    stated = contract.partition("\n\nImports ")[2]
+
+    assert set(re.findall("`(.*?)`", stated)) == imported_rooms(folder.name)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda f: f.name)
+def test_files_of_a_folder_import_each_other_one_way(folder):
+    graph = {}
+    for path in [path for path in FILES if folder in path.parents]:
+        name = f"functier.{name_of(path)}".removesuffix(".__init__")
+        graph[name] = {m for m in imports(path) if m.startswith(f"functier.{folder.name}.")}
+
+    assert list(graphlib.TopologicalSorter(graph).static_order())  # raises at a circle
+
+
+def test_few_private_modules_are_loose():
+    loose = [p.stem for p in FILES if p.parent == PACKAGE and p.stem[0] == "_"]
+
+    assert sorted(loose) == ["__init__", "_registry"]
 
 
 @pytest.mark.parametrize("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
-    allowed = {f"functier.{name}" for name in ("_errors", "_numpy", "_op", "_rule")}
+    names = "errors", "numpy_facts", "op", "rule", "table"
+    allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
@@ -115,16 +115,10 @@ def test_rules_import_numpy_the_record_and_other_rules_only(path):
         assert module in allowed or module.split(".")[0] in packages
 
 
-def test_transforms_do_not_import_rules():
-    for path in FILES:
-        if path.parent == PACKAGE and path.name != "__init__.py":
-            assert not any(m.startswith("functier._rules") for m in imports(path))
-
-
 EXTRAS = {
-    ("_chunks", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
-    ("_draws", "digest"): ("hashlib", "a third of the import, for those who draw"),
-    ("_sparse", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
+    ("_chunks.compute", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
+    ("_chunks.streams", "digest"): ("hashlib", "a third of the import, for those who draw"),
+    ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
     ("nn.functional", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }
 """(file, function): what it imports when it is called, and why."""
@@ -157,9 +151,9 @@ def test_only_the_table_and_the_package_import_by_a_name():
     }
 
     assert found == {
-        ("_op", "load"),
+        ("_core.table", "load"),
         ("__init__", "__getattr__"),
-        ("overrides", "get_function"),
+        ("overrides.__init__", "get_function"),
         ("numpy.__init__", "_found"),
         ("numpy.__init__", "_inside"),
     }
@@ -349,13 +343,13 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
 
 KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel"}
 FACTS = ["batches", "differentiates", "records"]
-LADDERS = {"_states"}
+LADDERS = {"_levels.states"}
 """The modules that may compare the class of a level: ``type(level) is not ContextualLevel``."""
 
 
 def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
-    for name in ("_debug", "_linear", "_modes"):
+    for name in ("_debug.watching", "_tracing.level", "modes._asking"):
         importlib.import_module(f"functier.{name}")
     found, waiting = {"RootLevel"}, [Level]
     while waiting:
@@ -478,7 +472,7 @@ def code_lines(path):
 
 
 def test_core_is_small():
-    core = [PACKAGE / f"{name}.py" for name in ("_op", "_tensor", "_level")]
+    core = [PACKAGE / f"{name}.py" for name in ("_core/op", "_core/tensor", "_levels/level")]
 
     assert sum(map(code_lines, core)) <= 700
 
@@ -521,7 +515,7 @@ PUBLIC = {
 
 
 def test_public_names():
-    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {"nn", "numpy", "testing"}
+    modules = {p.stem for p in FILES if p.parent == PACKAGE} | {f.name for f in FOLDERS}
 
     assert {n for n in dir(ft) if not n.startswith("_")} - modules == PUBLIC
 

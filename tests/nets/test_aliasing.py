@@ -18,7 +18,7 @@ import functier as ft
 import samples
 from checks import direction
 from functier._rules.linalg import linear_systems as linalg
-from functier._tracing import linearize as _linear
+from functier._tracing import linearize as _linearize
 from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
@@ -644,13 +644,13 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_linear.Program, "keep", lambda self: None)
+    monkeypatch.setattr(_linearize.Program, "keep", lambda self: None)
 
     assert "linearize" in faults()
 
 
 def test_a_transpose_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_linear, "kept", lambda roots: roots)
+    monkeypatch.setattr(_linearize, "kept", lambda roots: roots)
 
     assert "weighted_transpose" in faults()
 

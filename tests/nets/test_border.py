@@ -17,8 +17,8 @@ import functier as ft
 from functier._core import border as _border
 from functier._core import pytree as _pytree
 from functier._custom import function_rules as _function_rules
-from functier._custom import pytree_rules as _calls
-from functier._levels import cotangents as _diff
+from functier._custom import pytree_rules as _pytree_rules
+from functier._levels import cotangents as _cotangents
 from functier._rules.linalg import factorization
 from functier.testing import gradcheck
 from nets import border_cases as cases
@@ -341,7 +341,7 @@ def test_finds_classes_taken_for_arrays(monkeypatch):
 
 def test_finds_object_arrays_of_tensors(monkeypatch):
     monkeypatch.setattr(_border, "has_tensors", lambda x, arrays=False: False)
-    monkeypatch.setattr(_diff, "without_derivative", lambda x: ValueError("no derivative"))
+    monkeypatch.setattr(_cotangents, "without_derivative", lambda x: ValueError("no derivative"))
     assert len(planted(filled)) > 20
 
 
@@ -368,13 +368,13 @@ def test_finds_containers_in_themselves(monkeypatch):
     def flatten(tree, *names):
         return _pytree.tree_flatten(tree, namespace=_pytree.NAMESPACE)
 
-    monkeypatch.setattr(_diff, "flatten", flatten)
+    monkeypatch.setattr(_cotangents, "flatten", flatten)
     assert planted(odd_values, ("a container in itself",))
 
 
-@pytest.mark.parametrize("home", [_calls, _function_rules])
+@pytest.mark.parametrize("home", [_pytree_rules, _function_rules])
 def test_finds_real_parts_that_nobody_asked_for(monkeypatch, home):
-    cast = lambda label, what, c, dtype: _diff.cast(c, dtype)  # noqa: E731
+    cast = lambda label, what, c, dtype: _cotangents.cast(c, dtype)  # noqa: E731
     monkeypatch.setattr(home, "cast_given", cast)
     assert planted(complex_rules)
 

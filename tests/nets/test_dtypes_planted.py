@@ -29,7 +29,7 @@ from nets.verdicts import Verdicts
 
 special = pytest.importorskip("scipy.special")
 find(special.jv)  # has the rules of SciPy's functions loaded
-from functier._rules import scipy_formulas as _special  # noqa: E402
+from functier._rules import scipy_formulas as _scipy_formulas  # noqa: E402
 
 # ---- the rules as they were ----
 
@@ -113,7 +113,7 @@ FAULTS = {
     "the gradient of i0 for a Python number": (
         r"elementwise\.i0.* as a float", [(elementwise, "_bessel_i1", bessel)]),
     "an unsigned order of a Bessel function": (
-        r"scipy_special\.jv.* as uint8", [(_special, "operands", lambda *saved: saved)]),
+        r"scipy_special\.jv.* as uint8", [(_scipy_formulas, "operands", lambda *saved: saved)]),
 }  # fmt: skip
 
 

@@ -15,18 +15,18 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._chunks import streams as _draws
+from functier._chunks import streams as _streams
 from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
 from functier._debug import leaks as _leaks
-from functier._debug import watching as _debug
+from functier._debug import watching as _watching
 from functier._levels import states as _states
 from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
 from functier._transforms import grad as _grad
 from functier._transforms import vmap as _vmap
-from functier.modes import _asking as _modes
+from functier.modes import _asking as _asking
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
 
@@ -43,12 +43,12 @@ def state():
         "ambient": AMBIENT.get(),
         "disabled": DISABLED.get(),
         "resumed": _states.RESUMED.get(),
-        "modes": _modes.STATE.get(),
-        "watch": _debug.WATCH.get(),
-        "running": _debug.RUNNING.get(),
+        "modes": _asking.STATE.get(),
+        "watch": _watching.WATCH.get(),
+        "running": _watching.RUNNING.get(),
         "leaks": _leaks.SEEN.get(),
         "among": _masks.AMONG.get(),
-        "chunk": _draws.CHUNK.get(),
+        "chunk": _streams.CHUNK.get(),
     }
 
 
@@ -193,7 +193,7 @@ def check(counts, name, before):
     if verdict == "wrong":  # or every later case would be, too
         AMBIENT.set(before["ambient"])
         DISABLED.set(before["disabled"])
-        _modes.STATE.set(before["modes"])
+        _asking.STATE.set(before["modes"])
     return verdict
 
 

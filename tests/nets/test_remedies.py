@@ -1,8 +1,8 @@
 """The net of messages: each remedy is followed by a program, and none loses what it is about.
 
-The tables in `_core.remedies` say what a message proposes; `mistakes` and `misuses` have a program for
-each entry. Here these run under more transforms than they were written for, and the sources are
-searched for what no message may say.
+The tables in `_core.remedies` say what a message proposes; `mistakes` and `misuses` have a
+program for each entry. Here these run under more transforms than they were written for, and the
+sources are searched for what no message may say.
 """
 
 import ast

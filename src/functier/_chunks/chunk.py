@@ -62,7 +62,7 @@ class Chunk:
     reports : dict
         What `report` has noted.
     streams : dict
-        What `_chunks.streams` draws from in this chunk; a chunk of a nested call that runs elsewhere
+        What `streams` draws from in this chunk; a chunk of a nested call that runs elsewhere
         takes it along.
     """
 

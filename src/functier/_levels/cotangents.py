@@ -1,5 +1,6 @@
-"""What forward and reverse mode share: argument selection, checks, and fitting of
-(co)tangents to the values they belong to. Written in NumPy on values of any level.
+"""(Co)tangents: zeros, sums, and how they are fitted to the values that they belong to.
+
+Written in NumPy on values of any level.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,8 +11,6 @@ import numpy as np
 from .._core.border import check_leaf, without_derivative
 from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
 from .._core.tensor import Tensor
-
-float64 = np.float64
 
 float64 = np.float64
 ndarray = np.ndarray

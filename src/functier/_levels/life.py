@@ -66,7 +66,7 @@ def _end(level: Level) -> None:
 def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
     """Return ``body(level, given)``, with `level` ambient while it runs and ended after it.
 
-    The class is then a spare: see `_levels.spares`. `given` is one value, as unpacking costs 0.1 us.
+    The class is then a spare: see `spares`. `given` is one value, as unpacking costs 0.1 us.
     """
     cls, outer = level.cls, level.outer
     try:

@@ -1,4 +1,7 @@
-"""The declarations: importing this fills the table of operations."""
+"""The rules: one declaration for each function of NumPy and SciPy. Importing this fills the table.
+
+Imports `_core` only.
+"""
 
 from .._core.table import PENDING
 from . import (
