@@ -328,11 +328,11 @@ def assignments():
 def test_a_level_changes_its_class_in_one_place():
     assert sorted(assignments()) == [
         ("__init__", "made.__class__ = Generator"),  # no level
-        ("_level", "level.__class__ = kind"),
-        ("_level", "self.__class__ = ENDED[self.escape]"),
-        ("_life", "level.__class__ = ENDED[level.escape]"),
-        ("_states", "level.__class__ = self.off[level.__class__]"),
-        ("_states", "level.__class__ = self.on[level.__class__]"),
+        ("level", "level.__class__ = kind"),
+        ("level", "self.__class__ = ENDED[self.escape]"),
+        ("life", "level.__class__ = ENDED[level.escape]"),
+        ("states", "level.__class__ = self.off[level.__class__]"),
+        ("states", "level.__class__ = self.on[level.__class__]"),
     ]
 
 

@@ -45,7 +45,7 @@ class State(NamedTuple):
     operations: tuple = ()
     asked: tuple = ()  # those for functions whose handlers are running, innermost first
     below: bool = False  # whether a handler for operations is running
-    left: tuple = ()  # those that were left while their own handler ran
+    left: tuple | None = None  # in a handler: those that were left while they were off
 
 
 STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  # it cannot be changed
@@ -176,8 +176,9 @@ def _without(mode: Mode, state: State) -> State:
             if modes[i] is mode:
                 del modes[i]
                 break
-    if len(functions) == len(state.functions) and len(operations) == len(state.operations):
-        return state._replace(left=(*state.left, mode))  # it is off while its handler runs
+    on = len(functions) < len(state.functions) or len(operations) < len(state.operations)
+    if not on and state.left is not None:  # it is off while its handler runs
+        return state._replace(left=(*state.left, mode))
     return state._replace(functions=tuple(functions), operations=tuple(operations))
 
 
@@ -215,10 +216,10 @@ def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
     """The result of a call for which the modes are those of `state`."""
     before = STATE.get()
     try:
-        STATE.set(state)
+        STATE.set(state._replace(left=()))
         return call(*args, **kwargs)
     finally:
-        for mode in getattr(STATE.set(before).old_value, "left", ()):
+        for mode in getattr(STATE.set(before).old_value, "left", None) or ():
             STATE.set(_without(mode, STATE.get()))
 
 
@@ -258,7 +259,7 @@ def ask_below(
 
 def _begin(level: Level) -> None:
     """Have a level that begins, and those around it, ask the modes of this context."""
-    if STATE.get() != State():
+    if STATE.get()._replace(left=None) != State():
         for around in levels_of(level.cls):
             ASKING.lay(around)
 
