@@ -11,9 +11,9 @@ import checks
 import functier as ft
 from functier._core.numpy_facts import align
 from functier._core.table import OPS
+from functier._levels import backward as _backward
 from functier._levels import batch as _batch
 from functier._levels import cotangents as _cotangents
-from functier._levels import tape as _tape
 from functier._rules.axes import spread
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row
@@ -322,7 +322,7 @@ def test_cotangent_that_is_not_cast_is_found(monkeypatch, dtype):
 
 
 def test_cotangent_that_is_not_summed_is_found(monkeypatch):
-    for module in (_cotangents, _tape):
+    for module in (_cotangents, _backward):
         monkeypatch.setattr(module, "fit", lambda c, shape, dtype: c)
 
     with pytest.raises(AssertionError):

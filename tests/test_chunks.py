@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._chunks import compute as _compute
+from functier._chunks import join as _join
 from functier._chunks.chunk import CHUNK, Chunk, Run
 from functier._chunks.compute import Task
 from functier._levels import level as _level
@@ -152,7 +153,7 @@ def test_chunks_give_what_the_whole_batch_gives(n, chunk_size, in_dim, scale, ou
 
 @pytest.mark.parametrize("fault", ["order", "overlap", "lost"])
 def test_a_fault_in_what_is_joined_is_found(fault, monkeypatch):
-    add = _compute._Column.add
+    add = _join._Column.add
 
     def wrong(self, chunk, leaf):
         if fault == "order":
@@ -164,7 +165,7 @@ def test_a_fault_in_what_is_joined_is_found(fault, monkeypatch):
             leaf = leaf * 0
         return add(self, chunk, leaf)
 
-    monkeypatch.setattr(_compute._Column, "add", wrong)
+    monkeypatch.setattr(_join._Column, "add", wrong)
     with pytest.raises(AssertionError):
         against_the_whole(np.sin, (np.arange(9.0),), 3)
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import functier as ft
 import samples
 from checks import directions, form_of, function_of, inner, precision, same
-from functier._tracing import linearize as _linearize
+from functier._tracing.level import TraceLevel
+from functier._tracing.program import LEFT
 from support import alike, close, equal, in_thread, raises, recorder
 
 X = np.array([0.5, -1.5, 2.0])
@@ -73,7 +74,7 @@ def wrong_binary(func):
     def call(a, b):
         y = right(a, b)
         n, kind, function, first, second, given = y._extra
-        if kind == _linearize.LEFT:
+        if kind == LEFT:
             y._extra = n, kind, function, first, second * 1.001, given
         return y
 
@@ -83,22 +84,20 @@ def wrong_binary(func):
 def test_the_check_finds_a_wrong_step(monkeypatch):
     row = next(row for name, row in ROWS.items() if name.startswith("elementwise.sin-"))
     check_linearize(row)
-    methods = dict(_linearize.TraceLevel.methods)
+    methods = dict(TraceLevel.methods)
     calls = {operator.mul: wrong_binary(operator.mul)}
-    monkeypatch.setattr(
-        _linearize.TraceLevel, "fast_calls", classmethod(lambda kind: {**original(), **calls})
-    )
-    monkeypatch.setattr(_linearize.TraceLevel, "methods", None)
+    monkeypatch.setattr(TraceLevel, "fast_calls", classmethod(lambda kind: {**original(), **calls}))
+    monkeypatch.setattr(TraceLevel, "methods", None)
     gc.collect()  # spare classes have the methods of before
     monkeypatch.setattr(ft.Tensor.level, "spare", {})
     with pytest.raises(AssertionError):
         check_linearize(row)
     monkeypatch.undo()
-    assert _linearize.TraceLevel.methods == methods
+    assert TraceLevel.methods == methods
     check_linearize(row)
 
 
-original = _linearize.TraceLevel.fast_calls
+original = TraceLevel.fast_calls
 
 
 # ---- what jvp_fn may be used for ----

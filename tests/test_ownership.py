@@ -6,7 +6,7 @@ import pytest
 import checks
 import functier as ft
 import samples
-from functier._levels import tape as _tape
+from functier._levels import backward as _backward
 from functier._rules import elementwise
 
 NEVER = 1 << 60
@@ -14,7 +14,7 @@ NEVER = 1 << 60
 
 @pytest.fixture
 def everything_is_large(monkeypatch):
-    monkeypatch.setattr(_tape, "BIG", -1)
+    monkeypatch.setattr(_backward, "BIG", -1)
     monkeypatch.setattr(elementwise, "BIG", -1)
 
 
@@ -92,7 +92,7 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
     before = x.copy(), y.copy()
     found = []
     for large in (-1, NEVER):
-        monkeypatch.setattr(_tape, "BIG", large)
+        monkeypatch.setattr(_backward, "BIG", large)
         monkeypatch.setattr(elementwise, "BIG", large)
         found.append(results(f, x, y))
     for a, b in zip(*found):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._sparse import probing as _probing
+from functier._sparse import products as _products
 from functier._sparse.colouring import Pattern
 from sparse_support import (
     X,
@@ -30,7 +31,7 @@ from support import close, equal, loss, model, raises
 def products(monkeypatch):
     """The numbers of products that are made, by mode, and how often a pattern is probed."""
     seen = {"fwd": [], "rev": [], "probes": 0}
-    spread, pulled, probe = _probing.spread, _probing.pulled, _probing.probe
+    spread, pulled, probe = _products.spread, _products.pulled, _probing.probe
 
     def forward(label, run, basis, *rest):
         seen["fwd"].append(len(basis[0]))
@@ -44,8 +45,8 @@ def products(monkeypatch):
         seen["probes"] += 1
         return probe(point, attempt)
 
-    monkeypatch.setattr(_probing, "spread", forward)
-    monkeypatch.setattr(_probing, "pulled", reverse)
+    monkeypatch.setattr(_products, "spread", forward)
+    monkeypatch.setattr(_products, "pulled", reverse)
     monkeypatch.setattr(_probing, "probe", probed)
     return seen
 

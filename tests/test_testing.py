@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier._levels import tape as _tape
+from functier._levels import grad as _grad
 from functier.testing import (
     check_grads,
     check_jvp,
@@ -339,7 +339,7 @@ def test_a_cotangent_of_one_result_alone(monkeypatch):
         return np.linalg.eigh(x @ x.T + np.diag([1.0, 2.0]))
 
     assert gradcheck(f, A)
-    right = _tape._with_zeros
+    right = _grad._with_zeros
 
     def with_ones(rule, ans):
         filled = right(rule, ans)
@@ -347,7 +347,7 @@ def test_a_cotangent_of_one_result_alone(monkeypatch):
             tuple(np.ones(np.shape(v)) if c is None else c for c, v in zip(g, ans)), *saved
         )
 
-    monkeypatch.setattr(_tape, "_with_zeros", with_ones)
+    monkeypatch.setattr(_grad, "_with_zeros", with_ones)
     fault(lambda: gradcheck(f, A), "of the result.eigen", " alone, without cotangents of the other")
     assert gradcheck(f, A, check_undefined_grad=False)
 

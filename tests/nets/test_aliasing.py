@@ -19,6 +19,7 @@ import samples
 from checks import direction
 from functier._rules.linalg import linear_systems as linalg
 from functier._tracing import linearize as _linearize
+from functier._tracing.program import Program
 from functier._transforms import grad as _grad
 from functier._transforms import hooks as _hooks
 from functier._transforms import vmap as _vmap
@@ -644,7 +645,7 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_linearize.Program, "keep", lambda self: None)
+    monkeypatch.setattr(Program, "keep", lambda self: None)
 
     assert "linearize" in faults()
 

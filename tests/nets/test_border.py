@@ -18,8 +18,10 @@ from functier._core import border as _border
 from functier._core import pytree as _pytree
 from functier._custom import function_rules as _function_rules
 from functier._custom import pytree_rules as _pytree_rules
+from functier._levels import checks as _checks
 from functier._levels import cotangents as _cotangents
 from functier._rules.linalg import factorization
+from functier._transforms import arguments as _arguments
 from functier.testing import gradcheck
 from nets import border_cases as cases
 from nets.border_cases import KINDS, M, V, alike, dead, named, plainly
@@ -368,7 +370,8 @@ def test_finds_containers_in_themselves(monkeypatch):
     def flatten(tree, *names):
         return _pytree.tree_flatten(tree, namespace=_pytree.NAMESPACE)
 
-    monkeypatch.setattr(_cotangents, "flatten", flatten)
+    monkeypatch.setattr(_checks, "flatten", flatten)
+    monkeypatch.setattr(_arguments, "flatten", flatten)
     assert planted(odd_values, ("a container in itself",))
 
 

@@ -21,9 +21,9 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._levels import ended as _ended
 from functier._levels import level as _level
 from functier._levels import spares as _spares
+from functier._levels import states as _states
 from nets.verdicts import Verdicts
 
 XS = np.arange(1.0, 4.0)
@@ -423,7 +423,7 @@ class EveryContext:
 
 def test_planted_revival_for_all_threads_is_found(monkeypatch):
     """An ended level that runs again must not be live for the threads beside."""
-    monkeypatch.setattr(_ended, "RESUMED", EveryContext())
+    monkeypatch.setattr(_states, "RESUMED", EveryContext())
     counts = Verdicts("planted")
     while_it_runs_again(counts, 10)
     assert len(counts.wrong) == 10

@@ -18,8 +18,8 @@ import samples
 from functier._core.methods import methods_of
 from functier._core.numpy_facts import dtype_of, shape_of
 from functier._core.table import OPS
+from functier._levels import grad as _grad
 from functier._levels import jvp as _jvp
-from functier._levels import tape as _tape
 from functier._levels.cotangents import is_inexact
 from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
@@ -40,7 +40,7 @@ class Forms:
 
     @contextlib.contextmanager
     def on(self):
-        record, node, fit = GradLevel.record, _tape._node, _jvp.fit
+        record, node, fit = GradLevel.record, _grad._node, _jvp.fit
 
         def noted(level, op, call, values, ans):
             mine = [
@@ -75,7 +75,7 @@ class Forms:
                 patch.setattr(kind, "methods", methods_of({}))
             patch.setattr(ft.Tensor.level, "spare", {})
             patch.setattr(GradLevel, "record", noted)
-            patch.setattr(_tape, "_node", looked_at)
+            patch.setattr(_grad, "_node", looked_at)
             patch.setattr(_jvp, "fit", narrow)
             yield
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from functier._core.rule import Rule
 from functier._core.table import OPS
-from functier._levels import tape as _tape
+from functier._levels import backward as _backward
 from nets.fuzz import Fuzzer, fuzz, verdicts
 from nets.fuzzing.draw import RECIPES
 from support import bare, load_all
@@ -114,14 +114,14 @@ def test_axis_that_there_is_not(monkeypatch):
 
 
 def test_sum_over_what_was_broadcast_is_lost(monkeypatch):
-    right = _tape.fit
+    right = _backward.fit
 
     def first(c, shape, dtype):
         while np.ndim(c) > len(shape):
             c = c[0]
         return right(c, shape, dtype)
 
-    monkeypatch.setattr(_tape, "fit", first)
+    monkeypatch.setattr(_backward, "fit", first)
 
     assert found("np.multiply", ["vjp"])
 

@@ -213,10 +213,10 @@ def test_each_text_of_the_other_tables_is_followed():
 # ---- what no message may say ----
 
 ALLOWED = {
-    ("_root", "; use x.elem()."): "a plain tensor, of no level: its value has all there is",
-    ("_methods", "use x.elem()."): "the same",
-    ("_point", "x.elem(), or give a pattern"): "the same: a sparse Jacobian by a plain tensor",
-    ("_ended", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
+    ("root", "; use x.elem()."): "a plain tensor, of no level: its value has all there is",
+    ("methods", "use x.elem()."): "the same",
+    ("products", "x.elem(), or give a pattern"): "the same: a sparse Jacobian by a plain tensor",
+    ("ended", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
 }
 
 

@@ -43,7 +43,7 @@ class CustomOp:
         self.namespace, self.qualified_name = namespace, qualified
         functools.update_wrapper(self, fn)
         self.__name__ = self.__qualname__ = name
-        self.__module__ = f"{__package__}.ops.{namespace}"
+        self.__module__ = f"{__name__.partition('.')[0]}.ops.{namespace}"
         self._signature: Any = None
         with suppress(TypeError, ValueError):  # of some functions written in C
             self._signature = inspect.signature(fn)

@@ -4,7 +4,7 @@ For the rules that you write (`Function`, `custom_vjp`, `custom_jvp`, `custom_op
 functions whose derivatives you rely on.
 """
 
-from .._errors import GradcheckError as GradcheckError
+from .._core.errors import GradcheckError as GradcheckError
 from ._gradcheck import gradcheck as gradcheck
 from ._gradcheck import gradgradcheck as gradgradcheck
 from ._grads import check_grads as check_grads
