@@ -13,9 +13,9 @@ from functier._core.table import OPS
 from functier._levels import backward as _backward
 from nets.fuzz import Fuzzer, fuzz, verdicts
 from nets.fuzzing.draw import RECIPES
+from planted import batched_by, replaced
 from support import bare, load_all
 from surface import surface
-from test_planted_rules import batched_by, replaced
 
 load_all()
 

@@ -3,7 +3,7 @@
 NOTE [a remedy is followed literally]
     Each text completes "write ...", and is right for whoever does just that, under every
     transform that it is said for. None proposes the value under the level: a derivative, or
-    the rest of a batch, would be lost. tests/test_mistakes.py has a program for each entry.
+    the rest of a batch, would be lost. tests/levels/test_mistakes.py has a program for each entry.
 
 In the braces stand the name of what was called, and its last part. Imports nothing of the
 package.

@@ -8,11 +8,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-
-import functier as ft
-from functier._sparse import probing as _probing
-from functier._sparse import products as _products
-from functier._sparse.colouring import Pattern
 from sparse_support import (
     X,
     arrow,
@@ -24,6 +19,11 @@ from sparse_support import (
     same_as_dense,
     tridiagonal,
 )  # fmt: skip
+
+import functier as ft
+from functier._sparse import probing as _probing
+from functier._sparse import products as _products
+from functier._sparse.colouring import Pattern
 from support import close, equal, loss, model, raises
 
 

@@ -17,8 +17,8 @@ from functier import modes, overrides
 from functier._core import observers as _observers
 from functier._levels import level as _level
 from functier.modes import _asking as _asking
+from programs import TRANSFORMS, apply, programs, starts
 from support import close, equal, in_thread, recorder
-from test_programs import TRANSFORMS, apply, programs, starts
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
 

@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 
-NOTE = Path(__file__).resolve().parents[1] / "design" / "0007-kinks-and-nans.md"
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0007-kinks-and-nans.md"
 ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", NOTE.read_text(), re.M)
 
 

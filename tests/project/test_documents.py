@@ -14,7 +14,7 @@ import pytest
 
 import functier
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 NOTES = sorted((ROOT / "design").glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)

@@ -345,7 +345,7 @@ def test_d14_without_a_bias():
 
 
 def test_d15_activations_and_pooling_are_functions_to_differentiate_and_batch():
-    """D15 (tests/test_nn_functional.py has them all)."""
+    """D15 (tests/nn/test_nn_functional.py has them all)."""
     x = RNG.normal(size=(3, 2, 4, 4))
     for f in (F.relu, lambda x: F.softmax(x, -1), lambda x: F.max_pool2d(x, 2),
               lambda x: F.avg_pool2d(x, 2)):  # fmt: skip

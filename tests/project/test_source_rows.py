@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 NOTE = TESTS.parent / "design" / "0010-source-documents.md"
 COUNTS = {"A": 66, "B": 42, "C": 59, "D": 16, "E": 34, "F": 19}
 ROWS = {f"{letter}{n:02}" for letter, count in COUNTS.items() for n in range(1, count + 1)}

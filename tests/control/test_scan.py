@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_control import DERIVATIVES, looped, under
 
 import functier as ft
 from functier import associative_scan, cond, fori_loop, scan, while_loop
 from support import close, equal, model, raises
-from test_control import DERIVATIVES, looped, under
 
 RNG = np.random.default_rng(7)
 

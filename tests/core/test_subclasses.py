@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier import overrides
+from programs import TRANSFORMS, apply, programs, starts
 from support import close, equal, message, recorder
-from test_programs import TRANSFORMS, apply, programs, starts
 
-FILE = Path(__file__).parents[1] / "examples" / "subclasses.py"
+FILE = Path(__file__).parents[2] / "examples" / "subclasses.py"
 SPEC = importlib.util.spec_from_file_location("subclasses_example", FILE)
 zoo = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(zoo)

@@ -17,7 +17,7 @@ from functier._levels.states import ContextualLevel
 from functier.modes import _asking as _asking
 from support import equal, in_thread
 
-NOTE = Path(__file__).resolve().parents[1] / "design" / "0004-escape-and-no-dispatch.md"
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0004-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent
 X = np.array([1.0, 2.0, 3.0])
 

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
 
 import functier as ft
 from functier._sparse.colouring import Pattern, Plan, coloured
-from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
 from support import close, equal, has_all, loss, message, model, raises
 
 # ---- colours ----

@@ -19,7 +19,7 @@ from bench import budget, libraries, memory, report, scaling, session, timing, t
 from bench import run as command_line
 from bench.workloads import LIST, WORKLOADS, dispatch
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FUNCTIER = libraries.Library()
 
 

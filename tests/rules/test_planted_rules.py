@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 
 import checks
-import functier as ft
 import samples
 from functier._core.errors import DataDependentError
-from functier._core.methods import methods_of
 from functier._core.pytree import like
 from functier._core.table import OPS
-from functier._levels.batch import BatchLevel
-from functier._levels.grad import GradLevel
-from functier._levels.jvp import JvpLevel
+from planted import batched_by, replaced
 from support import bare, load_all
 
 load_all()
@@ -39,15 +35,6 @@ def every_rule():
         if record.joint is not None:
             found[record.name, "joint", "all"] = record.joint
     return found
-
-
-def replaced(patch, rules):
-    """Put functions in the places of rules, and have every operation ask for its rules."""
-    for rule, fn in rules:
-        patch.setattr(rule, "fn", fn)
-    for kind in (GradLevel, JvpLevel):  # the fast calls have the same formulas, without the record
-        patch.setattr(kind, "methods", methods_of({}))
-    patch.setattr(ft.Tensor.level, "spare", {})  # the classes there have them as methods
 
 
 def first_order(this):
@@ -118,14 +105,6 @@ def test_rule_that_is_wrong_by_a_thousandth_is_found(key, monkeypatch):
 # ---- every batching rule of the table, made wrong in each element, numbers by 0.1 % ----
 
 BATCHING = {record.name: record for record in OPS.values() if record.vmap is not None}
-
-
-def batched_by(patch, rules):
-    """Put functions in the places of batching rules, and have every operation ask for its own."""
-    for record, rule in rules:
-        patch.setattr(record, "vmap", rule)
-    patch.setattr(BatchLevel, "methods", methods_of({}))
-    patch.setattr(ft.Tensor.level, "spare", {})
 
 
 @functools.cache
