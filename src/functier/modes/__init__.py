@@ -4,6 +4,8 @@
 public and keeps its names.
 """
 
+# Imports `_core` and `_levels`.
+
 import math
 import weakref
 from collections.abc import Callable, Iterable

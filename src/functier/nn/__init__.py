@@ -6,6 +6,8 @@ or buffers is a module, with a function of `functional` for what it computes; wh
 such a function first, and the modules of activations and pooling only call it.
 """
 
+# Imports `_core`, `_rules`, `_transforms` and `random`.
+
 from . import functional as functional
 from . import init as init
 from ._containers import ModuleDict as ModuleDict

@@ -14,6 +14,8 @@ NOTE [its submodules]
     as ever and never a second time. A file in this package would come before it.
 """
 
+# Imports `_core`, `modes` and `random`.
+
 import functools
 import sys
 from collections.abc import Callable

@@ -11,6 +11,8 @@ NOTE [what the hook does not see]
     operations: a hook may ask for them, and would call itself if they came back to it.
 """
 
+# Imports `_core` and `modes`.
+
 import dis
 import functools
 import inspect

@@ -13,6 +13,8 @@ which are differentiated. A chunked vmap draws the same numbers on every executo
 `checkpoint` repeats them in its second run.
 """
 
+# Imports `_core`, `_levels`, `_chunks`, `_transforms` and `_custom`.
+
 import copy
 import operator
 from threading import RLock

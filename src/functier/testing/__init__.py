@@ -4,6 +4,8 @@ For the rules that you write (`Function`, `custom_vjp`, `custom_jvp`, `custom_op
 functions whose derivatives you rely on.
 """
 
+# Imports `_core`, `_levels` and `_transforms`.
+
 from .._core.errors import GradcheckError as GradcheckError
 from ._gradcheck import gradcheck as gradcheck
 from ._gradcheck import gradgradcheck as gradgradcheck
