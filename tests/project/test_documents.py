@@ -25,6 +25,7 @@ EXAMPLES = {
     "digits.py": ["hardest.png", "newton.png"],
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
+    "functier_in_200_lines.py": [],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "maml.py": ["maml.png"],
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
@@ -177,6 +178,16 @@ def test_newton_scipy(tmp_path):
     steps = re.findall(r"^ +(\d+) +\S+e-\d+(?: +\S+e-\d+)?$", out, re.M)
     assert 5 < len(steps) < 12, out
     assert re.findall(r"entries of the Jacobian +([\d,]+)", out) == ["299,998", "81,408"], out
+
+
+def test_functier_in_200_lines(tmp_path):
+    out = run_example("functier_in_200_lines.py", tmp_path)
+    lines = (ROOT / "examples" / "functier_in_200_lines.py").read_text().splitlines()
+
+    assert "No perturbation confusion: 1.0" in out
+    assert "a tensor of Batch was used after its call was over" in out
+    assert "['Reverse', 'Batch', 'Tensor']" in out
+    assert sum(map(bool, lines)) <= 200
 
 
 def test_essay(tmp_path):
