@@ -54,8 +54,8 @@ class Call(Rules):
     `parts` has the leaves and the structure of each argument. Only the structures are kept:
     a tape holds this object.
 
-    `custom` has the function, ``fun``, and its rules ``_fwd``, ``_bwd``, ``_levels.jvp``,
-    ``_partials`` and ``_levels.batch`` or None, as `functier.custom_vjp` describes them; and
+    `custom` has the function, ``fun``, and its rules ``_fwd``, ``_bwd``, ``_jvp``,
+    ``_partials`` and ``_batch`` or None, as `functier.custom_vjp` describes them; and
     ``nondiff``, the positions of the arguments that are not differentiated.
     """
 

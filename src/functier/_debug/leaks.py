@@ -32,7 +32,7 @@ SHOWN = 5
 STEPS = 100
 """A chain of holders that is longer is not followed to its name."""
 
-RUNNING_AGAIN = ("functier._checkpoint", "functier._implicit")
+RUNNING_AGAIN = ("functier._control.checkpoint", "functier._control.solves")
 """What these put on a tape calls functions of the user, which may close over tensors."""
 
 SEEN: ContextVar[tuple[WeakSet, ...]] = ContextVar("seen", default=())
