@@ -1,11 +1,20 @@
-"""One part of a batch, and the run that it belongs to."""
+"""One part of a batch, and the run that it belongs to.
+
+NOTE [what a chunk may know]
+    Results must depend neither on the executor nor on the order in which chunks are
+    computed, which may be in other threads, processes or machines. So code that has a
+    state (a random generator) asks `CHUNK` which part of which call it computes in, and
+    derives what it does from that and from the state that it had when the call began.
+    What it has done to its state in another process stays there; it is made known by
+    `Chunk.report`.
+"""
 
 import os
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from typing import Any
 
-# ---- which chunk is being computed ----
+_BORN = os.urandom(8).hex()
 
 
 class Run:
@@ -18,10 +27,7 @@ class Run:
 
     def __init__(self, label: str, executor: Any = None, randomness: str = "error"):
         self.id, self.label, self.executor = os.urandom(8).hex(), label, executor
-        self.randomness, self.process = (
-            randomness,
-            process(),
-        )  # for `_chunks.streams`, as `bases` is
+        self.randomness, self.process = randomness, process()  # for `streams`, as `bases` is
         self.bases: dict = {}
 
     def __eq__(self, other: object) -> bool:
@@ -41,9 +47,6 @@ class Run:
 def process() -> tuple[str, int]:
     """Which process of which machine this is."""
     return _BORN, os.getpid()
-
-
-_BORN = os.urandom(8).hex()
 
 
 class Chunk:

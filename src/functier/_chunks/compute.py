@@ -1,13 +1,4 @@
-"""Chunks: a batch that is computed part by part, by an executor or in a row.
-
-NOTE [what a chunk may know]
-    Results must depend neither on the executor nor on the order in which chunks are
-    computed, which may be in other threads, processes or machines. So code that has a
-    state (a random generator) asks `CHUNK` which part of which call it computes in, and
-    derives what it does from that and from the state that it had when the call began.
-    What it has done to its state in another process stays there; it is made known by
-    `Chunk.report`.
-"""
+"""The chunks of a batch computed: by an executor, or one after the other."""
 
 import pickle
 import re
@@ -85,12 +76,12 @@ def in_chunks(
     size: int,
     chunk_size: int,
     parts: Callable[[int, int], tuple[tuple, dict]],
-    join: "Join",
+    join: Join,
     executor: Any = None,
     progress: bool = False,
     randomness: str = "error",
 ) -> Any:
-    """``join`` of ``call(chunk, *args, **kwargs)`` for every chunk of a batch of `size`.
+    """`join` of ``call(chunk, *args, **kwargs)`` for every chunk of a batch of `size`.
 
     ``parts(start, stop)`` gives a chunk's arguments; it is called when the chunk's turn
     has come.
@@ -240,7 +231,7 @@ def _bar(label: str, count: int) -> Any:
     return tqdm(total=count, desc=label, unit="chunk")
 
 
-# ---- what is given ----
+# ---- options and arguments ----
 
 
 def check_chunking(

@@ -1,4 +1,4 @@
-"""The results of chunks, joined to those of the whole batch."""
+"""The results of chunks, joined to that of the whole batch."""
 
 from typing import Any
 
@@ -7,8 +7,6 @@ import numpy as np
 from .._core.numpy_facts import VALUES, dtype_of, shape_of
 from .._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
 from .chunk import Chunk
-
-# ---- joining what they give ----
 
 
 class Join:

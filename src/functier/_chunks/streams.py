@@ -9,8 +9,8 @@ from another one:
     with replayed(drawn):       # every further run draws the same numbers
         y = f(x)
 
-Chunks and scopes are in one chain, `CHUNK` of `_chunks.compute`, innermost first; so they nest in
-any order, and threads and other processes know of them.
+Chunks and scopes are in one chain, `CHUNK` of `chunk`, innermost first; so they nest in any
+order, and threads and other processes know of them.
 
 NOTE [a scope draws from streams of its own]
     Nothing in `replayed` or in a chunk moves the source itself, nor the stream of another

@@ -1,4 +1,4 @@
-"""Control flow that may differ from example to example: cond, switch and loops.
+"""Choices that may differ from example to example: cond and switch.
 
 Python over NumPy on tensors: functions may close over tensors of any level, and nothing
 here needs a derivative or a batching rule.
@@ -11,8 +11,6 @@ import numpy as np
 
 from .._core.pytree import name_of_function
 from .masks import Mask, bare, check_function, integer, merged, narrowed, truth
-
-# ---- a choice ----
 
 
 def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:

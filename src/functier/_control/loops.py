@@ -1,4 +1,7 @@
-"""Loops whose end the values decide: while_loop and fori_loop."""
+"""Loops whose end may differ from example to example: while_loop and fori_loop.
+
+Python over NumPy on tensors, as `branches`.
+"""
 
 from collections.abc import Callable
 from itertools import count
@@ -8,17 +11,6 @@ import numpy as np
 
 from .._core.pytree import name_of_function
 from .masks import Mask, bare, check_function, integer, merged, settled, truth
-
-# ---- loops ----
-
-
-def _advanced(
-    label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any
-) -> Any:
-    """The carry after one more step of the examples that go on; the others keep theirs."""
-    func = "body_fun"
-    fresh = settled(label, func, root, carry, mask.run(call, operands))
-    return fresh if mask.whole else merged(label, mask.pred, (func, root), fresh, carry)
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
@@ -147,3 +139,12 @@ def fori_loop(
             raise
         i = i + 1
     return carry
+
+
+def _advanced(
+    label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any
+) -> Any:
+    """The carry after one more step of the examples that go on; the others keep theirs."""
+    func = "body_fun"
+    fresh = settled(label, func, root, carry, mask.run(call, operands))
+    return fresh if mask.whole else merged(label, mask.pred, (func, root), fresh, carry)

@@ -1,6 +1,6 @@
 """Truth values that differ from example to example, and results of one form.
 
-What `_control.branches` and `_control.scan` stand on. Python over NumPy on tensors of any level.
+What `branches`, `loops` and `scan` stand on. Python over NumPy on tensors of any level.
 
 NOTE [donors]
     Where examples differ in what they choose, a function runs on the whole batch for those

@@ -1,8 +1,8 @@
-"""The record of an operation, the table of records, and how a call is bound to one.
+"""The record of an operation, and how a call is bound to one.
 
 An operation *is* the NumPy function object: key, kernel, signature and documentation
-are NumPy's. `_rules/` fills the table with declarations, the transforms read it. This
-file knows errors and NumPy only, so nothing here can know a tensor or a level.
+are NumPy's. `table` has all records: `_rules` fills it with declarations, the levels read
+it. This file knows rules and NumPy only, so nothing here can know a tensor or a level.
 """
 
 from collections.abc import Callable, Sequence

@@ -29,7 +29,6 @@ MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
 UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
 
-
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 

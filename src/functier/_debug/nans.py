@@ -10,15 +10,7 @@ from .._core.observers import Observer
 from .._levels.lineage import AMBIENT, levels_of
 from .watching import LOOKING, WATCH, Watch, watch_level, watch_rule
 
-# ---- switching it on ----
-
 DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
-
-
-@block
-def _watching(**options: bool) -> Iterator[None]:
-    inside = (WATCH.get() or Watch())._replace(**options)
-    yield from DEBUGGER.observing(inside, levels_of(AMBIENT.get()))
 
 
 def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
@@ -102,6 +94,12 @@ def detect_anomaly(check_nan: bool = True) -> Block[None]:
     """
     _check_flags("detect_anomaly", check_nan=check_nan)
     return _watching(rules=check_nan, notes=True)
+
+
+@block
+def _watching(**options: bool) -> Iterator[None]:
+    inside = (WATCH.get() or Watch())._replace(**options)
+    yield from DEBUGGER.observing(inside, levels_of(AMBIENT.get()))
 
 
 def _check_flags(name: str, **flags: Any) -> None:

@@ -1,4 +1,4 @@
-"""Debugging: who made a NaN, and which forward line a failing derivative belongs to.
+"""Watched levels: who made a NaN, and which forward line a failing derivative belongs to.
 
 NOTE [watched levels]
     While somebody debugs, a level that is entered gets a layer, `LOOKING`: the fast paths,
@@ -244,6 +244,9 @@ def watch_level(level: Any) -> None:
     """Have a level that is live, or about to be, watched where this context asks for it."""
     if WATCH.get() is not None and LOOKING.lay(level):
         level.flawed = ()
+
+
+# ---- watched derivative rules ----
 
 
 class Edge:

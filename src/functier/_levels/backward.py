@@ -1,4 +1,11 @@
-"""The backward pass: cotangents from the results of a tape to its leaves."""
+"""The backward pass: cotangents from the results of a tape to its leaves.
+
+NOTE [what the backward pass owns]
+    A large cotangent that an elementwise rule has just made, or a sum of cotangents, is
+    held by nobody else. So its sum with another one, and the last rule that reads it, may
+    write into its memory. What a rule passes on unchanged is owned only if nobody else
+    got it.
+"""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -13,8 +20,7 @@ from .cotangents import add, fit, pull
 from .tape import Node
 
 ndarray = np.ndarray
-
-# ---- the backward pass ----
+INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
 
 
 def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
@@ -116,9 +122,6 @@ def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> t
         return _in_place(rule, g, saved), True
     c = rule(g, *saved)
     return c, only if c is g else rule in FRESH
-
-
-INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
 
 
 def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:

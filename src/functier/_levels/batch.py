@@ -365,6 +365,15 @@ class BatchLevel(Level):
         return f"Batched[{', '.join(sizes)}]({x._value!r})"
 
 
+class _Slot:
+    """The place of a batched argument in the arguments of a looped function."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int):
+        self.number = number
+
+
 # ---- the hot path ----
 
 BINARY = {
@@ -404,12 +413,3 @@ try:
 except IndexError:  # it speaks of the batch axes too
     return level.getitem(x, index)
 """
-
-
-class _Slot:
-    """The place of a batched argument in the arguments of a looped function."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int):
-        self.number = number

@@ -31,15 +31,6 @@ REAL_RESULT = (
 )
 
 
-def refuse(
-    level: Level | str, leaves: list, complex_: bool, reason: str, where: Callable, *given: Any
-) -> None:
-    """Raise where one of the leaves at the paths ``where(*given)`` is complex, or is not."""
-    for i, leaf in enumerate(leaves):
-        if (dtype_of(leaf).kind == "c") is complex_:
-            raise TypeError(f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; {reason}")
-
-
 def check_inputs(
     level: Level | str, leaves: list, where: Callable[..., list[str]], *given: Any,
     integers: bool = False,
@@ -67,6 +58,15 @@ def check_inputs(
                 f"floating-point or complex input: pass {convert}, or leave it out "
                 f"of argnums (or argnames)"
             )
+
+
+def refuse(
+    level: Level | str, leaves: list, complex_: bool, reason: str, where: Callable, *given: Any
+) -> None:
+    """Raise where one of the leaves at the paths ``where(*given)`` is complex, or is not."""
+    for i, leaf in enumerate(leaves):
+        if (dtype_of(leaf).kind == "c") is complex_:
+            raise TypeError(f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; {reason}")
 
 
 def split_aux(level: Level, out: Any) -> tuple:

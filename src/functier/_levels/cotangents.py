@@ -14,7 +14,53 @@ from .._core.tensor import Tensor
 
 float64 = np.float64
 ndarray = np.ndarray
+ONE = float64(1.0)
 Fix = tuple[tuple[int, ...], np.dtype, bool] | None
+
+
+def is_inexact(value: Any) -> bool:
+    if type(value) is float64:
+        return True
+    while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
+        value = value._value
+    return dtype_of(value).kind in "fc"
+
+
+def one(value: Any) -> Any:
+    """The cotangent that a scalar output starts with."""
+    return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
+
+
+def zeros(value: Any) -> Any:
+    """The zero (co)tangent of a value."""
+    return np.zeros(shape_of(value), dtype_of(value))[()]
+
+
+def form_like(value: Any) -> ndarray:
+    """An array of the form of `value`, which holds no memory."""
+    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
+
+
+def add(a: Any, b: Any) -> Any:
+    """The sum of two (co)tangents; either may be None, or both tuples of such."""
+    if isinstance(a, (tuple, list)):
+        return tuple([add(x, y) for x, y in zip(a, b)])
+    return b if a is None else a if b is None else a + b
+
+
+def filled(grads: list, values: Sequence) -> list:
+    """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
+    for i, g in enumerate(grads):
+        if g is None:
+            grads[i] = zeros(values[i])
+        elif type(g) is ndarray and type(values[i]) in SCALARS and not g.ndim:
+            grads[i] = g[()]
+    return grads
+
+
+def complex_derivatives(grads: list) -> list:
+    """Derivatives of a holomorphic function, of its cotangents: these are conjugated."""
+    return [g if g is None else np.conjugate(g) for g in grads]
 
 
 def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
@@ -56,12 +102,6 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     if shape == shape_of(ans) and dtype == own and dtype.kind != "c":
         return None
     return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
-
-
-def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
-    """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
-    c = rule(np.conjugate(g), *saved)
-    return c if c is None else fit(np.conjugate(c), fix[0], fix[1])
 
 
 def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -112,49 +152,7 @@ def cast_given(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> 
     return cast(c, dtype)
 
 
-def zeros(value: Any) -> Any:
-    """The zero (co)tangent of a value."""
-    return np.zeros(shape_of(value), dtype_of(value))[()]
-
-
-def form_like(value: Any) -> ndarray:
-    """An array of the form of `value`, which holds no memory."""
-    return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
-
-
-def add(a: Any, b: Any) -> Any:
-    """The sum of two (co)tangents; either may be None, or both tuples of such."""
-    if isinstance(a, (tuple, list)):
-        return tuple([add(x, y) for x, y in zip(a, b)])
-    return b if a is None else a if b is None else a + b
-
-
-def filled(grads: list, values: Sequence) -> list:
-    """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
-    for i, g in enumerate(grads):
-        if g is None:
-            grads[i] = zeros(values[i])
-        elif type(g) is ndarray and type(values[i]) in SCALARS and not g.ndim:
-            grads[i] = g[()]
-    return grads
-
-
-def is_inexact(value: Any) -> bool:
-    if type(value) is float64:
-        return True
-    while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
-        value = value._value
-    return dtype_of(value).kind in "fc"
-
-
-def complex_derivatives(grads: list) -> list:
-    """Derivatives of a holomorphic function, of its cotangents: these are conjugated."""
-    return [g if g is None else np.conjugate(g) for g in grads]
-
-
-ONE = float64(1.0)
-
-
-def one(value: Any) -> Any:
-    """The cotangent that a scalar output starts with."""
-    return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
+def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
+    """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
+    c = rule(np.conjugate(g), *saved)
+    return c if c is None else fit(np.conjugate(c), fix[0], fix[1])

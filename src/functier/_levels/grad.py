@@ -1,4 +1,4 @@
-"""Grad levels: operations take down a tape."""
+"""Reverse mode: a tensor has a value and a node of the tape."""
 
 from collections.abc import Callable
 from operator import getitem, itemgetter
@@ -18,7 +18,7 @@ from .cotangents import complex_derivatives, filled, fix_for, is_inexact, one
 from .fast_calls import FastCalls
 from .level import Level, has_methods
 from .memory import owned
-from .tape import _node, _place, number
+from .tape import node_of, number, output_rule
 
 float64 = np.float64
 new = object.__new__
@@ -89,13 +89,13 @@ class GradLevel(Level):
                 fn, saved = itemgetter(i), ()
             edges.append((call.operands[i]._extra, fn, saved, fix))
         if joint is not None:
-            edges = [(_node(edges), joint.fn, joint.save(ans, call, values, 0), None)]
+            edges = [(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)]
         if isinstance(ans, (tuple, list)):
             return self.several(ans, edges)
         if not is_inexact(ans):
             return ans
         y = new(cls)
-        y._value, y._extra = ans, _node(edges)
+        y._value, y._extra = ans, node_of(edges)
         return y
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
@@ -124,12 +124,12 @@ class GradLevel(Level):
     def several(self, ans: Any, edges: list) -> Any:
         """Tensors for the results of an operation that has more than one."""
         edges = [(p, _with_zeros(rule, ans), saved, fix) for p, rule, saved, fix in edges]
-        node = _node(edges)
+        node = node_of(edges)
         outputs = []
         for i, value in enumerate(ans):
             if is_value(value) and is_inexact(value):
                 y = new(self.cls)
-                y._value, y._extra = value, _node([(node, _place(i, len(ans)), (), None)])
+                y._value, y._extra = value, node_of([(node, output_rule(i, len(ans)), (), None)])
                 value = y
             outputs.append(value)
         return like(ans, outputs)
@@ -200,6 +200,17 @@ def _remedy(kind: str, holomorphic: bool) -> str:
     return "the gradient is of a real floating-point scalar: return y.astype(float)"
 
 
+def _with_zeros(rule: Callable, ans: Any) -> Callable:
+    """A rule for several outputs that sees zeros for the outputs that were not used."""
+    forms = [(np.shape(v), dtype_of(v)) for v in ans]
+
+    def filled(g: tuple, *saved: Any) -> Any:
+        full = [np.zeros(*form) if c is None else c for c, form in zip(g, forms)]
+        return rule(tuple(full), *saved)
+
+    return filled
+
+
 # ---- the hot path ----
 
 UNARY = """
@@ -250,14 +261,3 @@ if type(value) is float or type(value) is complex:
 y._value = value[index]
 y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
 """
-
-
-def _with_zeros(rule: Callable, ans: Any) -> Callable:
-    """A rule for several outputs that sees zeros for the outputs that were not used."""
-    forms = [(np.shape(v), dtype_of(v)) for v in ans]
-
-    def filled(g: tuple, *saved: Any) -> Any:
-        full = [np.zeros(*form) if c is None else c for c, form in zip(g, forms)]
-        return rule(tuple(full), *saved)
-
-    return filled

@@ -156,8 +156,19 @@ class JvpLevel(Level):
         return x, zeros(x)
 
 
-# ---- the hot path ----
+def fitted(tangent: Any, ans: Any) -> Any:
+    """The tangent with the shape and dtype of its primal."""
+    if fix_for(ans, tangent, False) is None:
+        return tangent
+    return fit(tangent, shape_of(ans), dtype_of(ans))
 
+
+def resting(value: Any) -> Any:
+    """The zero tangent of a constant; that of a Python number is as weak as it."""
+    return type(value)(0) if type(value) in WEAK else zeros(value)
+
+
+# ---- the hot path ----
 
 UNARY = """
 value = x._value
@@ -214,15 +225,3 @@ if type(value) in NUMBERS or type(t) in NUMBERS:  # which have no items
     return level.getitem(x, index)
 y._value, y._extra = value[index], t[index]
 """
-
-
-def fitted(tangent: Any, ans: Any) -> Any:
-    """The tangent with the shape and dtype of its primal."""
-    if fix_for(ans, tangent, False) is None:
-        return tangent
-    return fit(tangent, shape_of(ans), dtype_of(ans))
-
-
-def resting(value: Any) -> Any:
-    """The zero tangent of a constant; that of a Python number is as weak as it."""
-    return type(value)(0) if type(value) in WEAK else zeros(value)

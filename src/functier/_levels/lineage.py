@@ -1,4 +1,4 @@
-"""Which level encloses which, and which one is ambient."""
+"""The lineage of levels: which is ambient, which encloses which, and where it was made."""
 
 import sys
 import threading
@@ -9,6 +9,69 @@ from typing import Any
 
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
+
+AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
+"""The innermost level that was entered: the one piece of ambient state."""
+
+
+def encloses(outer: type, cls: type) -> bool:
+    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
+    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
+
+
+def level_in(a: Any, b: Any) -> Any:
+    """The level of the first tensor of two operands, one of which is one."""
+    return a.level if isinstance(a, Tensor) else b.level
+
+
+def levels_of(cls: type) -> list[Any]:
+    """The level of a class and those around it, innermost first."""
+    classes: tuple[Any, ...] = cls.__mro__
+    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
+
+
+def chain(cls: type) -> str:
+    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
+    classes = [c for c in cls.__mro__ if c is not object]
+    return " <- ".join(c.__name__ for c in reversed(classes))
+
+
+def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
+    """The class of the innermost level around `frame`, or around one of `values` that
+    came from there to a thread which no level was made in.
+    """
+    inner = AMBIENT.get()
+    if inner.level.held or not inner.level.live:
+        inner = enclosing_level(inner, frame)
+    for x in values:
+        cls = type(x)
+        if cls not in PLAIN and issubclass(cls, inner) and cls.level.live:
+            inner = cls
+    return inner
+
+
+def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
+    """The innermost entered level that really surrounds `frame`.
+
+    A level that has ended does not (levels can end out of order), nor does one that a
+    suspended generator has entered: its ``with`` block is not on the stack. Where a
+    generator was resumed inside a later level, its own ``with`` block is the inner one.
+    """
+    found: type[Tensor] = Tensor
+    nearest = sys.maxsize
+    while cls is not Tensor:
+        level: Any = cls.level
+        live, level = level.live, getattr(level, "level", level)
+        if live:
+            steps = sys.maxsize
+            if level.generator is not None:
+                steps = steps_to(level.generator, frame)
+            if steps >= 0 and (found is Tensor or (steps < nearest and not issubclass(found, cls))):
+                found, nearest = cls, steps
+                if not level.held:
+                    break
+        cls = level.outer
+    return found
 
 
 def generator_of(frame: FrameType | None) -> tuple[int, int] | None:
@@ -41,71 +104,7 @@ def steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
     return -1
 
 
-def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
-    """The innermost entered level that really surrounds `frame`.
-
-    A level that has ended does not (levels can end out of order), nor does one that a
-    suspended generator has entered: its ``with`` block is not on the stack. Where a
-    generator was resumed inside a later level, its own ``with`` block is the inner one.
-    """
-    found: type[Tensor] = Tensor
-    nearest = sys.maxsize
-    while cls is not Tensor:
-        level: Any = cls.level
-        live, level = level.live, getattr(level, "level", level)
-        if live:
-            steps = sys.maxsize
-            if level.generator is not None:
-                steps = steps_to(level.generator, frame)
-            if steps >= 0 and (found is Tensor or (steps < nearest and not issubclass(found, cls))):
-                found, nearest = cls, steps
-                if not level.held:
-                    break
-        cls = level.outer
-    return found
-
-
-AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
-"""The innermost level that was entered: the one piece of ambient state."""
-
-
 def line_of(code: CodeType, instruction: int) -> int:
     """The line of an instruction."""
     lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
     return (lines or [code.co_firstlineno])[0]
-
-
-def encloses(outer: type, cls: type) -> bool:
-    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
-    return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
-
-
-def levels_of(cls: type) -> list[Any]:
-    """The level of a class and those around it, innermost first."""
-    classes: tuple[Any, ...] = cls.__mro__
-    return [c.level for c in classes if "level" in vars(c) and c.level.depth]
-
-
-def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
-    """The class of the innermost level around `frame`, or around one of `values` that
-    came from there to a thread which no level was made in.
-    """
-    inner = AMBIENT.get()
-    if inner.level.held or not inner.level.live:
-        inner = enclosing_level(inner, frame)
-    for x in values:
-        cls = type(x)
-        if cls not in PLAIN and issubclass(cls, inner) and cls.level.live:
-            inner = cls
-    return inner
-
-
-def level_in(a: Any, b: Any) -> Any:
-    """The level of the first tensor of two operands, one of which is one."""
-    return a.level if isinstance(a, Tensor) else b.level
-
-
-def chain(cls: type) -> str:
-    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
-    classes = [c for c in cls.__mro__ if c is not object]
-    return " <- ".join(c.__name__ for c in reversed(classes))

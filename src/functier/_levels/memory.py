@@ -17,11 +17,6 @@ empty until a mode has been on.
 """
 
 
-def shown(values: list) -> list:
-    """`values` with plain arrays for those that ask modes."""
-    return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values
-
-
 def owned(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
@@ -96,3 +91,8 @@ def owner_of(x: Any) -> Any:
             owner = base
         base = getattr(base, "base", None)  # of as_strided an object that is no array
     return owner
+
+
+def shown(values: list) -> list:
+    """`values` with plain arrays for those that ask modes."""
+    return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values

@@ -8,23 +8,20 @@ from .._core.pytree import name_of_function
 from .level import ENDED
 
 
-def called(transform: str, func: Any) -> str:
-    """A transform with its function, if there is one, as messages name them."""
-    return f"{transform}({name_of_function(func)})" if callable(func) else transform
-
-
-def stated(option: str, value: Any) -> str:
-    """An option and its wrong value, as messages show them; of an array only the class."""
-    if hasattr(value, "shape"):
-        return f"{option} is a {type(value).__name__}"
-    return f"{option}={value!r:.60}"
-
-
 def check_escape(transform: str, func: Any, escape: Any) -> None:
     """Raise where `escape` is no escape mode."""
     if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(
             f"{called(transform, func)}: {stated('escape', escape)}; write 'dead' or 'passthrough'"
+        )
+
+
+def check_randomness(transform: str, func: Any, randomness: Any) -> None:
+    """Raise where `randomness` is no way to draw."""
+    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
+        raise ValueError(
+            f"{called(transform, func)}: {stated('randomness', randomness)}; write 'error', "
+            f"'different' or 'same'"
         )
 
 
@@ -36,10 +33,13 @@ def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
         )
 
 
-def check_randomness(transform: str, func: Any, randomness: Any) -> None:
-    """Raise where `randomness` is no way to draw."""
-    if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
-        raise ValueError(
-            f"{called(transform, func)}: {stated('randomness', randomness)}; write 'error', "
-            f"'different' or 'same'"
-        )
+def called(transform: str, func: Any) -> str:
+    """A transform with its function, if there is one, as messages name them."""
+    return f"{transform}({name_of_function(func)})" if callable(func) else transform
+
+
+def stated(option: str, value: Any) -> str:
+    """An option and its wrong value, as messages show them; of an array only the class."""
+    if hasattr(value, "shape"):
+        return f"{option} is a {type(value).__name__}"
+    return f"{option}={value!r:.60}"

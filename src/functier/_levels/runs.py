@@ -1,4 +1,7 @@
-"""A function of leaves, run at a level that begins and ends with the call."""
+"""Runs: a function of leaves at a grad or jvp level of its own, and batches of directions.
+
+Each level begins and ends with the call.
+"""
 
 from collections.abc import Callable
 from types import FrameType
@@ -17,49 +20,9 @@ from .jvp import JvpLevel
 from .level import Escape
 from .life import run
 
-Run = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
-"""What `pushed` takes before the directions."""
-
-
-def pulled(
-    label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
-) -> list:
-    """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
-
-    def pull(level: Any, _: Any) -> list:
-        cotangents = level.insert(basis, [0] * len(basis), label)
-        pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
-        roots.clear()  # so that the tape goes while the backward pass goes on
-        del cotangents
-        grads = backward(pairs, inputs)
-        return [None if g is None else level.unwrap(g) for g in grads]
-
-    return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
-
-
-def spread(
-    label: str, at: Run, basis: list, has_aux: bool, randomness: Randomness
-) -> tuple[list, Any, Any]:
-    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
-    _, escape, frame, outer, _, _ = at
-
-    def push(level: Any, _: Any) -> tuple:
-        pairs, structure, aux = pushed(
-            *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
-        )
-        rows = [level.unwrap(t) for _, t in pairs]
-        if randomness != "error":  # so that aux may vary along the batch: that of the first example
-            leaves, tree = flatten(aux)
-            first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
-            aux = unflatten(tree, first)
-        return rows, structure, aux
-
-    level = BatchLevel.prepare(label, escape, frame, outer)
-    level.randomness = randomness
-    return run(level, push)
-
-
 ndarray = np.ndarray
+Evaluation = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
+"""A function and the leaves that it is called with: what `pushed` takes before the directions."""
 
 
 def outer_tensors(
@@ -100,10 +63,10 @@ def taped(
     where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
     level = GradLevel.prepare(label, escape, frame, outer)
-    return run(level, _recorded, (call, leaves, has_aux))
+    return run(level, _taped, (call, leaves, has_aux))
 
 
-def _recorded(level: Any, given: tuple) -> tuple:
+def _taped(level: Any, given: tuple) -> tuple:
     """The result of `taped`, at the level."""
     call, leaves, has_aux = given
     tracked = level.track(leaves)
@@ -118,7 +81,20 @@ def _recorded(level: Any, given: tuple) -> tuple:
     return results, roots, inputs, structure, aux
 
 
-# ---- the transform ----
+def pulled(
+    label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
+) -> list:
+    """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
+
+    def pull(level: Any, _: Any) -> list:
+        cotangents = level.insert(basis, [0] * len(basis), label)
+        pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
+        roots.clear()  # so that the tape goes while the backward pass goes on
+        del cotangents
+        grads = backward(pairs, inputs)
+        return [None if g is None else level.unwrap(g) for g in grads]
+
+    return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
 
 
 def pushed(
@@ -138,10 +114,10 @@ def pushed(
     it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
     level = JvpLevel.prepare(label, escape, frame, outer)
-    return run(level, _moved, (call, leaves, directions, has_aux, strict))
+    return run(level, _pushed, (call, leaves, directions, has_aux, strict))
 
 
-def _moved(level: Any, given: tuple) -> tuple[list, Any, Any]:
+def _pushed(level: Any, given: tuple) -> tuple[list, Any, Any]:
     """The result of `pushed`, at the level."""
     call, leaves, directions, has_aux, strict = given
     out = call(level.track(leaves, directions))
@@ -163,3 +139,25 @@ def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
                 f"by operations whose derivative is zero (rounding, comparing); its tangent is "
                 f"zeros where strict=True is left out"
             )
+
+
+def spread(
+    label: str, at: Evaluation, basis: list, has_aux: bool, randomness: Randomness
+) -> tuple[list, Any, Any]:
+    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
+    _, escape, frame, outer, _, _ = at
+
+    def push(level: Any, _: Any) -> tuple:
+        pairs, structure, aux = pushed(
+            *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
+        )
+        rows = [level.unwrap(t) for _, t in pairs]
+        if randomness != "error":  # so that aux may vary along the batch: that of the first example
+            leaves, tree = flatten(aux)
+            first = [level.unwrap(x)[0] if type(x) is level.cls else x for x in leaves]
+            aux = unflatten(tree, first)
+        return rows, structure, aux
+
+    level = BatchLevel.prepare(label, escape, frame, outer)
+    level.randomness = randomness
+    return run(level, push)

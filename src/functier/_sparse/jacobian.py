@@ -12,10 +12,10 @@ from .._core.pytree import flatten, is_value
 from .._levels.level import Escape
 from .._transforms.arguments import wanted
 from .._transforms.grad import grad
-from .._transforms.jacobian import checked
+from .._transforms.jacobian import checked_name
 from .colouring import Plan, pattern_of
 from .probing import entries, settle
-from .products import Point, Settings, plain
+from .products import Point, Settings, refuse_tensor
 
 P = ParamSpec("P")
 Mode = Literal["auto", "fwd", "rev"]
@@ -58,7 +58,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             return (data, point.aux) if settings.has_aux else data
 
         def matrix_of(plan: Plan, data: Any) -> Any:
-            plain(data, settings)
+            refuse_tensor(data, settings)
             indices, indptr = plan.pattern.index(point.m, point.n)
             data = np.asarray(data)
             if data.dtype == np.float16:  # which SciPy does not have
@@ -68,7 +68,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             return out
 
         for leaf in point.outer:
-            plain(leaf, settings)
+            refuse_tensor(leaf, settings)
         if given is not None:
             data, product = entries(given, point, check)
             matrix = matrix_of(given, data)
@@ -211,7 +211,7 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
-    name = checked("sparse_jacobian", func, escape, chunk_size)
+    name = checked_name("sparse_jacobian", func, escape, chunk_size)
     argnums = wanted(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
         "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
@@ -250,7 +250,7 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
-    name = checked("sparse_hessian", func, escape, chunk_size)
+    name = checked_name("sparse_hessian", func, escape, chunk_size)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
     argnums = wanted(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
@@ -294,7 +294,7 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = checked("jacobian_pattern", func, "dead", chunk_size)
+    name = checked_name("jacobian_pattern", func, "dead", chunk_size)
     settings = Settings(
         "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
         "dead",
@@ -303,7 +303,7 @@ def jacobian_pattern(
     csr_array = _scipy(settings.label).csr_array
     point = Point(settings, args, {}, sys._getframe(1))
     for leaf in point.outer:
-        plain(leaf, settings)
+        refuse_tensor(leaf, settings)
     plan, _, _ = settle(point, None)
     indices, indptr = plan.pattern.index(point.m, point.n)
     shape = point.m, point.n

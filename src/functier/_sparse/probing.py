@@ -1,4 +1,4 @@
-"""Products of a function's Jacobian with vectors: what is read from them, and checked."""
+"""What products tell of a Jacobian: its entries, and its pattern where none is given."""
 
 import functools
 from collections.abc import Callable, Iterator
@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from .colouring import Pattern, Plan, Sweep, coloured, peeled
-from .products import Point, plain
+from .products import Point, refuse_tensor
 
 ndarray = np.ndarray
+
 MANY = 1 << 26
 """So many entries that are not finite are not taken for a pattern."""
 
+LOOSE = 2.0**20
+"""So many times the usual rounding error at most, where a function has turned out to round much."""
 
 # ---- reading a Jacobian, and checking it ----
 
@@ -100,10 +103,6 @@ def _rounding(dtype: np.dtype) -> float:
     return 64 * float(max(np.finfo(d).eps for d in (float, np.result_type(dtype, np.float16))))
 
 
-LOOSE = 2.0**20
-"""How many times as much at most, where a function has turned out to round so much."""
-
-
 # ---- probing ----
 
 
@@ -126,7 +125,7 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     else:
         n = point.n
     zero = product(np.zeros((1, n)))
-    plain(zero, settings)
+    refuse_tensor(zero, settings)
     m = zero.shape[1]
     poisoned = np.flatnonzero(~np.isfinite(zero[0]))
     if len(poisoned) * n > MANY:
@@ -189,7 +188,7 @@ def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
                     raise
                 plan = None  # the result has another size than before
             else:
-                plain(data, point.settings)
+                refuse_tensor(data, point.settings)
                 worst = float(plan.sample.off(np.asarray(data), product).max(initial=0))
                 if worst <= plan.slack:
                     break

@@ -24,13 +24,11 @@ INSTEAD = (
     "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
     "returns the entries as an array"
 )
-COMPLEX_RESULT = (
+
+COMPLEX_IN_REVERSE = (
     "a reverse product of it is half of the derivative: write mode='fwd' for a real input, "
     "holomorphic=True for a complex one"
 )
-
-
-# ---- the function at one point ----
 
 
 class Settings(NamedTuple):
@@ -124,7 +122,7 @@ class Point:
                 f"vjp({settings.name})", settings.escape, self.frame, self.outer, self.call,
                 self.leaves, settings.has_aux,
             )  # fmt: skip
-            wrong = REAL_RESULT if settings.holomorphic else COMPLEX_RESULT
+            wrong = REAL_RESULT if settings.holomorphic else COMPLEX_IN_REVERSE
             where = result_paths, structure, results
             refuse(settings.label, results, not settings.holomorphic, wrong, *where)
             self.tape = results, roots, inputs
@@ -172,7 +170,7 @@ def _joined(parts: list, k: int) -> Any:
     return out if isinstance(out, (ndarray, Tensor)) else np.asarray(out)
 
 
-def plain(x: Any, settings: Settings) -> None:
+def refuse_tensor(x: Any, settings: Settings) -> None:
     """Refuse a tensor of a level around: its elements are no plain numbers."""
     if isinstance(x, Tensor):
         if not type(x).level.depth:

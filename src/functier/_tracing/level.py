@@ -18,7 +18,6 @@ from .program import BOTH, INPUT, LEFT, MANY, ONE, RIGHT, Step
 ndarray = np.ndarray
 float64 = np.float64
 new = object.__new__
-
 NUMBERS = float, float64
 number = count()
 
@@ -113,6 +112,19 @@ class _Again:
         return Call(self.op, given, self.names, [], False).run(values)
 
 
+def _common_form(x: Any, y: Any) -> Any:
+    """The one of two values whose form their sum has; None where it is not a common one."""
+    if type(x) is ndarray and x.dtype is FLOAT:
+        if type(y) is ndarray:
+            return x if y.dtype is FLOAT and x.shape == y.shape else None
+        return x if type(y) in NUMBERS else None
+    if type(y) is float64 or (type(y) is ndarray and y.dtype is FLOAT):
+        return y if type(x) in NUMBERS else None
+    return x if type(x) is float64 and type(y) is float else None
+
+
+# ---- the hot path ----
+
 UNARY = """
 with errstate(all="ignore"):
     y._value = func(x._value)
@@ -144,14 +156,3 @@ BINARY = {
         z._extra = next(number), kind, quick, first, second, None
     """,
 }
-
-
-def _common_form(x: Any, y: Any) -> Any:
-    """The one of two values whose form their sum has; None where it is not a common one."""
-    if type(x) is ndarray and x.dtype is FLOAT:
-        if type(y) is ndarray:
-            return x if y.dtype is FLOAT and x.shape == y.shape else None
-        return x if type(y) in NUMBERS else None
-    if type(y) is float64 or (type(y) is ndarray and y.dtype is FLOAT):
-        return y if type(x) in NUMBERS else None
-    return x if type(x) is float64 and type(y) is float else None

@@ -30,9 +30,10 @@ from .._levels.runs import outer_tensors, pushed, taped
 from .level import TraceLevel
 from .program import Program
 
-new = object.__new__
-ndarray = np.ndarray
-float64 = np.float64
+NOT_LINEAR = (
+    "the function is not linear: subtract what it is at 0, or use linearize or vjp for the "
+    "derivative at a point"
+)
 
 
 def linearize(
@@ -204,12 +205,6 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         return unflatten(structure, owned(pulled(matched), matched))
 
     return transpose
-
-
-NOT_LINEAR = (
-    "the function is not linear: subtract what it is at 0, or use linearize or vjp for the "
-    "derivative at a point"
-)
 
 
 def _probe(

@@ -10,6 +10,7 @@ Step = tuple[Any, ...]
 the result of the step `a` (`ONE`), that and the constant `b` (`LEFT`), the constant `a` and the
 result of `b` (`RIGHT`), two results (`BOTH`), or the arguments `a` with results in their places,
 of which `b` has ``((place, step), ...)`` (`MANY`). An `INPUT` is given."""
+
 INPUT, ONE, LEFT, RIGHT, BOTH, MANY = range(6)
 
 
@@ -47,7 +48,10 @@ class Program:
                 self.steps[at][-1].append(slot)
 
     def keep(self) -> None:
-        """Copy the constants: see NOTE [what outlives a call owns its memory]."""
+        """Copy the constants.
+
+        See NOTE [what outlives a call owns its memory] in `_levels.copies`.
+        """
         own = Copies().value
         for i, (kind, func, a, b, given, done) in enumerate(self.steps):
             if kind is LEFT:

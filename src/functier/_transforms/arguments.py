@@ -1,4 +1,4 @@
-"""The arguments that a transform differentiates by: argnums and argnames."""
+"""The arguments that a transform differentiates by: argnums, argnames, and their leaves."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -14,6 +14,16 @@ from .._levels.level import Level
 
 float64 = np.float64
 ndarray = np.ndarray
+
+NOT_COMPLEX_INPUT = (
+    "holomorphic=True is the derivative by a complex input: pass x.astype(complex), or leave "
+    "holomorphic out"
+)
+
+COMPLEX_INPUT = (
+    "forward mode along its real axis is half of the derivative: use jacrev for a real result, "
+    "holomorphic=True for a complex one, or differentiate by x and y of x + 1j * y"
+)
 
 
 class Names:
@@ -107,70 +117,6 @@ def _check_argnums(label: str, argnums: Any) -> None:
             )
 
 
-def positions(level: Any, args: tuple, argnums: Any) -> list[int]:
-    """The positions that `argnums` names, checked."""
-    chosen = []
-    for n in argnums if isinstance(argnums, tuple) else (argnums,):
-        if not -len(args) <= n < len(args):
-            raise ValueError(
-                f"{level}: argnums={argnums!r} is out of range for {len(args)} positional "
-                f"arguments; pass differentiated arguments by position, or name them with "
-                f"argnames"
-            )
-        chosen.append(int(n) % len(args))
-    if len(set(chosen)) != len(chosen) or not chosen:
-        raise ValueError(
-            f"{level}: argnums={argnums!r} names the arguments {chosen}; name at least one, "
-            f"and each once"
-        )
-    return chosen
-
-
-def placed(
-    args: tuple, kwargs: dict, argnums: Any, chosen: Sequence, picked: Any
-) -> tuple[list, dict]:
-    """The arguments of a call, with `picked` in the places of those chosen by `argnums`."""
-    inner = list(args)
-    single = argnums.single if type(argnums) is Names else not isinstance(argnums, tuple)
-    for key, value in zip(chosen, (picked,) if single else picked):
-        if type(key) is str:
-            kwargs = {**kwargs, key: value}
-        else:
-            inner[key] = value
-    return inner, kwargs
-
-
-class Mixed:
-    """The structure of a tree some of whose leaves are integers, which are constants.
-
-    Made of the leaves that are differentiated, it gives the tree with the integers in
-    their places; of derivatives, the tree with zeros there.
-    """
-
-    __slots__ = ("fixed", "structure")
-
-    def __init__(self, structure: Any, fixed: dict[int, Any]):
-        self.structure, self.fixed = structure, fixed
-
-    def unflatten(self, leaves: Sequence) -> Any:
-        rest = iter(leaves)
-        n = len(leaves) + len(self.fixed)
-        whole = [self.fixed[i] if i in self.fixed else next(rest) for i in range(n)]
-        return unflatten(self.structure, whole)
-
-    def derivatives(self, leaves: Sequence, shape: tuple[int, ...] = ()) -> Any:
-        """The tree of derivatives of a value of `shape`."""
-        zero = {i: np.zeros(shape + shape_of(x))[()] for i, x in self.fixed.items()}
-        return Mixed(self.structure, zero).unflatten(leaves)
-
-
-def derivatives(structure: Any, leaves: list, shape: tuple[int, ...] = ()) -> Any:
-    """The derivatives of a value of `shape` in the structure of what it is derived by."""
-    if type(structure) is Mixed:
-        return structure.derivatives(leaves, shape)
-    return unflatten(structure, leaves)
-
-
 def choose(
     level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
 ) -> tuple[list, Any, Sequence]:
@@ -221,14 +167,23 @@ def choose_real(
     return found
 
 
-NOT_COMPLEX_INPUT = (
-    "holomorphic=True is the derivative by a complex input: pass x.astype(complex), or leave "
-    "holomorphic out"
-)
-COMPLEX_INPUT = (
-    "forward mode along its real axis is half of the derivative: use jacrev for a real result, "
-    "holomorphic=True for a complex one, or differentiate by x and y of x + 1j * y"
-)
+def positions(level: Any, args: tuple, argnums: Any) -> list[int]:
+    """The positions that `argnums` names, checked."""
+    chosen = []
+    for n in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not -len(args) <= n < len(args):
+            raise ValueError(
+                f"{level}: argnums={argnums!r} is out of range for {len(args)} positional "
+                f"arguments; pass differentiated arguments by position, or name them with "
+                f"argnames"
+            )
+        chosen.append(int(n) % len(args))
+    if len(set(chosen)) != len(chosen) or not chosen:
+        raise ValueError(
+            f"{level}: argnums={argnums!r} names the arguments {chosen}; name at least one, "
+            f"and each once"
+        )
+    return chosen
 
 
 def chosen_paths(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
@@ -240,3 +195,48 @@ def chosen_paths(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
         else:
             found += paths(args[n], f"args[{n}]")
     return found
+
+
+def placed(
+    args: tuple, kwargs: dict, argnums: Any, chosen: Sequence, picked: Any
+) -> tuple[list, dict]:
+    """The arguments of a call, with `picked` in the places of those chosen by `argnums`."""
+    inner = list(args)
+    single = argnums.single if type(argnums) is Names else not isinstance(argnums, tuple)
+    for key, value in zip(chosen, (picked,) if single else picked):
+        if type(key) is str:
+            kwargs = {**kwargs, key: value}
+        else:
+            inner[key] = value
+    return inner, kwargs
+
+
+class Mixed:
+    """The structure of a tree some of whose leaves are integers, which are constants.
+
+    Made of the leaves that are differentiated, it gives the tree with the integers in
+    their places; of derivatives, the tree with zeros there.
+    """
+
+    __slots__ = ("fixed", "structure")
+
+    def __init__(self, structure: Any, fixed: dict[int, Any]):
+        self.structure, self.fixed = structure, fixed
+
+    def unflatten(self, leaves: Sequence) -> Any:
+        rest = iter(leaves)
+        n = len(leaves) + len(self.fixed)
+        whole = [self.fixed[i] if i in self.fixed else next(rest) for i in range(n)]
+        return unflatten(self.structure, whole)
+
+    def derivatives(self, leaves: Sequence, shape: tuple[int, ...] = ()) -> Any:
+        """The tree of derivatives of a value of `shape`."""
+        zero = {i: np.zeros(shape + shape_of(x))[()] for i, x in self.fixed.items()}
+        return Mixed(self.structure, zero).unflatten(leaves)
+
+
+def derivatives(structure: Any, leaves: list, shape: tuple[int, ...] = ()) -> Any:
+    """The derivatives of a value of `shape` in the structure of what it is derived by."""
+    if type(structure) is Mixed:
+        return structure.derivatives(leaves, shape)
+    return unflatten(structure, leaves)

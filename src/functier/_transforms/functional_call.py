@@ -1,4 +1,4 @@
-"""Models as functions of their state: functional_call, stack_module_state, debug_unwrap.
+"""Models as functions of their state: functional_call and stack_module_state.
 
 A module is one of two things.
 

@@ -21,8 +21,79 @@ from .._levels.cotangents import complex_derivatives, filled, one
 from .._levels.level import Escape
 from .._levels.memory import owned
 from .._levels.options import check_escape, check_flag, check_randomness
-from .._levels.runs import Run, outer_tensors, pulled, pushed, spread, taped
+from .._levels.runs import Evaluation, outer_tensors, pulled, pushed, spread, taped
 from .arguments import Mixed, choose, choose_complex, choose_real, derivatives, placed, wanted
+
+P = ParamSpec("P")
+
+COMPLEX_RESULT = (
+    "reverse mode of its real part is half of the derivative: use jacfwd for a real input, "
+    "holomorphic=True for a complex one, or return numpy.stack([numpy.real(y), numpy.imag(y)])"
+)
+
+# ---- what both modes share ----
+
+
+def checked_name(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
+    """The name of `func`, where the options are right."""
+    check_escape(transform, func, escape)
+    check_callable(transform, func)
+    for option, value in flags.items():
+        check_flag(transform, func, option, value)
+    name = name_of_function(func)
+    if chunk_size is not None:
+        is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
+        if not is_int or chunk_size < 1:
+            raise (ValueError if is_int else TypeError)(
+                f"{transform}({name}): chunk_size={chunk_size!r}; write how many rows of the "
+                f"Jacobian are computed at once, from 1 on, or None for all of them"
+            )
+    return name
+
+
+def split_call(
+    label: str,
+    func: Callable,
+    args: tuple,
+    kwargs: dict,
+    argnums: Any,
+    select: Callable,
+    allow_int: bool = False,
+) -> tuple[list, Any, list, Callable]:
+    """The leaves of the differentiated arguments, their tree, the tensors among all
+    arguments, and `func` as a function of the leaves.
+    """
+    leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
+    given = (*args, kwargs) if kwargs else args
+
+    def call(inner: list) -> Any:
+        picked = unflatten(structure, inner)
+        if type(argnums) is int:
+            full = list(args)
+            full[chosen[0]] = picked
+            return func(*full, **kwargs)
+        full, named = placed(args, kwargs, argnums, chosen, picked)
+        return func(*full, **named)
+
+    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen, label)
+    return leaves, structure, outer, call
+
+
+def result_paths(structure: Any, results: list) -> list[str]:
+    return paths(unflatten(structure, results), "the result")
+
+
+def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
+    """A pytree of the outer structure, whose leaves have the forms of `values` (without
+    their first axis where these are `batched`), of pytrees of the inner one.
+    """
+    if type(inner) is Mixed:
+        shapes = [shape_of(x)[batched:] for x in values]
+        return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
+    return unflatten(outer, [unflatten(inner, list(row)) for row in table])
+
+
+# ---- unit vectors ----
 
 
 def only_unit(values: list) -> list:
@@ -69,77 +140,6 @@ def blocks(rows: Any, values: list, total: int | None) -> list:
         parts.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
         start = stop
     return parts
-
-
-P = ParamSpec("P")
-ndarray = np.ndarray
-
-# ---- what both modes share ----
-
-
-def split_call(
-    label: str,
-    func: Callable,
-    args: tuple,
-    kwargs: dict,
-    argnums: Any,
-    select: Callable,
-    allow_int: bool = False,
-) -> tuple[list, Any, list, Callable]:
-    """The leaves of the differentiated arguments, their tree, the tensors among all
-    arguments, and `func` as a function of the leaves.
-    """
-    leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
-    given = (*args, kwargs) if kwargs else args
-
-    def call(inner: list) -> Any:
-        picked = unflatten(structure, inner)
-        if type(argnums) is int:
-            full = list(args)
-            full[chosen[0]] = picked
-            return func(*full, **kwargs)
-        full, named = placed(args, kwargs, argnums, chosen, picked)
-        return func(*full, **named)
-
-    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen, label)
-    return leaves, structure, outer, call
-
-
-COMPLEX_RESULT = (
-    "reverse mode of its real part is half of the derivative: use jacfwd for a real input, "
-    "holomorphic=True for a complex one, or return numpy.stack([numpy.real(y), numpy.imag(y)])"
-)
-
-
-def result_paths(structure: Any, results: list) -> list[str]:
-    return paths(unflatten(structure, results), "the result")
-
-
-def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
-    """A pytree of the outer structure, whose leaves have the forms of `values` (without
-    their first axis where these are `batched`), of pytrees of the inner one.
-    """
-    if type(inner) is Mixed:
-        shapes = [shape_of(x)[batched:] for x in values]
-        return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
-    return unflatten(outer, [unflatten(inner, list(row)) for row in table])
-
-
-def checked(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
-    """The name of `func`, where the options are right."""
-    check_escape(transform, func, escape)
-    check_callable(transform, func)
-    for option, value in flags.items():
-        check_flag(transform, func, option, value)
-    name = name_of_function(func)
-    if chunk_size is not None:
-        is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
-        if not is_int or chunk_size < 1:
-            raise (ValueError if is_int else TypeError)(
-                f"{transform}({name}): chunk_size={chunk_size!r}; write how many rows of the "
-                f"Jacobian are computed at once, from 1 on, or None for all of them"
-            )
-    return name
 
 
 # ---- reverse mode ----
@@ -225,7 +225,7 @@ def _reverse(
     chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by reverse mode, in the name of `transform`."""
-    name = checked(
+    name = checked_name(
         transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
         allow_int=allow_int,
     )  # fmt: skip
@@ -279,7 +279,7 @@ def _pulled_in_chunks(
     label: str, frame: FrameType, outer: list, roots: list, results: list, sizes: list[int],
     inputs: list, leaves: list, chunk_size: int,
 ) -> list:  # fmt: skip
-    """`_pulled` for so many unit vectors at a time; for one at a time without a level."""
+    """`pulled` for so many unit vectors at a time; for one at a time without a level."""
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         nodes = roots if chunk.stop == chunk.size else list(roots)  # the last one frees the tape
@@ -347,7 +347,7 @@ def _forward(
     escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by forward mode, in the name of `transform`."""
-    name = checked(
+    name = checked_name(
         transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
         allow_int=allow_int,
     )  # fmt: skip
@@ -363,7 +363,7 @@ def _forward(
         )
         frame = sys._getframe(1)
         sizes = [prod(shape_of(x)) for x in leaves]
-        at: Run = (inner_label, escape, frame, outer, call, leaves)
+        at: Evaluation = (inner_label, escape, frame, outer, call, leaves)
         total: int | None = None
         if sizes == [1] or not sizes:
             pairs, out_structure, aux = pushed(*at, only_unit(leaves) if sizes else [], has_aux)
@@ -388,10 +388,10 @@ def _forward(
 
 
 def _spread_in_chunks(
-    label: str, at: Run, sizes: list[int], has_aux: bool, randomness: Randomness,
+    label: str, at: Evaluation, sizes: list[int], has_aux: bool, randomness: Randomness,
     chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
-    """`_spread` for so many unit vectors at a time; for one at a time without a level."""
+    """`spread` for so many unit vectors at a time; for one at a time without a level."""
     leaves, first = at[-1], []
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
@@ -419,7 +419,7 @@ def _turned(block: Any, n: int) -> Any:
     return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block
 
 
-# ---- both ----
+# ---- both modes ----
 
 
 def hessian(
