@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.pytree import name_of_function
-from .masks import Mask, bare, check_function, integer, merged, settled, truth
+from .masks import Mask, bare, check_function, checked_carry, integer, merged, truth
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
@@ -133,7 +133,7 @@ def fori_loop(
                     break
                 carry = _advanced(label, "init_val", mask, body_fun, (i, carry), carry)
             else:
-                carry = settled(label, "body_fun", "init_val", carry, body_fun(i, carry))
+                carry = checked_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise
@@ -146,5 +146,5 @@ def _advanced(
 ) -> Any:
     """The carry after one more step of the examples that go on; the others keep theirs."""
     func = "body_fun"
-    fresh = settled(label, func, root, carry, mask.run(call, operands))
+    fresh = checked_carry(label, func, root, carry, mask.run(call, operands))
     return fresh if mask.whole else merged(label, mask.pred, (func, root), fresh, carry)

@@ -263,7 +263,7 @@ def merged(label: str, pred: Any, names: Sequence[str], first: Any, second: Any)
     return unflatten(structure, results)
 
 
-def settled(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
+def checked_carry(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
     """The carry `fresh` that `func` returned, checked to have the form of the one before."""
     leaves, structure = flatten(fresh)
     before, own = flatten(old)

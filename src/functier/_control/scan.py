@@ -19,7 +19,7 @@ from .._core.pytree import (
 )
 from .._core.tensor import Tensor
 from .._transforms.vmap import vmap
-from .masks import WEAK, check_function, form, joint, settled
+from .masks import WEAK, check_function, checked_carry, form, joint
 
 
 def scan(
@@ -158,7 +158,7 @@ def _pair(label: str, carry: Any, out: Any) -> tuple:
             f"{label}: f returned {describe(out)}; return (carry, y), with None for a y that "
             f"there is not"
         )
-    return settled(label, "f", "init", carry, out[0]), out[1]
+    return checked_carry(label, "f", "init", carry, out[0]), out[1]
 
 
 class _Rows:

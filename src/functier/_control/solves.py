@@ -1,6 +1,6 @@
 """Implicit differentiation: the solution of an equation, whatever found it.
 
-NOTE [one level at a time]
+NOTE [a solution is differentiated level by level]
     A solution is differentiated at the innermost level first. There the function is
     evaluated once more, at the solution without that level's part: what the level then
     knows of the result is how the equation moves with what the function closes over, and
@@ -45,12 +45,12 @@ from .._transforms.stop_gradient import without
 from .._transforms.vmap import vmap
 
 new = object.__new__
-Function = Callable[[Any], Any]
-Solver = Callable[[Function, Any], Any]
+Func = Callable[[Any], Any]
+Solver = Callable[[Func, Any], Any]
 
 
 def custom_root(
-    f: Function, initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
+    f: Func, initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
     """A root of `f`, differentiated by the implicit function theorem.
 
@@ -135,7 +135,7 @@ def custom_root(
 
 
 def custom_linear_solve(
-    matvec: Function,
+    matvec: Func,
     b: Any,
     solve: Solver,
     transpose_solve: Solver | None = None,
@@ -219,7 +219,7 @@ def custom_linear_solve(
 
 def _linear(
     label: str,
-    matvec: Function,
+    matvec: Func,
     b: Any,
     solve: Solver,
     back: Solver | None,
@@ -255,10 +255,10 @@ def _linear(
 def _attached(
     label: str,
     level: Any,
-    f: Function,
+    f: Func,
     x: Any,
-    forward: Callable[[], Function],
-    backward: Callable[[], Function],
+    forward: Callable[[], Func],
+    backward: Callable[[], Func],
     solve: Solver,
     back: Solver | None,
     around: list[Level],
@@ -288,7 +288,7 @@ def _attached(
     def real(found: Any, value: Any) -> Any:
         return cast_given(label, lambda: "what the linear solver returned", found, dtype_of(value))
 
-    def linearized(make: Callable[[], Function]) -> Function:
+    def linearized(make: Callable[[], Func]) -> Func:
         with _switched_off(inside):
             return make()
 
@@ -326,7 +326,7 @@ def _attached(
     return unflatten(structure, tracked)
 
 
-def _transposed(f: Function, x: Any) -> Function:
+def _transposed(f: Func, x: Any) -> Func:
     pullback = vjp(f, x)[1]
     return lambda g: pullback(g)[0]
 
@@ -334,7 +334,7 @@ def _transposed(f: Function, x: Any) -> Function:
 def _without_aux(label: str, solve: Solver, levels: list[Level], aux: list) -> Solver:
     """A solver whose second result goes to the list `aux`, without a part of `levels`."""
 
-    def solved(f: Function, given: Any) -> Any:
+    def solved(f: Func, given: Any) -> Any:
         result = solve(f, given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(

@@ -34,7 +34,7 @@ ndarray = np.ndarray
 
 def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
     """The result of a function with rules; see NOTE [one level at a time]."""
-    leaves, level = innermost(leaves, rules.name)
+    leaves, level = level_among(leaves, rules.name)
     if level is None:
         return rules.run(leaves)
     if level.batches:
@@ -46,7 +46,7 @@ def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
     return rules.run(leaves)  # it sees what the function does
 
 
-def innermost(leaves: list, name: str) -> tuple[list, Any]:
+def level_among(leaves: list, name: str) -> tuple[list, Any]:
     """The leaves, without levels that let pass, and the innermost level among them.
 
     `name` is the function that they are arguments of.
@@ -66,7 +66,7 @@ def innermost(leaves: list, name: str) -> tuple[list, Any]:
     return leaves, found
 
 
-def below(level: Any, call: Callable, *args: Any) -> Any:
+def one_level_out(level: Any, call: Callable, *args: Any) -> Any:
     """The result of a call for which the level around `level` is the innermost one."""
     return within(level.cls.__base__, call, *args)
 
@@ -127,7 +127,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     pull: Callable[..., Any]
     kept: Sequence
     if rules.has_vjp:
-        outs, form, saved, how = below(level, rules.fwd, values)
+        outs, form, saved, how = one_level_out(level, rules.fwd, values)
         _checked(level, rules, "the forward rule", [*outs, *saved])
         places = rules.moving(outs, form)
         pull, kept = _by_rule(rules, level, own, places, len(outs)), (saved, how)
@@ -138,7 +138,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     elif not _at_level(values, "batches"):
         return rules.run(leaves)
     else:
-        outs, form = below(level, apply, rules, values)
+        outs, form = one_level_out(level, apply, rules, values)
         _checked(level, rules, "the batching rule", outs)
         places = inexact(outs)
         pull, kept = _recomputed(rules, own, places), (values,)
@@ -223,13 +223,13 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     for i in own:
         tangents[i] = leaves[i]._extra
     if rules.has_jvp:
-        outs, form, moved = below(level, rules.jvp, values, tangents)
+        outs, form, moved = one_level_out(level, rules.jvp, values, tangents)
     elif rules.has_vjp:
         outs, form, moved = _transposed_bwd(rules, level, values, tangents)
     elif not _at_level([*values, *tangents], "batches"):
         return rules.run(leaves)
     else:
-        outs, form, moved = below(level, _pushed, rules, values, tangents)
+        outs, form, moved = one_level_out(level, _pushed, rules, values, tangents)
     _checked(level, rules, "the rule", [*outs, *moved])
     _numbers(level, rules, outs)
     for i in rules.moving(outs, form):
@@ -245,7 +245,7 @@ def _transposed_bwd(
 
     That is linear in the cotangents, so the tape of what it does at zero is its transpose.
     """
-    outs, form, saved, how = below(level, rules.fwd, values)
+    outs, form, saved, how = one_level_out(level, rules.fwd, values)
     _checked(level, rules, "the forward rule", saved)
     places = rules.moving(outs, form)
     moving: list[int] = []
@@ -310,10 +310,10 @@ def _at_batch(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         values.append(x)
         dims.append(dim)
     if rules.has_vmap:
-        outs, form, out_dims = below(level, rules.vmap, level.size, values, dims)
+        outs, form, out_dims = one_level_out(level, rules.vmap, level.size, values, dims)
         _checked(level, rules, "the batching rule", outs)
     elif _at_level(values, "differentiates"):
-        outs, (form, out_dims) = below(level, apply, Batched(rules, level, dims), values)
+        outs, (form, out_dims) = one_level_out(level, apply, Batched(rules, level, dims), values)
         _checked(level, rules, "a rule", outs)
     else:
         return rules.run(leaves)

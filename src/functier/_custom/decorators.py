@@ -24,8 +24,8 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
-from .apply import apply, innermost
-from .pytree_rules import Call
+from .apply import apply, level_among
+from .pytree_rules import PytreeCall
 
 
 class Custom:
@@ -143,10 +143,10 @@ class Custom:
         if kwargs or len(args) < self._places:
             args = self._by_position(args, kwargs)
         parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
-        leaves, level = innermost([leaf for part, _ in parts for leaf in part], self.__name__)
+        leaves, level = level_among([leaf for part, _ in parts for leaf in part], self.__name__)
         if level is None:
             return self.fun(*args)
-        outs, structure = apply(Call(self, parts), leaves)
+        outs, structure = apply(PytreeCall(self, parts), leaves)
         return unflatten(structure, outs)
 
     def _by_position(self, args: tuple, kwargs: dict) -> tuple:

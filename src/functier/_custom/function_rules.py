@@ -21,9 +21,9 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
 from .._levels.cotangents import cast_given, fit, zeros
-from .apply import apply, innermost, reason, refused
+from .apply import apply, level_among, reason, refused
 from .function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
-from .pytree_rules import called, form_of
+from .pytree_rules import call_rule, form_of
 from .rules import Rules, inexact
 
 ndarray = np.ndarray
@@ -92,7 +92,7 @@ class Applied(Rules):
 
     def outcome(self, leaves: list) -> tuple[list, Any]:
         """The result of the call; see NOTE [a context for each level]."""
-        leaves, level = innermost(leaves, self.name)
+        leaves, level = level_among(leaves, self.name)
         if level is not None and level.batches:
             self.randomness = level.randomness
         return apply(self, leaves)
@@ -105,7 +105,7 @@ class Applied(Rules):
             outs, form, args, output = self.forward(leaves, None, self.contexts > 0)
             if not self.contexts and spec.setup is not None:
                 empty = Context(self.name, (False,) * self.n)
-                called(self.name, "setup_context", SETUP, spec.setup, empty, tuple(args), output)
+                call_rule(self.name, "setup_context", SETUP, spec.setup, empty, tuple(args), output)
                 form = self.marked(empty, form, args, outs)
             return outs, form
         if batched is not None:
@@ -164,7 +164,7 @@ class Applied(Rules):
                     "forward(ctx, *args), or forward(*args) beside the static method "
                     "setup_context(ctx, inputs, output)"
                 )
-                out = called(self.name, "forward", expected, self.spec.forward, ctx, *args)
+                out = call_rule(self.name, "forward", expected, self.spec.forward, ctx, *args)
         except ValueError as error:
             if guarded and "read-only" in str(error):
                 raise MutationError(
@@ -229,7 +229,7 @@ class Applied(Rules):
             for j, i in form.same.items():
                 args[self.argument(i)] = outs[j]
         if setup is not None:
-            called(self.name, "setup_context", SETUP, setup, ctx, tuple(args), form.build(outs))
+            call_rule(self.name, "setup_context", SETUP, setup, ctx, tuple(args), form.build(outs))
         return outs, self.marked(ctx, form, args, outs), ctx
 
     def argument(self, leaf: int) -> int:
@@ -306,7 +306,7 @@ class Applied(Rules):
         given = [_guard(g) if type(g) is ndarray else g for g in given]
         try:
             expected = "backward(ctx, *grad_outputs)"
-            result = called(self.name, "backward", expected, backward, ctx, *given)
+            result = call_rule(self.name, "backward", expected, backward, ctx, *given)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -396,7 +396,7 @@ class Applied(Rules):
         if self.parts is not None and not spec.nested:
             args = [a if s is None else None for a, (_, s) in zip(args, self.parts)]
         try:
-            result = called(self.name, "jvp", "jvp(ctx, *tangents)", jvp, ctx, *args)
+            result = call_rule(self.name, "jvp", "jvp(ctx, *tangents)", jvp, ctx, *args)
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
@@ -432,7 +432,7 @@ class Applied(Rules):
         rule = self.spec.vmap
         assert rule is not None
         info = VmapInfo(size, self.randomness)
-        result = called(
+        result = call_rule(
             self.name, "the vmap rule", "vmap(info, in_dims, *args)", rule,
             info, tuple(self.args(dims)), *self.args(leaves),
         )  # fmt: skip

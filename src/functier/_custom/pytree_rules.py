@@ -26,7 +26,7 @@ from .rules import Rules
 Form = tuple[tuple[int, ...], np.dtype] | None
 
 
-def called(name: str, rule: str, expected: str, func: Callable, *args: Any) -> Any:
+def call_rule(name: str, rule: str, expected: str, func: Callable, *args: Any) -> Any:
     """``func(*args)``; where it does not take so many arguments, the error says what it is."""
     try:
         return func(*args)
@@ -48,7 +48,7 @@ def form_of(x: Any) -> Form:
     return (shape_of(x), dtype_of(x)) if is_value(x) and is_inexact(x) else None
 
 
-class Call(Rules):
+class PytreeCall(Rules):
     """The rules of `custom` for the leaves of arguments; a form is the structure of a result.
 
     `parts` has the leaves and the structure of each argument. Only the structures are kept:
@@ -85,7 +85,7 @@ class Call(Rules):
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
         assert self.custom._fwd is not None
         args = self.args(leaves)
-        result = called(self.name, "fwd", "fwd(*args)", self.custom._fwd, *args)
+        result = call_rule(self.name, "fwd", "fwd(*args)", self.custom._fwd, *args)
         out, residuals = self.pair(result, "fwd", "(out, residuals)")
         outs, form = flatten(out)
         saved, structure = flatten(residuals)
@@ -105,7 +105,7 @@ class Call(Rules):
             leaves[i] = x
         nondiff = self.args(leaves, self.custom.nondiff)
         residuals = unflatten(structure, saved[:n])
-        result = called(
+        result = call_rule(
             self.name, "bwd", f"bwd({'nondiff, ' * len(nondiff)}residuals, cotangent)",
             self.custom._bwd, *nondiff, residuals, unflatten(form, given),
         )  # fmt: skip
@@ -166,7 +166,7 @@ class Call(Rules):
         assert custom._jvp is not None
         nondiff, primals = self.args(leaves, custom.nondiff), self.args(leaves, self.diff)
         moves = self.args(_filled(tangents, leaves), self.diff)
-        result = called(
+        result = call_rule(
             self.name, "the jvp rule", f"rule({'nondiff, ' * len(nondiff)}primals, tangents)",
             custom._jvp, *nondiff, tuple(primals), tuple(moves),
         )  # fmt: skip
@@ -194,7 +194,7 @@ class Call(Rules):
                 continue
             tangent = unflatten(structure, _filled(own, values))
             expected = "rule(tangent, out, *primals)"
-            moved = called(self.name, "a rule of defjvps", expected, rule, tangent, out, *args)
+            moved = call_rule(self.name, "a rule of defjvps", expected, rule, tangent, out, *args)
             total = list(map(add, total, self.tangents(moved, out, outs, form)))
         return outs, form, total
 
@@ -217,7 +217,7 @@ class Call(Rules):
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
         assert self.custom._batch is not None
         batched = tuple(self.args([dim == 0 for dim in dims]))
-        result = called(
+        result = call_rule(
             self.name, "the vmap rule", "rule(axis_size, in_batched, *args)", self.custom._batch,
             size, batched, *self.args(leaves),
         )  # fmt: skip

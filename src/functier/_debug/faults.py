@@ -87,7 +87,7 @@ def find_fault(
 def _fault(part: Part, nan: Any, inf: Any, operands: list, elementwise: bool) -> Fault:
     # A primal does not depend on tangents.
     inside = [(name, p) for name, x in operands for p in parts(x) if part.of or not p.of]
-    views = [over(p, part) if elementwise else None for _, p in inside]
+    views = [aligned(p, part) if elementwise else None for _, p in inside]
     there = bool(views) and all(v is not None for v in views)
     shown: list = views if there else [p.bare for _, p in inside]
     had_nan = had_inf = np.False_
@@ -108,7 +108,7 @@ def _fault(part: Part, nan: Any, inf: Any, operands: list, elementwise: bool) ->
     return found._replace(values=", ".join(texts))
 
 
-def over(operand: Part, result: Part) -> np.ndarray | None:
+def aligned(operand: Part, result: Part) -> np.ndarray | None:
     """The values of an operand at the places of an elementwise result."""
     b, k = len(operand.batch), len(result.batch)
     shape = operand.bare.shape

@@ -35,18 +35,18 @@ STEPS = 100
 RUNNING_AGAIN = ("functier._control.checkpoint", "functier._control.solves")
 """What these put on a tape calls functions of the user, which may close over tensors."""
 
-SEEN: ContextVar[tuple[WeakSet, ...]] = ContextVar("seen", default=())
+ENTERED: ContextVar[tuple[WeakSet, ...]] = ContextVar("entered", default=())
 """The levels that were entered in the blocks around, of this context."""
 
 
-def _see(level: Level) -> None:
+def _note(level: Level) -> None:
     if vars(level).get("again"):  # it was made before, and a backward pass runs in it again
         return
-    for levels in SEEN.get():
+    for levels in ENTERED.get():
         levels.add(level)
 
 
-CHECKER = Observer(SEEN, level=_see)
+CHECKER = Observer(ENTERED, level=_note)
 
 
 def check_leaks(
@@ -107,7 +107,7 @@ def check_leaks(
 @block
 def _checking(action: str) -> Iterator[None]:
     levels: WeakSet = WeakSet()
-    yield from CHECKER.observing((*SEEN.get(), levels))
+    yield from CHECKER.observing((*ENTERED.get(), levels))
     message, paths = _report(levels)
     if message and action == "raise":
         error = LeakError(message)

@@ -89,7 +89,7 @@ def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
 
 
 @block
-def unseen(level: Level, frame: FrameType) -> Iterator[None]:
+def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
     """What a transform does itself, with the axes of its arguments, is not looked at."""
     before = RUNNING.get()
     here = before or site(str(level), frame, level.made[0])
@@ -156,18 +156,18 @@ class Watched(Level):
                 bad = (nan & watch.nans) | (inf & watch.infs)
                 if bad.any():
                     where = tuple(map(int, np.argwhere(bad)[0]))
-                    text = f"{path_of(x)} of {self} holds {counted(part.bare, bad)}, the first at "
-                    self.flawed = (*self.flawed, f"{text}index {where}")
+                    text = f"{argument_path(x)} of {self} holds {counted(part.bare, bad)}"
+                    self.flawed = (*self.flawed, f"{text}, the first at index {where}")
 
 
 class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
-        with unseen(self, sys._getframe(1)):
+        with unwatched(self, sys._getframe(1)):
             return below(WatchedBatch, self).insert(leaves, dims, args)
 
     def unwrap(self, x: Any, *where: Any) -> Any:
-        with unseen(self, sys._getframe(1)):
+        with unwatched(self, sys._getframe(1)):
             return below(WatchedBatch, self).unwrap(x, *where)
 
 
@@ -374,7 +374,7 @@ def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str,
     return [*given, *kwargs.items()]
 
 
-def path_of(leaf: Any) -> str:
+def argument_path(leaf: Any) -> str:
     """What the arguments of a transform's call, which is on the stack, name `leaf`."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(6):

@@ -1,7 +1,7 @@
 """Elementwise operations: NumPy's ufuncs, and the array functions that act like them.
 
 A partial names what it keeps for the backward pass: see NOTE [a rule's parameters name
-what it saves].
+what it saves] in `_core.rule`.
 """
 
 import cmath

@@ -146,7 +146,8 @@ def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
 def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
     """One operand, summed over the labels that the result lacks, in its order of axes.
 
-    It is of the dtype of the result; see NOTE [sums are of the dtype of the result].
+    It is of the dtype of the result; see NOTE [sums are of the dtype of the result]
+    in `contract`.
     """
     if labels == out:
         return x
