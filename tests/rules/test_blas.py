@@ -12,8 +12,8 @@ reaches NumPy, where ``NM`` is one axis of N * M:
 
 So no axis is looped over in Python, and what stands before a colon is what remains of the
 batch as a stack of products: the axes that both operands have, and those that merging into
-the rows or columns of one product would have to copy (see NOTE [what becomes a BLAS axis];
-copying is slower, but for tiny matrices).
+the rows or columns of one product would have to copy (see NOTE [what becomes a BLAS axis]
+in `_rules.linalg.contract`; copying is slower, but for tiny matrices).
 
 An outer `Tensor` subclass, whose lower hook sees every NumPy call of a rule, writes them
 down. (For arrays themselves a stack of products of vectors, ``N:1,C@N:C,1``, is one call of

@@ -1,7 +1,7 @@
 """The life of a level: a body runs in it, and it ends whatever happens.
 
-`run` does so for a function, `LevelContext` for a ``with`` block. See NOTE [what cannot be
-interrupted] in `_core.blocks`.
+`run` does so for a function, `LevelContext` for a ``with`` block.
+See NOTE [what cannot be interrupted] in `_core.blocks`.
 """
 
 import functools
