@@ -2,8 +2,8 @@
 
 Read where an error is made, and nowhere else: the call stack tells which function of the
 user's it was, and through which one of another library; the bytecode tells the expression.
-Where the source is not there, or has no positions, the remedy is a general one. Imports the
-record and the tables of texts.
+Where the source is not there, or has no positions, the remedy is a general one. The texts
+are those of `remedies`.
 """
 
 import ast

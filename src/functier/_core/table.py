@@ -41,7 +41,7 @@ def load(module: str | None = None) -> None:
     """Fill the tables, if that has not been done: import the declarations.
 
     They are two thirds of the package, and nothing asks for them before the first level.
-    They stand above this file and import it, so it knows no more of them than a name.
+    They are in a later room, which imports this one, so it knows no more of them than a name.
     Another thread waits in its own import until all are there.
     """
     for key in (None, module):

@@ -2,7 +2,7 @@
 
 Everything a tensor is asked goes to ``self.level``, an attribute of its class: the
 `RootLevel` of `_core.root` for plain tensors and users' subclasses, a transform's level
-object for the classes that `_levels.level` mints. Imports `_core.op` only.
+object for the classes that `_levels.level` mints. Imports `observers` and `table` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator

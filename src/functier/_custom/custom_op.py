@@ -25,9 +25,6 @@ from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
 
-ndarray = np.ndarray
-
-
 RESERVED = frozenset({"functier", "numpy", "operator", "scipy"})
 """Namespaces of the operations that are declared here; those with an underscore are, too."""
 

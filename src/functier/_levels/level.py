@@ -1,7 +1,7 @@
-"""Levels: minting, the enclosing level, and what all levels do.
+"""Levels: minting, and what all levels do.
 
 A level is a class. `Level` is the object in its attribute ``level``: what a transform
-does to an operation. Imports the tensor and its root; knows no transform.
+does to an operation. Knows no transform.
 
 NOTE [is this tensor mine]
     ``type(x) is cls`` and nothing else. A tensor of an inner level is an instance of

@@ -109,7 +109,7 @@ elementwise(np.log10, lambda g, x: _over(g, x * LN10))
 elementwise(np.log1p, lambda g, x: _over(g, x + 1))
 
 
-def share(exp, g, ans, x):
+def share_of(exp, g, ans, x):
     """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
     if nowhere(infinite):
@@ -120,13 +120,13 @@ def share(exp, g, ans, x):
 
 elementwise(
     np.logaddexp,
-    lambda g, ans, x: share(np.exp, g, ans, x),
-    lambda g, ans, y: share(np.exp, g, ans, y),
+    lambda g, ans, x: share_of(np.exp, g, ans, x),
+    lambda g, ans, y: share_of(np.exp, g, ans, y),
 )
 elementwise(
     np.logaddexp2,
-    lambda g, ans, x: share(np.exp2, g, ans, x),
-    lambda g, ans, y: share(np.exp2, g, ans, y),
+    lambda g, ans, x: share_of(np.exp2, g, ans, x),
+    lambda g, ans, y: share_of(np.exp2, g, ans, y),
 )
 
 # ---- roots ----

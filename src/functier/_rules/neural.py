@@ -8,7 +8,7 @@ import numpy as np
 
 from .axes import expand, shift_all
 from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
-from .elementwise import share
+from .elementwise import share_of
 
 # ---- elementwise ----
 
@@ -86,7 +86,7 @@ for func in (softmax, log_softmax):
 def _weighed(g, ans, x, axis=None, keepdims=False):
     """g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
-    return share(np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x)
+    return share_of(np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x)
 
 
 op(
@@ -96,7 +96,7 @@ op(
     vmap=reduction_vmap(logsumexp),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
-            share(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
+            share_of(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
             axis=axis,
             keepdims=keepdims,
         )
