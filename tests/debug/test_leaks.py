@@ -29,7 +29,7 @@ def _nothing_left():
     CACHE.clear()
     globals()["KEPT"] = None
     assert _observers.LEVELS == []
-    assert _leaks.SEEN.get() == ()
+    assert _leaks.ENTERED.get() == ()
 
 
 def leaks(call):

@@ -40,7 +40,7 @@ class Forms:
 
     @contextlib.contextmanager
     def on(self):
-        record, node, fit = GradLevel.record, _grad._node, _jvp.fit
+        record, node, fit = GradLevel.record, _grad.node_of, _jvp.fit
 
         def noted(level, op, call, values, ans):
             mine = [
@@ -75,7 +75,7 @@ class Forms:
                 patch.setattr(kind, "methods", methods_of({}))
             patch.setattr(ft.Tensor.level, "spare", {})
             patch.setattr(GradLevel, "record", noted)
-            patch.setattr(_grad, "_node", looked_at)
+            patch.setattr(_grad, "node_of", looked_at)
             patch.setattr(_jvp, "fit", narrow)
             yield
 

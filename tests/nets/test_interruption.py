@@ -46,7 +46,7 @@ def state():
         "modes": _asking.STATE.get(),
         "watch": _watching.WATCH.get(),
         "running": _watching.RUNNING.get(),
-        "leaks": _leaks.SEEN.get(),
+        "leaks": _leaks.ENTERED.get(),
         "among": _masks.AMONG.get(),
         "chunk": _streams.CHUNK.get(),
     }
