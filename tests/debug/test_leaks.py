@@ -339,6 +339,7 @@ sine.defvjp(lambda x: (sine(x), x), lambda x, g: (g * np.cos(x),))
 KEEPING = {
     "vjp": lambda: ft.vjp(cube, XS),
     "checkpoint": lambda: ft.vjp(ft.checkpoint(cube), XS),
+    "checkpoint that closes over": lambda: ft.vjp(lambda x: ft.checkpoint(lambda c: c * x)(x), XS),
     "checkpoint in vmap": lambda: ft.vjp(ft.vmap(ft.checkpoint(cube)), XS),
     "vjp in checkpoint": lambda: ft.vjp(ft.checkpoint(lambda x: ft.vjp(cube, x)[1](1.0)[0]), XS),
     "checkpoint in scan": lambda: ft.vjp(
