@@ -8,9 +8,8 @@ is made inside `vmap`. There ``vmap(..., randomness=...)`` decides:
   of the whole batch.
 - ``"same"``: all examples get the same ones, those that each would draw by itself.
 
-Nested vmaps decide each for its own axis. Parameters may be tensors: `Generator` says
-which are differentiated. A chunked vmap draws the same numbers on every executor, and
-`checkpoint` repeats them in its second run.
+Nested vmaps decide each for its own axis. Parameters may be tensors: `Generator` says which are
+differentiated. A chunked vmap draws the same numbers on every executor. `checkpoint` repeats them.
 """
 
 # Imports `_core`, `_levels`, `_chunks`, `_transforms` and `_custom`.
