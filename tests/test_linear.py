@@ -16,6 +16,7 @@ import functier as ft
 import samples
 from checks import directions, form_of, function_of, inner, precision, same
 from functier._tracing import linearize as _linearize
+from functier._tracing.program import LEFT
 from support import alike, close, equal, in_thread, raises, recorder
 
 X = np.array([0.5, -1.5, 2.0])
@@ -73,7 +74,7 @@ def wrong_binary(func):
     def call(a, b):
         y = right(a, b)
         n, kind, function, first, second, given = y._extra
-        if kind == _linearize.LEFT:
+        if kind == LEFT:
             y._extra = n, kind, function, first, second * 1.001, given
         return y
 
