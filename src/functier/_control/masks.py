@@ -124,7 +124,7 @@ def bare(x: Any) -> tuple[Any, list]:
             axes = _classes(level) + axes
             x = x._value
         elif level.records:
-            level.convert(x, bool)  # which refuses: the value is not known yet
+            level.unknown_value("a choice or a loop")
         else:
             x = level.elem(x)
     return x, axes

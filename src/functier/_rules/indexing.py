@@ -209,6 +209,8 @@ def _bind_split(x, skeleton, *indices):
 
 def _masks(call):
     """The places of the masks in an index."""
+    if len(call.operands) == 1:
+        return ()
     return [i for i, x in enumerate(call.operands) if i and dtype_of(x).kind == "b"]
 
 

@@ -140,7 +140,7 @@ class TraceLevel(Level):
         )
 
     def elem(self, x: Any) -> Any:
-        self.unknown_value("x.elem()")
+        TraceLevel.unknown_value(self, "x.elem()")  # `self` may have ended
 
     def unwrap(self, x: Any) -> Any:
         self.unknown_value(f"{self.cls.__name__}.unwrap(x)")
