@@ -47,7 +47,7 @@ def imports(path):
 # ---- imports go one way ----
 
 ORDER = [
-    "_core", "_rules", "_levels", "_chunks", "_tracing", "_transforms", "_debug", "_control",
+    "_core", "_rules", "_levels", "_chunks", "_transforms", "_tracing", "_debug", "_control",
     "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy", "nn",
     "testing", "__init__",
 ]  # fmt: skip

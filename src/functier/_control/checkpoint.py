@@ -130,6 +130,8 @@ class Mark(NamedTuple):
     @classmethod
     def of(cls, x: Any) -> "Mark | None":
         while isinstance(x, Tensor):
+            if x.level.records:
+                return None  # its numbers are known later
             x = x._value
         if type(x) is not np.ndarray and type(x) not in SCALARS:
             return None

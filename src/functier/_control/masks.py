@@ -124,7 +124,7 @@ def bare(x: Any) -> tuple[Any, list]:
             axes = _classes(level) + axes
             x = x._value
         elif level.records:
-            level.convert(x, bool)  # which refuses: the value is not known yet
+            level.unknown_value("a choice or a loop")
         else:
             x = level.elem(x)
     return x, axes
@@ -150,8 +150,16 @@ def _differs(x: Any, donor: dict) -> bool:
         else:
             if any(issubclass(type(x), cls) for cls in donor):
                 return True
-            x = level.elem(x)
+            x = _one_out(x)
     return False
+
+
+def _one_out(x: Any) -> Any:
+    """The value of a tensor one level out, or that will do for the donor's.
+
+    Of a value that is known later these are zeros: what takes it is linear.
+    """
+    return x._value if x.level.records else x.level.elem(x)
 
 
 def _donated(x: Any, donor: dict) -> Any:
@@ -160,7 +168,7 @@ def _donated(x: Any, donor: dict) -> Any:
         return x
     level = x.level
     if not (level.batches and level.live):
-        return _donated(level.elem(x), donor)
+        return _donated(_one_out(x), donor)
     value, index = _donated(x._value, donor), []
     for cls, n in zip(_classes(level), value.shape):
         i = donor.get(cls) if n > 1 else None

@@ -44,6 +44,9 @@ class Op:
         are differentiated and share their work.
     constant : bool
         The derivative is zero; the result leaves a differentiating level.
+    by_value : str or callable or None
+        The operands whose values tell the shape or the dtype of the result: their names, or
+        ``(call)``, which returns their places among those of a call.
     body : callable or None
         A composite: plain NumPy code that means the same.
     out_place : int or None
@@ -55,7 +58,7 @@ class Op:
     """
 
     __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "constant", "family", "func", "joint",
+        "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "func", "joint",
         "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "vjp",
         "vmap",
     )  # fmt: skip
@@ -75,6 +78,7 @@ class Op:
         vjp: dict | None = None,
         joint: Callable | None = None,
         constant: bool = False,
+        by_value: str | Callable | None = None,
         body: Callable | None = None,
     ):
         self.func = func
@@ -83,6 +87,7 @@ class Op:
         self.variadic, self.bind_args = variadic, bind
         self.kernel = kernel or func
         self.vmap, self.constant, self.body, self.family = vmap, constant, body, family
+        self.by_value = by_value
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
         self.joint = Rule(joint, self.arrays) if joint else None
@@ -186,6 +191,13 @@ class Call:
         self.op, self.given, self.names, self.operands = op, given, names, operands
         self.direct = direct
         self.shapes: list | None = None
+
+    def telling(self) -> Sequence[int]:
+        """The places of the operands whose values tell the form of the result."""
+        told = self.op.by_value
+        if callable(told):
+            return told(self)
+        return [i for i, name in enumerate(self.names) if name in (told or "").split()]
 
     def run(self, values: Sequence, kernel: Callable | None = None, *first: Any) -> Any:
         """Make the call with `values` in the operands' places."""

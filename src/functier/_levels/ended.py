@@ -34,8 +34,7 @@ class EndedLevel(Level):
         transform = self.label.partition("(")[0]
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
-            f"{self.where()}) had ended; return it from the function, or ask for "
-            f"{transform}(..., escape='passthrough') to go on with its value (x.elem() shows it)",
+            f"{self.where()}) had ended; {self.kind.instead.format(transform)}",
             named=True,
         )
 

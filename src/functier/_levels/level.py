@@ -55,6 +55,10 @@ class Level:
     differentiates: ClassVar[Mode | None]  # `_extra` is the tangent, or the node on the tape
     records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
 
+    instead = (
+        "return it from the function, or ask for {}(..., escape='passthrough') to go on with its "
+        "value (x.elem() shows it)"
+    )  # of using a tensor once the level has ended
     live = True
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None

@@ -153,7 +153,11 @@ class ContextualLevel(PassthroughLevel):
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__
-        if name in OWN or (name in PASSING and get(self, "cls") in DISABLED.get()):
+        if name in OWN or (
+            name in PASSING
+            and get(self, "cls") in DISABLED.get()
+            and not get(self, "level").records  # which notes that it is switched off
+        ):
             return get(self, name)
         return getattr(ContextualLevel.actual(self), name)
 

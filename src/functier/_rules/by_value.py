@@ -46,6 +46,7 @@ for func in (complex_if, real_unless):
         "x any_of",
         "x any_of",
         vmap=lambda k, x, any_of, func=func: func(*align(k, (x, any_of))),
+        by_value="any_of",
         vjp={"x": lambda g: g},
     )
 
@@ -55,6 +56,7 @@ constant(  # of whole numbers only
     "x any_of",
     "x any_of",
     vmap=lambda k, x, any_of: double_if(*align(k, (x, any_of))),
+    by_value="any_of",
 )
 
 
@@ -88,6 +90,7 @@ linear(
     stripped,
     "x tolerance unknown",
     vmap=lambda k, x, *args, **params: stripped(x, *args, **params),
+    by_value="x",
     jvp={"x": lambda t, ans: t[..., t.shape[-1] - ans.shape[-1] :]},  # type: ignore[arg-type]
     vjp={"x": _stripped_vjp},
 )

@@ -231,6 +231,7 @@ elementwise(
     lambda g, condition: np.where(condition, 0, g),
     params="condition x y",
     vmap=_where_vmap,
+    by_value=lambda call: [0] if len(call.operands) == 1 else [],
 )
 clip = np._core.umath.clip  # type: ignore[attr-defined]
 """The ufunc behind `numpy.clip`; at a bound the gradient is all of `x`'s."""

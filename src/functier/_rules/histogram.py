@@ -40,6 +40,7 @@ op(
     "x weights minlength",
     "x weights",
     vmap=_bincount_vmap,
+    by_value="x",
     jvp="linear",
     vjp={"weights": lambda g, x: np.take(g, x)},
 )
@@ -65,6 +66,7 @@ constant(
     estimated,
     "a bins range",
     vmap=lambda k, a, bins, range=None: estimated(a, bins, range),
+    by_value="a",
 )
 
 

@@ -207,6 +207,13 @@ def _bind_split(x, skeleton, *indices):
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
+def _masks(call):
+    """The places of the masks in an index."""
+    if len(call.operands) == 1:
+        return ()
+    return [i for i, x in enumerate(call.operands) if i and dtype_of(x).kind == "b"]
+
+
 for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
     linear(
         func,
@@ -216,6 +223,7 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
         bind=bind,
         kernel=read,
         vmap=_getitem_vmap,
+        by_value=_masks,
         vjp={"x": _getitem_x},
     )
 
@@ -342,7 +350,7 @@ REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
 for func, params in (
     (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
 ):  # fmt: skip
-    constant(func, params, vmap=data_dependent(func, REMEDY))
+    constant(func, params, vmap=data_dependent(func, REMEDY), by_value=params)
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 

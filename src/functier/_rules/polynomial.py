@@ -181,6 +181,7 @@ op(
     roots,
     "p",
     vmap=lambda k, p: roots(p),
+    by_value="p",
     jvp={"p": _roots_jvp},
     vjp={"p": Rule(_roots_vjp, ("p",), holomorphic=True)},
 )

@@ -53,7 +53,14 @@ def _repeat_vjp(g, a_shape, repeats, axis=None):
     return np.reshape(segment_sum(g, repeats, axis), a_shape)
 
 
-linear(np.repeat, "a repeats axis", "a repeats", vmap=_repeat_vmap, vjp={"a": _repeat_vjp})
+linear(
+    np.repeat,
+    "a repeats axis",
+    "a repeats",
+    vmap=_repeat_vmap,
+    by_value="repeats",
+    vjp={"a": _repeat_vjp},
+)
 
 
 @lambda body: composite(np.tile, body)

@@ -252,6 +252,7 @@ op(
     np.unique,
     _parameters(np.unique),  # `sorted` came with NumPy 2.3
     vmap=data_dependent(np.unique, REMEDY),
+    by_value="ar",
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
 )
@@ -260,6 +261,7 @@ for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_
         unique,
         "x",
         vmap=data_dependent(unique, REMEDY),
+        by_value="x",
         jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
         vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
     )

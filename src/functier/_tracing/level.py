@@ -1,18 +1,33 @@
-"""A level that records: each operation is a step of a program."""
+"""A level that records: each operation is a step of a program.
+
+NOTE [a value that is not known yet]
+    What a tensor holds has come out of zeros, and its form alone is of use. So whoever asks
+    for a value is refused: a conversion, `elem`, a result whose form the values tell. A tensor
+    of a level that has ended is refused in any escape mode, as no value is left to go on with.
+
+NOTE [blocks around a step]
+    A step is taken again when the blocks around it (`no_grad`, `no_dispatch`) have been left.
+    So it is recorded with what they do: its function switches the same hooks off, and its
+    result is a constant where derivatives were off.
+"""
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from .._core.errors import ConversionError
-from .._core.numpy_facts import FLOAT, SIMPLE, SPELLED
+from .._core.errors import ConversionError, LevelError
+from .._core.numpy_facts import FLOAT, SIMPLE, SPELLED, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
+from .._core.root import DISABLED
 from .._levels.fast_calls import FastCalls
 from .._levels.level import Level
+from .._levels.states import no_dispatch
+from .._transforms.stop_gradient import stop_gradient
 from .program import BOTH, INPUT, LEFT, MANY, ONE, RIGHT, Step
 
 ndarray = np.ndarray
@@ -29,10 +44,14 @@ class TraceLevel(Level):
     """A level that notes what is done with its tensors.
 
     `_value` is what has come out of zeros, of which only the form is of use; `_extra` is
-    the step that makes the value.
+    the step that makes the value. See NOTE [a value that is not known yet].
     """
 
     batches, differentiates, records = False, None, True
+    instead = (
+        "it stands for a tangent of linearize, whose value is known in the calls of jvp_fn only; "
+        "return it from the rule that was given it, and call jvp(...) to look at a tangent"
+    )
 
     def unknown(self, values: list) -> list:
         """Tensors that stand for what is given later, in the forms of `values`."""
@@ -71,6 +90,8 @@ class TraceLevel(Level):
 
     def apply(self, op: Op, call: Call) -> Any:
         values, places = [self.lower(x) for x in call.operands], []
+        if op.by_value:
+            self.check_form(op, call)
         with np.errstate(all="ignore"):
             ans = call.run(values)
         constants = list(values)
@@ -83,21 +104,76 @@ class TraceLevel(Level):
         else:  # whose parameters have the operands among them
             given = {k: v for k, v in call.given.items() if k not in call.names}
             func = _Again(op, call.names)
+        off = DISABLED.get()
+        if off:
+            func = _Within(func, off, self.cls in off)
         if len(constants) == 1 and not given:
             step: Step = ONE, func, places[0][1], None, None
         else:
             step = MANY, func, tuple(constants), tuple(places), given
         return self.result(ans, (next(number), *step))
 
+    def check_form(self, op: Op, call: Call) -> None:
+        """Raise where the form of a result depends on a value that is not known yet."""
+        for i in call.telling():
+            if type(call.operands[i]) is self.cls:
+                what = call.names[i]
+                self.unknown_value(f"{op.name}, the form of whose result depends on {what},")
+
+    # ---- leaving, and entering ----
+
+    def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
+        raise self.refusal(
+            LevelError,
+            f"{cls.__name__}(x) would make a tangent of linearize out of a value; return the value "
+            f"as it is, or zeros for the tangent of a constant",
+        )
+
+    def unknown_value(self, who: str) -> None:
+        """Refuse somebody who asks for a value."""
+        raise self.refusal(
+            ConversionError,
+            f"{who} asks for the value of a tangent of linearize, which is not known yet, as "
+            f"nothing that is linear depends on it; write a condition, an index or a parameter of "
+            f"other values, or call jvp(...), which knows its tangents",
+        )
+
+    def elem(self, x: Any) -> Any:
+        TraceLevel.unknown_value(self, "x.elem()")  # `self` may have ended
+
+    def unwrap(self, x: Any) -> Any:
+        self.unknown_value(f"{self.cls.__name__}.unwrap(x)")
+
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         if how in (bool, int, "__index__"):
             how = how if isinstance(how, str) else how.__name__
-            raise self.refusal(
-                ConversionError,
-                f"{how}(x) asks for the value of a tangent, which is not known yet, as nothing "
-                f"that is linear depends on it; write a condition or an index of other values",
-            )
+            self.unknown_value(f"{how}(x)")
         return super().convert(x, how, *args)
+
+    def repr(self, x: Any) -> str:
+        value = x._value
+        form = f"{dtype_of(value)}{[*shape_of(value)]}"
+        return f"{self.cls.__name__}[depth {self.depth}]({form}, not known yet)"
+
+
+class _Within:
+    """A function that is called as if inside the blocks that were open when it was recorded.
+
+    See NOTE [blocks around a step].
+    """
+
+    __slots__ = ("constant", "func", "hooks")
+
+    def __init__(self, func: Callable, off: Iterable[Any], constant: bool):
+        self.func, self.constant = func, constant
+        self.hooks = [cls for cls in off if not cls.level.depth]  # levels are others by then
+
+    def __call__(self, /, *values: Any, **given: Any) -> Any:
+        with ExitStack() as blocks:
+            for cls in self.hooks:
+                blocks.enter_context(no_dispatch(cls))
+            result = self.func(*values, **given)
+        return stop_gradient(result) if self.constant else result
 
 
 class _Again:

@@ -50,7 +50,8 @@ def linearize(
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
-        What a tensor of this level does once the call is over.
+        What a tensor of this level does once the call is over. A tangent that a rule was
+        given raises in both modes, as its value is known in the calls of `jvp_fn` only.
 
     Returns
     -------
@@ -66,7 +67,8 @@ def linearize(
     TypeError, ValueError
         Where a primal is no floating-point array, or the tangents do not fit.
     ConversionError
-        Where a rule asks for the value of a tangent.
+        Where a rule asks for the value of a tangent, or for what depends on it: the number of
+        elements that a mask chooses.
     NoRuleError
         Where the function uses an operation that has no derivative rule.
 
@@ -99,9 +101,10 @@ def linearize(
     def call(inner: list) -> Any:
         return func(*unflatten(structure, inner))
 
-    level = TraceLevel.prepare(f"trace({name})", escape, frame, outer)
+    # Dead once it has ended: a tangent has no value that could be passed through.
+    level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
     at = (label, escape, frame, outer, call, leaves, has_aux)
-    results, out_structure, aux, program = run(level, _recorded, at)
+    results, out_structure, aux, program, known = run(level, _recorded, at)
     del at
     program.keep()
     given = [form_like(x) for x in leaves]
@@ -111,7 +114,9 @@ def linearize(
         """The tangent of the output for `tangents`, one for each primal."""
         directions = match(label, given, structure, tangents, "tangent", "primals")
         found = program([_with_form(t) for t in directions])
-        found = [zeros(form) if t is None else t for t, form in zip(found, forms)]
+        for i, form in enumerate(forms):
+            if found[i] is None:
+                found[i] = np.copy(known[i]) if i in known else zeros(form)
         return unflatten(out_structure, owned(found, directions))
 
     value = unflatten(out_structure, results)
@@ -120,13 +125,19 @@ def linearize(
 
 
 def _recorded(level: Any, given: tuple) -> tuple:
-    """The results of a function, their structure, the rest, and the program of their tangents."""
+    """The results of a function, their structure, the rest, the program of their tangents, and
+    by their places the tangents that are other than 0 whatever those of the primals are.
+    """
     label, escape, frame, outer, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
     inputs = [t._extra for t in tangents]
     pairs, structure, aux = pushed(label, escape, frame, outer, call, leaves, tangents, has_aux)
     program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
-    return [p for p, _ in pairs], structure, aux, program
+    known = {
+        i: np.copy(t) for i, (_, t) in enumerate(pairs)
+        if type(t) is not level.cls and (isinstance(t, Tensor) or np.any(t))
+    }  # fmt: skip
+    return [p for p, _ in pairs], structure, aux, program, known
 
 
 def _with_form(value: Any) -> Any:

@@ -1,9 +1,11 @@
 """A recorded program, which is run again and transposed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._core.root import DISABLED
 from .._levels.copies import Copies
+from .._transforms.stop_gradient import without
 
 Step = tuple[Any, ...]
 """``(number, kind, function, a, b, keyword arguments)``. The function is called, by kind, with
@@ -48,11 +50,14 @@ class Program:
                 self.steps[at][-1].append(slot)
 
     def keep(self) -> None:
-        """Copy the constants.
+        """Copy the constants: see NOTE [what outlives a call owns its memory] in `_levels.copies`.
 
-        See NOTE [what outlives a call owns its memory] in `_levels.copies`.
+        They are values where a block switches levels off, which they outlive, too.
         """
-        own = Copies().value
+        own: Callable = Copies().value
+        if off := DISABLED.get():
+            copied = own
+            own = lambda x: copied(without(x, off))  # noqa: E731
         for i, (kind, func, a, b, given, done) in enumerate(self.steps):
             if kind is LEFT:
                 b = own(b)

@@ -58,7 +58,8 @@ def _stopped(x: Any, classes: Collection[type] | None) -> Any:
     if not level.live:
         return _stopped(level.release(x, level), classes)
     if level.records:  # the constant is taken of the value that is known later
-        return x if classes is not None else level.apply_single(STOP, x, {})
+        mine = classes is None or type(x) in classes
+        return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
         return _stopped(x._value, classes) if classes is None or type(x) in classes else x
     value = _stopped(x._value, classes)
@@ -74,9 +75,10 @@ STOP = Op(stop_gradient, "x", family="constant")
 
 
 def _is_differentiating(cls: type) -> bool:
+    """Whether a level differentiates, or records what is differentiated later."""
     level = vars(cls).get("level")
     kind = getattr(level, "kind", None)
-    return kind is not None and kind.differentiates is not None
+    return kind is not None and (kind.differentiates is not None or kind.records)
 
 
 @block

@@ -313,6 +313,8 @@ class Moded(Level):
         state = STATE.get()
         again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
         state = state._replace(functions=again, asked=())
+        if self.records:  # which computes forms alone; no mode is shown these numbers
+            state = state._replace(operations=())
         return _inside(state, below(Moded, self).function, func, args, kwargs)
 
     # ---- what enters and leaves; see NOTE [what is computed below the levels] ----

@@ -25,7 +25,7 @@ import numpy as np
 
 from .._chunks.chunk import CHUNK
 from .._chunks.streams import AFTER, following, stream_of
-from .._core.errors import ConversionError, MutationError, NoRuleError, RandomnessError
+from .._core.errors import MutationError, NoRuleError, RandomnessError
 from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
@@ -257,11 +257,7 @@ def _value(x: Any, name: str, place: int, stop: bool) -> Any:
             if level.batches:
                 break
             if level.records:
-                raise level.refusal(
-                    ConversionError,
-                    "a draw asks for the value of a tangent, which is not known yet, as nothing "
-                    "that is linear depends on it; draw with parameters of other values",
-                )
+                level.unknown_value("a draw")
             if not stop:
                 raise _no_derivative(level, name, place)
         x = level.elem(x)

@@ -97,6 +97,7 @@ op(
         "b": lambda g, ans, a, b, rcond=None: _both(g, ans, a, b, rcond)[1],
     },
     joint=_both,
+    by_value="a",
 )
 
 
