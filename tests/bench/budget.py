@@ -17,10 +17,10 @@ import numpy as np
 import functier as ft
 from functier._levels.backward import backward
 from functier._levels.batch import BatchLevel
-from functier._levels.cotangents import filled, one
+from functier._levels.cotangents import fill_zeros, one
 from functier._levels.grad import GradLevel
 from functier._levels.life import run
-from functier._levels.memory import owned
+from functier._levels.memory import own_memory
 from functier._transforms.arguments import choose
 
 X, Y = np.random.default_rng(0).uniform(0.5, 0.9, (2, 2, 3))
@@ -105,7 +105,7 @@ def gradient() -> list[tuple[str, float]]:
         "the function: one product, a node with two edges": lambda: x * x,
         "the output, checked to be a scalar": lambda: level.scalar(y, False),
         "the backward pass: two rules, one sum": lambda: backward([(node, one(value))], [x._extra]),
-        "a gradient with memory of its own": lambda: owned(filled([value], leaves)),
+        "a gradient with memory of its own": lambda: own_memory(fill_zeros([value], leaves)),
     }
     rows = [(label, nanoseconds(part) - EMPTY) for label, part in parts.items()]
     level.end()

@@ -193,13 +193,13 @@ def test_hessians(name):
 PLANTED = {
     "no donors": ("Mask.shield", lambda self, tree: tree),
     "the first example as the donor": (
-        "_donated",
+        "_donate",
         lambda x, donor: _donated(x, dict.fromkeys(donor, 0)),
     ),
     "operands that are no batch themselves": ("_differs", lambda x, donor: False),
-    "the first result for all": ("merged", lambda label, pred, names, a, b: a),
+    "the first result for all": ("merge", lambda label, pred, names, a, b: a),
 }
-_donated = _masks._donated
+_donated = _masks._donate
 
 
 @pytest.mark.parametrize("name", PLANTED)
@@ -209,8 +209,8 @@ def test_the_check_finds_planted_faults(name, monkeypatch):
     if "." in target:
         owner, target = _masks.Mask, target.partition(".")[2]
     monkeypatch.setattr(owner, target, wrong)
-    if target == "merged":
-        monkeypatch.setattr("functier._control.branches.merged", wrong)
+    if target == "merge":
+        monkeypatch.setattr("functier._control.branches.merge", wrong)
 
     with pytest.raises((AssertionError, FloatingPointError, IndexError)):
         agree(["vmap"], root, root_python, POINTS)

@@ -637,7 +637,7 @@ def test_nothing_is_wrong_without_a_fault():
 
 
 def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_grad, "kept", lambda roots: roots)
+    monkeypatch.setattr(_grad, "copy_tape", lambda roots: roots)
 
     found = faults()
     assert {"vjp", "vjp_of_a_tree", "vjp_of_vmap", "custom_vjp", "checkpoint"} <= found
@@ -651,7 +651,7 @@ def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_a_transpose_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(_linearize, "kept", lambda roots: roots)
+    monkeypatch.setattr(_linearize, "copy_tape", lambda roots: roots)
 
     assert "weighted_transpose" in faults()
 
@@ -663,13 +663,13 @@ def test_results_of_vmap_that_are_the_argument(monkeypatch):
 
 
 def test_cotangents_that_are_the_ones_given(monkeypatch):
-    monkeypatch.setattr(_grad, "owned", lambda grads, given=(): grads)
+    monkeypatch.setattr(_grad, "own_memory", lambda grads, given=(): grads)
 
     assert {"vjp", "while_loop", "functional_call", "generator"} <= faults()
 
 
 def test_gradients_that_are_what_a_hook_returned(monkeypatch):
-    monkeypatch.setattr(_hooks, "apart", lambda values: values)
+    monkeypatch.setattr(_hooks, "separate_from_holders", lambda values: values)
 
     assert "register_hook" in faults()
 

@@ -378,7 +378,7 @@ def test_finds_containers_in_themselves(monkeypatch):
 @pytest.mark.parametrize("home", [_pytree_rules, _function_rules])
 def test_finds_real_parts_that_nobody_asked_for(monkeypatch, home):
     cast = lambda label, what, c, dtype: _cotangents.cast(c, dtype)  # noqa: E731
-    monkeypatch.setattr(home, "cast_given", cast)
+    monkeypatch.setattr(home, "cast_from_rule", cast)
     assert planted(complex_rules)
 
 

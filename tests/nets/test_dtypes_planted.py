@@ -166,7 +166,7 @@ def test_a_planted_fault_of_a_ufunc_is_found(name, monkeypatch):
 
 
 def test_an_array_for_the_gradient_of_a_number_is_found(monkeypatch):
-    monkeypatch.setattr(_grad, "filled", lambda grads, values: grads)
+    monkeypatch.setattr(_grad, "fill_zeros", lambda grads, values: grads)
     counts = Verdicts("numbers")
     with quiet():
         for name in gradient_cases():

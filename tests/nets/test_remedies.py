@@ -216,7 +216,8 @@ ALLOWED = {
     ("root", "; use x.elem()."): "a plain tensor, of no level: its value has all there is",
     ("methods", "use x.elem()."): "the same",
     ("products", "x.elem(), or give a pattern"): "the same: a sparse Jacobian by a plain tensor",
-    ("ended", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
+    ("level", "x.elem() here"): "the call that is refused, and no proposal",
+    ("level", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
 }
 
 

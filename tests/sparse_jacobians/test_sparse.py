@@ -31,7 +31,7 @@ from support import close, equal, loss, model, raises
 def products(monkeypatch):
     """The numbers of products that are made, by mode, and how often a pattern is probed."""
     seen = {"fwd": [], "rev": [], "probes": 0}
-    spread, pulled, probe = _products.spread, _products.pulled, _probing.probe
+    spread, pulled, probe = _products.push_batch, _products.pull_rows, _probing.probe
 
     def forward(label, run, basis, *rest):
         seen["fwd"].append(len(basis[0]))
@@ -45,8 +45,8 @@ def products(monkeypatch):
         seen["probes"] += 1
         return probe(point, attempt)
 
-    monkeypatch.setattr(_products, "spread", forward)
-    monkeypatch.setattr(_products, "pulled", reverse)
+    monkeypatch.setattr(_products, "push_batch", forward)
+    monkeypatch.setattr(_products, "pull_rows", reverse)
     monkeypatch.setattr(_probing, "probe", probed)
     return seen
 

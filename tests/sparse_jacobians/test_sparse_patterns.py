@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sparse_support import X, bands, masks, of_pattern, same_as_dense, tridiagonal
 
 import functier as ft
-from functier._sparse.colouring import Pattern, Plan, coloured
+from functier._sparse.colouring import Pattern, Plan, colour_rows
 from support import close, equal, has_all, loss, message, model, raises
 
 # ---- colours ----
@@ -37,7 +37,7 @@ def test_a_wrong_colouring_is_found():
 @given(masks)
 def test_colourings_are_valid(mask):
     rows, cols = np.nonzero(mask)
-    colours = coloured(rows, cols)
+    colours = colour_rows(rows, cols)
     check_colours(rows, cols, colours)
     counts = np.bincount(rows, minlength=1)
     degree = int((mask.T.astype(int) @ mask.astype(int) > 0).sum(axis=1).max(initial=0))
@@ -47,7 +47,7 @@ def test_colourings_are_valid(mask):
 @given(st.integers(1, 40), st.integers(0, 4), st.integers(0, 4))
 def test_a_band_takes_as_many_colours_as_it_is_wide(n, below, above):
     pattern = Pattern(*bands(n, *range(-below, above + 1)))
-    colours = coloured(pattern.rows, pattern.cols)
+    colours = colour_rows(pattern.rows, pattern.cols)
     check_colours(pattern.rows, pattern.cols, colours)
     assert colours.max() + 1 == np.bincount(pattern.rows).max()
 
@@ -58,7 +58,7 @@ def test_a_band_takes_as_many_colours_as_it_is_wide(n, below, above):
 )
 def test_sparser_bands(offsets, most):
     pattern = Pattern(*bands(1600, *offsets))
-    colours = coloured(pattern.rows, pattern.cols)
+    colours = colour_rows(pattern.rows, pattern.cols)
     check_colours(pattern.rows, pattern.cols, colours)
     assert colours.max() + 1 <= most
 

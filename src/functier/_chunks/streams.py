@@ -84,7 +84,7 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     else:
         stream = copy.deepcopy(base)
     chunk.streams[source._key] = stream
-    chunk.report(moved_on, Left(source._key, chunk.index, stream))
+    chunk.report(move_sources_on, Left(source._key, chunk.index, stream))
     return stream
 
 
@@ -95,7 +95,7 @@ class Left:
         self.key, self.index, self.stream = key, index, stream
 
 
-def moved_on(run: Run, reports: set) -> None:
+def move_sources_on(run: Run, reports: set) -> None:
     """Move the sources that chunks of `run` drew from, once each.
 
     With "same" it goes on where a chunk has left it, as it would after the whole batch.
@@ -118,7 +118,7 @@ def moved_on(run: Run, reports: set) -> None:
             stream.bit_generator.state = left.bit_generator.state
 
 
-def settled(stream: Any, scope: Any) -> Any:
+def stream_in_scope(stream: Any, scope: Any) -> Any:
     """The stream of a source that is made in `scope`, of what it was seeded with.
 
     In a chunk it follows from the chunk's number too: ``default_rng(0)`` in the function
@@ -126,7 +126,7 @@ def settled(stream: Any, scope: Any) -> Any:
     """
     if scope is None:
         return stream
-    stream = settled(stream, scope.outer)
+    stream = stream_in_scope(stream, scope.outer)
     if type(scope) is Chunk and scope.run.randomness == "different":
         return following(stream, CHUNKS, scope.index)
     return stream
@@ -240,7 +240,7 @@ class replayed(Scope):
 # ---- NumPy's own generators among the arguments ----
 
 
-def watched(leaves: Any) -> list[tuple[int, Any, bytes]]:
+def find_generators(leaves: Any) -> list[tuple[int, Any, bytes]]:
     """NumPy's generators among the leaves of the arguments, and where they stand.
 
     Such a generator draws once for the whole batch, and no level can see it. What can be
@@ -263,7 +263,7 @@ def _stand(generator: Any) -> bytes:
 
 
 def check_unmoved(level: Any, generators: list, args: tuple, kwargs: dict) -> None:
-    """Raise where one of the generators that `watched` found has moved since."""
+    """Raise where one of the generators that `find_generators` found has moved since."""
     if level.randomness == "same":
         return
     for i, generator, stood in generators:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.pytree import name_of_function
-from .masks import Mask, bare, check_function, integer, merged, narrowed, truth
+from .masks import Mask, bare, check_function, integer, merge, narrow, truth
 
 
 def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
@@ -72,7 +72,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     label = f"cond({name_of_function(true_fun)}, {name_of_function(false_fun)})"
     other = Mask(np.logical_not(mask.pred))
     first, second = mask.run(true_fun, operands), other.run(false_fun, operands)
-    return merged(label, mask.pred, ("true_fun", "false_fun"), first, second)
+    return merge(label, mask.pred, ("true_fun", "false_fun"), first, second)
 
 
 def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
@@ -118,7 +118,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
         check_function("switch", f"branches[{i}]", branch)
     label = f"switch({', '.join(name_of_function(b) for b in branches)})"
     if type(index) is not int:
-        index = narrowed(integer(label, "index", index))
+        index = narrow(integer(label, "index", index))
     given, axes = bare(index)
     occurring = [int(i) for i in np.unique(given)] or [0] if axes else [int(given)]
     for i in occurring[0], occurring[-1]:
@@ -135,5 +135,5 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
         mask = Mask(np.equal(index, i))
         own = mask.run(branches[i], operands)
         names = f"branches[{i}]", f"branches[{first}]"
-        result = own if i == first else merged(label, mask.pred, names, own, result)
+        result = own if i == first else merge(label, mask.pred, names, own, result)
     return result

@@ -23,7 +23,7 @@ from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
 from .._levels.states import resumed
-from .._levels.tape import Given, Node, joined, number, reached
+from .._levels.tape import Given, Node, find_reached, join_edges, number
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -105,13 +105,13 @@ def region(label: str, func: Callable, *given: Any) -> Any:
             return func(*given)
 
     for cls, tensors in ends(label, out, start).items():
-        boundary = list(reached([y._extra for y in tensors], start).values())
+        boundary = list(find_reached([y._extra for y in tensors], start).values())
         forms = [shape_of(y._value) for y in tensors]
         marks = [Mark.of(y._value) for y in tensors]
         goals: list[Node] = [(node[0], None) for node in boundary]  # a number tells all
         kept = (Given(given),)
-        pulled = functools.partial(_pulled, label, again, ambient, cls, goals, forms, marks)
-        for y, node in zip(tensors, joined(boundary, pulled, len(tensors), kept)):
+        pulled = functools.partial(_pull, label, again, ambient, cls, goals, forms, marks)
+        for y, node in zip(tensors, join_edges(boundary, pulled, len(tensors), kept)):
             y._extra = node
     return out
 
@@ -179,7 +179,7 @@ def inside(x: Any) -> Iterator[Tensor]:
                 waiting.append(x._extra)
 
 
-def _pulled(
+def _pull(
     label: str,
     run: Callable[[tuple], Any],
     ambient: type,

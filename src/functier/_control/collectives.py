@@ -196,7 +196,7 @@ def _all(x: Any, levels: list[BatchLevel], at: int) -> Any:
     return x
 
 
-def _merged(x: Any, at: int, count: int) -> Any:
+def _merge(x: Any, at: int, count: int) -> Any:
     """`x` with `count` axes from `at` on as one."""
     shape = shape_of(x)
     form = (*shape[:at], prod(shape[at : at + count]), *shape[at + count :])
@@ -390,7 +390,7 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
 
     def apply(leaf: Any, levels: list) -> Any:
         at = _place("all_gather", "axis", axis, leaf, 0 if tiled else 1)
-        return _merged(_all(leaf, levels, at), at, len(levels) + bool(tiled))
+        return _merge(_all(leaf, levels, at), at, len(levels) + bool(tiled))
 
     return _over("all_gather", x, axis_name, sys._getframe(1), apply)
 

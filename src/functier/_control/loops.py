@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.pytree import name_of_function
-from .masks import Mask, bare, check_function, checked_carry, integer, merged, truth
+from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 
 
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
@@ -71,7 +71,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
             mask = truth(label, "the result of cond_fun", cond_fun(carry))
             if not mask.some:
                 break
-            carry = _advanced(label, "init_val", mask, body_fun, (carry,), carry)
+            carry = _advance(label, "init_val", mask, body_fun, (carry,), carry)
         except Exception as error:
             error.add_note(f"{label}: in iteration {iteration}")
             raise
@@ -131,9 +131,9 @@ def fori_loop(
                 mask = Mask(np.less(i, upper))
                 if not mask.some:
                     break
-                carry = _advanced(label, "init_val", mask, body_fun, (i, carry), carry)
+                carry = _advance(label, "init_val", mask, body_fun, (i, carry), carry)
             else:
-                carry = checked_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
+                carry = check_carry(label, "body_fun", "init_val", carry, body_fun(i, carry))
         except Exception as error:
             error.add_note(f"{label}: in iteration {step}")
             raise
@@ -141,10 +141,8 @@ def fori_loop(
     return carry
 
 
-def _advanced(
-    label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any
-) -> Any:
+def _advance(label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any) -> Any:
     """The carry after one more step of the examples that go on; the others keep theirs."""
     func = "body_fun"
-    fresh = checked_carry(label, func, root, carry, mask.run(call, operands))
-    return fresh if mask.whole else merged(label, mask.pred, (func, root), fresh, carry)
+    fresh = check_carry(label, func, root, carry, mask.run(call, operands))
+    return fresh if mask.whole else merge(label, mask.pred, (func, root), fresh, carry)

@@ -85,7 +85,7 @@ class Mask:
     def _shield(self, x: Any) -> Any:
         if not _differs(x, self.donor):
             return x
-        return np.where(self.pred, x, _donated(x, self.donor))
+        return np.where(self.pred, x, _donate(x, self.donor))
 
 
 AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
@@ -109,7 +109,7 @@ def _around(value: Any) -> Mask | None:
     return mask if mask is not None and issubclass(type(value), type(mask.pred)) else None
 
 
-def narrowed(value: Any) -> Any:
+def narrow(value: Any) -> Any:
     """`value` with that of the donor for the examples that are not asked."""
     mask = _around(value)
     return value if mask is None else mask.shield(value)
@@ -162,14 +162,14 @@ def _one_out(x: Any) -> Any:
     return x._value if x.level.records else x.level.elem(x)
 
 
-def _donated(x: Any, donor: dict) -> Any:
+def _donate(x: Any, donor: dict) -> Any:
     """The value of `x` for the donor, for all examples and without derivatives."""
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level = x.level
     if not (level.batches and level.live):
-        return _donated(_one_out(x), donor)
-    value, index = _donated(x._value, donor), []
+        return _donate(_one_out(x), donor)
+    value, index = _donate(x._value, donor), []
     for cls, n in zip(_classes(level), value.shape):
         i = donor.get(cls) if n > 1 else None
         index.append(slice(None) if i is None else slice(i, i + 1))
@@ -243,7 +243,7 @@ def form(x: Any) -> str:
     return f"{dtype_of(x)}{list(shape_of(x))}"
 
 
-def merged(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) -> Any:
+def merge(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) -> Any:
     """`first` where `pred` holds, else `second`; the results of functions of these names."""
     if first is second:
         return first
@@ -271,7 +271,7 @@ def merged(label: str, pred: Any, names: Sequence[str], first: Any, second: Any)
     return unflatten(structure, results)
 
 
-def checked_carry(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
+def check_carry(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
     """The carry `fresh` that `func` returned, checked to have the form of the one before."""
     leaves, structure = flatten(fresh)
     before, own = flatten(old)

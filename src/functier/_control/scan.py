@@ -19,7 +19,7 @@ from .._core.pytree import (
 )
 from .._core.tensor import Tensor
 from .._transforms.vmap import vmap
-from .masks import WEAK, check_function, checked_carry, form, joint
+from .masks import WEAK, check_carry, check_function, form, joint
 
 
 def scan(
@@ -80,10 +80,10 @@ def scan(
     (6.0, array([0., 1., 3.]))
     """
     check_function("scan", "f", f)
-    return _scanned(f"scan({name_of_function(f)})", f, init, xs, length, reverse)
+    return _scan(f"scan({name_of_function(f)})", f, init, xs, length, reverse)
 
 
-def _scanned(
+def _scan(
     label: str, f: Callable, init: Any, xs: Any, length: Any = None, reverse: bool = False
 ) -> tuple:
     leaves, structure = flatten(xs)
@@ -158,7 +158,7 @@ def _pair(label: str, carry: Any, out: Any) -> tuple:
             f"{label}: f returned {describe(out)}; return (carry, y), with None for a y that "
             f"there is not"
         )
-    return checked_carry(label, "f", "init", carry, out[0]), out[1]
+    return check_carry(label, "f", "init", carry, out[0]), out[1]
 
 
 class _Rows:
@@ -296,7 +296,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
         before = along(odd, slice(0, (n - 1) // 2))
         even = combined(before, along(arrays, slice(2, n, 2))) if n > 2 else before
         first = along(arrays, slice(0, 1))
-        return [_woven(f, e, o, axis % len(shape_of(o))) for f, e, o in zip(first, even, odd)]
+        return [_interleave(f, e, o, axis % len(shape_of(o))) for f, e, o in zip(first, even, odd)]
 
     if reverse:
         leaves = [np.flip(x, axis) for x in leaves]
@@ -304,11 +304,11 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     return unflatten(structure, [np.flip(x, axis) for x in results] if reverse else results)
 
 
-def _woven(first: Any, even: Any, odd: Any, axis: int) -> Any:
+def _interleave(first: Any, even: Any, odd: Any, axis: int) -> Any:
     """``first, odd[0], even[0], odd[1], ...`` along an axis."""
     shape, n = shape_of(odd), shape_of(odd)[axis]
     if shape_of(even)[axis] < n:  # an even number of elements: the last has no partner
-        whole = _woven(first, even, odd[(slice(None),) * axis + (slice(0, n - 1),)], axis)
+        whole = _interleave(first, even, odd[(slice(None),) * axis + (slice(0, n - 1),)], axis)
         return np.concatenate([whole, odd[(slice(None),) * axis + (slice(n - 1, n),)]], axis)
     pairs = np.stack([odd, even], axis + 1)
     pairs = np.reshape(pairs, (*shape[:axis], 2 * n, *shape[axis + 1 :]))
@@ -354,4 +354,4 @@ def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
         if batch_size < 1:
             raise ValueError(f"{label}: batch_size={batch_size}; write an int of at least 1")
         return vmap(f, randomness="different", chunk_size=batch_size)(xs)  # as in a loop
-    return _scanned(label, lambda _, x: (None, f(x)), None, xs)[1]
+    return _scan(label, lambda _, x: (None, f(x)), None, xs)[1]

@@ -33,12 +33,12 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._levels.cotangents import cast_given, fit, zeros
-from .._levels.jvp import fitted
+from .._levels.cotangents import cast_from_rule, fit, zeros
+from .._levels.jvp import fit_tangent
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import resumed, switched_off
-from .._levels.tape import joined
+from .._levels.tape import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
 from .._transforms.stop_gradient import without
@@ -120,13 +120,13 @@ def custom_root(
     def root(around: list, off: list) -> Any:
         if not around:
             with _switched_off(off):
-                return _lowered(off, solved(f, _lowered(off, initial_guess)))
+                return _lower(off, solved(f, _lower(off, initial_guess)))
         level, *around = around
         x = root(around, [*off, level])
-        return _attached(
+        return _attach(
             label, level, f, x,
             lambda: linearize(f, x)[1],
-            lambda: _transposed(f, x),
+            lambda: _transpose(f, x),
             tangent_solve, tangent_solve, around, off,
         )  # fmt: skip
 
@@ -232,8 +232,8 @@ def _linear(
     """
     if not around:
         with _switched_off(off):
-            b = _lowered(off, b)
-            x = _lowered(off, solve(matvec, b))
+            b = _lower(off, b)
+            x = _lower(off, solve(matvec, b))
         _same_forms(label, "the solver", x, b)
         return x
     level, *around = around
@@ -245,14 +245,14 @@ def _linear(
         _same_forms(label, "the function", products, b)
         return unflatten(structure, [p - y for p, y in zip(flatten(products)[0], given)])
 
-    return _attached(
+    return _attach(
         label, level, residual, x,
-        lambda: matvec, lambda: matvec if symmetric else _transposed(matvec, x),
+        lambda: matvec, lambda: matvec if symmetric else _transpose(matvec, x),
         solve, back, around, off,
     )  # fmt: skip
 
 
-def _attached(
+def _attach(
     label: str,
     level: Any,
     f: Func,
@@ -269,7 +269,7 @@ def _attached(
     `forward` and `backward` make the linearized function and its transpose.
     """
     with _switched_off(off):
-        residual = _lowered(off, f(x))
+        residual = _lower(off, f(x))
     _same_forms(label, "the function", residual, x)
     batches, ambient = _Batches(level), AMBIENT.get()
     values, structure = flatten(x)
@@ -286,7 +286,9 @@ def _attached(
         return [-v for v in flatten(u)[0]]
 
     def real(found: Any, value: Any) -> Any:
-        return cast_given(label, lambda: "what the linear solver returned", found, dtype_of(value))
+        return cast_from_rule(
+            label, lambda: "what the linear solver returned", found, dtype_of(value)
+        )
 
     def linearized(make: Callable[[], Func]) -> Func:
         with _switched_off(inside):
@@ -295,7 +297,7 @@ def _attached(
     if level.differentiates == "forward":
         right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in moved]
         tangents = map(batches.sink, solution(linearized(forward), solve, back, right))
-        pairs = [level.pair(v, fitted(real(t, v), v)) for v, t in zip(values, tangents)]
+        pairs = [level.pair(v, fit_tangent(real(t, v), v)) for v, t in zip(values, tangents)]
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
@@ -319,14 +321,16 @@ def _attached(
         return [fit(real(solved[i], values[i]), *forms[i]) for i in mine]
 
     tracked = []
-    for value, node in zip(values, joined([moved[i]._extra for i in mine], pulled, len(values))):
+    for value, node in zip(
+        values, join_edges([moved[i]._extra for i in mine], pulled, len(values))
+    ):
         y = new(level.cls)
         y._value, y._extra = value, node
         tracked.append(batches.rise(y))
     return unflatten(structure, tracked)
 
 
-def _transposed(f: Func, x: Any) -> Func:
+def _transpose(f: Func, x: Any) -> Func:
     pullback = vjp(f, x)[1]
     return lambda g: pullback(g)[0]
 
@@ -341,7 +345,7 @@ def _without_aux(label: str, solve: Solver, levels: list[Level], aux: list) -> S
                 f"{label}: has_aux=True needs a solver that returns (x, aux); it returned "
                 f"{describe(result)}"
             )
-        aux.append(_lowered(levels, result[1]))
+        aux.append(_lower(levels, result[1]))
         return result[0]
 
     return solved
@@ -375,7 +379,7 @@ def _switched_off(levels: list[Level]) -> Iterator[None]:
     yield from switched_off([level.cls for level in levels])
 
 
-def _lowered(levels: list[Any], tree: Any) -> Any:
+def _lower(levels: list[Any], tree: Any) -> Any:
     """`tree` without what `levels` know of its tensors."""
     return without(tree, [level.cls for level in levels]) if levels else tree
 

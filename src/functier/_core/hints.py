@@ -30,7 +30,7 @@ STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
-def explained(how: str, batch: bool = False) -> tuple[str, str]:
+def explain(how: str, batch: bool = False) -> tuple[str, str]:
     """The caller that asked for a plain value by `how`, and what to write: parts of a message.
 
     `batch`: the tensor is one of a level of `vmap`.
@@ -44,10 +44,10 @@ def explained(how: str, batch: bool = False) -> tuple[str, str]:
     return (f"{asked}, which {use.library} calls," if use.library else asked), remedy
 
 
-def augmented() -> str | None:
+def augmented_assignment() -> str | None:
     """``a = a + x`` where the user wrote ``a += x``, else None."""
     frame, _ = _asking()
-    node = None if frame is None else _written(frame)
+    node = None if frame is None else _node_at(frame)
     if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
         return None
     left = ast.Name(node.target.id)
@@ -64,7 +64,7 @@ class Use:
     def __init__(self, how: str, batch: bool):
         self.how, self.batch = how, batch
         self.frame, self.inside = _asking()
-        self.node = None if self.frame is None else _written(self.frame)
+        self.node = None if self.frame is None else _node_at(self.frame)
         self.library = _public(self.inside)
         self.name, self.callee, self.owner = self.library, UNKNOWN, UNKNOWN
         if isinstance(self.node, ast.Call):
@@ -114,7 +114,7 @@ class Use:
 
     def remedy(self) -> str:
         for frame in self.inside:
-            reason = declared(frame)
+            reason = declared_reason(frame)
             if reason:
                 return reason
         for find in (self.of_statement, self.of_call, self.of_truth, self.of_library):
@@ -234,7 +234,7 @@ class Use:
         return WRITTEN["library of a batch" if self.batch else "library"]
 
 
-def declared(frame: FrameType) -> str:
+def declared_reason(frame: FrameType) -> str:
     """The reason for which a function is declared as not supported, if a frame runs one."""
     load(frame.f_globals.get("__name__", "").rpartition(".")[0])
     for func, reason in UNSUPPORTED.items():
@@ -289,7 +289,7 @@ def _without_private(parts: list[str]) -> str:
     return ".".join([*module, parts[-1]])
 
 
-def _written(frame: FrameType) -> ast.AST | None:
+def _node_at(frame: FrameType) -> ast.AST | None:
     """The expression, or the statement, that a frame is at."""
     code = frame.f_code
     line, last, start, stop = next(islice(code.co_positions(), frame.f_lasti // 2, None))

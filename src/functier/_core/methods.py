@@ -180,7 +180,7 @@ def _define_all() -> None:
 
     def of_memory(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            raise UnsupportedError(hidden(self, f"{name}(...)", MEMORY[name]))
+            raise UnsupportedError(message_on_memory(self, f"{name}(...)", MEMORY[name]))
 
         _name(name, call)
         return call
@@ -189,7 +189,7 @@ def _define_all() -> None:
         func = getattr(operator, f"__{name}__")
         _define(f"__{name}__", (unary if name in UNARY else binary)(func), UFUNC_OF[func])
         if name in BINARY:
-            _define(f"__r{name}__", reflected(func), _swapped(UFUNC_OF[func]))
+            _define(f"__r{name}__", reflected(func), _swap(UFUNC_OF[func]))
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     _define("__getitem__", reading(), operator.getitem)
     CANONICAL[Tensor.__setitem__] = _same(operator.setitem)
@@ -221,10 +221,10 @@ class Hidden:
     def __get__(self, x: Any, owner: type) -> Any:
         if x is None:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
-        raise AttributeError(hidden(x, self.name, LAYOUT[self.name]))
+        raise AttributeError(message_on_memory(x, self.name, LAYOUT[self.name]))
 
 
-def hidden(x: Any, name: str, instead: str) -> str:
+def message_on_memory(x: Any, name: str, instead: str) -> str:
     """The message for what is about the memory of an array."""
     where, instead = f"{x.level}", f"write {instead}"
     if not x.level.depth:
@@ -281,7 +281,7 @@ def _reflecting(call: Callable) -> Callable:
     return lambda self, other: call(other, self)
 
 
-def _swapped(func: Callable) -> Callable:
+def _swap(func: Callable) -> Callable:
     return lambda x, other: (func, (other, x), {})
 
 

@@ -89,7 +89,7 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     """
     disabled = DISABLED.get()
     if disabled:
-        args, kwargs, relevant = tree_map(lambda v: stripped(v, disabled), (args, kwargs, relevant))
+        args, kwargs, relevant = tree_map(lambda v: strip(v, disabled), (args, kwargs, relevant))
     types = classes_in(*args, *kwargs.values()) if relevant is None else classes_in(relevant)
     if not types:
         func, args, kwargs = canonical(func, args, kwargs)
@@ -151,14 +151,14 @@ def _runs(frame: FrameType, code: Any, cls: type, func: Callable) -> bool:
     return names.get("func") == func and names.get("cls") is cls
 
 
-def stripped(value: Any, classes: Any) -> Any:
+def strip(value: Any, classes: Any) -> Any:
     """`value`, or what it wraps where its class is one of `classes`."""
     while type(value) in classes:
         value = value.elem()
     return value
 
 
-def converted(value: Any, how: Any, *args: Any) -> Any:
+def convert_to(value: Any, how: Any, *args: Any) -> Any:
     """A value as what ``float``, ``bool``, ``numpy.asarray``, ``item``... make of it."""
     if how == "numpy.asarray":
         dtype, copy = args
@@ -287,7 +287,7 @@ class RootLevel:
         raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        return converted(x._value, how, *args)
+        return convert_to(x._value, how, *args)
 
     def repr(self, x: Any) -> str:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")

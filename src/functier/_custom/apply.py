@@ -23,10 +23,10 @@ from .._core.pytree import is_value
 from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.cotangents import zeros
-from .._levels.jvp import fitted
+from .._levels.jvp import fit_tangent
 from .._levels.life import within
-from .._levels.memory import apart
-from .._levels.tape import Roots, joined
+from .._levels.memory import separate_from_holders
+from .._levels.tape import Roots, join_edges
 from .rules import Batched, Pulled, Pushed, Rules, inexact, tape_of
 
 ndarray = np.ndarray
@@ -132,7 +132,7 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         places = rules.moving(outs, form)
         pull, kept = _by_rule(rules, level, own, places, len(outs)), (saved, how)
     elif rules.has_jvp:
-        outs, form, pull, *kept = _transposed(rules, level, values, own)
+        outs, form, pull, *kept = _transpose(rules, level, values, own)
         _checked(level, rules, "the jvp rule", outs)
         places = rules.moving(outs, form)
     elif not _at_level(values, "batches"):
@@ -141,9 +141,9 @@ def _at_grad(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
         outs, form = one_level_out(level, apply, rules, values)
         _checked(level, rules, "the batching rule", outs)
         places = inexact(outs)
-        pull, kept = _recomputed(rules, own, places), (values,)
+        pull, kept = _recompute(rules, own, places), (values,)
     _numbers(level, rules, outs)
-    nodes = joined([leaves[i]._extra for i in own], pull, len(places), tuple(kept))
+    nodes = join_edges([leaves[i]._extra for i in own], pull, len(places), tuple(kept))
     for place, node in zip(places, nodes):
         y = object.__new__(level.cls)
         y._value, y._extra = outs[place], node
@@ -164,12 +164,12 @@ def _by_rule(rules: Rules, level: Any, own: list, places: list, n: int) -> Calla
             _checked(here, rules, "the backward rule", grads)
         mine = [grads[i] for i in own]
         del grads  # which would count as somebody who holds the arrays
-        return apart(mine, saved)
+        return separate_from_holders(mine, saved)
 
     return pull
 
 
-def _transposed(rules: Rules, level: Any, values: list, own: list) -> tuple:
+def _transpose(rules: Rules, level: Any, values: list, own: list) -> tuple:
     """The result by the jvp rule, its form, and the transpose of its tangents, with the nodes
     that it needs.
 
@@ -229,12 +229,12 @@ def _at_jvp(rules: Rules, level: Any, leaves: list) -> tuple[list, Any]:
     elif not _at_level([*values, *tangents], "batches"):
         return rules.run(leaves)
     else:
-        outs, form, moved = one_level_out(level, _pushed, rules, values, tangents)
+        outs, form, moved = one_level_out(level, _push, rules, values, tangents)
     _checked(level, rules, "the rule", [*outs, *moved])
     _numbers(level, rules, outs)
     for i in rules.moving(outs, form):
         if moved[i] is not None:
-            outs[i] = level.pair(outs[i], fitted(moved[i], outs[i]))
+            outs[i] = level.pair(outs[i], fit_tangent(moved[i], outs[i]))
     return outs, form
 
 
@@ -263,7 +263,7 @@ def _transposed_bwd(
         label, given = f"bwd({rules.name})", [*values, *tangents]
         results, roots, inputs = within(level.cls, tape_of, label, linear, starts, given)
     except Exception as error:
-        if not refused(error):
+        if not is_refusal(error):
             raise
         raise NoRuleError(
             f"{level}: {rules.name} has no jvp rule, and its backward rule, written in something "
@@ -278,7 +278,7 @@ def _transposed_bwd(
     return outs, form, moved
 
 
-def refused(error: BaseException | None) -> bool:
+def is_refusal(error: BaseException | None) -> bool:
     """Whether an error, or what NumPy made it of, says that functier cannot see through."""
     kinds = ConversionError, MutationError, NoRuleError, UnsupportedError
     while error is not None and not isinstance(error, kinds):
@@ -333,7 +333,7 @@ def _at_level(values: list, fact: str) -> bool:
 # ---- functions with a batching rule alone ----
 
 
-def _recomputed(rules: Rules, own: list, places: list) -> Callable:
+def _recompute(rules: Rules, own: list, places: list) -> Callable:
     def pull(given: tuple, values: list) -> list:
         used = [(i, g) for i, g in zip(places, given) if g is not None]
         pullback = Pulled(rules, len(values), own, [i for i, _ in used])
@@ -342,7 +342,7 @@ def _recomputed(rules: Rules, own: list, places: list) -> Callable:
     return pull
 
 
-def _pushed(rules: Rules, values: list, tangents: list) -> tuple[list, Any, list]:
+def _push(rules: Rules, values: list, tangents: list) -> tuple[list, Any, list]:
     own = [i for i, t in enumerate(tangents) if t is not None]
     leaves = [*values, *[tangents[i] for i in own]]
     results, (form, places) = apply(Pushed(rules, len(values), own, []), leaves)

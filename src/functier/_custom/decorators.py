@@ -170,13 +170,13 @@ class Custom:
             found = getattr(found, part, None)
         if found is self:
             return self.__qualname__
-        return _restored, (vars(self),)
+        return _restore, (vars(self),)
 
     def __repr__(self) -> str:
         return f"<{self._label}>"
 
 
-def _restored(state: dict) -> Custom:
+def _restore(state: dict) -> Custom:
     custom = object.__new__(Custom)
     vars(custom).update(state)
     return custom
@@ -275,7 +275,7 @@ def custom_vjp(
     >>> jvp(clipped, (np.array([0.5, 2.0]),), (np.ones(2),))[1]
     array([1., 1.])
     """
-    return _decorated("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
+    return _decorate("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
 
 
 def custom_jvp(
@@ -307,7 +307,7 @@ def custom_jvp(
     >>> float(grad(log1pexp)(0.0))
     0.5
     """
-    return _decorated("custom_jvp", fun, nondiff_argnums, nondiff_argnames)
+    return _decorate("custom_jvp", fun, nondiff_argnums, nondiff_argnames)
 
 
 def custom_vmap(fun: Callable | None = None) -> Any:
@@ -359,7 +359,7 @@ def custom_vmap(fun: Callable | None = None) -> Any:
     >>> vmap(solved, (None, 0))(np.eye(2), np.ones((3, 2))).shape
     (3, 2)
     """
-    return _decorated("custom_vmap", fun)
+    return _decorate("custom_vmap", fun)
 
 
 def sequential_vmap(fun: Callable) -> Custom:
@@ -432,7 +432,7 @@ class _Loop:
         return unflatten(form, columns), True
 
 
-def _decorated(kind: str, fun: Callable | None, *nondiff: Any) -> Any:
+def _decorate(kind: str, fun: Callable | None, *nondiff: Any) -> Any:
     if fun is None:
         return lambda f: Custom(f, kind, *nondiff)
     return Custom(fun, kind, *nondiff)

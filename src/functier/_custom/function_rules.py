@@ -20,8 +20,8 @@ from .._core.errors import MutationError, NoRuleError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
-from .._levels.cotangents import cast_given, fit, zeros
-from .apply import apply, level_among, reason, refused
+from .._levels.cotangents import cast_from_rule, fit, zeros
+from .apply import apply, is_refusal, level_among, reason
 from .function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
 from .pytree_rules import call_rule, form_of
 from .rules import Rules, inexact
@@ -144,7 +144,7 @@ class Applied(Rules):
     def foreign(self, error: Exception, tensors: list) -> bool:
         """Whether an error says that a function cannot take tensors."""
         names = {cls.__name__ for x in tensors for cls in type(x).__mro__[:-1]}
-        return refused(error) or any(f"{name}'" in str(error) for name in names)
+        return is_refusal(error) or any(f"{name}'" in str(error) for name in names)
 
     def forward(self, leaves: list, ctx: Any, guarded: bool) -> tuple[list, Any, list, Any]:
         """Run `forward`: the outputs, their form, the arguments, and what it returned.
@@ -211,7 +211,7 @@ class Applied(Rules):
             try:
                 outs, form, args, _ = self.forward(leaves, ctx, True)
             except Exception as error:
-                if plain or not refused(error):
+                if plain or not is_refusal(error):
                     raise
                 raise NoRuleError(
                     f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "
@@ -367,7 +367,7 @@ class Applied(Rules):
         own = shape_of(g) if is_value(g) else None
         if own is not None:
             what = partial("the gradient of argument {} that backward returned".format, k)
-            g = cast_given(self.name, what, g, dtype)
+            g = cast_from_rule(self.name, what, g, dtype)
         if own == shape:
             return g
         if own is not None and len(own) >= len(shape):
@@ -422,7 +422,7 @@ class Applied(Rules):
                         f"but an array of shape {own[0]} was expected, as the output, or None"
                     )
                 what = partial("the tangent of output {} that jvp returned".format, j)
-                t = cast_given(self.name, what, t, own[1])
+                t = cast_from_rule(self.name, what, t, own[1])
             found.append(None if own is None else t)
         return outs, form, found
 

@@ -20,7 +20,7 @@ from .._core.pytree import (
     prefix_leaves,
     unflatten,
 )
-from .._levels.cotangents import add, cast_given, is_inexact, zeros
+from .._levels.cotangents import add, cast_from_rule, is_inexact, zeros
 from .rules import Rules
 
 Form = tuple[tuple[int, ...], np.dtype] | None
@@ -154,7 +154,7 @@ class PytreeCall(Rules):
                 f"{self.name}: the {noun} of {paths(like(), root)[i]} that {rule} returned has "
                 f"{got}, but an array of shape {shape} was expected, or None for zero"
             )
-        return cast_given(
+        return cast_from_rule(
             self.name, lambda: f"the {noun} of {paths(like(), root)[i]} that {rule} returned", g,
             dtype,
         )  # fmt: skip
@@ -165,7 +165,7 @@ class PytreeCall(Rules):
             return self.sum_of_partials(custom._partials, leaves, tangents)
         assert custom._jvp is not None
         nondiff, primals = self.args(leaves, custom.nondiff), self.args(leaves, self.diff)
-        moves = self.args(_filled(tangents, leaves), self.diff)
+        moves = self.args(_fill(tangents, leaves), self.diff)
         result = call_rule(
             self.name, "the jvp rule", f"rule({'nondiff, ' * len(nondiff)}primals, tangents)",
             custom._jvp, *nondiff, tuple(primals), tuple(moves),
@@ -192,7 +192,7 @@ class PytreeCall(Rules):
             start += n
             if rule is None or all(t is None for t in own):
                 continue
-            tangent = unflatten(structure, _filled(own, values))
+            tangent = unflatten(structure, _fill(own, values))
             expected = "rule(tangent, out, *primals)"
             moved = call_rule(self.name, "a rule of defjvps", expected, rule, tangent, out, *args)
             total = list(map(add, total, self.tangents(moved, out, outs, form)))
@@ -248,7 +248,7 @@ class PytreeCall(Rules):
         return result
 
 
-def _filled(tangents: list, values: list) -> list:
+def _fill(tangents: list, values: list) -> list:
     return [zeros(x) if t is None and is_value(x) else t for t, x in zip(tangents, values)]
 
 

@@ -19,9 +19,9 @@ from .._core.pytree import is_value
 from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.batch import BatchLevel
-from .._levels.cotangents import filled, is_inexact
+from .._levels.cotangents import fill_zeros, is_inexact
 from .._levels.life import run
-from .._levels.runs import pushed, taped
+from .._levels.runs import push_forward, record
 
 
 class Rules:
@@ -82,7 +82,7 @@ def caller() -> FrameType:
 def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list, list]:
     """The values and nodes of the results of ``call(starts)``, and the nodes of `starts`."""
     outer = [x for x in (*starts, *others) if isinstance(x, Tensor)]
-    results, roots, inputs, _, _ = taped(label, "dead", caller(), outer, call, starts, False)
+    results, roots, inputs, _, _ = record(label, "dead", caller(), outer, call, starts, False)
     return results, roots, inputs
 
 
@@ -143,7 +143,7 @@ class Batched(Rules):
         def body(level: Any) -> list:
             inner = self.enter(level, saved, saved_dims)
             grads = self.rules.bwd(inner, how, self.enter(level, cotangents, dims))
-            return [_summed(level, g, dim) for g, dim in zip(grads, self.dims)]
+            return [_sum(level, g, dim) for g, dim in zip(grads, self.dims)]
 
         return self.inside(body, saved, cotangents)
 
@@ -171,7 +171,7 @@ def _left(level: Any, leaves: list, whole: Sequence[int] = ()) -> tuple[list, li
     return values, dims
 
 
-def _summed(level: Any, g: Any, dim: int | None) -> Any:
+def _sum(level: Any, g: Any, dim: int | None) -> Any:
     """The cotangent of a leaf: one that is the same for the batch gets the sum over it."""
     if g is None:
         return None
@@ -241,7 +241,7 @@ class Pulled(Derived):
         starts = [values[i] for i in self.own]
         _, roots, inputs = tape_of(f"vjp({self.name})", results, starts, leaves)
         pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
-        return filled(backward(pairs, inputs), starts), None
+        return fill_zeros(backward(pairs, inputs), starts), None
 
 
 class Pushed(Derived):
@@ -259,7 +259,7 @@ class Pushed(Derived):
         starts = [values[i] for i in self.own]
         outer = [x for x in leaves if isinstance(x, Tensor)]
         label = f"jvp({self.name})"
-        pairs, _, _ = pushed(label, "dead", caller(), outer, results, starts, tangents, False)
+        pairs, _, _ = push_forward(label, "dead", caller(), outer, results, starts, tangents, False)
         outs, form = found
         places = inexact(outs)
         for i, (primal, _) in zip(places, pairs):

@@ -18,7 +18,7 @@ import numpy as np
 
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
 from .._core.errors import ConversionError, DataDependentError, FallbackWarning, LevelError
-from .._core.hints import explained
+from .._core.hints import explain
 from .._core.numpy_facts import (
     BASIC_PARTS,
     PLAIN,
@@ -347,7 +347,7 @@ class BatchLevel(Level):
         return np.moveaxis(x, 0, out_dim)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        asked, remedy = explained(how if isinstance(how, str) else how.__name__, True)
+        asked, remedy = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             raise self.refusal(
                 DataDependentError,

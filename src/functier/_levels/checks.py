@@ -20,7 +20,7 @@ from .._core.pytree import (
 from .._core.tensor import Tensor
 from .cotangents import cast, is_inexact
 from .level import Level
-from .memory import shown
+from .memory import show_plain
 
 float64 = np.float64
 ndarray = np.ndarray
@@ -84,7 +84,7 @@ def split_aux(level: Level, out: Any) -> tuple:
         else:
             check_objects(level, lambda i=i: paths(out[1], "aux")[i], x)
         aux.append(x)
-    return out[0], unflatten(structure, shown(aux))
+    return out[0], unflatten(structure, show_plain(aux))
 
 
 def arrays_of(level: Level, out: Any) -> tuple[list, Any]:

@@ -168,6 +168,6 @@ def _start(x: ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
-def kept(roots: list) -> list:
+def copy_tape(roots: list) -> list:
     """The nodes `roots` as those of a tape that owns what it saved; `roots` is emptied."""
     return Copies().tape(roots)

@@ -48,7 +48,7 @@ def add(a: Any, b: Any) -> Any:
     return b if a is None else a if b is None else a + b
 
 
-def filled(grads: list, values: Sequence) -> list:
+def fill_zeros(grads: list, values: Sequence) -> list:
     """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
     for i, g in enumerate(grads):
         if g is None:
@@ -136,7 +136,7 @@ def cast(c: Any, dtype: np.dtype) -> Any:
     return dtype.type(c)
 
 
-def cast_given(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> Any:
+def cast_from_rule(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> Any:
     """`cast`, of a (co)tangent that a user's rule has made; ``what()`` is it in a message."""
     own = dtype_of(c)
     if own is dtype and type(c) is ndarray:

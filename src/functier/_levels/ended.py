@@ -6,7 +6,7 @@ from typing import Any
 from .._core.errors import EscapedTensorError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.op import Call, Op
-from .._core.root import converted, tree_map
+from .._core.root import convert_to, tree_map
 from .._core.tensor import Tensor
 from .level import ENDED, Level
 from .lineage import chain
@@ -95,7 +95,7 @@ class PassthroughLevel(EndedLevel):
         value = self.elem(x)
         if isinstance(value, Tensor):
             return value.level.convert(value, how, *args)
-        return converted(value, how, *args)
+        return convert_to(value, how, *args)
 
 
 ENDED.update(dead=DeadLevel, passthrough=PassthroughLevel)

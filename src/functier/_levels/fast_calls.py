@@ -147,7 +147,7 @@ class FastCalls:
         To who looks at the call stack it is a function of the kind's module, in a file beside
         it: that is how messages and debugging tell functier's own frames.
         """
-        source = re.sub(r"( *)\{(\w+)\}", lambda at: _fitted(texts[at[2]], at[1]), template)
+        source = re.sub(r"( *)\{(\w+)\}", lambda at: _indented(texts[at[2]], at[1]), template)
         module = self.kind.__module__
         file = f"{sys.modules[module].__file__} ({name} of {self.kind.__name__})"
         linecache.cache[file] = len(source), None, source.splitlines(True), file
@@ -157,5 +157,5 @@ class FastCalls:
         return space["maker"]
 
 
-def _fitted(text: str, margin: str) -> str:
+def _indented(text: str, margin: str) -> str:
     return indent(dedent(text).strip(), margin)

@@ -14,10 +14,10 @@ from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
-from .cotangents import complex_derivatives, filled, fix_for, is_inexact, one
+from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import FastCalls
 from .level import Level, has_methods
-from .memory import owned
+from .memory import own_memory
 from .tape import node_of, number, output_rule
 
 float64 = np.float64
@@ -159,7 +159,7 @@ class GradLevel(Level):
         grads = backward([(node, one(value))], [x._extra for x in leaves])
         if self.holomorphic:
             grads = complex_derivatives(grads)
-        return unflatten(structure, owned(filled(grads, [x._value for x in leaves])))
+        return unflatten(structure, own_memory(fill_zeros(grads, [x._value for x in leaves])))
 
     def scalar(self, output: Any, holomorphic: bool) -> tuple[Any, Any]:
         """The value and node of a differentiated output, checked to be a real scalar, or

@@ -53,8 +53,8 @@ class JvpLevel(Level):
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
-            kind, negated=negated, fitted=fitted, ndarray=ndarray, float64=float64, FLOAT=FLOAT,
-            NUMBERS=NUMBERS,
+            kind, negated=negated, fit_tangent=fit_tangent, ndarray=ndarray, float64=float64,
+            FLOAT=FLOAT, NUMBERS=NUMBERS,
         )  # fmt: skip
         makers = {  # by the number of facts, of which each operand has three
             3: fast.unary("func, rule, pick, _", UNARY),
@@ -130,7 +130,7 @@ class JvpLevel(Level):
             if tangent is not None and is_value(ans) and dtype_of(ans).kind not in "fciub":
                 raise without_derivative(ans)
             return ans
-        return self.pair(ans, fitted(tangent, ans))
+        return self.pair(ans, fit_tangent(tangent, ans))
 
     # ---- the imperative style ----
 
@@ -156,7 +156,7 @@ class JvpLevel(Level):
         return x, zeros(x)
 
 
-def fitted(tangent: Any, ans: Any) -> Any:
+def fit_tangent(tangent: Any, ans: Any) -> Any:
     """The tangent with the shape and dtype of its primal."""
     if fix_for(ans, tangent, False) is None:
         return tangent
@@ -204,7 +204,7 @@ BINARY = {
                 kind is ndarray and ans.dtype is FLOAT is value.dtype and ans.shape == value.shape
             )
         ):  # so that the tangent may have another form than its primal
-            tangent = fitted(tangent, ans)
+            tangent = fit_tangent(tangent, ans)
         z._value, z._extra = ans, tangent
     """,
 }

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.border import one_value, operand
 from .._core.errors import ConversionError, LevelError, MutationError
-from .._core.hints import augmented, explained
+from .._core.hints import augmented_assignment, explain
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from .._core.observers import LEVELS
@@ -254,7 +254,7 @@ class Level:
         return self.refusal(
             MutationError,
             f"{name_of(func)}(..., out=) would write to an array that is no tensor of this "
-            f"level; write {augmented() or f'y = {name_of(func)}(...) without out='}",
+            f"level; write {augmented_assignment() or f'y = {name_of(func)}(...) without out='}",
         )
 
     def apply(self, op: Op, call: Call) -> Any:
@@ -325,7 +325,7 @@ class Level:
 
         Only where a user's class has been met: `__getattr__` costs each attribute 10 ns.
         """
-        type.__setattr__(self.cls, "__getattr__", forwarded)
+        type.__setattr__(self.cls, "__getattr__", forward_attribute)
 
     def attribute(self, x: Any, name: str) -> Any:
         """What the user's class inside of `x` has under a name, with `x` in `self`'s place."""
@@ -367,7 +367,7 @@ class Level:
             return how(x._value)
         if how == "__index__":
             return self.index(x._value)
-        asked, remedy = explained(how if isinstance(how, str) else how.__name__)
+        asked, remedy = explain(how if isinstance(how, str) else how.__name__)
         raise self.refusal(
             ConversionError,
             f"{asked} would turn a tensor of this level into a plain value and lose what the "
@@ -412,7 +412,7 @@ def has_methods(x: Any) -> bool:
     return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
 
 
-def forwarded(x: Any, name: str) -> Any:
+def forward_attribute(x: Any, name: str) -> Any:
     """`__getattr__` of a level that has met a user's class; see `Level.attribute`."""
     if name.startswith("__") or name in Tensor.__slots__:
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")

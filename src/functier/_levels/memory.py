@@ -17,12 +17,12 @@ empty until a mode has been on.
 """
 
 
-def owned(grads: list, given: Sequence = ()) -> list:
+def own_memory(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
     """
     if SEEN:
-        grads[:] = shown(grads)
+        grads[:] = show_plain(grads)
     return separate(grads, given)
 
 
@@ -52,7 +52,7 @@ def separate(values: list, given: Sequence) -> list:
     return values
 
 
-def apart(values: list, others: Sequence = ()) -> list:
+def separate_from_holders(values: list, others: Sequence = ()) -> list:
     """The results of a user's function, as `values` that the caller alone holds.
 
     An array that somebody else may hold becomes a view that cannot be written to, so that
@@ -93,6 +93,6 @@ def owner_of(x: Any) -> Any:
     return owner
 
 
-def shown(values: list) -> list:
+def show_plain(values: list) -> list:
     """`values` with plain arrays for those that ask modes."""
     return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values

@@ -12,7 +12,8 @@ def check_escape(transform: str, func: Any, escape: Any) -> None:
     """Raise where `escape` is no escape mode."""
     if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(
-            f"{called(transform, func)}: {stated('escape', escape)}; write 'dead' or 'passthrough'"
+            f"{label_of(transform, func)}: {text_of_option('escape', escape)}; "
+            f"write 'dead' or 'passthrough'"
         )
 
 
@@ -20,8 +21,8 @@ def check_randomness(transform: str, func: Any, randomness: Any) -> None:
     """Raise where `randomness` is no way to draw."""
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ValueError(
-            f"{called(transform, func)}: {stated('randomness', randomness)}; write 'error', "
-            f"'different' or 'same'"
+            f"{label_of(transform, func)}: {text_of_option('randomness', randomness)}; "
+            f"write 'error', 'different' or 'same'"
         )
 
 
@@ -29,16 +30,17 @@ def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
     """Raise where an option that is on or off is something else."""
     if not isinstance(value, (bool, np.bool)):
         raise TypeError(
-            f"{called(transform, func)}: {option} is a {type(value).__name__}; write True or False"
+            f"{label_of(transform, func)}: {option} is a {type(value).__name__}; "
+            f"write True or False"
         )
 
 
-def called(transform: str, func: Any) -> str:
+def label_of(transform: str, func: Any) -> str:
     """A transform with its function, if there is one, as messages name them."""
     return f"{transform}({name_of_function(func)})" if callable(func) else transform
 
 
-def stated(option: str, value: Any) -> str:
+def text_of_option(option: str, value: Any) -> str:
     """An option and its wrong value, as messages show them; of an array only the class."""
     if hasattr(value, "shape"):
         return f"{option} is a {type(value).__name__}"

@@ -22,7 +22,8 @@ from .life import run
 
 ndarray = np.ndarray
 Evaluation = tuple[str, Escape, FrameType, list, Callable[[list], Any], list]
-"""A function and the leaves that it is called with: what `pushed` takes before the directions."""
+"""A function and the leaves that it is called with: the first arguments of
+`push_forward`."""
 
 
 def outer_tensors(
@@ -47,7 +48,7 @@ def outer_tensors(
     return found
 
 
-def taped(
+def record(
     label: str,
     escape: Escape,
     frame: FrameType,
@@ -63,11 +64,11 @@ def taped(
     where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
     level = GradLevel.prepare(label, escape, frame, outer)
-    return run(level, _taped, (call, leaves, has_aux))
+    return run(level, _record, (call, leaves, has_aux))
 
 
-def _taped(level: Any, given: tuple) -> tuple:
-    """The result of `taped`, at the level."""
+def _record(level: Any, given: tuple) -> tuple:
+    """The result of `record`, at the level."""
     call, leaves, has_aux = given
     tracked = level.track(leaves)
     inputs = [x._extra for x in tracked]
@@ -81,7 +82,7 @@ def _taped(level: Any, given: tuple) -> tuple:
     return results, roots, inputs, structure, aux
 
 
-def pulled(
+def pull_rows(
     label: str, frame: FrameType, outer: list, roots: list, basis: list, inputs: list
 ) -> list:
     """The cotangents of `inputs` for all the unit vectors of the outputs at once."""
@@ -97,7 +98,7 @@ def pulled(
     return run(BatchLevel.prepare(label, "dead", frame, outer), pull)
 
 
-def pushed(
+def push_forward(
     label: str,
     escape: Escape,
     frame: FrameType,
@@ -114,11 +115,11 @@ def pushed(
     it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.
     """
     level = JvpLevel.prepare(label, escape, frame, outer)
-    return run(level, _pushed, (call, leaves, directions, has_aux, strict))
+    return run(level, _push_forward, (call, leaves, directions, has_aux, strict))
 
 
-def _pushed(level: Any, given: tuple) -> tuple[list, Any, Any]:
-    """The result of `pushed`, at the level."""
+def _push_forward(level: Any, given: tuple) -> tuple[list, Any, Any]:
+    """The result of `push_forward`, at the level."""
     call, leaves, directions, has_aux, strict = given
     out = call(level.track(leaves, directions))
     aux: Any = None
@@ -141,14 +142,14 @@ def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
             )
 
 
-def spread(
+def push_batch(
     label: str, at: Evaluation, basis: list, has_aux: bool, randomness: Randomness
 ) -> tuple[list, Any, Any]:
-    """The tangents of the results for a batch of directions; see `pushed` for the rest."""
+    """The tangents of the results for a batch of directions; see `push_forward` for the rest."""
     _, escape, frame, outer, _, _ = at
 
     def push(level: Any, _: Any) -> tuple:
-        pairs, structure, aux = pushed(
+        pairs, structure, aux = push_forward(
             *at, directions=level.insert(basis, [0] * len(basis), label), has_aux=has_aux
         )
         rows = [level.unwrap(t) for _, t in pairs]

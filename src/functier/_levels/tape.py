@@ -40,7 +40,9 @@ def output_rule(i: int, n: int) -> Callable:
     return lambda g: (None,) * i + (g,) + (None,) * (n - i - 1)
 
 
-def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()) -> list[Node]:
+def join_edges(
+    parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()
+) -> list[Node]:
     """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
     one rule, which gives those of the parents, again with None for a zero.
 
@@ -55,7 +57,7 @@ def joined(parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple =
     return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]
 
 
-def reached(nodes: list[Node], floor: int) -> dict[int, Node]:
+def find_reached(nodes: list[Node], floor: int) -> dict[int, Node]:
     """The nodes that `nodes` lead to and that are not above `floor`, by their numbers."""
     found, seen, waiting = {}, set(), list(nodes)
     while waiting:

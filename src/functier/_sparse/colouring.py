@@ -106,7 +106,7 @@ def pattern_of(label: str, given: Any) -> Pattern:
 # ---- colours ----
 
 
-def coloured(rows: ndarray, cols: ndarray) -> ndarray:
+def colour_rows(rows: ndarray, cols: ndarray) -> ndarray:
     """A colour for each column (-1 where it has no entry): no two columns of one colour
     share a row. As few as a row has entries where the pattern is a band; else the fewest of
     two greedy colourings, in the natural order and with the largest first, and of columns
@@ -205,7 +205,7 @@ class Sweep:
         order: Any = slice(None)
         if not np.all(rows[1:] >= rows[:-1]):  # a transposed pattern
             order = np.lexsort((cols, rows))
-        colours = coloured(rows[order], cols[order])
+        colours = colour_rows(rows[order], cols[order])
         return cls(colours, colours[cols], rows, entries)
 
     def read(

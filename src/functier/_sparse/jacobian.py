@@ -10,9 +10,9 @@ import numpy as np
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
 from .._levels.level import Escape
-from .._transforms.arguments import wanted
+from .._transforms.arguments import resolve_argnums
 from .._transforms.grad import grad
-from .._transforms.jacobian import checked_name
+from .._transforms.jacobian import check_options
 from .colouring import Plan, pattern_of
 from .probing import entries, settle
 from .products import Point, Settings, refuse_tensor
@@ -211,8 +211,8 @@ def sparse_jacobian(
     array([[-2.,  3.,  0.],
            [ 0., -4.,  6.]])
     """
-    name = checked_name("sparse_jacobian", func, escape, chunk_size)
-    argnums = wanted(f"sparse_jacobian({name})", func, argnums, argnames)
+    name = check_options("sparse_jacobian", func, escape, chunk_size)
+    argnums = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
         "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
         escape,
@@ -250,9 +250,9 @@ def sparse_hessian(
            [-12.,  60., -48.],
            [  0., -48.,  48.]])
     """
-    name = checked_name("sparse_hessian", func, escape, chunk_size)
+    name = check_options("sparse_hessian", func, escape, chunk_size)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
-    argnums = wanted(f"sparse_hessian({name})", func, argnums, argnames)
+    argnums = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
         "sparse_hessian", slope, name, argnums, "auto", has_aux, holomorphic, True, chunk_size,
         escape,
@@ -294,7 +294,7 @@ def jacobian_pattern(
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = checked_name("jacobian_pattern", func, "dead", chunk_size)
+    name = check_options("jacobian_pattern", func, "dead", chunk_size)
     settings = Settings(
         "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
         "dead",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .colouring import Pattern, Plan, Sweep, coloured, peeled
+from .colouring import Pattern, Plan, Sweep, colour_rows, peeled
 from .products import Point, refuse_tensor
 
 ndarray = np.ndarray
@@ -143,7 +143,7 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     rows, blocks = np.repeat(finite, len(first)), np.tile(first, len(finite))
     while len(rows):
         weights = signed(rng, n)
-        of_block = coloured(*_distinct(rows, blocks))
+        of_block = colour_rows(*_distinct(rows, blocks))
         of_all = np.full(((n - 1) >> shift) + 1, -1)  # also of those after the last with entries
         of_all[: len(of_block)] = of_block
         sweep = Sweep(of_all[np.arange(n) >> shift], of_block[blocks], rows)

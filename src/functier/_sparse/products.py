@@ -13,7 +13,7 @@ from .._core.tensor import Tensor
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
-from .._levels.runs import pulled, spread, taped
+from .._levels.runs import pull_rows, push_batch, record
 from .._transforms.arguments import choose, choose_complex, choose_real
 from .._transforms.jacobian import result_paths, split_call
 from .colouring import Pattern
@@ -107,18 +107,18 @@ class Point:
             f"jvp({settings.name})", settings.escape, self.frame, self.outer, self.call, self.leaves
         )  # fmt: skip
         basis = _split_seeds(seeds, self.leaves)
-        rows, structure, aux = spread(settings.label, run, basis, settings.has_aux, "error")
+        rows, structure, aux = push_batch(settings.label, run, basis, settings.has_aux, "error")
         if settings.holomorphic:
             refuse(settings.label, rows, False, REAL_RESULT, result_paths, structure, rows)
         sizes = [prod(shape_of(r)[1:]) for r in rows]
         self.met(sizes, rows, aux)
-        return _joined([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
+        return _join_leaves([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
 
     def taped(self) -> tuple:
         """The results, what the backward passes start from, and where they end."""
         if self.tape is None:
             settings = self.settings
-            results, roots, inputs, structure, aux = taped(
+            results, roots, inputs, structure, aux = record(
                 f"vjp({settings.name})", settings.escape, self.frame, self.outer, self.call,
                 self.leaves, settings.has_aux,
             )  # fmt: skip
@@ -136,7 +136,7 @@ class Point:
         results, roots, inputs = self.taped()
         k, basis = len(seeds), _split_seeds(seeds, results)
         label = self.settings.label
-        rows = pulled(label, self.frame, self.outer, list(roots), basis, inputs)
+        rows = pull_rows(label, self.frame, self.outer, list(roots), basis, inputs)
         if self.settings.holomorphic:
             rows = [r if r is None else np.conjugate(r) for r in rows]
         parts = []
@@ -144,7 +144,7 @@ class Point:
             size = prod(shape_of(x))
             part = np.zeros((k, size), dtype_of(x)) if row is None else row.reshape(k, size)
             parts.append(part)
-        out = _joined(parts, k)
+        out = _join_leaves(parts, k)
         _, dtype = self.form  # type: ignore[misc]
         own = dtype_of(out)
         return out if own.kind == "c" != dtype.kind else cast(out, dtype)
@@ -162,7 +162,7 @@ def _split_seeds(seeds: ndarray, values: list) -> list:
     return parts
 
 
-def _joined(parts: list, k: int) -> Any:
+def _join_leaves(parts: list, k: int) -> Any:
     """`k` rows of the leaves one after the other; of a library that computes later, now."""
     out = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0] if parts else None
     if out is None:

@@ -139,7 +139,7 @@ class TraceLevel(Level):
         )
 
     def elem(self, x: Any) -> Any:
-        TraceLevel.unknown_value(self, "x.elem()")  # `self` may have ended
+        TraceLevel.unknown_value(self, "x.elem() here")  # `self` may have ended
 
     def unwrap(self, x: Any) -> Any:
         self.unknown_value(f"{self.cls.__name__}.unwrap(x)")

@@ -20,13 +20,13 @@ from .._core.pytree import check_callable, flatten, is_value, name_of_function, 
 from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match
-from .._levels.copies import kept
+from .._levels.copies import copy_tape
 from .._levels.cotangents import form_like, zeros
 from .._levels.level import Escape
 from .._levels.life import run
-from .._levels.memory import owned
+from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import outer_tensors, pushed, taped
+from .._levels.runs import outer_tensors, push_forward, record
 from .level import TraceLevel
 from .program import Program
 
@@ -104,7 +104,7 @@ def linearize(
     # Dead once it has ended: a tangent has no value that could be passed through.
     level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
     at = (label, escape, frame, outer, call, leaves, has_aux)
-    results, out_structure, aux, program, known = run(level, _recorded, at)
+    results, out_structure, aux, program, known = run(level, _record_tangents, at)
     del at
     program.keep()
     given = [form_like(x) for x in leaves]
@@ -117,21 +117,23 @@ def linearize(
         for i, form in enumerate(forms):
             if found[i] is None:
                 found[i] = np.copy(known[i]) if i in known else zeros(form)
-        return unflatten(out_structure, owned(found, directions))
+        return unflatten(out_structure, own_memory(found, directions))
 
     value = unflatten(out_structure, results)
     del leaves, results
     return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
 
 
-def _recorded(level: Any, given: tuple) -> tuple:
+def _record_tangents(level: Any, given: tuple) -> tuple:
     """The results of a function, their structure, the rest, the program of their tangents, and
     by their places the tangents that are other than 0 whatever those of the primals are.
     """
     label, escape, frame, outer, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
     inputs = [t._extra for t in tangents]
-    pairs, structure, aux = pushed(label, escape, frame, outer, call, leaves, tangents, has_aux)
+    pairs, structure, aux = push_forward(
+        label, escape, frame, outer, call, leaves, tangents, has_aux
+    )
     program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
     known = {
         i: np.copy(t) for i, (_, t) in enumerate(pairs)
@@ -191,11 +193,11 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     leaves, structure = flatten(primals, label, "primals")
     leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
     check_inputs(label, leaves, paths, primals, "primals")
-    results, roots, inputs, out_structure, _ = taped(
+    results, roots, inputs, out_structure, _ = record(
         label, "dead", sys._getframe(1), [], lambda inner: func(*unflatten(structure, inner)),
         leaves, False,
     )  # fmt: skip
-    roots = kept(roots)
+    roots = copy_tape(roots)
     given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
 
     def pulled(cotangents: list) -> list:
@@ -213,7 +215,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     def transpose(cotangents: Any) -> tuple:
         """The transpose applied to `cotangents`: a result for each primal."""
         matched = match(label, forms, out_structure, cotangents, "cotangent", "output")
-        return unflatten(structure, owned(pulled(matched), matched))
+        return unflatten(structure, own_memory(pulled(matched), matched))
 
     return transpose
 

@@ -61,7 +61,7 @@ class Names:
         return repr(self.names[0] if self.single else self.names)
 
 
-def wanted(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
+def resolve_argnums(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
     """`argnums` as they are, or `argnames` looked up in `func`, for `choose`."""
     if type(argnums) is not int or argnames is not None:
         _check_argnums(label, argnums)
@@ -138,7 +138,7 @@ def choose(
             chosen, several = positions(level, args, argnums), isinstance(argnums, tuple)
         picked = tuple([kwargs[n] if type(n) is str else args[n] for n in chosen])
         leaves, structure = flatten(picked if several else picked[0], level, "an argument")
-    check_inputs(level, leaves, chosen_paths, args, chosen, kwargs, integers=integers)
+    check_inputs(level, leaves, paths_of_chosen, args, chosen, kwargs, integers=integers)
     if integers:
         fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
         if fixed:
@@ -152,7 +152,7 @@ def choose_complex(
 ) -> tuple[list, Any, Sequence]:
     """`choose`, of complex leaves only: the derivative is that of complex analysis."""
     found = leaves, _, chosen = choose(level, args, argnums, kwargs)
-    refuse(level, leaves, False, NOT_COMPLEX_INPUT, chosen_paths, args, chosen, kwargs)
+    refuse(level, leaves, False, NOT_COMPLEX_INPUT, paths_of_chosen, args, chosen, kwargs)
     return found
 
 
@@ -163,7 +163,7 @@ def choose_real(
     found = leaves, structure, chosen = choose(level, args, argnums, kwargs, integers)
     if type(structure) is Mixed:  # which knows where the leaves stand
         leaves = flatten(structure.unflatten(leaves))[0]
-    refuse(level, leaves, True, COMPLEX_INPUT, chosen_paths, args, chosen, kwargs)
+    refuse(level, leaves, True, COMPLEX_INPUT, paths_of_chosen, args, chosen, kwargs)
     return found
 
 
@@ -186,7 +186,7 @@ def positions(level: Any, args: tuple, argnums: Any) -> list[int]:
     return chosen
 
 
-def chosen_paths(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
+def paths_of_chosen(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
     """The paths of the leaves of the chosen arguments, as the caller passed them."""
     found = []
     for n in chosen:
@@ -197,7 +197,7 @@ def chosen_paths(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
     return found
 
 
-def placed(
+def insert_chosen(
     args: tuple, kwargs: dict, argnums: Any, chosen: Sequence, picked: Any
 ) -> tuple[list, dict]:
     """The arguments of a call, with `picked` in the places of those chosen by `argnums`."""

@@ -92,7 +92,7 @@ def functional_call(
     label = f"functional_call({type(module).__name__})"
     if not callable(module):
         raise TypeError(f"{label}: the module cannot be called; give its class a __call__ method")
-    given = _merged(label, parameter_and_buffer_dicts)
+    given = _merge(label, parameter_and_buffer_dicts)
     short = getattr(type(module), "__functional_call__", None)
     new = short(module, given) if short and not strict else None
     if new is None:
@@ -172,7 +172,7 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     return stacked[0], stacked[1]
 
 
-def _merged(label: str, dicts: Any) -> dict[str, Any]:
+def _merge(label: str, dicts: Any) -> dict[str, Any]:
     """The arrays of one dict or of several."""
     if isinstance(dicts, Mapping):
         return dict(dicts)
@@ -245,7 +245,7 @@ class _State:
             leaves = [given.get(name, x) for name, x in self.arrays.items()]
             return unflatten(self.structure, leaves)
         swap = {id(self.arrays[n]): x for n, x in given.items()} if tie_weights else {}
-        new = _copied(self.module, swap, {})
+        new = _copy_module(self.module, swap, {})
         self.complete(new, given)
         return new
 
@@ -325,7 +325,7 @@ def _pairs(named: Callable[..., Iterable]) -> list[tuple[str, Any]]:
         return list(named())
 
 
-def _copied(x: Any, swap: dict[int, Any], memo: dict[int, Any]) -> Any:
+def _copy_module(x: Any, swap: dict[int, Any], memo: dict[int, Any]) -> Any:
     """A module with copies of its modules and their containers, and other arrays in them."""
     key = id(x)
     if key in swap:
@@ -336,19 +336,19 @@ def _copied(x: Any, swap: dict[int, Any], memo: dict[int, Any]) -> Any:
         new: Any = copy.copy(x)
         memo[key] = new
         for k, value in list(new.items() if isinstance(new, dict) else enumerate(new)):
-            new[k] = _copied(value, swap, memo)
+            new[k] = _copy_module(value, swap, memo)
         return new
     if isinstance(x, tuple):
-        items = [_copied(value, swap, memo) for value in x]
+        items = [_copy_module(value, swap, memo) for value in x]
         return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
     if hasattr(x, "named_parameters") and not isinstance(x, type):
         new = copy.copy(x)
         memo[key] = new
         for name, value in getattr(x, "__dict__", {}).items():
-            vars(new)[name] = _copied(value, swap, memo)
+            vars(new)[name] = _copy_module(value, swap, memo)
         for name in _slots(type(x)):
             if hasattr(x, name):
-                object.__setattr__(new, name, _copied(getattr(x, name), swap, memo))
+                object.__setattr__(new, name, _copy_module(getattr(x, name), swap, memo))
         return new
     return x
 

@@ -11,15 +11,15 @@ from .._core.numpy_facts import BIG, PLAIN, dtype_of
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
-from .._levels.copies import kept
-from .._levels.cotangents import complex_derivatives, filled, form_like, one
+from .._levels.copies import copy_tape
+from .._levels.cotangents import complex_derivatives, fill_zeros, form_like, one
 from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
-from .._levels.memory import owned, shown
+from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape, check_flag
-from .._levels.runs import outer_tensors, taped
-from .arguments import choose, choose_complex, derivatives, placed, wanted
+from .._levels.runs import outer_tensors, record
+from .arguments import choose, choose_complex, derivatives, insert_chosen, resolve_argnums
 
 P = ParamSpec("P")
 
@@ -55,7 +55,7 @@ def gradients(
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
-    argnums = wanted(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, argnums, argnames)
     several = argnames is not None or isinstance(argnums, tuple)
     select = choose_complex if holomorphic else choose
 
@@ -66,7 +66,7 @@ def gradients(
         nodes = [x._extra for x in tracked]
         picked = unflatten(structure, tracked)
         if several:
-            inner, kwargs = placed(args, kwargs, argnums, chosen, picked)
+            inner, kwargs = insert_chosen(args, kwargs, argnums, chosen, picked)
         else:
             inner = list(args)
             inner[chosen[0]] = picked
@@ -83,7 +83,7 @@ def gradients(
         grads = backward(roots, nodes)
         if holomorphic:
             grads = complex_derivatives(grads)
-        return owned(filled(grads, leaves)), value, aux
+        return own_memory(fill_zeros(grads, leaves)), value, aux
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
@@ -308,7 +308,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
-    results, roots, inputs, out_structure, aux = taped(
+    results, roots, inputs, out_structure, aux = record(
         label,
         escape,
         sys._getframe(1),
@@ -317,8 +317,8 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         leaves,
         has_aux,
     )
-    roots = kept(roots)
-    value = unflatten(out_structure, shown(results))
+    roots = copy_tape(roots)
+    value = unflatten(out_structure, show_plain(results))
     forms = [(np.shape(x), dtype_of(x)) for x in leaves]
     results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
@@ -328,6 +328,6 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
         grads = backward(pairs, inputs)
         full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
-        return unflatten(structure, owned(full, given))
+        return unflatten(structure, own_memory(full, given))
 
     return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)

@@ -7,8 +7,8 @@ from .._core.border import check_leaf
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, is_value, name_of_function
 from .._core.tensor import Tensor
-from .._levels.memory import apart
-from .._levels.tape import joined
+from .._levels.memory import separate_from_holders
+from .._levels.tape import join_edges
 
 
 def requires_grad(x: Any, level: type | None = None) -> bool:
@@ -131,8 +131,8 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
                     )
                 changed = [new]
                 del new  # which would count as somebody who holds the array
-                return apart(changed)
+                return separate_from_holders(changed)
         return [g]
 
-    (x._extra,) = joined([x._extra], rule, 1)
+    (x._extra,) = join_edges([x._extra], rule, 1)
     return handle

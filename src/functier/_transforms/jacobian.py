@@ -17,12 +17,20 @@ from .._core.pytree import check_callable, name_of_function, paths, unflatten
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
-from .._levels.cotangents import complex_derivatives, filled, one
+from .._levels.cotangents import complex_derivatives, fill_zeros, one
 from .._levels.level import Escape
-from .._levels.memory import owned
+from .._levels.memory import own_memory
 from .._levels.options import check_escape, check_flag, check_randomness
-from .._levels.runs import Evaluation, outer_tensors, pulled, pushed, spread, taped
-from .arguments import Mixed, choose, choose_complex, choose_real, derivatives, placed, wanted
+from .._levels.runs import Evaluation, outer_tensors, pull_rows, push_batch, push_forward, record
+from .arguments import (
+    Mixed,
+    choose,
+    choose_complex,
+    choose_real,
+    derivatives,
+    insert_chosen,
+    resolve_argnums,
+)
 
 P = ParamSpec("P")
 
@@ -34,7 +42,7 @@ COMPLEX_RESULT = (
 # ---- what both modes share ----
 
 
-def checked_name(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
+def check_options(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
     """The name of `func`, where the options are right."""
     check_escape(transform, func, escape)
     check_callable(transform, func)
@@ -72,7 +80,7 @@ def split_call(
             full = list(args)
             full[chosen[0]] = picked
             return func(*full, **kwargs)
-        full, named = placed(args, kwargs, argnums, chosen, picked)
+        full, named = insert_chosen(args, kwargs, argnums, chosen, picked)
         return func(*full, **named)
 
     outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen, label)
@@ -83,7 +91,7 @@ def result_paths(structure: Any, results: list) -> list[str]:
     return paths(unflatten(structure, results), "the result")
 
 
-def _nested(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
+def _nest(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
     """A pytree of the outer structure, whose leaves have the forms of `values` (without
     their first axis where these are `batched`), of pytrees of the inner one.
     """
@@ -225,12 +233,12 @@ def _reverse(
     chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by reverse mode, in the name of `transform`."""
-    name = checked_name(
+    name = check_options(
         transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
         allow_int=allow_int,
     )  # fmt: skip
     label, inner_label = f"{transform}({name})", f"vjp({name})"
-    argnums = wanted(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, argnums, argnames)
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
@@ -240,7 +248,7 @@ def _reverse(
             label, func, args, kwargs, argnums, select, allow_int
         )
         frame = sys._getframe(1)
-        results, roots, inputs, out_structure, aux = taped(
+        results, roots, inputs, out_structure, aux = record(
             inner_label, escape, frame, outer, call, leaves, has_aux
         )
         refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
@@ -249,20 +257,20 @@ def _reverse(
         if sizes == [1]:
             pairs = [(node, g) for node, g in zip(roots, only_unit(results)) if node is not None]
             roots.clear()
-            rows = filled(backward(pairs, inputs), leaves)
+            rows = fill_zeros(backward(pairs, inputs), leaves)
         else:
             total = sum(sizes)
             at = label, frame, outer, roots
             if chunk_size is None or chunk_size >= total:
-                rows = pulled(*at, units(results, sizes, total), inputs)
+                rows = pull_rows(*at, units(results, sizes, total), inputs)
                 _fill(rows, leaves, total)
             else:
-                rows = _pulled_in_chunks(*at, results, sizes, inputs, leaves, chunk_size)
+                rows = _pull_in_chunks(*at, results, sizes, inputs, leaves, chunk_size)
         if holomorphic:
             rows = complex_derivatives(rows)
-        columns = [blocks(r, results, total) for r in owned(rows)]
+        columns = [blocks(r, results, total) for r in own_memory(rows)]
         table = zip(*columns) if columns else [()] * len(results)
-        result = _nested(out_structure, structure, table, results)
+        result = _nest(out_structure, structure, table, results)
         return (result, aux) if has_aux else result
 
     return jacobian
@@ -275,11 +283,11 @@ def _fill(rows: list, leaves: list, n: int) -> None:
             rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
 
 
-def _pulled_in_chunks(
+def _pull_in_chunks(
     label: str, frame: FrameType, outer: list, roots: list, results: list, sizes: list[int],
     inputs: list, leaves: list, chunk_size: int,
 ) -> list:  # fmt: skip
-    """`pulled` for so many unit vectors at a time; for one at a time without a level."""
+    """`pull_rows` for so many unit vectors at a time; for one at a time without a level."""
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         nodes = roots if chunk.stop == chunk.size else list(roots)  # the last one frees the tape
@@ -288,7 +296,7 @@ def _pulled_in_chunks(
             nodes.clear()
             rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
         else:
-            rows = pulled(label, frame, outer, nodes, list(basis), inputs)
+            rows = pull_rows(label, frame, outer, nodes, list(basis), inputs)
         _fill(rows, leaves, chunk.stop - chunk.start)
         return rows
 
@@ -347,12 +355,12 @@ def _forward(
     escape: Escape,
 ) -> Callable:  # fmt: skip
     """The Jacobian by forward mode, in the name of `transform`."""
-    name = checked_name(
+    name = check_options(
         transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
         allow_int=allow_int,
     )  # fmt: skip
     label, inner_label = f"{transform}({name})", f"jvp({name})"
-    argnums = wanted(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, argnums, argnames)
     check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
@@ -366,40 +374,44 @@ def _forward(
         at: Evaluation = (inner_label, escape, frame, outer, call, leaves)
         total: int | None = None
         if sizes == [1] or not sizes:
-            pairs, out_structure, aux = pushed(*at, only_unit(leaves) if sizes else [], has_aux)
+            pairs, out_structure, aux = push_forward(
+                *at, only_unit(leaves) if sizes else [], has_aux
+            )
             rows = [t for _, t in pairs]
         else:
             total = sum(sizes)
             if chunk_size is None or chunk_size >= total:
                 basis = units(leaves, sizes, total)
-                rows, out_structure, aux = spread(label, at, basis, has_aux, randomness)
+                rows, out_structure, aux = push_batch(label, at, basis, has_aux, randomness)
             else:
-                rows, out_structure, aux = _spread_in_chunks(
+                rows, out_structure, aux = _push_in_chunks(
                     label, at, sizes, has_aux, randomness, chunk_size
                 )
         if holomorphic:  # a tangent has the dtype of its result
             refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
         ndims = [len(shape_of(x)) for x in leaves]
-        table = [map(_turned, blocks(r, leaves, total), ndims) for r in owned(rows)]
-        result = _nested(out_structure, structure, table, rows, total is not None)
+        table = [
+            map(_move_first_axes_last, blocks(r, leaves, total), ndims) for r in own_memory(rows)
+        ]
+        result = _nest(out_structure, structure, table, rows, total is not None)
         return (result, aux) if has_aux else result
 
     return jacobian
 
 
-def _spread_in_chunks(
+def _push_in_chunks(
     label: str, at: Evaluation, sizes: list[int], has_aux: bool, randomness: Randomness,
     chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
-    """`spread` for so many unit vectors at a time; for one at a time without a level."""
+    """`push_batch` for so many unit vectors at a time; for one at a time without a level."""
     leaves, first = at[-1], []
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         if chunk_size == 1:
-            pairs, *rest = pushed(*at, directions=[t[0] for t in basis], has_aux=has_aux)
+            pairs, *rest = push_forward(*at, directions=[t[0] for t in basis], has_aux=has_aux)
             rows = [np.expand_dims(t, 0) for _, t in pairs]
         else:
-            rows, *rest = spread(label, at, list(basis), has_aux, randomness)
+            rows, *rest = push_batch(label, at, list(basis), has_aux, randomness)
         if not chunk.index:
             first.extend(rest)
         return rows
@@ -413,7 +425,7 @@ def _spread_in_chunks(
     return rows, structure, aux
 
 
-def _turned(block: Any, n: int) -> Any:
+def _move_first_axes_last(block: Any, n: int) -> Any:
     """`block` with its first `n` axes last."""
     ndim = len(shape_of(block))
     return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block

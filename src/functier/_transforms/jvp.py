@@ -10,12 +10,12 @@ from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext
-from .._levels.memory import owned
+from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import pushed
+from .._levels.runs import push_forward
 
 
-def directed(
+def match_directions(
     label: str,
     primals: Any,
     tangents: Any,
@@ -92,9 +92,9 @@ def jvp(
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
     label = f"jvp({name_of_function(func)})"
-    leaves, structure, directions = directed(label, primals, tangents)
+    leaves, structure, directions = match_directions(label, primals, tangents)
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    pairs, out_structure, aux = pushed(
+    pairs, out_structure, aux = push_forward(
         label,
         escape,
         sys._getframe(1),
@@ -108,7 +108,7 @@ def jvp(
     results = [p for p, _ in pairs]
     value = unflatten(out_structure, results)
     given = (*leaves, *directions, *results)
-    tangent = unflatten(out_structure, owned([t for _, t in pairs], given))
+    tangent = unflatten(out_structure, own_memory([t for _, t in pairs], given))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 

@@ -14,13 +14,13 @@ from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from .._core.tensor import Tensor
 from .._levels.backward import backward
-from .._levels.cotangents import filled
+from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
-from .._levels.memory import owned
+from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import pushed, taped
+from .._levels.runs import push_forward, record
 from .grad import gradients
-from .jvp import directed
+from .jvp import match_directions
 
 P = ParamSpec("P")
 
@@ -71,14 +71,16 @@ def hvp(
     (9.0, array([ 6., 12.]))
     """
     name, label = _named("hvp", func, escape)
-    leaves, structure, directions = directed(label, primals, tangents, call="hvp(f, (x,), (t,))")
+    leaves, structure, directions = match_directions(
+        label, primals, tangents, call="hvp(f, (x,), (t,))"
+    )
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     gradient = _gradient("hvp", func, len(primals), has_aux, escape)
-    pairs, tree, rest = pushed(
+    pairs, tree, rest = push_forward(
         f"jvp({name})", escape, sys._getframe(1), outer,
         lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
     )  # fmt: skip
-    product = unflatten(tree, owned([t for _, t in pairs], directions))
+    product = unflatten(tree, own_memory([t for _, t in pairs], directions))
     return _with_aux(product, rest, has_aux)
 
 
@@ -104,18 +106,18 @@ def vhp(
     (9.0, array([ 6., 12.]))
     """
     name, label = _named("vhp", func, escape)
-    leaves, structure, vectors = directed(
+    leaves, structure, vectors = match_directions(
         label, primals, cotangents, "cotangent", "vhp(f, (x,), (v,))"
     )
     outer = [x for x in (*leaves, *vectors) if isinstance(x, Tensor)]
     gradient = _gradient("vhp", func, len(primals), has_aux, escape)
-    _, roots, inputs, _, rest = taped(
+    _, roots, inputs, _, rest = record(
         f"vjp({name})", escape, sys._getframe(1), outer,
         lambda inner: gradient(*unflatten(structure, inner)), leaves, True,
     )  # fmt: skip
     pairs = [(node, v) for node, v in zip(roots, vectors) if node is not None]
     roots.clear()
-    product = unflatten(structure, owned(filled(backward(pairs, inputs), leaves), vectors))
+    product = unflatten(structure, own_memory(fill_zeros(backward(pairs, inputs), leaves), vectors))
     return _with_aux(product, rest, has_aux)
 
 
@@ -174,7 +176,7 @@ def ggnvp(
     """
     name, label = _named("ggnvp", func, escape)
     check_callable("ggnvp", loss)
-    leaves, structure, directions = directed(
+    leaves, structure, directions = match_directions(
         label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
     )
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
@@ -183,21 +185,21 @@ def ggnvp(
     def call(inner: list) -> Any:
         return func(*unflatten(structure, inner))
 
-    outputs, tree, aux = pushed(
+    outputs, tree, aux = push_forward(
         f"jvp({name})", escape, frame, outer, call, leaves, directions, has_aux
     )
     results = [y for y, _ in outputs]
     moved = [t for _, t in outputs]
     gradient = _gradient("ggnvp", loss, 1, False, escape)
     outer += [x for x in (*results, *moved) if isinstance(x, Tensor)]
-    pairs, _, value = pushed(
+    pairs, _, value = push_forward(
         f"jvp({name_of_function(loss)})", escape, frame, outer,
         lambda inner: gradient(unflatten(tree, inner)), results, moved, True,
     )  # fmt: skip
-    _, roots, inputs, _, _ = taped(f"vjp({name})", escape, frame, outer, call, leaves, has_aux)
+    _, roots, inputs, _, _ = record(f"vjp({name})", escape, frame, outer, call, leaves, has_aux)
     cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
     roots.clear()
-    product = unflatten(structure, owned(filled(backward(cotangents, inputs), leaves)))
+    product = unflatten(structure, own_memory(fill_zeros(backward(cotangents, inputs), leaves)))
     return (value, product, aux) if has_aux else (value, product)
 
 

@@ -48,21 +48,21 @@ def without(tree: Any, classes: Collection[type] | None = None) -> Any:
     None stands for all levels that differentiate.
     """
     leaves, structure = flatten(tree)
-    return unflatten(structure, [_stopped(leaf, classes) for leaf in leaves])
+    return unflatten(structure, [_stop(leaf, classes) for leaf in leaves])
 
 
-def _stopped(x: Any, classes: Collection[type] | None) -> Any:
+def _stop(x: Any, classes: Collection[type] | None) -> Any:
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level: Any = x.level
     if not level.live:
-        return _stopped(level.release(x, level), classes)
+        return _stop(level.release(x, level), classes)
     if level.records:  # the constant is taken of the value that is known later
         mine = classes is None or type(x) in classes
         return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
-        return _stopped(x._value, classes) if classes is None or type(x) in classes else x
-    value = _stopped(x._value, classes)
+        return _stop(x._value, classes) if classes is None or type(x) in classes else x
+    value = _stop(x._value, classes)
     if value is x._value:
         return x
     y = object.__new__(type(x))

@@ -10,7 +10,7 @@ import numpy as np
 from .._chunks.chunk import Chunk
 from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .._chunks.join import Join, leaf_dims
-from .._chunks.streams import check_unmoved, watched
+from .._chunks.streams import check_unmoved, find_generators
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -194,7 +194,7 @@ def _whole(
         its leaves, and their structure and axes.
         """
         args, kwargs, leaves, structure, dims, given = call
-        generators = watched(given) if kwargs or structure is not None else ()
+        generators = find_generators(given) if kwargs or structure is not None else ()
         inner = level.insert(leaves, dims, args)
         if structure is not None:
             inner = unflatten(structure, inner)
@@ -229,14 +229,14 @@ def _whole(
                 level.serves = False
         result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
         if tree is not None:
-            return unflatten(tree[0], _stacked(result, given, tree[1]))
+            return unflatten(tree[0], _separate_results(result, given, tree[1]))
         if type(result) is ndarray:
             flags = result.flags
             if flags.owndata and flags.writeable:
                 return result.copy() if _among(result, given) else result
         elif isinstance(result, Tensor) and result.level.batches:
             return result  # it is looked at when it leaves the outermost level
-        return _stacked([result], given, (0,))[0]
+        return _separate_results([result], given, (0,))[0]
 
     return vmapped
 
@@ -355,7 +355,7 @@ def _among(x: Any, values: Sequence) -> bool:
     return False
 
 
-def _stacked(results: list, given: Sequence, dims: Sequence) -> list:
+def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
     """Results as numpy.stack gives them: no memory of each other, nor of the arguments.
 
     Those of nested levels are looked at when they leave the outermost one.

@@ -329,17 +329,17 @@ class Moded(Level):
         if is_looking():
             for x in inner:
                 if type(x) is self.cls:
-                    x._value = seen(x._value)
+                    x._value = as_seen(x._value)
                     if type(getattr(x, "_extra", None)) is ndarray:  # a tangent
-                        x._extra = seen(x._extra)
+                        x._extra = as_seen(x._extra)
         return inner
 
     def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return unseen(below(Moded, self).unwrap(x, *args, **kwargs))
+        return as_plain(below(Moded, self).unwrap(x, *args, **kwargs))
 
     def scalar(self, *args: Any) -> Any:
         value, node = below(Moded, self).scalar(*args)
-        return unseen(value), node
+        return as_plain(value), node
 
 
 ASKING = Layer("Moded", 1, lambda kind: Moded)
@@ -356,15 +356,17 @@ class Seen(ndarray):
         outs = kwargs.get("out") or ()
         if any(not _is_ours(x) for x in (*inputs, *outs)):
             return NotImplemented
-        return computed(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+        return compute_below(
+            ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs
+        )
 
     def __array_function__(self, func: Callable, types: Any, args: Any, kwargs: Any) -> Any:
         if not all(issubclass(t, ndarray) for t in types):
             return NotImplemented
-        return computed(func, args, kwargs)
+        return compute_below(func, args, kwargs)
 
     def __getitem__(self, index: Any) -> Any:
-        return computed(getitem, (self, index), {})
+        return compute_below(getitem, (self, index), {})
 
 
 def _is_ours(x: Any) -> bool:
@@ -373,7 +375,7 @@ def _is_ours(x: Any) -> bool:
 
 def _method(meaning: Callable) -> Callable:
     def call(self: Seen, *args: Any, **kwargs: Any) -> Any:
-        return computed(*meaning(self, *args, **kwargs))
+        return compute_below(*meaning(self, *args, **kwargs))
 
     return call
 
@@ -383,12 +385,12 @@ for _name in METHODS:
         setattr(Seen, _name, _method(CANONICAL[getattr(Tensor, _name)]))
 
 
-def seen(x: Any) -> Any:
+def as_seen(x: Any) -> Any:
     """A plain array as one that asks, while a mode for operations is on."""
     return x.view(Seen) if type(x) is ndarray and is_looking() else x
 
 
-def unseen(result: Any) -> Any:
+def as_plain(result: Any) -> Any:
     """`result` with plain arrays for those that ask."""
     return tree_map(lambda x: plain(x) if type(x) is Seen else x, result)
 
@@ -408,15 +410,15 @@ def owned_array(x: Seen) -> ndarray:
     return array if array is x.base else np.array(x)
 
 
-def computed(func: Callable, args: tuple, kwargs: dict) -> Any:
+def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
     """The result of an operation on arrays that ask."""
     if not is_looking():
-        return func(*unseen(args), **unseen(kwargs))
+        return func(*as_plain(args), **as_plain(kwargs))
     op = OPS.get(func)
     if op is not None and op.body is not None and op.body is not func:
         return op.body(*args, **kwargs)
-    out = ask_below(func, (), args, kwargs, lambda: func(*unseen(args), **unseen(kwargs)))
-    return tree_map(seen, out)
+    out = ask_below(func, (), args, kwargs, lambda: func(*as_plain(args), **as_plain(kwargs)))
+    return tree_map(as_seen, out)
 
 
 def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -424,10 +426,10 @@ def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
     if not is_looking() or classes_in(args, kwargs):
         return func(*args, **kwargs)
     if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):
-        given, options = tree_map(seen, (args, kwargs))
+        given, options = tree_map(as_seen, (args, kwargs))
         if any(type(x) is Seen for x in _leaves((given, options))):
             return func(*given, **options)
-    return tree_map(seen, ask_below(func, (), args, kwargs, lambda: func(*args, **kwargs)))
+    return tree_map(as_seen, ask_below(func, (), args, kwargs, lambda: func(*args, **kwargs)))
 
 
 def _leaves(tree: Any) -> list:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._chunks.chunk import CHUNK
-from .._chunks.streams import enlist, fresh_seed, new_key, settled, stream_of
+from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
 from ._gamma import MADE_OF_GAMMAS, gammas
@@ -134,7 +134,7 @@ class Generator(Base):
         own = bit_generator
         if not isinstance(own, Base):
             own = Base(own)
-        self._make(settled(own, CHUNK.get()), new_key(), CHUNK.get(), False)
+        self._make(stream_in_scope(own, CHUNK.get()), new_key(), CHUNK.get(), False)
 
     def _make(self, own: Any, key: tuple, home: Any, sent: bool) -> "Generator":
         """`home`: the scope that draws from its own stream; `sent`: by another process."""
