@@ -479,7 +479,7 @@ def test_sparse_jacobians_by_colouring():
 
     u = RNG.uniform(size=50)
     for pattern in (None, sp.diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(50, 50))):
-        matrix = ft.sparse_jacobian(reaction, pattern)(u)
+        matrix = ft.sparse_jacobian(reaction, pattern=pattern)(u)
         assert type(matrix) is sp.csr_array and matrix.nnz == 148
         close(matrix.toarray(), jacfwd(reaction)(u))
 
