@@ -9,7 +9,7 @@ below is one of its programs, in its order, and prints what happens.
 
 import numpy as np
 
-from functier import EscapedTensorError, Tensor, level_of, no_dispatch, vmap
+from functier import EscapedTensorError, Tensor, depth_of, no_dispatch, vmap
 
 rng = np.random.default_rng(0)
 
@@ -94,7 +94,7 @@ def class_hierarchy():
         def inner(y):
             z = x + y
             for name, value in [("x", x), ("y", y), ("x + y", z)]:
-                print(f"{name:5}  depth {level_of(value)}  {hierarchy(value)}")
+                print(f"{name:5}  depth {depth_of(value)}  {hierarchy(value)}")
             print(f"type(y) is a subclass of type(x): {issubclass(type(y), type(x))}")
             print(f"type(x + y) is type(y): {type(z) is type(y)}")
             return z

@@ -7,7 +7,7 @@
 (c) a batch of Jacobians: one for each example, by ``vmap(jacrev(f))``;
 (d) memory: `chunk_size` computes so many rows of a Jacobian at a time;
 (e) Hessians by the four compositions of the two modes;
-(f) a Hessian times a vector, without the Hessian: `hvp`, `vhp`, and `linearize` for many
+(f) a Hessian times a vector, without the Hessian: `hvp`, and `linearize` for many
     vectors at one point.
 
 Every way of computing something is compared with the others. Times are the best of several
@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from functier import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, vhp, vjp, vmap
+from functier import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, vjp, vmap
 
 RNG = np.random.default_rng(0)
 
@@ -180,7 +180,7 @@ def products():
     ways = {
         "the whole Hessian, times v": lambda x: hessian(f)(x) @ v,
         "hvp: forward over reverse": lambda x: hvp(f, (x,), (v,))[1][0],
-        "vhp: reverse over reverse": lambda x: vhp(f, (x,), (v,))[1][0],
+        "reverse over reverse": lambda x: vjp(grad(f), x)[1](v)[0],
         "reverse over forward": grad(lambda x: jvp(f, (x,), (v,))[1]),
     }
     table("(f) the Hessian of 256 inputs times a vector", ways, x)

@@ -29,7 +29,7 @@ from ._transforms.jacobian import hessian as hessian
 from ._transforms.jacobian import jacfwd as jacfwd
 from ._transforms.jacobian import jacrev as jacrev
 from ._transforms.jvp import jvp as jvp
-from ._levels.level import level_of as level_of
+from ._levels.level import depth_of as depth_of
 from ._levels.level import unwrap as unwrap
 from ._core.pytree import register_dataclass as register_dataclass
 from ._core.pytree import register_pytree_node as register_pytree_node
@@ -44,6 +44,8 @@ from ._transforms.vmap import vmap as vmap
 __version__ = "0.1.0"
 
 if _typing.TYPE_CHECKING:
+    from . import debug as debug
+    from . import errors as errors
     from . import modes as modes
     from . import nn as nn
     from . import numpy as numpy
@@ -68,25 +70,20 @@ if _typing.TYPE_CHECKING:
     from ._custom.decorators import custom_vjp as custom_vjp
     from ._custom.decorators import custom_vmap as custom_vmap
     from ._custom.decorators import sequential_vmap as sequential_vmap
-    from ._debug.nans import debug_nans as debug_nans
-    from ._debug.nans import detect_anomaly as detect_anomaly
     from ._custom.function import Function as Function
     from ._custom.function import once_differentiable as once_differentiable
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
     from ._control.solves import custom_linear_solve as custom_linear_solve
     from ._control.solves import custom_root as custom_root
-    from ._debug.leaks import check_leaks as check_leaks
     from ._tracing.linearize import linear_transpose as linear_transpose
     from ._tracing.linearize import linearize as linearize
     from ._custom.custom_op import custom_op as custom_op
-    from ._debug.unwrap import debug_unwrap as debug_unwrap
     from ._transforms.functional_call import functional_call as functional_call
     from ._transforms.functional_call import stack_module_state as stack_module_state
     from ._transforms.products import elementwise_grad as elementwise_grad
     from ._transforms.products import ggnvp as ggnvp
     from ._transforms.products import hvp as hvp
-    from ._transforms.products import vhp as vhp
     from ._registry import registry as registry
     from ._control.scan import associative_scan as associative_scan
     from ._control.scan import map as map
@@ -95,7 +92,9 @@ if _typing.TYPE_CHECKING:
     from ._sparse.jacobian import sparse_hessian as sparse_hessian
     from ._sparse.jacobian import sparse_jacobian as sparse_jacobian
 
-_MODULES = "modes", "nn", "numpy", "ops", "overrides", "random", "testing"
+_MODULES = (
+    "debug", "errors", "modes", "nn", "numpy", "ops", "overrides", "random", "testing",
+)  # fmt: skip
 _NAMES = {
     "_control.branches": "cond switch",
     "_control.checkpoint": "checkpoint",
@@ -106,15 +105,12 @@ _NAMES = {
     "_custom.custom_op": "custom_op",
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_custom.function": "Function once_differentiable",
-    "_debug.leaks": "check_leaks",
-    "_debug.nans": "debug_nans detect_anomaly",
-    "_debug.unwrap": "debug_unwrap",
     "_registry": "registry",
     "_sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
     "_transforms.functional_call": "functional_call stack_module_state",
     "_transforms.hooks": "register_hook requires_grad",
-    "_transforms.products": "elementwise_grad ggnvp hvp vhp",
+    "_transforms.products": "elementwise_grad ggnvp hvp",
 }
 """What is imported on demand: public modules, and the names in private ones."""
 
@@ -132,8 +128,8 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *_HOMES})
+    return sorted(n for n in {*globals(), *_MODULES, *_HOMES} if n[0] != "_")
 
 
 # A star brings the functions and classes, and neither modules nor what hides a builtin.
-__all__ = [n for n in __dir__() if n[0] != "_" and n not in _MODULES and n != "map"]
+__all__ = [n for n in __dir__() if n not in _MODULES and n != "map"]

@@ -577,7 +577,7 @@ def test_threads_see_the_levels_around_the_call(threads):
     seen = []
 
     def f(x, w):
-        seen.append((threading.get_ident(), ft.level_of(x), ft.level_of(x * w)))
+        seen.append((threading.get_ident(), ft.depth_of(x), ft.depth_of(x * w)))
         return np.sum(x * w)
 
     def total(w):

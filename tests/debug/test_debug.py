@@ -16,8 +16,8 @@ import functier as ft
 import samples
 from functier._core import observers as _observers
 from functier._core.table import OPS
-from functier._debug import watching as _watching
 from functier._levels import level as _level
+from functier.debug import _watching
 from support import equal, has_all, in_thread, message
 
 
@@ -42,7 +42,7 @@ def line_of(text):
 
 def found(call):
     """The text of the NonFiniteError that `call` raises while debugging."""
-    with ft.debug_nans(), pytest.raises(ft.NonFiniteError) as error:
+    with ft.debug.debug_nans(), pytest.raises(ft.NonFiniteError) as error:
         call()
     return message(error)
 
@@ -79,7 +79,7 @@ def test_counts_of_nans_and_infinities():
 
 
 def test_infinities_alone():
-    with ft.debug_nans(nans=False):
+    with ft.debug.debug_nans(nans=False):
         x = np.array([0.0, 1.0])
         with np.errstate(invalid="ignore"):
             assert np.isnan(ft.vmap(lambda x: np.sqrt(x - 1.0))(x)[0])
@@ -88,7 +88,7 @@ def test_infinities_alone():
 
 
 def test_nans_alone():
-    with ft.debug_nans(infs=False):
+    with ft.debug.debug_nans(infs=False):
         with np.errstate(divide="ignore"):
             equal(ft.vmap(lambda x: np.log(x))(np.zeros(1)), np.array([-np.inf]))
         with pytest.raises(ft.NonFiniteError, match=r"numpy\.subtract made 1 NaN out of operands"):
@@ -221,7 +221,7 @@ def test_a_nan_that_the_function_closes_over():
 
 def test_what_is_no_fault_passes():
     data = np.array([1.0, np.nan, 3.0])
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         masked = ft.vmap(lambda x: np.where(x > 0.5, x, -np.inf))(X)
         attention = ft.grad(lambda x: np.sum(np.exp(np.where(X > 0, x, -np.inf))))(X)
         assert float(ft.grad(np.nanmean)(data)[0]) == 0.5
@@ -272,7 +272,7 @@ def test_backward_of_a_jacobian_names_the_row():
 
 
 def test_second_order_names_the_operation_inside_the_rule():
-    with ft.debug_nans(), pytest.raises(ft.NonFiniteError) as error:
+    with ft.debug.debug_nans(), pytest.raises(ft.NonFiniteError) as error:
         ft.grad(lambda x: ft.grad(lambda y: y**1.5)(x))(0.0)
 
     has_all(message(error), "derivative of numpy.power", "in <lambda>: ft.grad(lambda x: ft.grad(")
@@ -290,7 +290,7 @@ def test_what_a_transform_does_with_axes_is_named_by_it(monkeypatch):
 
 
 def test_a_cotangent_that_was_bad_already():
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         pullback = ft.vjp(root, X + 1.0)[1]
         with pytest.raises(ft.NonFiniteError, match="the cotangent that came in was not finite"):
             pullback(np.nan)
@@ -322,13 +322,13 @@ def test_loops_and_branches():
     has_all(text, "numpy.log made 1 infinity", "ft.fori_loop(0, 3, lambda i, c: np.log(c), x)")
     text = found(lambda: ft.vmap(lambda x: ft.cond(x > 0.5, np.log, lambda x: 1.0 / x, x))(X))
     has_all(text, "numpy.divide made ", "where x = 1.0, y = 0.0", "lambda x: 1.0 / x")
-    with ft.debug_nans():  # a branch does not see the examples that did not choose it
+    with ft.debug.debug_nans():  # a branch does not see the examples that did not choose it
         logs = ft.vmap(lambda x: ft.cond(x > 0.5, np.log, lambda x: x, x))(X)
     equal(logs, np.array([0.0, 0.0, np.log(2.0)]))
 
 
 def test_the_backward_pass_outside_is_not_looked_at():
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         pullback = ft.vjp(root, X)[1]
     with np.errstate(all="ignore"):
         assert np.isinf(pullback(1.0)[0][1])
@@ -364,7 +364,7 @@ def notes(call):
 
 
 def test_an_error_of_a_rule_shows_the_forward_stack():
-    with ft.detect_anomaly():
+    with ft.debug.detect_anomaly():
         text = notes(lambda: ft.grad(outer)(X))
 
     has_all(text, "raised in a custom derivative rule, which was recorded at")
@@ -376,12 +376,12 @@ def test_an_error_of_a_rule_shows_the_forward_stack():
 
 def test_without_it_there_is_no_note():
     assert notes(lambda: ft.grad(outer)(X)) == ""
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         assert notes(lambda: ft.grad(outer)(X)) == ""
 
 
 def test_an_error_after_the_block_still_has_its_note():
-    with ft.detect_anomaly():
+    with ft.debug.detect_anomaly():
         pullback = ft.vjp(outer, X)[1]
 
     assert "in inner" in notes(lambda: pullback(1.0))
@@ -395,7 +395,7 @@ def test_an_error_after_the_block_still_has_its_note():
 @pytest.mark.parametrize("other", [1.0, np.ones((2, 3))], ids=["same shape", "broadcast"])
 def test_an_operation_whose_rule_fails(wrong, other, monkeypatch):
     monkeypatch.setattr(OPS[np.arctan2].vjp["x"], "fn", wrong)
-    with ft.detect_anomaly():
+    with ft.debug.detect_anomaly():
         text = notes(lambda: ft.grad(lambda x: np.sum(np.arctan2(x, other)))(X))
 
     has_all(text, "raised in the derivative of numpy.arctan2 for its operand 'x'")
@@ -403,11 +403,11 @@ def test_an_operation_whose_rule_fails(wrong, other, monkeypatch):
 
 
 def test_anomaly_finds_nans_of_the_backward_pass_only():
-    with ft.detect_anomaly(), np.errstate(all="ignore"):
+    with ft.debug.detect_anomaly(), np.errstate(all="ignore"):
         assert np.isnan(ft.vmap(np.sqrt)(-X)[0])
         with pytest.raises(ft.NonFiniteError, match=r"the derivative of numpy\.sqrt .* made 1 NaN"):
             ft.grad(lambda x: np.sum(np.sqrt(x) * 0.0))(X)
-    with ft.detect_anomaly(check_nan=False), np.errstate(all="ignore"):
+    with ft.debug.detect_anomaly(check_nan=False), np.errstate(all="ignore"):
         assert np.isnan(ft.grad(lambda x: np.sum(np.sqrt(x) * 0.0))(X)[1])
 
 
@@ -416,7 +416,7 @@ def test_anomaly_finds_nans_of_the_backward_pass_only():
 
 def test_inside_a_function():
     def f(x):
-        with ft.debug_nans():
+        with ft.debug.debug_nans():
             return np.sum(np.log(x))
 
     with pytest.raises(ft.NonFiniteError, match=r"numpy\.log made"):
@@ -424,7 +424,7 @@ def test_inside_a_function():
 
 
 def test_as_a_decorator():
-    @ft.debug_nans()
+    @ft.debug.debug_nans()
     def f(x):
         return ft.grad(entropy)(x)
 
@@ -434,28 +434,28 @@ def test_as_a_decorator():
 
 
 def test_a_decorator_without_its_parentheses():
-    for switch in (ft.debug_nans, ft.detect_anomaly):
+    for switch in (ft.debug.debug_nans, ft.debug.detect_anomaly):
         with pytest.raises(TypeError, match=rf"write True or False, and @{switch.__name__}\(\) wi"):
             switch(np.sin)
 
 
 def test_switched_off_inside():
-    with ft.debug_nans(), np.errstate(all="ignore"):
-        with ft.debug_nans(nans=False, infs=False):
+    with ft.debug.debug_nans(), np.errstate(all="ignore"):
+        with ft.debug.debug_nans(nans=False, infs=False):
             assert np.isinf(ft.vmap(np.log)(X)[1])
         with pytest.raises(ft.NonFiniteError):
             ft.vmap(np.log)(X)
 
 
 def test_both_at_once():
-    with ft.debug_nans(), ft.detect_anomaly(check_nan=False):
+    with ft.debug.debug_nans(), ft.debug.detect_anomaly(check_nan=False):
         assert "in inner" in notes(lambda: ft.grad(outer)(X))
         with pytest.raises(ft.NonFiniteError, match="infinity"):
             ft.grad(root)(X)
 
 
 def test_other_threads_are_not_affected():
-    with ft.debug_nans(), np.errstate(all="ignore"):
+    with ft.debug.debug_nans(), np.errstate(all="ignore"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert np.isinf(in_thread(lambda: ft.vmap(np.log)(X))[1])
@@ -478,7 +478,7 @@ def test_two_threads_that_both_debug():
     ready = threading.Barrier(2)
 
     def run():
-        with ft.debug_nans():
+        with ft.debug.debug_nans():
             ready.wait(5)
             with pytest.raises(ft.NonFiniteError):
                 ft.grad(entropy)(X)
@@ -495,7 +495,7 @@ def test_an_exception_of_the_function_leaves_nothing_on():
     def fail(x):
         raise KeyError(str(np.log(x + 1.0).shape))
 
-    with pytest.raises(KeyError), ft.debug_nans(), ft.detect_anomaly():
+    with pytest.raises(KeyError), ft.debug.debug_nans(), ft.debug.detect_anomaly():
         ft.grad(fail)(X)
     with np.errstate(all="ignore"):
         assert np.isinf(ft.vmap(np.log)(X)[1])
@@ -510,13 +510,13 @@ def test_levels_are_used_again_as_what_they_were():
         return [kind.__name__ for kind in seen]
 
     before = kinds()
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         assert kinds() == ["WatchedBatchLevel", "WatchedGradLevel", "WatchedJvpLevel"]
     assert kinds() == before == ["BatchLevel", "GradLevel", "JvpLevel"]
 
 
 def test_with_blocks_and_ended_levels():
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         with ft.vmap() as V, ft.grad() as G:
             x = G(V(X + 1.0))
             slope = G.gradient(np.log(x), x)
@@ -527,7 +527,7 @@ def test_with_blocks_and_ended_levels():
 
 
 def test_no_dispatch():
-    with ft.debug_nans(), ft.vmap() as V:
+    with ft.debug.debug_nans(), ft.vmap() as V:
         x = V(X)
         with ft.no_dispatch(V):
             equal(np.add(x, 1.0), X + 1.0)
@@ -540,7 +540,7 @@ def test_with_modes():
             return NotImplemented
 
     seen: list = []
-    for first, second in ((Names(), ft.debug_nans()), (ft.debug_nans(), Names())):
+    for first, second in ((Names(), ft.debug.debug_nans()), (ft.debug.debug_nans(), Names())):
         seen.clear()
         with pytest.raises(ft.NonFiniteError, match=r"numpy\.log made"), first, second:
             ft.grad(entropy)(X)
@@ -553,7 +553,7 @@ def test_errors_of_levels_are_the_same():
 
     with pytest.raises(ft.ConversionError) as plain:
         ft.vmap(f)(X)
-    with pytest.raises(ft.ConversionError) as watched, ft.debug_nans():
+    with pytest.raises(ft.ConversionError) as watched, ft.debug.debug_nans():
         ft.vmap(f)(X)
 
     def neutral(e):
@@ -573,7 +573,10 @@ def test_watched_levels_do_what_levels_do(name, row):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         for check in checks.checks_of(row).values():
-            with ft.debug_nans(nans=False, infs=False), ft.detect_anomaly(check_nan=False):
+            with (
+                ft.debug.debug_nans(nans=False, infs=False),
+                ft.debug.detect_anomaly(check_nan=False),
+            ):
                 check(row)
 
 
@@ -596,6 +599,6 @@ def test_other_transforms_under_watching():
     ]  # fmt: skip
     for call in calls:
         expected = call()
-        with ft.debug_nans(), ft.detect_anomaly():
+        with ft.debug.debug_nans(), ft.debug.detect_anomaly():
             actual = call()
         equal(actual, expected)

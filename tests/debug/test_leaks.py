@@ -12,7 +12,7 @@ import pytest
 
 import functier as ft
 from functier._core import observers as _observers
-from functier._debug import leaks as _leaks
+from functier.debug import _leaks
 from support import has_all, message
 
 XS = np.ones((3, 2))
@@ -35,7 +35,7 @@ def _nothing_left():
 def leaks(call):
     """The LeakError of a block that runs `call`."""
     with pytest.raises(ft.LeakError) as error:
-        with ft.check_leaks():
+        with ft.debug.check_leaks():
             call()
     return error.value
 
@@ -307,7 +307,7 @@ def test_programs_that_leak_nothing():
     def f(x):
         return np.sum(np.sin(x) * x)
 
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         ft.vmap(f)(XS)
         ft.hessian(f)(XS[0])
         pullback = ft.vjp(f, XS)[1]
@@ -363,9 +363,9 @@ def test_what_a_pullback_needs_is_no_leak(name):
         "linearize": lambda: ft.linearize(ft.checkpoint(cube), XS),
         "linear_transpose": lambda: (0, ft.linear_transpose(lambda x: 3.0 * x, XS)),
     }
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         value, pullback = {**KEEPING, **more}[name]()
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         result = pullback(XS if name.startswith("linear") else np.ones_like(value))
     assert result is not None
 
@@ -383,7 +383,7 @@ def test_a_leak_beside_a_pullback_that_needs_the_tensor():
 
 def test_a_level_around_the_block_is_not_looked_at():
     def f(x):
-        with ft.check_leaks():
+        with ft.debug.check_leaks():
             y = ft.grad(np.sin)(x[0])
         return y
 
@@ -397,7 +397,7 @@ def test_a_level_that_is_open_is_not_looked_at():
             yield V.unwrap(x)
             yield V.unwrap(x + 1.0)
 
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         running = rows()
         next(running)
     assert next(running).shape == (3, 2)
@@ -405,18 +405,18 @@ def test_a_level_that_is_open_is_not_looked_at():
 
 def test_tensors_of_before_are_not_reported():
     ft.vmap(lambda x: CACHE.setdefault("x", x))(XS)
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         ft.vmap(np.sin)(XS)
 
 
 def test_a_block_that_raises_is_not_checked():
-    with pytest.raises(KeyError, match="mine"), ft.check_leaks():
+    with pytest.raises(KeyError, match="mine"), ft.debug.check_leaks():
         keeping(lambda x: CACHE.setdefault("x", x))()
         raise KeyError("mine")
 
 
 def test_passthrough_is_meant_to_stay():
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         ft.vmap(lambda x: CACHE.setdefault("x", x), escape="passthrough")(XS)
 
 
@@ -427,7 +427,7 @@ def test_cycles_are_collected_first():
 
     gc.disable()
     try:
-        with ft.check_leaks():
+        with ft.debug.check_leaks():
             keeping(keep)()
     finally:
         gc.enable()
@@ -437,7 +437,7 @@ def test_cycles_are_collected_first():
 
 
 def test_as_a_decorator():
-    @ft.check_leaks()
+    @ft.debug.check_leaks()
     def run():
         keeping(lambda x: CACHE.setdefault("x", x))()
 
@@ -447,17 +447,17 @@ def test_as_a_decorator():
 
 def test_warning():
     with pytest.warns(ft.LeakWarning, match=r"CACHE\['x'\]") as caught:
-        with ft.check_leaks(action="warn"):
+        with ft.debug.check_leaks(action="warn"):
             keeping(lambda x: CACHE.setdefault("x", x))()
 
     assert caught[0].filename == __file__
 
 
 def test_nested_blocks():
-    with pytest.raises(ft.LeakError) as outer, ft.check_leaks():
-        with pytest.raises(ft.LeakError), ft.check_leaks():
+    with pytest.raises(ft.LeakError) as outer, ft.debug.check_leaks():
+        with pytest.raises(ft.LeakError), ft.debug.check_leaks():
             keeping(lambda x: CACHE.setdefault("x", x))()
-        with ft.check_leaks():
+        with ft.debug.check_leaks():
             ft.vmap(np.sin)(XS)
 
     assert "CACHE['x']" in message(outer)
@@ -466,14 +466,14 @@ def test_nested_blocks():
 def test_other_threads_are_not_looked_at_unless_they_share_the_context():
     call = keeping(lambda x: CACHE.setdefault(len(CACHE), x))
     with ThreadPoolExecutor(1) as pool:
-        with ft.check_leaks():
+        with ft.debug.check_leaks():
             pool.submit(call).result()
-        with pytest.raises(ft.LeakError), ft.check_leaks():
+        with pytest.raises(ft.LeakError), ft.debug.check_leaks():
             pool.submit(copy_context().run, call).result()
 
 
 def test_together_with_debugging():
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         assert leaks(keeping(lambda x: CACHE.setdefault("x", x))).paths == (
             f"{__name__}.CACHE['x']",
         )
@@ -481,9 +481,9 @@ def test_together_with_debugging():
 
 def test_wrong_action():
     with pytest.raises(ValueError, match="action='stop'; write 'raise' or 'warn'"):
-        ft.check_leaks(action="stop")
+        ft.debug.check_leaks(action="stop")
     with pytest.raises(ValueError, match=r"write .* @check_leaks\(\) with its parentheses"):
 
-        @ft.check_leaks
+        @ft.debug.check_leaks
         def f():
             pass

@@ -159,7 +159,7 @@ def test_the_class_inherits_from_the_enclosing_level():
 
     def innermost(x, y, z):
         seen.extend([type(x), type(y), type(z)])
-        assert [ft.level_of(t) for t in (x, y, z, 1.0, XS)] == [1, 2, 3, 0, 0]
+        assert [ft.depth_of(t) for t in (x, y, z, 1.0, XS)] == [1, 2, 3, 0, 0]
         return z
 
     ft.vmap(lambda x: ft.vmap(lambda y: ft.vmap(lambda z: innermost(x, y, z))(XS))(XS))(XS)
@@ -356,7 +356,7 @@ def test_a_dead_level_is_known_while_another_of_the_same_depth_is_live():
         a = A(XS)
     with ft.vmap() as B:
         b = B(XS)
-        assert ft.level_of(b) == 1
+        assert ft.depth_of(b) == 1
         for use in (lambda: a + b, lambda: b + a, lambda: np.add(b, a), lambda: b.sum() * a):
             with pytest.raises(ft.EscapedTensorError):
                 use()

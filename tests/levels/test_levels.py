@@ -144,7 +144,7 @@ def test_the_message_names_every_level_of_the_chain():
     ft.vmap(outer)(XS)
     with pytest.raises(ft.EscapedTensorError, match=r"Tensor <- vmap\(outer\) <- grad\(inner\)"):
         box[0] * 2
-    assert ft.level_of(box[0]) == 2
+    assert ft.depth_of(box[0]) == 2
 
 
 def test_elem_of_a_dead_tensor_is_the_dead_tensor_one_level_out():

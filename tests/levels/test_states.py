@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._debug import watching as _watching
 from functier._levels import states as _states
 from functier._levels.ended import DeadLevel, PassthroughLevel
 from functier._levels.states import ContextualLevel
+from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support import equal, in_thread
 
@@ -88,7 +88,7 @@ class Walk:
         self.step(name, lambda: self.blocks.pop(of).__exit__(None, None, None))
 
     def debug(self):
-        self.on("a debugger is switched on", ft.debug_nans())
+        self.on("a debugger is switched on", ft.debug.debug_nans())
 
     def no_debug(self):
         self.off("it is switched off", "a debugger is switched on")
@@ -188,7 +188,7 @@ def to_the_end(kind, taken, state, escape):
         for manager in walks[0].blocks.values():
             manager.__exit__(None, None, None)
     walk.check()
-    with ft.debug_nans(), Seeing():
+    with ft.debug.debug_nans(), Seeing():
         _watching.LOOKING.lay(walk.level())
         _asking.ASKING.lay(walk.level())
         walk.check()
@@ -220,7 +220,7 @@ def again(kind, taken, escape):
 
     for _ in range(3):
         KINDS[kind](f, escape)
-    with ft.debug_nans():
+    with ft.debug.debug_nans():
         KINDS[kind](f, escape)
         with Seeing():
             KINDS[kind](f, escape)
@@ -338,7 +338,7 @@ def test_a_level_changes_its_class_in_one_place():
 
 def test_the_tables_are_dictionaries_with_each_state():
     """Whose look-up calls no function of Python."""
-    with ft.debug_nans(), Seeing():
+    with ft.debug.debug_nans(), Seeing():
         ft.vmap(ft.grad(np.sin))(X)
     for layer in _states.LAYERS:
         assert type(layer.on) is type(layer.off) is dict
@@ -355,7 +355,7 @@ def revived(rounds):
 
     def flicker():
         while not stop.is_set():
-            with ft.debug_nans(), Seeing():
+            with ft.debug.debug_nans(), Seeing():
                 for level in levels[-1:]:
                     _asking.ASKING.lay(level)
                     _watching.LOOKING.lay(level)

@@ -313,7 +313,7 @@ def test_levels_forget_a_mode():
 
 @pytest.mark.parametrize("first", ["mode", "debug"])
 def test_a_mode_together_with_debugging(first):
-    both = [Log(), ft.debug_nans()]
+    both = [Log(), ft.debug.debug_nans()]
     with both[first == "debug"], both[first == "mode"]:
         equal(ft.vmap(np.sin)(A), np.sin(A))
         with pytest.raises(ft.NonFiniteError):

@@ -19,13 +19,12 @@ from functier._chunks import streams as _streams
 from functier._control import masks as _masks
 from functier._core.observers import CALLS, LEVELS, OPERATIONS, RULES
 from functier._core.root import DISABLED
-from functier._debug import leaks as _leaks
-from functier._debug import watching as _watching
 from functier._levels import states as _states
 from functier._levels.level import ENDED
 from functier._levels.lineage import AMBIENT
 from functier._transforms import grad as _grad
 from functier._transforms import vmap as _vmap
+from functier.debug import _leaks, _watching
 from functier.modes import _asking as _asking
 from nets.interrupts import Hits, by_signal, by_thread, interrupted, until_it_comes
 from nets.verdicts import Verdicts
@@ -150,12 +149,12 @@ def in_no_grad():
 
 
 def in_debugging():
-    with ft.debug_nans(), ft.detect_anomaly():
+    with ft.debug.debug_nans(), ft.debug.detect_anomaly():
         ft.grad(lambda x: np.sum(x * x))(XS)
 
 
 def in_check_leaks():
-    with ft.check_leaks():
+    with ft.debug.check_leaks():
         ft.vmap(lambda x: x * 2.0)(XS)
 
 

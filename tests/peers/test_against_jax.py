@@ -269,7 +269,7 @@ def test_nans_are_found_where_jaxs_are(name):
     found = []
     for f, xp, on in (
         (jax, jnp, lambda: jax.debug_nans(True)),
-        (ft, np, lambda: ft.debug_nans(infs=False)),
+        (ft, np, lambda: ft.debug.debug_nans(infs=False)),
     ):
         with on(), np.errstate(all="ignore"):
             try:

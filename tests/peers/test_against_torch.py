@@ -372,7 +372,7 @@ def test_anomalies_are_where_torchs_are(name):
             f(torch, torch.tensor(x, requires_grad=True)).backward()
         except RuntimeError as error:
             theirs = "returned nan values" in str(error)
-    with ft.detect_anomaly(), np.errstate(all="ignore"):
+    with ft.debug.detect_anomaly(), np.errstate(all="ignore"):
         try:
             ft.grad(lambda x: f(np, x))(x)
         except ft.NonFiniteError:

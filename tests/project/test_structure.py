@@ -47,9 +47,9 @@ def imports(path):
 # ---- imports go one way ----
 
 ORDER = [
-    "_core", "_rules", "_levels", "_chunks", "_transforms", "_tracing", "_debug", "_control",
-    "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy", "nn",
-    "testing", "__init__",
+    "_core", "errors", "_rules", "_levels", "_chunks", "_transforms", "_tracing", "debug",
+    "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
+    "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package: each imports from those before it."""
 
@@ -350,7 +350,7 @@ LADDERS = {"_levels.states"}
 
 def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
-    for name in ("_debug.watching", "_tracing.level", "modes._asking"):
+    for name in ("debug._watching", "_tracing.level", "modes._asking"):
         importlib.import_module(f"functier.{name}")
     found, waiting = {"RootLevel"}, [Level]
     while waiting:
@@ -500,20 +500,19 @@ def test_tests_are_documented(path):
 PUBLIC = {
     "Function", "custom_op", "once_differentiable", "register_hook", "registry",
     "requires_grad",
-    "debug_unwrap", "functional_call", "stack_module_state",
+    "functional_call", "stack_module_state",
     "enable_grad", "no_grad", "stop_gradient",
     "custom_jvp", "custom_vjp", "custom_vmap", "register_dataclass", "register_pytree_node",
     "sequential_vmap",
-    "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize", "vhp",
+    "elementwise_grad", "ggnvp", "hvp", "linear_transpose", "linearize",
     "jacobian_pattern", "sparse_hessian", "sparse_jacobian",
-    "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError", "check_leaks", "debug_nans",
-    "detect_anomaly",
+    "GradcheckError", "LeakError", "LeakWarning", "NonFiniteError",
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
     "HookRecursionError", "LevelError",
     "MutationError", "NoRuleError", "RandomnessError", "Tensor", "UnsupportedError", "all_gather",
     "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
-    "custom_root", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
-    "level_of", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter", "scan",
+    "custom_root", "depth_of", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd",
+    "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter", "scan",
     "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 

@@ -69,7 +69,7 @@ def test_a_wrong_matrix_is_found():
 def test_a_random_pattern(mask, mode, chunk, probed):
     f = of_pattern(mask)
     x = np.random.default_rng(1).normal(size=mask.shape[1])
-    jacobian = ft.sparse_jacobian(f, None if probed else mask, mode=mode, chunk_size=chunk)
+    jacobian = ft.sparse_jacobian(f, pattern=None if probed else mask, mode=mode, chunk_size=chunk)
     for point in (x, x + 1):  # a pattern that has been probed is kept
         out = jacobian(point)
         same_as_dense(out, ft.jacfwd(f)(point))
@@ -80,7 +80,7 @@ def test_a_random_pattern(mask, mode, chunk, probed):
 @given(masks, modes, chunks)
 def test_probing_finds_precisely_the_entries(mask, mode, chunk):
     x = np.random.default_rng(2).normal(size=mask.shape[1])
-    found = ft.jacobian_pattern(of_pattern(mask), x, mode=mode, chunk_size=chunk)
+    found = ft.jacobian_pattern(of_pattern(mask), mode=mode, chunk_size=chunk)(x)
     assert type(found) is sp.csr_array and found.dtype == bool
     equal(found.toarray(), mask)
 
@@ -90,7 +90,7 @@ def test_probing_finds_precisely_the_entries(mask, mode, chunk):
 def test_probing_of_any_size(n, mode):
     x = np.random.default_rng(n).normal(size=n)
     for f in (tridiagonal, np.sum, lambda x: np.sum(x) * x, lambda x: np.ones(n) * x[n // 2]):
-        found = ft.jacobian_pattern(f, x, mode=mode)
+        found = ft.jacobian_pattern(f, mode=mode)(x)
         dense = np.reshape(ft.jacfwd(f)(x), found.shape)
         equal(found.toarray(), dense != 0)
         close(ft.sparse_jacobian(f, mode=mode)(x).toarray(), dense)
@@ -101,7 +101,7 @@ def test_shapes(mode):
     x = np.arange(1.0, 7.0).reshape(2, 3)
     for f in (lambda x: x.T**2, lambda x: np.sum(x * x), lambda x: x[:, 0], lambda x: x[None] * 1):
         for pattern in (None, np.ones((np.size(f(x)), 6), bool)):
-            same_as_dense(ft.sparse_jacobian(f, pattern, mode=mode)(x), ft.jacfwd(f)(x))
+            same_as_dense(ft.sparse_jacobian(f, pattern=pattern, mode=mode)(x), ft.jacfwd(f)(x))
     same_as_dense(ft.sparse_jacobian(lambda x: x**3, mode=mode)(2.0), [[12.0]])
     same_as_dense(ft.sparse_jacobian(lambda x: x * X, mode=mode)(2.0), X)
     wide = np.arange(24.0).reshape(4, 6)[::2, ::3]
@@ -123,7 +123,7 @@ def test_nothing(pattern, mode):
     ]
     for f, x, shape in cases:
         given = None if pattern is None else np.zeros(shape, bool)
-        jacobian = ft.sparse_jacobian(f, given, mode=mode)
+        jacobian = ft.sparse_jacobian(f, pattern=given, mode=mode)
         for _ in range(2):
             out = jacobian(x)
             assert out.shape == shape and out.nnz == 0 and out.dtype == float
@@ -135,13 +135,17 @@ def test_options():
 
     w = np.arange(1.0, 5.0)
     for pattern in (None, np.eye(4, dtype=bool)):
-        jacobian = functools.partial(ft.sparse_jacobian, f, pattern, has_aux=True)
+        jacobian = functools.partial(ft.sparse_jacobian, f, pattern=pattern, has_aux=True)
         for options, expected in [({}, 2 * w * X), ({"argnums": 1}, X**2), ({"argnums": -1}, X**2)]:
             out, aux = jacobian(**options)(X, w)
             same_as_dense(out, np.diag(expected))
             equal(aux["seen"], X + w)
         same_as_dense(jacobian()(X, w, k=2.0)[0], np.diag(4 * w * X))
         same_as_dense(jacobian(argnames="w")(X, w=w)[0], np.diag(X**2))
+    for find in (ft.jacobian_pattern(f, 1, True), ft.jacobian_pattern(f, 0, True, argnames="w")):
+        found, aux = find(X, w)
+        equal(found.toarray(), np.eye(4, dtype=bool))
+        equal(aux["seen"], X + w)
     both = ft.sparse_jacobian(f, argnums=(1, 0), has_aux=True)(X, w)[0]
     same_as_dense(both, np.hstack([np.diag(X**2), np.diag(2 * w * X)]))
 
@@ -221,7 +225,7 @@ def test_complex_numbers_that_would_lose_half():
     raises(TypeError, lambda: ft.sparse_jacobian(model)(z), "sparse_jacobian(model)", "args[0]")
     raises(
         TypeError,
-        lambda: ft.sparse_jacobian(lambda x: x * 1j, np.eye(4), mode="rev")(X),
+        lambda: ft.sparse_jacobian(lambda x: x * 1j, pattern=np.eye(4), mode="rev")(X),
         "the result has dtype complex128",
         "mode='fwd'",
     )
@@ -240,7 +244,7 @@ def test_complex_numbers_that_would_lose_half():
 def test_a_large_tridiagonal_function_takes_three_products(products):
     n = 100_000
     x = np.random.default_rng(0).normal(size=n)
-    jacobian = ft.sparse_jacobian(tridiagonal, bands(n, -1, 0, 1))
+    jacobian = ft.sparse_jacobian(tridiagonal, pattern=bands(n, -1, 0, 1))
     out = jacobian(x)
 
     assert products["fwd"] == [3] and not products["rev"] and not products["probes"]
@@ -258,7 +262,7 @@ def test_a_large_tridiagonal_function_takes_three_products(products):
 
 
 def test_products_in_chunks(products):
-    jacobian = ft.sparse_jacobian(tridiagonal, bands(8, -1, 0, 1), chunk_size=2)
+    jacobian = ft.sparse_jacobian(tridiagonal, pattern=bands(8, -1, 0, 1), chunk_size=2)
     x = np.linspace(0, 1, 8)
     same_as_dense(jacobian(x), ft.jacfwd(tridiagonal)(x))
     assert products["fwd"] == [2, 1]
@@ -285,7 +289,7 @@ def test_the_function_is_called_once_for_each_mode():
         return tridiagonal(x)
 
     for mode in ("auto", "fwd", "rev"):
-        jacobian = ft.sparse_jacobian(f, bands(4, -1, 0, 1), mode=mode)
+        jacobian = ft.sparse_jacobian(f, pattern=bands(4, -1, 0, 1), mode=mode)
         assert not calls
         jacobian(X)
         assert len(calls) == 1
@@ -424,7 +428,7 @@ def test_a_large_pattern_of_nans_is_refused():
         "not finite in 9000 of 9000 rows",
         "give a pattern",
     )
-    out = ft.sparse_jacobian(np.log, sp.eye_array(9000))(np.zeros(9000))
+    out = ft.sparse_jacobian(np.log, pattern=sp.eye_array(9000))(np.zeros(9000))
     assert out.nnz == 9000 and np.all(np.isinf(out.data))
 
 
@@ -444,7 +448,7 @@ def weighted(x, w):
 @pytest.mark.parametrize("pattern", [None, bands(6, -1, 0, 1)])
 def test_hessians(chunk, pattern, products):
     x = np.linspace(-1, 2, 6)
-    hessian = ft.sparse_hessian(energy, pattern, chunk_size=chunk)
+    hessian = ft.sparse_hessian(energy, pattern=pattern, chunk_size=chunk)
     for point in (x, x + 1):
         same_as_dense(hessian(point), ft.hessian(energy)(point))
     assert not products["rev"]
@@ -480,12 +484,12 @@ def test_options_of_hessians():
     cube = ft.sparse_hessian(lambda z: np.sum(z**3), holomorphic=True)(z)
     same_as_dense(cube, np.diag(6 * z))
     places = bands(4, -1, 0, 1)
-    data = ft.sparse_hessian(energy, places, form="data")
+    data = ft.sparse_hessian(energy, pattern=places, form="data")
     third = ft.jacfwd(lambda x: ft.hessian(energy)(x)[Pattern(*places).rows, Pattern(*places).cols])
     close(ft.jacfwd(data)(X), third(X))
     raises(
         ValueError,
-        lambda: ft.sparse_hessian(loss, np.triu(np.ones((4, 4)))),
+        lambda: ft.sparse_hessian(loss, pattern=np.triu(np.ones((4, 4)))),
         "sparse_hessian(loss)",
         "pattern + pattern.T",
     )

@@ -112,14 +112,14 @@ def test_kinds_of_patterns():
             sp.csr_matrix(dense.astype(float)).asformat(form),
         ]
     for pattern in kinds:
-        out = ft.sparse_jacobian(f, pattern)(X)
+        out = ft.sparse_jacobian(f, pattern=pattern)(X)
         same_as_dense(out, expected)
         assert out.nnz == 7
 
 
 def test_stored_zeros_of_a_pattern_are_entries():
     pattern = sp.csr_array((np.zeros(3), ([0, 1, 3], [0, 1, 3])), shape=(4, 4))
-    out = ft.sparse_jacobian(lambda x: x * x, pattern)(X)
+    out = ft.sparse_jacobian(lambda x: x * x, pattern=pattern)(X)
     assert out.nnz == 3
     equal(out.diagonal(), np.where(np.arange(4) == 2, 0, 2 * X))
 
@@ -128,20 +128,20 @@ def test_arrays_of_a_library_that_computes_later():
     dask = pytest.importorskip("dask.array", reason="an extra")
     x = dask.from_array(X, chunks=2)
     for pattern in (None, bands(4, -1, 0, 1)):
-        out = ft.sparse_jacobian(lambda x: x * x, pattern)(x)
+        out = ft.sparse_jacobian(lambda x: x * x, pattern=pattern)(x)
         same_as_dense(out, np.diag(2 * X))
 
 
 def test_places_of_a_pattern_may_leave_rows_out():
     for rows, cols in [([0], [1]), ([], [])]:
-        out = ft.sparse_jacobian(lambda x: x[::-1] * [1, 0, 0, 0], (rows, cols))(X)
+        out = ft.sparse_jacobian(lambda x: x[::-1] * [1, 0, 0, 0], pattern=(rows, cols))(X)
         assert out.shape == (4, 4) and out.nnz == len(rows)
 
 
 def test_a_larger_pattern_is_as_good():
     everything = np.ones((4, 4), bool)
     for mode in ("auto", "fwd", "rev"):
-        out = ft.sparse_jacobian(tridiagonal, everything, mode=mode, check=True)(X)
+        out = ft.sparse_jacobian(tridiagonal, pattern=everything, mode=mode, check=True)(X)
         same_as_dense(out, ft.jacfwd(tridiagonal)(X))
         assert out.nnz == 16
 
@@ -149,16 +149,16 @@ def test_a_larger_pattern_is_as_good():
 def test_a_pattern_that_lacks_entries_is_found_by_a_check():
     diagonal = np.eye(4, dtype=bool)
     for mode, where in (("auto", "4 rows, such as 0"), ("rev", "4 columns, such as 0")):
-        jacobian = ft.sparse_jacobian(tridiagonal, diagonal, mode=mode, check=True)
+        jacobian = ft.sparse_jacobian(tridiagonal, pattern=diagonal, mode=mode, check=True)
         raises(ValueError, lambda j=jacobian: j(X), "sparse_jacobian(tridiagonal)", where)
-    full = ft.sparse_jacobian(tridiagonal, bands(4, -1, 0, 1), check=True)
+    full = ft.sparse_jacobian(tridiagonal, pattern=bands(4, -1, 0, 1), check=True)
     same_as_dense(full(X), ft.jacfwd(tridiagonal)(X))
 
 
 def test_what_a_caller_does_to_a_result_or_a_pattern_stays_there():
     pattern = sp.csr_array(np.eye(4))
     for jacobian in (
-        ft.sparse_jacobian(lambda x: x * x, pattern),
+        ft.sparse_jacobian(lambda x: x * x, pattern=pattern),
         ft.sparse_jacobian(lambda x: x * x),
     ):
         first = jacobian(X)
@@ -169,7 +169,7 @@ def test_what_a_caller_does_to_a_result_or_a_pattern_stays_there():
         pattern.indices[:] = 3
         same_as_dense(jacobian(X), np.diag(2 * X))
     rows, cols = np.arange(4), np.arange(4)
-    jacobian = ft.sparse_jacobian(lambda x: x * x, (rows, cols))
+    jacobian = ft.sparse_jacobian(lambda x: x * x, pattern=(rows, cols))
     rows[:] = 0
     same_as_dense(jacobian(X), np.diag(2 * X))
 
@@ -179,9 +179,9 @@ def test_patterns_of_several_points_add_up():
         return np.where(x > 0, x * x[::-1], x[0])
 
     points = [X, -X, X - 1]
-    pattern = functools.reduce(lambda a, b: a + b, [ft.jacobian_pattern(f, x) for x in points])
+    pattern = functools.reduce(lambda a, b: a + b, [ft.jacobian_pattern(f)(x) for x in points])
     assert pattern.dtype == bool
-    jacobian = ft.sparse_jacobian(f, pattern, check=True)
+    jacobian = ft.sparse_jacobian(f, pattern=pattern, check=True)
     for x in points:
         same_as_dense(jacobian(x), ft.jacfwd(f)(x))
 
@@ -219,7 +219,7 @@ NESTED = {
 @pytest.mark.parametrize("chunk", [None, 1])
 def test_the_entries_alone_work_under_every_level(nesting, mode, chunk):
     transform, x = NESTED[nesting]
-    entries = ft.sparse_jacobian(chained, PATTERN, mode=mode, chunk_size=chunk, form="data")
+    entries = ft.sparse_jacobian(chained, pattern=PATTERN, mode=mode, chunk_size=chunk, form="data")
     close(entries(X), dense_entries(X))
     close(transform(entries)(x), transform(dense_entries)(x))
 
@@ -229,38 +229,45 @@ def test_a_matrix_under_a_level_is_refused(pattern):
     def model(x):
         return x * x
 
-    jacobian = ft.sparse_jacobian(model, pattern)
+    jacobian = ft.sparse_jacobian(model, pattern=pattern)
     w = np.ones(4)
     for call in (
         lambda: ft.grad(lambda x: np.sum(jacobian(x).data))(X),
         lambda: ft.vmap(lambda x: jacobian(x).data)(np.ones((3, 4))),
         lambda: ft.jvp(lambda x: jacobian(x).data, (X,), (X,)),
-        lambda: ft.grad(lambda w: np.sum(ft.sparse_jacobian(lambda x: model(x) * w, pattern)(X)))(
-            w
+        lambda: ft.grad(
+            lambda w: np.sum(ft.sparse_jacobian(lambda x: model(x) * w, pattern=pattern)(X))
+        )(w),
+        lambda: ft.vmap(lambda w: ft.sparse_jacobian(lambda x: x * w, pattern=pattern)(X))(
+            np.ones((3, 4))
         ),
-        lambda: ft.vmap(lambda w: ft.sparse_jacobian(lambda x: x * w, pattern)(X))(np.ones((3, 4))),
-        lambda: ft.vmap(lambda w: ft.sparse_jacobian(lambda x, w: x * w, pattern)(X, w))(
+        lambda: ft.vmap(lambda w: ft.sparse_jacobian(lambda x, w: x * w, pattern=pattern)(X, w))(
             np.ones((3, 4))
         ),
     ):
         raises(ft.ConversionError, call, "sparse_jacobian(", "form='data'", "jacfwd")
     if pattern is None:
-        call = lambda: ft.grad(lambda x: x @ ft.jacobian_pattern(model, x) @ x)(X)  # noqa: E731
+        call = lambda: ft.grad(lambda x: x @ ft.jacobian_pattern(model)(x) @ x)(X)  # noqa: E731
         raises(ft.ConversionError, call, "jacobian_pattern(model)")
 
 
 def test_tensors_of_no_level_have_a_class_to_keep():
     sub = type("Sub", (ft.Tensor,), {})(X)
     for pattern in (None, np.eye(4)):
-        raises(TypeError, lambda p=pattern: ft.sparse_jacobian(model, p)(sub), "Sub", "x.elem()")
-    out = ft.sparse_jacobian(lambda x: x * x, np.eye(4), form="data")(sub)
+        raises(
+            TypeError,
+            lambda p=pattern: ft.sparse_jacobian(model, pattern=p)(sub),
+            "Sub",
+            "x.elem()",
+        )
+    out = ft.sparse_jacobian(lambda x: x * x, pattern=np.eye(4), form="data")(sub)
     assert type(out) is type(sub)
     equal(out.elem(), 2 * X)
 
 
 def test_a_constant_function_of_an_outer_level():
     """What is computed with tensors of a level around, but does not depend on them."""
-    entries = ft.sparse_jacobian(lambda x: 2 * x, np.eye(4), form="data")
+    entries = ft.sparse_jacobian(lambda x: 2 * x, pattern=np.eye(4), form="data")
     equal(ft.vmap(entries)(np.ones((3, 4))), np.full((3, 4), 2.0))
     equal(ft.grad(lambda x: np.sum(entries(x)))(X), np.zeros(4))
 
@@ -277,21 +284,33 @@ def test_errors_of_options():
         (TypeError, lambda: ft.sparse_jacobian(model, chunk_size=1.5), "chunk_size=1.5"),
         (TypeError, lambda: ft.sparse_jacobian(model, chunk_size=True), "chunk_size=True"),
         (ValueError, lambda: ft.sparse_jacobian(model, chunk_size=0), "chunk_size=0"),
-        (ValueError, lambda: ft.sparse_jacobian(model, form="data"), "jacobian_pattern(model, x)"),
-        (ValueError, lambda: ft.sparse_jacobian(model, eye, form="data", check=True), "check=True"),
+        (ValueError, lambda: ft.sparse_jacobian(model, form="data"), "jacobian_pattern(model)(x)"),
+        (
+            ValueError,
+            lambda: ft.sparse_jacobian(model, pattern=eye, form="data", check=True),
+            "check=True",
+        ),
         (ValueError, lambda: ft.sparse_jacobian(model, escape="never"), "escape"),
         (
             TypeError,
-            lambda: ft.sparse_jacobian(model, "diagonal"),
+            lambda: ft.sparse_jacobian(model, pattern="diagonal"),
             "pattern is a str",
             "(rows, cols)",
         ),
-        (TypeError, lambda: ft.sparse_jacobian(model, [[1], [1, 2]]), "pattern is a list"),
-        (TypeError, lambda: ft.sparse_jacobian(model, (1.5, 2.5)), "tuple of something else"),
-        (ValueError, lambda: ft.sparse_jacobian(model, ([1, 2], [1])), "(2,) and (1,)"),
-        (ValueError, lambda: ft.sparse_jacobian(model, ([1], [-1])), "negative"),
-        (ValueError, lambda: ft.sparse_jacobian(model, np.ones(4)), "shape (4,)"),
-        (ValueError, lambda: ft.sparse_jacobian(model, sp.coo_array(np.ones(4))), "shape (4,)"),
+        (TypeError, lambda: ft.sparse_jacobian(model, pattern=[[1], [1, 2]]), "pattern is a list"),
+        (
+            TypeError,
+            lambda: ft.sparse_jacobian(model, pattern=(1.5, 2.5)),
+            "tuple of something else",
+        ),
+        (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1, 2], [1])), "(2,) and (1,)"),
+        (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1], [-1])), "negative"),
+        (ValueError, lambda: ft.sparse_jacobian(model, pattern=np.ones(4)), "shape (4,)"),
+        (
+            ValueError,
+            lambda: ft.sparse_jacobian(model, pattern=sp.coo_array(np.ones(4))),
+            "shape (4,)",
+        ),
         (ValueError, lambda: ft.sparse_jacobian(model, argnums=1, argnames="x"), "argnames"),
     ]:
         raises(kind, call, "sparse_jacobian", *parts)
@@ -300,11 +319,31 @@ def test_errors_of_options():
 def test_errors_of_calls():
     eye = np.eye(4)
     for kind, call, *parts in [
-        (ValueError, lambda: ft.sparse_jacobian(model, np.eye(3))(X), "shape (3, 3)", "4 columns"),
-        (ValueError, lambda: ft.sparse_jacobian(model, np.ones((3, 4)))(X), "(3, 4)", "(4, 4)"),
-        (ValueError, lambda: ft.sparse_jacobian(model, ([0], [4]))(X), "(0, 4)", "4 columns"),
-        (ValueError, lambda: ft.sparse_jacobian(model, ([4], [0]))(X), "(4, 0)", "(4, 4)"),
-        (TypeError, lambda: ft.sparse_jacobian(model, eye)(np.arange(4)), "args[0]", "int64"),
+        (
+            ValueError,
+            lambda: ft.sparse_jacobian(model, pattern=np.eye(3))(X),
+            "shape (3, 3)",
+            "4 columns",
+        ),
+        (
+            ValueError,
+            lambda: ft.sparse_jacobian(model, pattern=np.ones((3, 4)))(X),
+            "(3, 4)",
+            "(4, 4)",
+        ),
+        (
+            ValueError,
+            lambda: ft.sparse_jacobian(model, pattern=([0], [4]))(X),
+            "(0, 4)",
+            "4 columns",
+        ),
+        (ValueError, lambda: ft.sparse_jacobian(model, pattern=([4], [0]))(X), "(4, 0)", "(4, 4)"),
+        (
+            TypeError,
+            lambda: ft.sparse_jacobian(model, pattern=eye)(np.arange(4)),
+            "args[0]",
+            "int64",
+        ),
         (TypeError, lambda: ft.sparse_jacobian(model)(["a"]), "args[0][0]"),
         (ValueError, lambda: ft.sparse_jacobian(model, argnums=1)(X), "argnums=1"),
         (ValueError, lambda: ft.sparse_jacobian(model, argnums=(0, 0))(X), "argnums=(0, 0)"),
@@ -320,10 +359,10 @@ def test_without_scipy(monkeypatch):
     for call in (
         lambda: ft.sparse_jacobian(model),
         lambda: ft.sparse_hessian(loss),
-        lambda: ft.jacobian_pattern(model, X),
+        lambda: ft.jacobian_pattern(model)(X),
     ):
         raises(ImportError, call, "SciPy", "functier[scipy]")
-    entries = ft.sparse_jacobian(lambda x: x * x, (np.arange(4), np.arange(4)), form="data")
+    entries = ft.sparse_jacobian(lambda x: x * x, pattern=(np.arange(4), np.arange(4)), form="data")
     equal(entries(X), 2 * X)
 
 

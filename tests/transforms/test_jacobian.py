@@ -121,7 +121,7 @@ def test_an_error_leaves_no_level_behind(jacobian):
         with pytest.raises((ValueError, TypeError, ZeroDivisionError)):
             jacobian(g)(X)
         with ft.vmap() as B:
-            assert ft.level_of(B(X)) == 1
+            assert ft.depth_of(B(X)) == 1
 
 
 def test_the_levels_are_those_of_one_vjp_or_jvp(jacobian):

@@ -157,7 +157,7 @@ def test_errors_of_chunks(name):
             lambda x: np.sum(x * x) / 0 if isinstance(x, ft.Tensor) and 1 / 0 else x, chunk_size=2
         )(X)
     with ft.vmap() as B:
-        assert ft.level_of(B(X)) == 1
+        assert ft.depth_of(B(X)) == 1
 
 
 def test_results_that_change_from_chunk_to_chunk():

@@ -1,4 +1,4 @@
-"""functional_call, stack_module_state and debug_unwrap, with both kinds of modules."""
+"""functional_call, stack_module_state and unwrap, with both kinds of modules."""
 
 import threading
 from collections import OrderedDict
@@ -466,28 +466,36 @@ def test_leaves_that_are_no_arrays_stay_with_the_module():
     raises(ValueError, lambda: ft.stack_module_state([model, other]), "'layers.0'", "meta field")
 
 
-# ---- debug_unwrap ----
+# ---- unwrap ----
 
 
-def test_debug_unwrap():
+def test_unwrap():
     rows = np.arange(6.0).reshape(2, 3)
     seen = []
 
     def f(x):
         y = x * 2.0
-        seen.append(ft.debug_unwrap({"y": [y, 1, None, "text"]}))
-        seen.append(ft.debug_unwrap(y, recurse=False))
-        assert ft.level_of(seen[-1]) == 1
+        seen.append(ft.unwrap({"y": [y, 1, None, "text"]}, levels=None))
+        seen.append(ft.unwrap(y))
+        assert ft.depth_of(seen[-1]) == 1
         return np.sum(y)
 
     ft.vmap(ft.grad(f))(rows)
     equal(seen[0]["y"][0], 2 * rows)
     assert seen[0]["y"][1:] == [1, None, "text"]
-    assert ft.debug_unwrap(X) is X
+    assert ft.unwrap(X, levels=None) is X
     t = ft.tensor(X)
-    assert ft.debug_unwrap(t) is t
+    assert ft.unwrap(t) is t and ft.unwrap(t, levels=None) is t
     kept = []
     ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
-    assert ft.debug_unwrap(kept[0]) is X
-    ft.vmap(lambda x: ft.vmap(lambda y: seen.append(ft.debug_unwrap(x * y)))(rows[0]) or x)(X)
-    equal(seen[-1], np.multiply.outer(X, rows[0]))
+    assert ft.unwrap(kept[0], levels=None) is X
+    show = lambda z: seen.append([ft.unwrap(z, levels=n) for n in (0, 1, 2, 3, None)])  # noqa: E731
+    ft.vmap(lambda x: ft.vmap(lambda y: show(x * y))(rows[0]) or x)(X)
+    assert [ft.depth_of(value) for value in seen[-1]] == [2, 1, 0, 0, 0]
+    for value in seen[-1][2:]:
+        equal(value, np.multiply.outer(X, rows[0]))
+
+
+@pytest.mark.parametrize("levels", [-1, True, 1.0, "all"])
+def test_unwrap_refuses_what_is_no_number_of_levels(levels):
+    raises(ValueError, lambda: ft.unwrap(X, levels), f"unwrap: levels={levels!r}")

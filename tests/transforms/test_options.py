@@ -44,12 +44,14 @@ TORCH = {
     "jacrev": "func argnums has_aux",
     "jacfwd": "func argnums has_aux",
     "hessian": "func argnums has_aux",
+    "sparse_jacobian": "func argnums has_aux",
+    "sparse_hessian": "func argnums has_aux",
+    "jacobian_pattern": "func argnums has_aux",
     "vjp": "func *primals",
     "linearize": "func *primals",
     "linear_transpose": "func *primals",
     "jvp": "func primals tangents",
     "hvp": "func primals tangents",
-    "vhp": "func primals cotangents",
     "ggnvp": "func loss primals tangents",
 }
 """The parameters that may be passed by position, in the order of torch.func."""
@@ -218,7 +220,6 @@ CALLS = {
     "hessian": lambda f, x: ft.hessian(f, has_aux=True)(x)[1],
     "linearize": lambda f, x: ft.linearize(f, x, has_aux=True)[2],
     "hvp": lambda f, x: ft.hvp(f, (x,), (x,), has_aux=True)[2],
-    "vhp": lambda f, x: ft.vhp(f, (x,), (x,), has_aux=True)[2],
     "ggnvp": lambda f, x: ft.ggnvp(f, np.square, (x,), (x,), has_aux=True)[2],
     "elementwise_grad": lambda f, x: ft.elementwise_grad(
         lambda x: (x * x, f(x)[1]), has_aux=True
@@ -264,7 +265,7 @@ def test_aux_keeps_the_tensors_of_levels_that_go_on():
 
     def f(x):
         _, aux = ft.grad(lambda y: (np.sum(x * y), (x, y)), has_aux=True)(X)
-        inner.extend(map(ft.level_of, aux))
+        inner.extend(map(ft.depth_of, aux))
         return np.sum(aux[0] * aux[0] + aux[1])
 
     close(ft.grad(f)(X), 2 * X)

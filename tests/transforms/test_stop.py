@@ -119,7 +119,7 @@ def test_the_memory_is_shared():
                 u = U(np.multiply.outer(np.ones(2), x))
                 stopped = ft.stop_gradient(u)
                 assert type(stopped) is type(u)
-                assert ft.level_of(stopped.elem()) == 1
+                assert ft.depth_of(stopped.elem()) == 1
             assert ft.stop_gradient(x) is v
 
 

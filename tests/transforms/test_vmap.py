@@ -425,7 +425,7 @@ def test_one_operation_between_all_levels_is_one_call():
         additions = [func for func, _ in cls.operations if func is np.add]
         assert len(additions) == depth - 1
         expected = functools.reduce(np.add.outer, rows)
-        equal(ft.unwrap(out), expected)
+        equal(out.elem(), expected)
 
 
 def test_hook_calls_of_levels_do_not_grow_with_the_depth(monkeypatch):

@@ -64,11 +64,11 @@ class FallbackWarning(UserWarning):
 
 
 class NonFiniteError(FloatingPointError):
-    """An operation made a NaN or an infinity while `debug_nans` was on."""
+    """An operation made a NaN or an infinity while `functier.debug` looked for one."""
 
 
 class LeakError(RuntimeError):
-    """Tensors of levels that have ended were still alive where `check_leaks` looked.
+    """Tensors of levels that have ended were still alive where `functier.debug.check_leaks` looked.
 
     `paths` says, for those that the message shows, what holds them.
     """

@@ -27,6 +27,7 @@ from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
+from .._core.pytree import flatten, unflatten
 from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
@@ -419,8 +420,8 @@ def forward_attribute(x: Any, name: str) -> Any:
     return x.level.attribute(x, name)
 
 
-def level_of(x: Any) -> int:
-    """The depth of the level of `x`: 1 for the outermost level, 0 for a plain value.
+def depth_of(x: Any) -> int:
+    """The number of levels around the value of `x`: 0 for a plain value.
 
     Examples
     --------
@@ -428,28 +429,59 @@ def level_of(x: Any) -> int:
     >>> from functier import grad, vmap
     >>> seen = []
     >>> def f(x):
-    ...     seen.append(level_of(x))
+    ...     seen.append(depth_of(x))
     ...     return x * x
     >>> slopes = vmap(grad(f))(np.ones(3))
-    >>> seen, level_of(slopes)
+    >>> seen, depth_of(slopes)
     ([2], 0)
     """
     return x.level.depth if isinstance(x, Tensor) else 0
 
 
-def unwrap(x: Any) -> Any:
-    """The value of `x` one level out, like ``x.elem()``; a plain value as it is.
+def unwrap(x: Any, levels: int | None = 1) -> Any:
+    """The value of `x` so many levels out, for a look at it.
 
-    The batch axis of a `vmap` level is axis 0 of its value. See `debug_unwrap` for the value
-    under all levels.
+    The value has lost its derivatives, or has the axis of the batch in front: print it, and
+    compute with `x`. A constant is made by `stop_gradient`.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+        Of any levels, also of ended ones.
+    levels : int, optional
+        How many times to go one level out, as ``x.elem()`` does; to the plain value at most,
+        and with None to that.
+
+    Returns
+    -------
+    array or pytree of arrays
+        The values, in the same memory. A `Tensor`, or an instance of a subclass, that no level
+        is around stays as it is; ``x.elem()`` is its array.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from functier import vmap
-    >>> with vmap() as B:
-    ...     x = B(np.arange(3.0))
-    ...     x.shape, unwrap(x)
-    ((), array([0., 1., 2.]))
+    >>> from functier import grad, vmap
+    >>> def f(x):
+    ...     print(depth_of(unwrap(x)), unwrap(x * 2.0, levels=None))
+    ...     return x * x
+    >>> _ = vmap(grad(f))(np.arange(3.0))
+    1 [0. 2. 4.]
     """
-    return x.elem() if isinstance(x, Tensor) else x
+    if levels is None:
+        steps = -1
+    elif isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 0:
+        raise ValueError(
+            f"unwrap: levels={levels!r}; write how many levels to take off, or None for all"
+        )
+    else:
+        steps = int(levels)
+    leaves, structure = flatten(x)
+    return unflatten(structure, [_unwrapped(leaf, steps) for leaf in leaves])
+
+
+def _unwrapped(x: Any, steps: int) -> Any:
+    while steps and isinstance(x, Tensor) and x.level.depth:
+        x = x.elem()
+        steps -= 1
+    return x

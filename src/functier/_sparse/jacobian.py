@@ -57,21 +57,11 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
             data, _ = entries(given, point)
             return (data, point.aux) if settings.has_aux else data
 
-        def matrix_of(plan: Plan, data: Any) -> Any:
-            refuse_tensor(data, settings)
-            indices, indptr = plan.pattern.index(point.m, point.n)
-            data = np.asarray(data)
-            if data.dtype == np.float16:  # which SciPy does not have
-                data = data.astype(np.float32)
-            out = csr_array((data, indices, indptr), shape=(point.m, point.n))
-            out.has_canonical_format = True
-            return out
-
         for leaf in point.outer:
             refuse_tensor(leaf, settings)
         if given is not None:
             data, product = entries(given, point, check)
-            matrix = matrix_of(given, data)
+            matrix = _matrix(csr_array, given, point, data)
             if check:
                 sample = given.sample
                 off = np.flatnonzero(sample.off(data, product) > 1)
@@ -90,10 +80,22 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
                 if len(kept) >= 16 and key not in kept:
                     kept.pop(next(iter(kept)))
                 kept[key] = plan
-            matrix = matrix_of(plan, data)
+            matrix = _matrix(csr_array, plan, point, data)
         return (matrix, point.aux) if settings.has_aux else matrix
 
     return transformed
+
+
+def _matrix(csr_array: Any, plan: Plan, point: Point, data: Any) -> Any:
+    """The sparse matrix of the entries that were read by a plan."""
+    refuse_tensor(data, point.settings)
+    indices, indptr = plan.pattern.index(point.m, point.n)
+    data = np.asarray(data)
+    if data.dtype == np.float16:  # which SciPy does not have
+        data = data.astype(np.float32)
+    out = csr_array((data, indices, indptr), shape=(point.m, point.n))
+    out.has_canonical_format = True
+    return out
 
 
 def _check_options(settings: Settings, pattern: Any, form: str, check: bool) -> None:
@@ -107,7 +109,7 @@ def _check_options(settings: Settings, pattern: Any, form: str, check: bool) -> 
     if form == "data" and pattern is None:
         raise ValueError(
             f"{label}: form='data' returns the entries of a pattern that you know; give one, such "
-            f"as jacobian_pattern({settings.name}, x)"
+            f"as pattern=jacobian_pattern({settings.name})(x)"
         )
     if form == "data" and check:
         raise ValueError(f"{label}: check=True needs the numbers; leave form='data' out")
@@ -115,13 +117,13 @@ def _check_options(settings: Settings, pattern: Any, form: str, check: bool) -> 
 
 def sparse_jacobian(
     func: Callable[P, Any],
-    pattern: Any = None,
     argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
     *,
+    pattern: Any = None,
     argnames: str | tuple[str, ...] | None = None,
     mode: Mode = "auto",
     chunk_size: int | None = None,
-    has_aux: bool = False,
     holomorphic: bool = False,
     form: Literal["csr", "data"] = "csr",
     check: bool = False,
@@ -136,12 +138,14 @@ def sparse_jacobian(
     ----------
     func : callable
         A function of arrays or pytrees that returns such.
+    argnums : int or tuple of int
+        Which positional arguments to differentiate by.
+    has_aux : bool
+        Whether `func` returns ``(output, aux)``.
     pattern : scipy.sparse array or matrix, 2-d array of bool, (rows, cols), optional
         Where the Jacobian has entries, or more. Stored zeros of a sparse array count. It
         is trusted: where an entry is missing, others are wrong (see `check`). Without it
         the pattern is probed, and the result is right at every point (see Notes).
-    argnums : int or tuple of int
-        Which positional arguments to differentiate by.
     argnames : str or tuple of str, optional
         Which arguments to differentiate by, by name, as in `grad`.
     mode : {"auto", "fwd", "rev"}
@@ -150,8 +154,6 @@ def sparse_jacobian(
     chunk_size : int, optional
         How many products to compute at a time; all of them without it, which takes memory
         for as many inputs, outputs and intermediate results.
-    has_aux : bool
-        Whether `func` returns ``(output, aux)``.
     holomorphic : bool
         Whether the result is the complex derivative, as in `jacrev`.
     form : {"csr", "data"}
@@ -222,12 +224,12 @@ def sparse_jacobian(
 
 def sparse_hessian(
     func: Callable[P, Any],
-    pattern: Any = None,
     argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
     *,
+    pattern: Any = None,
     argnames: str | tuple[str, ...] | None = None,
     chunk_size: int | None = None,
-    has_aux: bool = False,
     holomorphic: bool = False,
     form: Literal["csr", "data"] = "csr",
     check: bool = False,
@@ -261,52 +263,57 @@ def sparse_hessian(
 
 
 def jacobian_pattern(
-    func: Callable,
-    *args: Any,
+    func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    argnames: str | tuple[str, ...] | None = None,
     mode: Mode = "auto",
     chunk_size: int | None = None,
-    has_aux: bool = False,
     holomorphic: bool = False,
-) -> Any:
+    escape: Escape = "dead",
+) -> Callable[P, Any]:
     """Where the Jacobian of `func` has entries at a point.
 
     Parameters
     ----------
     func : callable
         A function of arrays or pytrees that returns such.
-    *args : array or pytree of arrays
-        Its arguments.
-    argnums, mode, chunk_size, has_aux, holomorphic
+    argnums, has_aux, argnames, mode, chunk_size, holomorphic, escape
         As in `sparse_jacobian`.
 
     Returns
     -------
-    scipy.sparse.csr_array
-        Of bool: true where the Jacobian is not 0, or not finite, at this point, with
-        probability one. The sum of the patterns of several points is the pattern for all of
-        them; it can be given to `sparse_jacobian`, whose notes say how it is found.
+    callable
+        Returns a `scipy.sparse.csr_array` of bool, of the shape that `sparse_jacobian` has:
+        true where the Jacobian is not 0, or not finite, at this point, with probability one.
+        With `has_aux`, ``(pattern, aux)``. The sum of the patterns of several points is the
+        pattern for all of them; it can be given to `sparse_jacobian`, whose notes say how it
+        is found.
 
     Examples
     --------
     >>> import numpy as np
-    >>> jacobian_pattern(lambda x: np.diff(x), np.ones(3)).toarray()
+    >>> jacobian_pattern(np.diff)(np.ones(3)).toarray()
     array([[ True,  True, False],
            [False,  True,  True]])
     """
-    name = check_options("jacobian_pattern", func, "dead", chunk_size)
+    name = check_options("jacobian_pattern", func, escape, chunk_size)
+    argnums = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
     settings = Settings(
         "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
-        "dead",
+        escape,
     )  # fmt: skip
     _check_options(settings, None, "csr", False)
     csr_array = _scipy(settings.label).csr_array
-    point = Point(settings, args, {}, sys._getframe(1))
-    for leaf in point.outer:
-        refuse_tensor(leaf, settings)
-    plan, _, _ = settle(point, None)
-    indices, indptr = plan.pattern.index(point.m, point.n)
-    shape = point.m, point.n
-    out = csr_array((np.ones(len(indices), bool), indices, indptr), shape=shape)
-    out.has_canonical_format = True
-    return out
+
+    @functools.wraps(func)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        point = Point(settings, args, kwargs, sys._getframe(1))
+        for leaf in point.outer:
+            refuse_tensor(leaf, settings)
+        plan, _, _ = settle(point, None)
+        matrix = _matrix(csr_array, plan, point, np.ones(len(plan.pattern.cols), bool))
+        return (matrix, point.aux) if has_aux else matrix
+
+    return transformed

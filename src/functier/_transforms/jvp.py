@@ -19,12 +19,11 @@ def match_directions(
     label: str,
     primals: Any,
     tangents: Any,
-    noun: str = "tangent",
     call: str = "jvp(f, (x,), (t,))",
 ) -> tuple[list, Any, list]:
     """The leaves of the primals, checked, their tree, and a direction for each leaf."""
     if type(primals) is not tuple or type(tangents) is not tuple:
-        for name, given in (("primals", primals), (f"{noun}s", tangents)):
+        for name, given in (("primals", primals), ("tangents", tangents)):
             if not isinstance(given, (tuple, list)):
                 raise TypeError(
                     f"{label}: {name} is a {type(given).__name__}; write a tuple with one entry "
@@ -35,7 +34,7 @@ def match_directions(
         raise ValueError(f"{label}: no primals were given; call {call}")
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
-    return leaves, structure, match(label, leaves, structure, tangents, noun, "primals")
+    return leaves, structure, match(label, leaves, structure, tangents, "tangent", "primals")
 
 
 def jvp(

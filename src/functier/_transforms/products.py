@@ -1,4 +1,4 @@
-"""Products with second derivatives (hvp, vhp, ggnvp), and the derivative of a function
+"""Products with second derivatives (hvp, ggnvp), and the derivative of a function
 that works element by element.
 """
 
@@ -63,6 +63,10 @@ def hvp(
     Forward over reverse mode: one call of `func` with its gradient, and the directional
     derivative of both; a small multiple of the time of `func`, and of the memory of `grad`.
 
+    The Hessian of a real function whose second derivatives are continuous is symmetric, so
+    this is also the vector times the Hessian. Reverse over reverse mode is
+    ``vjp(grad(func), x)[1](v)``, which takes more time and memory.
+
     Examples
     --------
     >>> import numpy as np
@@ -81,43 +85,6 @@ def hvp(
         lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
     )  # fmt: skip
     product = unflatten(tree, own_memory([t for _, t in pairs], directions))
-    return _with_aux(product, rest, has_aux)
-
-
-def vhp(
-    func: Callable,
-    primals: tuple,
-    cotangents: tuple,
-    *,
-    has_aux: bool = False,
-    escape: Escape = "dead",
-) -> tuple:
-    """The value of a scalar function and a vector times its Hessian: reverse over reverse.
-
-    The product is that of `hvp`, as a Hessian is symmetric; it is computed with the
-    derivative rules of reverse mode only. `hvp` takes less time and memory, so this is for
-    functions that have no rules of forward mode. See `hvp` for the parameters and the errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> value, (product,) = vhp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.ones(2),))
-    >>> float(value), product
-    (9.0, array([ 6., 12.]))
-    """
-    name, label = _named("vhp", func, escape)
-    leaves, structure, vectors = match_directions(
-        label, primals, cotangents, "cotangent", "vhp(f, (x,), (v,))"
-    )
-    outer = [x for x in (*leaves, *vectors) if isinstance(x, Tensor)]
-    gradient = _gradient("vhp", func, len(primals), has_aux, escape)
-    _, roots, inputs, _, rest = record(
-        f"vjp({name})", escape, sys._getframe(1), outer,
-        lambda inner: gradient(*unflatten(structure, inner)), leaves, True,
-    )  # fmt: skip
-    pairs = [(node, v) for node, v in zip(roots, vectors) if node is not None]
-    roots.clear()
-    product = unflatten(structure, own_memory(fill_zeros(backward(pairs, inputs), leaves), vectors))
     return _with_aux(product, rest, has_aux)
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.root import tree_map
 from .._core.tensor import Tensor
-from ._asking import TensorDispatchMode as TensorDispatchMode
-from ._asking import TensorFunctionMode as TensorFunctionMode
+from ._asking import TensorDispatchMode, TensorFunctionMode
 
 __all__ = [
     "FlopCounterMode",
@@ -27,6 +26,11 @@ __all__ = [
     "TensorDispatchMode",
     "TensorFunctionMode",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 DEPTH: ContextVar[int] = ContextVar("depth", default=0)
 

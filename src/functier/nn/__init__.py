@@ -8,25 +8,34 @@ such a function first, and the modules of activations and pooling only call it.
 
 # Imports `_core`, `_rules`, `_transforms` and `random`.
 
-from . import functional as functional
-from . import init as init
-from ._containers import ModuleDict as ModuleDict
-from ._containers import ModuleList as ModuleList
-from ._containers import Sequential as Sequential
-from ._hooks import RemovableHandle as RemovableHandle
-from ._layers import GELU as GELU
-from ._layers import AvgPool2d as AvgPool2d
-from ._layers import Conv2d as Conv2d
-from ._layers import Dropout as Dropout
-from ._layers import Embedding as Embedding
-from ._layers import Flatten as Flatten
-from ._layers import LayerNorm as LayerNorm
-from ._layers import Linear as Linear
-from ._layers import MaxPool2d as MaxPool2d
-from ._layers import ReLU as ReLU
-from ._layers import Sigmoid as Sigmoid
-from ._layers import Softmax as Softmax
-from ._layers import Tanh as Tanh
-from ._module import Module as Module
-from ._parameter import Parameter as Parameter
-from ._random import manual_seed as manual_seed
+from . import functional, init
+from ._containers import ModuleDict, ModuleList, Sequential
+from ._hooks import RemovableHandle
+from ._layers import (
+    GELU,
+    AvgPool2d,
+    Conv2d,
+    Dropout,
+    Embedding,
+    Flatten,
+    LayerNorm,
+    Linear,
+    MaxPool2d,
+    ReLU,
+    Sigmoid,
+    Softmax,
+    Tanh,
+)
+from ._module import Module
+from ._parameter import Parameter
+from ._random import manual_seed
+
+__all__ = [
+    "GELU", "AvgPool2d", "Conv2d", "Dropout", "Embedding", "Flatten", "LayerNorm", "Linear",
+    "MaxPool2d", "Module", "ModuleDict", "ModuleList", "Parameter", "ReLU", "RemovableHandle",
+    "Sequential", "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -41,7 +41,14 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them."""
+    """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(l1_loss(np.array([1.0, 2.0]), np.array([1.0, 4.0])))
+    1.0
+    """
     _check_shapes("l1_loss", input, target)
     return reduced("l1_loss", np.abs(input - target), reduction)
 

@@ -33,6 +33,11 @@ __all__ = [
     "scaled_dot_product_attention", "sigmoid", "silu", "softmax", "softplus", "tanh",
 ]  # fmt: skip
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 # ---- affine ----
 
 
@@ -195,12 +200,25 @@ def sigmoid(input: Any) -> Any:
 
 
 def tanh(input: Any) -> Any:
-    """`numpy.tanh`."""
+    """`numpy.tanh`.
+
+    Examples
+    --------
+    >>> float(tanh(0.0))
+    0.0
+    """
     return np.tanh(input)
 
 
 def silu(input: Any) -> Any:
-    """``input * sigmoid(input)``, also known as swish."""
+    """``input * sigmoid(input)``, also known as swish.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> silu(np.array([0.0, 1.0])).round(3)
+    array([0.   , 0.731])
+    """
     return input * neural.sigmoid(input)
 
 

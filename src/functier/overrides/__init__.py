@@ -24,19 +24,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._core.errors import HookRecursionError as HookRecursionError
+from .._core.errors import HookRecursionError
 from .._core.numpy_facts import name_of
 from .._core.observers import CALLS
 from .._core.root import NOBODY, classes_in, dispatch
 from .._core.tensor import Tensor, canonical
-from ..modes._asking import STATE
-from ..modes._asking import TensorDispatchMode as TensorDispatchMode
-from ..modes._asking import TensorFunctionMode as TensorFunctionMode
-from ._listing import DECORATED
-from ._listing import get_ignored_functions as get_ignored_functions
-from ._listing import get_overridable_functions as get_overridable_functions
-from ._listing import get_testing_overrides as get_testing_overrides
-from ._listing import is_tensor_method_or_property as is_tensor_method_or_property
+from ..modes._asking import STATE, TensorDispatchMode, TensorFunctionMode
+from ._listing import (
+    DECORATED,
+    get_ignored_functions,
+    get_overridable_functions,
+    get_testing_overrides,
+    is_tensor_method_or_property,
+)
 
 __all__ = [
     "HookRecursionError",
@@ -56,6 +56,11 @@ __all__ = [
     "resolve_name",
     "tensor_function_dispatch",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 F = TypeVar("F", bound=Callable)
 
@@ -204,6 +209,13 @@ def has_tensor_function(relevant: Iterable) -> bool:
 
     A `Tensor` that is of no subclass does not; nor does one of a level, which sees
     what a function calls.
+
+    Examples
+    --------
+    >>> class Sub(Tensor):
+    ...     pass
+    >>> has_tensor_function([Sub([1.0])]), has_tensor_function([Tensor([1.0])])
+    (True, False)
     """
     return bool(STATE.get().functions) or any(
         cls is not Tensor and not is_level(cls) for cls in classes_in(tuple(relevant))
@@ -219,6 +231,19 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
     ------
     TypeError
         Where there are hooks and all of them decline.
+
+    Examples
+    --------
+    >>> class Sub(Tensor):
+    ...     @classmethod
+    ...     def __tensor_function__(cls, func, types, args=(), kwargs=None):
+    ...         return f"the hook, for {func.__name__}"
+    >>> def scaled(x):
+    ...     if has_tensor_function([x]):
+    ...         return handle_tensor_function(scaled, [x], x)
+    ...     return 2 * x
+    >>> scaled(3.0), scaled(Sub([1.0]))
+    (6.0, 'the hook, for scaled')
     """
     if CALLS:
         answer = CALLS[0](func, args, kwargs)
@@ -293,8 +318,15 @@ def implementation(func: Callable) -> Callable:
 
 
 def resolve_name(func: Callable) -> str:
-    """The name of a function as it is written: ``numpy.linalg.norm``,
-    ``functier.Tensor.sum``, ``functier.Tensor.T.__get__``, ``numpy.add.reduce``.
+    """The name of a function as it is written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> resolve_name(np.linalg.norm), resolve_name(np.add.reduce)
+    ('numpy.linalg.norm', 'numpy.add.reduce')
+    >>> resolve_name(Tensor.sum), resolve_name(Tensor.T.__get__)
+    ('functier.Tensor.sum', 'functier.Tensor.T.__get__')
     """
     return name_of(func)
 

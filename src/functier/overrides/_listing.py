@@ -86,6 +86,12 @@ def get_ignored_functions() -> frozenset[Callable]:
     make arrays do so for ``like=`` alone), and what of `Tensor` is no operation.
 
     Modes see the former where they are called through `functier.numpy`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.zeros in get_ignored_functions(), np.sum in get_ignored_functions()
+    (True, False)
     """
     listed = get_overridable_functions()
     overridable = {f for functions in listed.values() for f in functions}

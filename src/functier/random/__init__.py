@@ -44,6 +44,10 @@ from ._sampling import (
 __all__ = ["Generator", "default_rng"]
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def default_rng(seed: Any = None) -> "Generator":
     """A `Generator` with NumPy's default bit generator.
 
@@ -148,7 +152,7 @@ class Generator(Base):
         return f"functier.random.Generator({type(self._own.bit_generator).__name__})"
 
     def __reduce__(self) -> tuple:
-        return _received, (type(self), self._own, self._key)
+        return _made, (type(self), self._own, self._key, None, True)
 
     def __copy__(self) -> "Generator":
         with self._lock:
@@ -159,7 +163,7 @@ class Generator(Base):
 
     def _child(self, own: Any) -> "Generator":
         """A generator for a stream that belongs to this scope already."""
-        return _new(type(self))._make(own, new_key(), CHUNK.get(), False)
+        return _made(type(self), own, new_key(), CHUNK.get(), False)
 
     @property
     def bit_generator(self) -> Any:
@@ -492,9 +496,5 @@ class Generator(Base):
             stream_of(self, CHUNK.get()).shuffle(x, axis)
 
 
-def _received(kind: type, own: Any, key: tuple) -> Generator:
-    return _new(kind)._make(own, key, None, True)
-
-
-def _new(kind: Any) -> Any:
-    return kind.__new__(kind)
+def _made(kind: Any, own: Any, key: tuple, home: Any, sent: bool) -> Any:
+    return kind.__new__(kind)._make(own, key, home, sent)

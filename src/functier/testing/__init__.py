@@ -6,11 +6,17 @@ functions whose derivatives you rely on.
 
 # Imports `_core`, `_levels` and `_transforms`.
 
-from .._core.errors import GradcheckError as GradcheckError
-from ._gradcheck import gradcheck as gradcheck
-from ._gradcheck import gradgradcheck as gradgradcheck
-from ._grads import check_grads as check_grads
-from ._grads import check_jvp as check_jvp
-from ._grads import check_vjp as check_vjp
-from ._opcheck import opcheck as opcheck
-from ._vmap import check_vmap as check_vmap
+from .._core.errors import GradcheckError
+from ._gradcheck import gradcheck, gradgradcheck
+from ._grads import check_grads, check_jvp, check_vjp
+from ._opcheck import opcheck
+from ._vmap import check_vmap
+
+__all__ = [
+    "GradcheckError", "check_grads", "check_jvp", "check_vjp", "check_vmap", "gradcheck",
+    "gradgradcheck", "opcheck",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

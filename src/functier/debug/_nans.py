@@ -8,7 +8,7 @@ import numpy as np
 from .._core.blocks import Block, block
 from .._core.observers import Observer
 from .._levels.lineage import AMBIENT, levels_of
-from .watching import LOOKING, WATCH, Watch, watch_level, watch_rule
+from ._watching import LOOKING, WATCH, Watch, watch_level, watch_rule
 
 DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
 

@@ -36,7 +36,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, below
 from .._levels.tape import number
-from .faults import Fault, counted, find_fault, parts
+from ._faults import Fault, counted, find_fault, parts
 
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")

@@ -1,4 +1,0 @@
-"""Looking at levels from outside: NaNs, leaks and the values that tensors hold.
-
-Imports `_core`, `_levels` and `_chunks`.
-"""

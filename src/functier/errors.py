@@ -1,0 +1,46 @@
+"""All exceptions and warnings of functier; each is also at the top, ``functier.LevelError``.
+
+====================  ====================================================================
+`LevelError`          a tensor was used where its level does not reach; see these kinds of it:
+`EscapedTensorError`  after its level had ended
+`ConversionError`     where it would have become a plain value: ``float(x)``
+`DataDependentError`  where the answer differs along the batch: ``if x > 0``
+`MutationError`       where something would have been written to: ``x[0] = 1``
+`RandomnessError`     in a draw that does not know what to do along the batch
+`UnsupportedError`    a function of NumPy is declared as not supported; a `TypeError`
+`NoRuleError`         a function has no rule for a transform; a `NotImplementedError`
+`HookRecursionError`  a hook calls functions on its own instances without end
+`NonFiniteError`      raised by `functier.debug.debug_nans` and `detect_anomaly`
+`LeakError`           raised by `functier.debug.check_leaks`
+`LeakWarning`         what `check_leaks` warns with when it is told to
+`GradcheckError`      raised by the checkers of `functier.testing`; an `AssertionError`
+`FallbackWarning`     a function without a batching rule was applied in a loop
+====================  ====================================================================
+"""
+
+from ._core.errors import (
+    ConversionError,
+    DataDependentError,
+    EscapedTensorError,
+    FallbackWarning,
+    GradcheckError,
+    HookRecursionError,
+    LeakError,
+    LeakWarning,
+    LevelError,
+    MutationError,
+    NonFiniteError,
+    NoRuleError,
+    RandomnessError,
+    UnsupportedError,
+)
+
+__all__ = [
+    "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
+    "GradcheckError", "HookRecursionError", "LeakError", "LeakWarning", "LevelError",
+    "MutationError", "NoRuleError", "NonFiniteError", "RandomnessError", "UnsupportedError",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,87 @@
+"""What the public modules show: `dir`, stars, and the form of the docstrings."""
+
+import importlib
+import inspect
+import re
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import functier as ft
+
+PACKAGE = Path(ft.__file__).parent
+MODULES = sorted(
+    ".".join(["functier", *path.relative_to(PACKAGE).with_suffix("").parts])
+    .removesuffix("__init__")
+    .removesuffix(".")
+    for path in PACKAGE.rglob("*.py")
+    if not re.search(r"/_(?!_init__)", f"/{path.relative_to(PACKAGE).as_posix()}")
+)
+LISTED = sorted({*MODULES} - {"functier", "functier.numpy", "functier.ops"})
+"""The modules whose names are those of their ``__all__``."""
+
+SECTIONS = [
+    "Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes",
+    "References", "Examples",
+]  # fmt: skip
+"""The sections of numpydoc, in their order."""
+
+
+def shown(name):
+    """The public names of a module and what they are."""
+    module = importlib.import_module(name)
+    return {n: getattr(module, n) for n in dir(module)}
+
+
+def test_these_are_the_public_modules():
+    expected = (
+        "debug errors modes nn nn.functional nn.init numpy ops overrides random testing".split()
+    )
+    assert MODULES == ["functier", *[f"functier.{name}" for name in expected]]
+
+
+def test_dir_shows_public_names_only():
+    for name in LISTED:
+        module = importlib.import_module(name)
+        assert dir(module) == sorted(module.__all__)
+    assert {*dir(ft)} == {*ft.__all__, *ft._MODULES, "map"}
+    assert dir(ft.numpy) == dir(np)
+    assert {*dir(ft.ops)} >= {"numpy", "scipy"}
+
+
+@pytest.mark.parametrize("name", ["functier", *LISTED])
+def test_what_is_shown_belongs_to_the_package(name):
+    """No module but those inside of it, and nothing that was imported from elsewhere."""
+    for n, value in shown(name).items():
+        assert n[0] != "_"
+        if isinstance(value, types.ModuleType):
+            assert value.__name__ == f"{name}.{n}"
+        else:
+            assert value.__module__.partition(".")[0] == "functier", n
+
+
+def test_all_errors_are_in_one_module_and_at_the_top():
+    found, waiting = set(), [Exception]
+    while waiting:
+        error = waiting.pop()
+        waiting += error.__subclasses__()
+        if error.__module__.partition(".")[0] == "functier":
+            found.add(error)
+    assert {*shown("functier.errors").values()} >= found
+    for name, error in shown("functier.errors").items():
+        assert getattr(ft, name) is error and f"`{name}`" in ft.errors.__doc__
+
+
+@pytest.mark.parametrize("name", ["functier", *LISTED])
+def test_docstrings_are_numpydoc(name):
+    """Functions have examples; sections stand in the order of numpydoc."""
+    for n, value in shown(name).items():
+        if isinstance(value, types.ModuleType):
+            continue
+        text = inspect.getdoc(value)
+        titles = re.findall(r"^(.+)\n-{3,}$", text, re.MULTILINE)
+        assert re.match(r"\S", text) and not set(titles) - set(SECTIONS), n
+        assert titles == sorted(titles, key=SECTIONS.index), n
+        assert isinstance(value, type) or "Examples" in titles, n
