@@ -40,7 +40,7 @@ USES: dict[str, Callable] = {
     "asarray": np.asarray,
     "elem": lambda t: t.elem(),
     "unwrap": ft.unwrap,
-    "debug_unwrap": ft.debug_unwrap,
+    "unwrap all": lambda t: ft.unwrap(t, levels=None),
     "unwrap of the class": lambda t: type(t).unwrap(t),
     "vmap": lambda t: ft.vmap(np.sin)(t),
     "grad": lambda t: ft.grad(np.sum)(t),
@@ -90,7 +90,7 @@ def test_a_primal_that_has_leaked_passes_through():
 def test_the_check_finds_zeros_that_pass_through(monkeypatch):
     monkeypatch.setattr(TraceLevel, "elem", old_unwrap)
     with pytest.raises(pytest.fail.Exception):
-        test_a_tangent_that_has_leaked("debug_unwrap", "passthrough")
+        test_a_tangent_that_has_leaked("unwrap all", "passthrough")
 
 
 # ---- blocks around a step ----
@@ -209,7 +209,7 @@ def test_hooks_that_are_switched_off_in_a_rule():
 
 def test_debug_nans_is_not_shown_zeros():
     f = lambda x: np.sum(x[:, None] * np.array([np.inf, 1.0]), 0)  # noqa: E731
-    with ft.debug_nans(infs=False):
+    with ft.debug.debug_nans(infs=False):
         _, jvp_fn = ft.linearize(f, np.ones(2))
     equal(jvp_fn(np.ones(2)), np.array([np.inf, 2.0]))
 
