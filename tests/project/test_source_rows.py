@@ -25,7 +25,7 @@ WITHOUT: set[str] = set()
 def carried():
     """The ids in the names and docstrings of tests, each with the tests that carry it."""
     found: dict[str, list[str]] = {}
-    for path in sorted(TESTS.glob("test_*.py")):
+    for path in sorted(TESTS.rglob("test_*.py")):
         if path.name == Path(__file__).name:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
