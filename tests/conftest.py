@@ -32,10 +32,12 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--slow"):
         return
-    slow = [item for item in items if is_slow(item)]
-    if len(slow) < len(items):  # unless nothing else was asked for
+    quick, slow = [], []
+    for item in items:
+        (slow if is_slow(item) else quick).append(item)
+    if quick:  # else the slow ones were asked for by name
         config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if not is_slow(item)]
+        items[:] = quick
 
 
 def is_slow(item):
