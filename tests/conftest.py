@@ -1,13 +1,21 @@
-"""Settings of the whole suite: the profiles of hypothesis, and how much of the nets is run.
+"""Settings of the whole suite: how much of it is run, and the profiles of hypothesis.
 
-``quick`` is the default; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
-``pytest tests/nets --full`` runs the nets in full, and says the counts at the end.
+``pytest`` runs what is quick: of the sample table the rows that `samples.chosen` chooses, no
+test marked ``slow``, and no net. ``pytest --slow`` runs all rows and all tests, with a slice of
+each net. ``pytest tests/nets --full`` runs the nets in full, and says the counts at the end.
+
+``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
 """
+
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import samples
 from nets.verdicts import Verdicts
+
+NETS = Path(__file__).parent / "nets"
 
 # A shared machine stalls now and then, and what is drawn is small: time says nothing.
 patient = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -17,7 +25,29 @@ settings.load_profile("quick")
 
 
 def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run all rows, slow tests and nets")
     parser.addoption("--full", action="store_true", help="run the nets in full, not a slice")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    quick, slow = [], []
+    for item in items:
+        (slow if is_slow(item) else quick).append(item)
+    if quick:  # else the slow ones were asked for by name
+        config.hook.pytest_deselected(items=slow)
+        items[:] = quick
+
+
+def is_slow(item):
+    return item.get_closest_marker("slow") or NETS in item.path.parents
+
+
+@pytest.fixture(scope="session")
+def rows(request):
+    """The rows of the sample table that are run, by their names."""
+    return samples.named() if request.config.getoption("--slow") else samples.chosen()
 
 
 @pytest.fixture

@@ -12,20 +12,22 @@ import pytest
 
 import functier as ft
 import samples
+from rows import run_each
 
 ASIDE = {np.take: 1, np.repeat: 1, np.pad: 1, np.select: 2}
 """The operand that NumPy does not ask whether it is a tensor, beside plain ones."""
 
 
-def cases() -> list:
-    found = []
-    for name, row in samples.named().items():
+def cases(rows) -> dict:
+    """Each operand of each row, by the row's name and the operand's position."""
+    found = {}
+    for name, row in rows.items():
         own = getattr(row.func, "__module__", "") or ""
         if len(row.leaves) < 2 or row.loop or not row.vmap or own.startswith("functier"):
             continue
         for i, x in enumerate(row.leaves):
             if x.dtype.kind in "fciub":
-                found.append(pytest.param(row, i, id=f"{name}:{i}"))
+                found[f"{name}:{i}"] = row, i
     return found
 
 
@@ -35,8 +37,13 @@ def same(actual, expected):
     np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("row,i", cases())
-def test_lists_are_arrays(row, i):
+@pytest.mark.parametrize("family", samples.families())
+def test_lists_are_arrays(family, rows):
+    run_each(cases(samples.of(rows, family)), lambda case: check_lists(*case))
+
+
+def check_lists(row, i):
+    """With operand `i` a tensor and the others lists, the result is that with arrays."""
     x = row.leaves[i]
 
     def f(value):

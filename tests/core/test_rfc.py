@@ -14,6 +14,7 @@ import functier as ft
 from functier import modes, overrides
 from functier._core import root as _root
 from functier._core.methods import MEMORY, ORDERING, WRITING
+from rows import each
 from support import equal, has_all, message, recorder, same
 
 A = np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -58,14 +59,14 @@ def calls_into(package, run):
 
 
 def test_a_subclass_needs_no_code():
-    """A01, A02"""
+    """A01, A02: functions of NumPy return the class."""
     assert isinstance(S([1]), ft.Tensor)
     for out in (np.sum(S([1])), np.add(S([1]), np.ones(1)), np.linalg.inv(S(np.eye(2)))):
         assert type(out) is S
 
 
 def test_the_example_of_the_rfc():
-    """A13, A06"""
+    """A13, A06: methods, items and operators keep the class and what it defines."""
     t = S([1])
     for out in (t.sum(), t[0], t + ft.Tensor(1), ft.Tensor(1) + t):
         assert isinstance(out, S) and out.a == 1
@@ -87,7 +88,7 @@ GONE = {"itemset", "newbyteorder", "ptp", "tostring"}
 """What NumPy 2.1 still has, to say that it is gone."""
 
 
-@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
+@each("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
 def test_every_public_attribute_of_an_array(name):
     """A04, A52: those that give arrays give the class"""
     x = S(A[0] if name in ("choose", "searchsorted") else A)
@@ -115,7 +116,7 @@ def test_every_public_attribute_of_an_array(name):
 
 
 def test_operators_views_and_slices_keep_the_class_and_the_memory():
-    """A05"""
+    """A05: every result has the class, and every view the array of its base."""
     s, mask = S(A.copy()), A > 1
     outs = [-s, s + 1, 1 + s, s @ s, s[0], s[:], s[None], s[mask], s[S(mask)], s.T, s.reshape(-1)]
     assert all(type(out) is S for out in outs)
@@ -152,9 +153,9 @@ OF_MEMORY = {
 """What an array has for its memory, its pickles, subclasses of it, or only to refuse."""
 
 
-@pytest.mark.parametrize("name", [n for n in dir(np.ndarray) if n[:2] == "__"])
+@each("name", [n for n in dir(np.ndarray) if n[:2] == "__"])
 def test_every_dunder_of_an_array(name):
-    """A38"""
+    """A38: each keeps the class, or stands in a list here that says why not."""
     assert name in OPERATORS | IN_PLACE | OTHER | OF_MEMORY or hasattr(object, name)
     if name not in OPERATORS | IN_PLACE:
         assert (name in OTHER) <= hasattr(ft.Tensor, name)
@@ -177,7 +178,7 @@ INTEGER = {"and", "or", "xor", "lshift", "shift", "invert", "nvert"}
 
 
 def test_assignment_and_indexing_go_through_the_hook():
-    """A38, A09"""
+    """A38, A09: the hooks see both, the upper one and the lower one."""
     Recorder = recorder()
     x = Recorder(A.copy())
     x[0] = x[1]
@@ -187,7 +188,7 @@ def test_assignment_and_indexing_go_through_the_hook():
 
 
 def test_one_hook_sees_functions_methods_operators_indexing_and_properties():
-    """A07, A09"""
+    """A07, A09: each once, as the object that was called."""
     Recorder = recorder()
     x = Recorder(A)
     np.sum(x), x.sum(), x + 1, x[0], x.T, x.real
@@ -228,7 +229,7 @@ def test_what_of_a_tensor_goes_through_the_hook():
 
 
 def test_the_generic_hook_is_a_classmethod_that_super_reaches():
-    """A12"""
+    """A12: a class without a hook has the one of Tensor, and its parameters are documented."""
     member = vars(ft.Tensor)["__tensor_function__"]
     assert isinstance(member, classmethod)
     assert S.__tensor_function__.__func__ is member.__func__
@@ -239,7 +240,7 @@ def test_the_generic_hook_is_a_classmethod_that_super_reaches():
 
 
 def test_plain_tensors_skip_the_hook():
-    """A30, A26"""
+    """A30, A26: it is called for a subclass and not for Tensor itself."""
     t = ft.tensor(A)
     for run in (lambda: t + t, lambda: np.sum(t), lambda: t.T, lambda: np.sin(t), lambda: t[0]):
         assert "__tensor_function__" not in calls_into("functier", run)
@@ -265,7 +266,7 @@ def test_a_subclass_costs_what_the_hook_costs():
 
 
 def test_importing_changes_nothing_in_numpy():
-    """A23"""
+    """A23: no function of NumPy is replaced, and results are the same."""
     code = """
     import numpy as np
     before = {n: id(f) for space in (np, np.linalg) for n, f in vars(space).items()}
@@ -292,7 +293,7 @@ def test_the_order_of_a_call_with_four_classes():
 
 
 def test_each_class_is_asked_once_and_the_first_answer_wins():
-    """A28, E25"""
+    """A28, E25: who returns NotImplemented is passed over, who comes later is not asked."""
     log: list = []
     P, Q = hooked("P", log, answer=NotImplemented), hooked("Q", log, answer="yes")
     R = hooked("R", log, answer="no")
@@ -301,7 +302,7 @@ def test_each_class_is_asked_once_and_the_first_answer_wins():
 
 
 def test_an_exception_reaches_the_caller():
-    """A28"""
+    """A28: what a hook raises is raised as it is."""
 
     class Raises(ft.Tensor):
         @classmethod
@@ -315,7 +316,7 @@ def test_an_exception_reaches_the_caller():
 
 
 def test_the_lowest_class_wins():
-    """A37, E19, E20"""
+    """A37, E19, E20: the result has the most derived class of the operands, in any order."""
     S2 = type("S2", (S,), {})
     for out in (S(A) + S2(A), S2(A) + S(A), np.add(S2(A), A), ft.tensor(A) + S2(A), A + S2(A)):
         assert type(out) is S2
@@ -344,7 +345,7 @@ def test_two_classes_that_share_a_hook_are_both_asked():
 
 
 def test_super_runs_once_and_gives_the_class():
-    """A41"""
+    """A41: a hook around super sees one call, and its result has the class."""
     trace = []
 
     class Sub(ft.Tensor):
@@ -360,7 +361,7 @@ def test_super_runs_once_and_gives_the_class():
 
 
 def test_the_control_flow_of_an_overridden_operator(monkeypatch):
-    """A42, E23"""
+    """A42, E23: the operator, then the hook, then Tensor, and back in this order."""
     trace = []
 
     class SubTensor(ft.Tensor):
@@ -389,7 +390,7 @@ def test_the_control_flow_of_an_overridden_operator(monkeypatch):
 
 
 def test_super_declines_for_a_class_it_does_not_know_and_the_next_is_asked():
-    """A44"""
+    """A44: super returns NotImplemented, and the hook of the other class answers."""
 
     class Other(overrides.TensorLike):
         @classmethod
@@ -402,7 +403,7 @@ def test_super_declines_for_a_class_it_does_not_know_and_the_next_is_asked():
 
 
 def test_a_method_overridden_and_the_same_by_its_function():
-    """E23"""
+    """E23: an overridden operator does what a hook does that looks for its function."""
 
     class Direct(ft.Tensor):
         def __add__(self, other):
@@ -450,7 +451,7 @@ def my_add(a, b):
 
 
 def test_a_table_of_handled_functions_and_classes():
-    """A39, A40, A53, E04"""
+    """A39, A40, A53, E04: what is not in it is refused with the names of function and classes."""
 
     class Stranger(overrides.TensorLike):
         pass
@@ -482,7 +483,7 @@ def test_the_spellings_of_an_operation_have_to_be_covered_each():
 
 
 def test_a_subclass_that_handles_some_falls_back_to_super():
-    """A54"""
+    """A54: the other functions return the class."""
 
     class Some(ft.Tensor):
         @classmethod
@@ -496,13 +497,13 @@ def test_a_subclass_that_handles_some_falls_back_to_super():
 
 
 def test_what_a_class_lacks_can_be_listed():
-    """E13"""
+    """E13: by the testing overrides, of functions and of methods."""
     missing = set(overrides.get_testing_overrides()) - set(MyTensor.HANDLED)
     assert np.add not in missing and {np.multiply, np.mean, ft.Tensor.sum} <= missing
 
 
 def test_the_module_says_what_it_promises():
-    """E33"""
+    """E33: its docstring says what is public, and each name has a docstring."""
     assert "What stands here is public and keeps its names" in " ".join(overrides.__doc__.split())
     assert "public and keeps its names" in " ".join(modes.__doc__.split())
     for name in overrides.__all__:
@@ -513,7 +514,7 @@ def test_the_module_says_what_it_promises():
 
 
 def test_array_finalize_is_not_asked():
-    """A60"""
+    """A60: NumPy's hook for new views is not called on a tensor."""
 
     class Finalizing(ft.Tensor):
         def __array_finalize__(self, other):
@@ -701,14 +702,14 @@ def test_the_backend_is_chosen_by_the_arrays():
 
 
 def test_composite_functions_do_not_reach_the_lower_hook_as_themselves(low):
-    """F06"""
+    """F06: it gets the operations that they are made of."""
     np.linalg.cond(low(A)), np.var(low(A))
     functions = {f for f, _ in low.operations}
     assert functions and not functions & {np.linalg.cond, np.var}
 
 
 def test_the_spellings_of_an_operation_are_one_operation_below(low):
-    """F09"""
+    """F09: function, operator and method reach the lower hook as one function."""
     x = low(A)
     for use in (lambda: np.add(x, 2), lambda: x + 2, lambda: x.__add__(2)):
         low.operations.clear()

@@ -187,7 +187,7 @@ def test_own_methods_and_properties_inside_transforms(cls):
 
 
 def test_attributes_of_the_class_and_of_the_instance_inside_transforms():
-    """A06"""
+    """A06: both can be read from the tensors of every level."""
     seen = []
 
     def f(x):
@@ -373,7 +373,7 @@ def test_diagonals_stay_diagonal():
 
 
 def test_scalar_tensor():
-    """E02, E03, E04, E07, E08, E09"""
+    """E02, E03, E04, E07, E08, E09: a scaled identity with a mean and sums, and its errors."""
     d, s = zoo.ScalarTensor(5, 2), zoo.ScalarTensor(2, 2)
     assert repr(d) == "ScalarTensor(N=5, value=2)"
     equal(d.tensor(), 2.0 * np.eye(5))
@@ -410,7 +410,7 @@ def test_scalar_tensor_with_a_fallback():
 
 
 def test_metadata_tensor():
-    """E15"""
+    """E15: an array beside a dict that results keep."""
     metadata = {"owner": "Ministry of Silly Walks"}
     m = zoo.MetadataTensor([[1, 2], [3, 4]], metadata=metadata)
     t = np.array([[1, 2], [1, 2]])
@@ -504,7 +504,7 @@ def test_a_dask_array_as_a_wrapped_value():
 
 
 def test_a_duck_array_with_the_hook_alone_under_levels():
-    """A03, B42"""
+    """A03, B42: a class that is no tensor is asked, too, where tensors of levels are operands."""
 
     class Loud(overrides.TensorLike):
         shape, dtype, ndim = (2,), np.dtype(float), 1

@@ -9,10 +9,11 @@ from numpy.testing.overrides import allows_array_function_override
 import functier as ft
 from functier._core.numpy_facts import name_of
 from functier._core.table import OPS, UNSUPPORTED
+from rows import each
 from surface import called, surface
 
-RECORDS = [pytest.param(record, id=record.name) for record in OPS.values()]
-OF_NUMPY = [p for p in RECORDS if p.values[0].name.startswith(("numpy.", "_operator.", "scipy."))]
+RECORDS = list(OPS.values())
+OF_NUMPY = [r for r in RECORDS if r.name.startswith(("numpy.", "_operator.", "scipy."))]
 """And of SciPy. The others are functions of our own, and ufuncs that NumPy keeps to itself."""
 
 
@@ -46,7 +47,7 @@ def has_stars(parameters):
 
 
 def test_every_function_is_declared_or_listed():
-    """F10"""
+    """F10: each that NumPy lets others override has a record, or a reason for none."""
     undeclared = {n for n, f in surface().items() if f not in OPS and f not in UNSUPPORTED}
 
     assert not undeclared
@@ -56,7 +57,7 @@ def test_no_function_has_two_places():
     assert not set(OPS) & set(UNSUPPORTED)
 
 
-@pytest.mark.parametrize("func", list(UNSUPPORTED), ids=name_of)
+@each("func", list(UNSUPPORTED), ids=name_of)
 def test_unsupported_has_a_reason(func):
     assert len(UNSUPPORTED[func].split()) >= 3
 
@@ -78,7 +79,7 @@ def test_aliases_that_are_other_objects_are_both_declared(name):
 # ---- a record says what NumPy's signature says ----
 
 
-@pytest.mark.parametrize("record", OF_NUMPY)
+@each("record", OF_NUMPY, ids=lambda record: record.name)
 def test_parameters_are_those_of_numpy(record):
     func = record.func
     parameters = signature(func)
@@ -98,7 +99,7 @@ def test_parameters_are_those_of_numpy(record):
     assert record.params == tuple(n for n in parameters if n not in gone)
 
 
-@pytest.mark.parametrize("record", OF_NUMPY)
+@each("record", OF_NUMPY, ids=lambda record: record.name)
 def test_bodies_and_binders_have_the_defaults_of_numpy(record):
     given = record.body or record.bind_args
     parameters = signature(record.func)
@@ -111,7 +112,7 @@ def test_bodies_and_binders_have_the_defaults_of_numpy(record):
                 assert parameter.default is inspect.Parameter.empty, name
 
 
-@pytest.mark.parametrize("record", RECORDS)
+@each("record", RECORDS, ids=lambda record: record.name)
 def test_record_is_consistent(record):
     if record.body is not None:
         return
@@ -150,7 +151,7 @@ def required(func, name):
 SAMPLED = called()
 
 
-@pytest.mark.parametrize("record", OF_NUMPY)
+@each("record", OF_NUMPY, ids=lambda record: record.name)
 def test_operation_has_a_sample(record):
     refuses = record.family == "writing"  # to be called at all
     makes = "like : array_like" in (record.func.__doc__ or "")  # asks nobody but like=

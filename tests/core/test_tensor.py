@@ -10,6 +10,7 @@ import pytest
 
 import functier as ft
 from functier._core import methods as _methods
+from rows import each
 from support import equal, everywhere, has_all, message, plain, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])
@@ -232,7 +233,7 @@ def test_every_method_of_the_table_is_tested():
     assert all(hasattr(np.ndarray, name) for name in METHODS if name != "astype")
 
 
-@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+@each("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_are_those_of_the_array(name, args, kwargs):
     expected = getattr(A, name)(*args, **kwargs)
     for cls in (ft.Tensor, Sub):
@@ -244,7 +245,7 @@ def test_methods_are_those_of_the_array(name, args, kwargs):
 DATA_DEPENDENT = {"nonzero", "compress"}
 
 
-@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+@each("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
     xs = np.stack([A, B, A - B])
     if name == "nonzero":
@@ -257,7 +258,7 @@ def test_methods_under_vmap_are_those_of_each_example(name, args, kwargs):
     np.testing.assert_allclose(out, expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("name,args,kwargs", CALLS, ids=IDS)
+@each("name,args,kwargs", CALLS, ids=IDS)
 def test_methods_under_grad_and_jvp_have_the_value_of_the_array(name, args, kwargs):
     expected = getattr(A, name)(*args, **kwargs)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.pytree import flatten
+from rows import each
 from ruled import KINDS, B, W, X, floats, plain, total, with_jvp, with_vjp, with_vmap
 from support import close
 
@@ -93,7 +94,7 @@ def compare(steps, function):
         close(a, e, 1e-10)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_each_transform(kind, step):
     compare([step], KINDS[kind]())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from rows import each
 from support import close, equal, message
 
 Z = 0.4 - 0.7j
@@ -99,7 +100,7 @@ def test_first_derivative(way, known):
     close(way(f)(Z), np.complex128(first(Z)))
 
 
-@pytest.mark.parametrize("inner", WAYS.values(), ids=WAYS)
+@each("inner", WAYS.values(), ids=WAYS)
 def test_second_derivative(way, inner, known):
     f, _, second = known
 

@@ -29,7 +29,7 @@ def held(xs):
 
 
 def test_interleaved_generators_do_not_mix():
-    """B22"""
+    """B22: tensors of two levels that are live side by side are refused together."""
     one, two = held(XS), held(XS)
     a, b = next(one), next(two)
     assert type(a).__bases__ == type(b).__bases__ == (ft.Tensor,)
@@ -42,7 +42,7 @@ def test_interleaved_generators_do_not_mix():
 
 
 def test_generators_that_end_out_of_order_leave_each_other_alone():
-    """B22, B25"""
+    """B22, B25: the tensors of the first are dead, those of the second live."""
     one, two = held(XS), held(XS)
     a, b = next(one), next(two)
     one.close()  # opened first, ended first
@@ -138,7 +138,7 @@ def test_a_suspended_asynchronous_generator():
 
 
 def test_two_threads_have_levels_of_their_own():
-    """B22"""
+    """B22: a tensor of another thread's level is refused."""
     barrier = threading.Barrier(2, timeout=10)
     tensors: dict = {}
     outcome: dict = {}

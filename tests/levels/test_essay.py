@@ -34,14 +34,14 @@ def family(parent="parent", child="child", unrelated="unrelated"):
 
 
 def test_two_parents_make_one_call_to_the_parent():
-    """B03"""
+    """B03: a class is asked once, for all operands that have it."""
     log, parent, _, _ = family()
     assert np.add(parent, parent) == "parent"
     assert log == ["Parent"]
 
 
 def test_the_child_is_asked_first_in_either_order():
-    """B04"""
+    """B04: a subclass comes before its superclass, wherever its operand stands."""
     log, parent, child, _ = family()
     assert np.add(parent, child) == "child"
     assert np.add(child, parent) == "child"
@@ -49,7 +49,7 @@ def test_the_child_is_asked_first_in_either_order():
 
 
 def test_operators_and_functions_keep_the_same_order():
-    """B04"""
+    """B04: operators, and functions of lists, ask the subclass first as well."""
     log, parent, child, _ = family()
     assert parent + child == "child"
     assert np.concatenate([parent, child]) == "child"
@@ -66,7 +66,7 @@ def test_unrelated_classes_are_asked_from_left_to_right():
 
 @pytest.mark.parametrize("flip", [False, True])
 def test_an_unrelated_class_answers_where_the_first_declines(flip):
-    """B05"""
+    """B05: NotImplemented hands the call on."""
     log, parent, _, unrelated = family(parent=NotImplemented)
     pair = (unrelated, parent) if flip else (parent, unrelated)
     assert np.add(*pair) == "unrelated"
@@ -74,14 +74,14 @@ def test_an_unrelated_class_answers_where_the_first_declines(flip):
 
 
 def test_the_parent_answers_where_the_child_declines():
-    """B06"""
+    """B06: NotImplemented of the subclass hands the call to its superclass."""
     log, parent, child, _ = family(child=NotImplemented)
     assert np.add(parent, child) == "parent"
     assert log == ["Child", "Parent"]
 
 
 def test_dispatch_order_agrees_with_a_reference_on_class_forests():
-    """B07"""
+    """B07: of random classes and operands, by a sort that is written here anew."""
     rng = np.random.default_rng(0)
     for _ in range(50):
         log: list = []
@@ -110,7 +110,7 @@ def test_the_addition_of_the_essay():
 
 
 def test_the_addition_is_one_numpy_addition():
-    """B11"""
+    """B11: of both batches at once, whose axes broadcast."""
     Recorder = recorder()
     ft.vmap(lambda x: ft.vmap(lambda y: x + y)(YS))(Recorder(XS))
     additions = [shapes for func, shapes in Recorder.operations if func is np.add]
@@ -118,7 +118,7 @@ def test_the_addition_is_one_numpy_addition():
 
 
 def test_shapes_inside_are_logical():
-    """B12"""
+    """B12: inside both levels shape, ndim, len and size are those of one example."""
     seen = []
 
     def inner(x, y):
@@ -143,7 +143,7 @@ def test_the_first_dimension_belongs_to_the_outer_level_also_with_equal_sizes():
 
 
 def test_every_call_mints_a_fresh_class():
-    """B01"""
+    """B01: two calls of one transformed function have classes that are unrelated."""
     seen = []
     f = ft.vmap(lambda x: seen.append(type(x)) or x)
     f(XS)
@@ -154,7 +154,7 @@ def test_every_call_mints_a_fresh_class():
 
 
 def test_the_class_inherits_from_the_enclosing_level():
-    """B02, B16, B21"""
+    """B02, B16, B21: each class has one base, and depth counts them."""
     seen = []
 
     def innermost(x, y, z):
@@ -171,14 +171,14 @@ def test_the_class_inherits_from_the_enclosing_level():
 @pytest.mark.parametrize("outer", ["vmap", "grad", "jvp"])
 @pytest.mark.parametrize("inner", ["vmap", "grad", "jvp"])
 def test_levels_of_all_transforms_are_in_one_chain(outer, inner):
-    """B02"""
+    """B02: of whichever transform the enclosing level is."""
     enter = {"vmap": ft.vmap, "grad": ft.grad, "jvp": ft.jvp}
     with enter[outer]() as A, enter[inner]() as B:
         assert A.__bases__ == (ft.Tensor,) and B.__bases__ == (A,)
 
 
 def test_level_classes_are_empty():
-    """B16"""
+    """B16: they have their level and what all of their kind share."""
     with ft.vmap() as B, ft.grad() as G:
         for cls in (B, G):
             names = set(vars(cls)) - {"__module__", "__doc__", "__static_attributes__"}
@@ -189,7 +189,7 @@ def test_level_classes_are_empty():
 
 
 def test_class_names_tell_transform_and_function_and_need_not_be_unique():
-    """B40"""
+    """B40: names are for people, and nothing looks classes up by them."""
     seen = []
 
     def model(x):
@@ -204,7 +204,7 @@ def test_class_names_tell_transform_and_function_and_need_not_be_unique():
 
 
 def test_repr_shows_transform_function_sizes_and_value():
-    """B40"""
+    """B40: of each level from the innermost to the array."""
     seen = []
 
     def outer(x):
@@ -222,7 +222,7 @@ def test_repr_shows_transform_function_sizes_and_value():
 
 
 def test_the_inner_level_runs_first_and_redispatches_outward():
-    """B17, B19, B08"""
+    """B17, B19, B08: the rule of a level runs on values one level out, which dispatch again."""
     Recorder = recorder()
     log, classes = [], []
 
@@ -249,7 +249,7 @@ def test_the_inner_level_runs_first_and_redispatches_outward():
 
 
 def test_an_inner_level_without_operands_is_not_entered():
-    """B20"""
+    """B20: an operation on outer tensors alone does not call the inner level."""
     calls = []
 
     def outer(x):
@@ -278,7 +278,7 @@ def test_dispatch_does_not_read_ambient_state():
 
 
 def test_unwrapping_goes_one_level_out():
-    """B08, B37"""
+    """B08, B37: elem and unwrap give the value of the next level, and the array at the end."""
 
     def inner(x, y):
         assert type(y.elem()) is type(x)
@@ -310,7 +310,7 @@ def escape_program(ys, xs=XS):
 
 
 def test_the_escape_program_raises():
-    """B13, B22, B25"""
+    """B13, B22, B25: a tensor that was kept and used later names its level and the line."""
     with pytest.raises(ft.EscapedTensorError) as error:
         escape_program(np.ones((20, 10, 2)))
     has_all(message(error), "vmap(write)", "Tensor <- vmap(write)", "test_essay.py:", "x.elem()")
@@ -324,7 +324,7 @@ def test_the_escape_program_raises_with_equal_batch_sizes():
 
 @pytest.mark.parametrize("reader", ["grad", "jvp", "vjp"])
 def test_a_tensor_that_escaped_raises_in_every_transform(reader):
-    """B13"""
+    """B13: whichever transform reads it."""
     box = []
     ft.vmap(lambda x: box.append(x) or x)(XS)
     f = lambda y: (box[0] * y).sum()  # noqa: E731
@@ -339,7 +339,7 @@ def test_a_tensor_that_escaped_raises_in_every_transform(reader):
 
 
 def test_siblings_under_one_level_do_not_mix():
-    """B22"""
+    """B22: a tensor of the first call raises in the second, under one outer level."""
 
     def outer(x):
         box = []
@@ -351,7 +351,7 @@ def test_siblings_under_one_level_do_not_mix():
 
 
 def test_a_dead_level_is_known_while_another_of_the_same_depth_is_live():
-    """B25"""
+    """B25: depth alone would take one for the other."""
     with ft.vmap() as A:
         a = A(XS)
     with ft.vmap() as B:
@@ -366,7 +366,7 @@ def test_a_dead_level_is_known_while_another_of_the_same_depth_is_live():
 
 
 def test_a_dead_tensor():
-    """B35, B37"""
+    """B35, B37: each use raises with the remedy, and elem still gives the value."""
     with ft.vmap() as B:
         x = B(XS)
     with pytest.raises(ft.EscapedTensorError) as error:
@@ -377,7 +377,7 @@ def test_a_dead_tensor():
 
 
 def test_a_passthrough_tensor():
-    """B34"""
+    """B34: with escape='passthrough' it is used as its value."""
     with ft.vmap(escape="passthrough") as B:
         x = B(XS)
     assert x.shape == (10, 2)
@@ -386,7 +386,7 @@ def test_a_passthrough_tensor():
 
 
 def test_ending_a_level_ends_all_its_tensors_at_once_and_keeps_their_class():
-    """B36, B39"""
+    """B36, B39: wherever they are kept."""
     with ft.vmap() as B:
         kept = {"a": B(XS), "b": [B(XS), (B(XS),)]}
     for x in (kept["a"], kept["b"][0], kept["b"][1][0]):
@@ -396,7 +396,7 @@ def test_ending_a_level_ends_all_its_tensors_at_once_and_keeps_their_class():
 
 
 def test_no_instance_of_an_ended_class():
-    """B38"""
+    """B38: the class of a level that has ended makes no tensors, with either escape."""
     for escape in ("dead", "passthrough"):
         with ft.vmap(escape=escape) as B:
             pass
@@ -406,7 +406,7 @@ def test_no_instance_of_an_ended_class():
 
 
 def test_an_outer_level_that_ended_first_is_dead_for_the_inner_one():
-    """B25"""
+    """B25: its tensors raise while the inner level stays live."""
     outer, inner = ft.vmap(), ft.vmap()
     B0 = outer.__enter__()
     B1 = inner.__enter__()
@@ -442,7 +442,7 @@ def test_arrays_that_are_created_inside_interact_without_surprises():
 
 
 def test_the_nested_gradient():
-    """B32, B09"""
+    """B32, B09: derivatives of the sine to order five."""
     f = np.sin
     expected = [np.cos, lambda v: -np.sin(v), lambda v: -np.cos(v), np.sin, np.cos]
     for derivative in expected:

@@ -13,6 +13,7 @@ import pytest
 import functier as ft
 from functier._levels import level as _level
 from functier._rules.constructors import primitive
+from rows import each
 from support import equal, has_all, message
 
 XS = np.arange(6.0).reshape(3, 2)
@@ -93,10 +94,10 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("use", USES)
+@each("use", USES)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_every_use_of_a_dead_tensor_raises(transform, use):
-    """B35, B38"""
+    """B35, B38: with the level, the line that made it and the remedies."""
     x = ended(transform)
     with pytest.raises(ft.EscapedTensorError) as error:
         USES[use](x)
@@ -113,7 +114,7 @@ def test_every_use_of_a_dead_tensor_raises(transform, use):
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_dead_tensor_still_shows_and_gives_its_value(transform):
-    """B37"""
+    """B37: its repr and its elem, and it can be a key."""
     x = ended(transform)
     equal(x.elem(), XS)
     equal(ft.unwrap(x), XS)
@@ -123,7 +124,7 @@ def test_a_dead_tensor_still_shows_and_gives_its_value(transform):
 
 
 def test_the_message_names_the_line_that_made_the_level():
-    """B35"""
+    """B35: the line of the with statement."""
     with ft.vmap() as B:
         x = B(XS)
     line = test_the_message_names_the_line_that_made_the_level.__code__.co_firstlineno + 2
@@ -148,7 +149,7 @@ def test_the_message_names_every_level_of_the_chain():
 
 
 def test_elem_of_a_dead_tensor_is_the_dead_tensor_one_level_out():
-    """B37"""
+    """B37: where the outer level has ended as well."""
     box = []
     ft.vmap(lambda x: ft.grad(lambda y: box.append(y) or y.sum())(x))(XS)
     outer = box[0].elem()
@@ -188,17 +189,17 @@ PASSES = {
 }
 
 
-@pytest.mark.parametrize("use", PASSES)
+@each("use", PASSES)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_passthrough_tensor_acts_as_its_value(transform, use):
-    """B34"""
+    """B34: in each use, also in other transforms."""
     x = ended(transform, "passthrough")
     f, expected = PASSES[use]
     equal(f(x), expected)
 
 
 def test_passthrough_scalars_convert():
-    """B34"""
+    """B34: to Python's numbers, and into formatted text."""
     with ft.grad(escape="passthrough") as G:
         x = G(2.5)
         n = G(4.0)
@@ -207,7 +208,7 @@ def test_passthrough_scalars_convert():
 
 
 def test_passthrough_makes_no_new_instance():
-    """B38"""
+    """B38: an ended class makes no tensors with this escape either."""
     with ft.vmap(escape="passthrough") as B:
         pass
     with pytest.raises(ft.EscapedTensorError, match="had ended"):
@@ -215,7 +216,7 @@ def test_passthrough_makes_no_new_instance():
 
 
 def test_passthrough_of_an_inner_level_still_has_the_outer_one():
-    """B34"""
+    """B34: what comes out of it is a tensor of the outer level, which is live."""
 
     def outer(x):
         with ft.grad(escape="passthrough") as G:

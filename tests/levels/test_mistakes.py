@@ -17,12 +17,13 @@ from functier._core.remedies import CALLS, GENERAL
 from mistake_runs import expected, run
 from mistakes import ROWS
 from misuses import ROWS as MISUSES
+from rows import each
 from support import has_all
 
 CASES = [(row, mode) for row in ROWS for mode in row.modes]
 
 
-@pytest.mark.parametrize("row,mode", CASES, ids=[f"{r.remedy}-{m}" for r, m in CASES])
+@each("row,mode", CASES, ids=[f"{r.remedy}-{m}" for r, m in CASES])
 def test_a_mistake_and_its_remedy(row, mode):
     with pytest.raises(row.error) as error:
         run(mode, row.wrong, row.xs)
@@ -38,7 +39,7 @@ def test_a_mistake_and_its_remedy(row, mode):
         np.testing.assert_allclose(np.asarray(r), w, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("row", MISUSES, ids=lambda row: row.name)
+@each("row", MISUSES, ids=lambda row: row.name)
 def test_a_misuse_and_the_call_that_its_message_asks_for(row):
     with pytest.raises(row.error) as error:
         row.wrong()

@@ -63,7 +63,7 @@ DERIVATIVES = {
 
 @pytest.mark.parametrize("names", list(itertools.product(DERIVATIVES, repeat=2)), ids="-".join)
 def test_derivatives_of_derivatives(names):
-    """B32, B09"""
+    """B32, B09: of order two by every pair of transforms."""
     g = f
     for name in names:
         g = DERIVATIVES[name](g)
@@ -73,7 +73,7 @@ def test_derivatives_of_derivatives(names):
 
 @pytest.mark.parametrize("names", list(itertools.product(["grad", "jvp"], repeat=4)), ids="-".join)
 def test_derivatives_to_order_four(names):
-    """B32"""
+    """B32: by transforms in every order of the modes."""
     g = f
     for name in names:
         g = DERIVATIVES[name](g)

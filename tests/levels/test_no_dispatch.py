@@ -13,7 +13,7 @@ XS = np.arange(20.0).reshape(10, 2)
 
 
 def test_no_dispatch_of_a_users_class():
-    """B30"""
+    """B30: its hooks are not called, those of another class are."""
     Quiet, Loud = recorder(), recorder()
     q, loud = Quiet([1.0, 2.0]), Loud([3.0, 4.0])
     with ft.no_dispatch(Quiet):
@@ -40,7 +40,7 @@ def test_no_dispatch_of_a_class_leaves_its_subclasses_dispatching():
 
 
 def test_no_dispatch_of_a_level_class():
-    """B30"""
+    """B30: its tensors act as their values inside the block, and as a batch after it."""
     with ft.vmap() as B:
         x = B(XS)
         with ft.no_dispatch(B):
@@ -53,7 +53,7 @@ def test_no_dispatch_of_a_level_class():
 
 
 def test_no_dispatch_of_one_level_leaves_the_others():
-    """B30"""
+    """B30: an operation goes on to the level outside."""
     with ft.vmap() as B0, ft.grad() as G:
         x = G(B0(XS))
         with ft.no_dispatch(G):
@@ -82,7 +82,7 @@ def test_no_dispatch_of_an_inner_level_whose_tensor_meets_an_outer_one():
 
 
 def test_no_dispatch_is_reentrant_and_restored_on_exceptions():
-    """B30"""
+    """B30: an inner block that raises leaves the outer one in force."""
     S = recorder()
     s = S([1.0])
     with ft.vmap() as B:
@@ -97,7 +97,7 @@ def test_no_dispatch_is_reentrant_and_restored_on_exceptions():
 
 
 def test_no_dispatch_does_not_reach_other_threads():
-    """B30"""
+    """B30: a thread that starts inside the block dispatches."""
     S = recorder()
     with ft.vmap() as B:
         x, s = B(XS), S([1.0])
@@ -117,7 +117,7 @@ def test_a_level_that_ends_inside_no_dispatch_is_dead():
 
 
 def test_no_dispatch_ends_the_recursion_of_a_hook():
-    """B31"""
+    """B31: a hook calls functions on its own instances in the block."""
 
     class Sums(ft.Tensor):
         @classmethod
@@ -170,7 +170,7 @@ def test_a_hook_that_ignores_types_cannot_corrupt_a_level(careless):
 
 
 def test_every_level_class_answers_before_a_users_subclass(careless):
-    """B33, B42"""
+    """B33, B42: also before a hook that ignores the types."""
     for enter in (ft.grad, ft.jvp):
         with enter() as G:
             x = G(np.ones(2), np.ones(2)) if enter is ft.jvp else G(np.ones(2))
@@ -179,7 +179,7 @@ def test_every_level_class_answers_before_a_users_subclass(careless):
 
 
 def test_the_upper_hook_declines_foreign_classes():
-    """B15, B33"""
+    """B15, B33: that of Tensor answers for classes that it is a base of."""
 
     class A(ft.Tensor):
         pass

@@ -8,6 +8,7 @@ import functier as ft
 import samples
 from functier._levels import backward as _backward
 from functier._rules import elementwise
+from rows import run_each
 
 NEVER = 1 << 60
 
@@ -18,20 +19,25 @@ def everything_is_large(monkeypatch):
     monkeypatch.setattr(elementwise, "BIG", -1)
 
 
-REVERSE = "vjp", "second", "mutation", "vmap_of_derivatives"
-ROWS = {
-    name: row for name, row in samples.named().items() if "vjp" in checks.checks_of(row)
-}  # those with a gradient
+REVERSE = [
+    "vjp",
+    "second",
+    "mutation",
+    pytest.param("vmap_of_derivatives", marks=pytest.mark.slow),
+]
+"""The checks that run pullbacks; the last takes four times as long as the others together."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ROWS)
-def test_rows(name, everything_is_large):
-    applying = checks.checks_of(ROWS[name])
-    for check in REVERSE:
-        if check in applying:
+@pytest.mark.parametrize("check", REVERSE)
+@pytest.mark.parametrize("family", samples.families())
+def test_rows_with_a_gradient(family, check, rows, everything_is_large):
+    def run(row):
+        applying = checks.checks_of(row)
+        if "vjp" in applying and check in applying:
             with np.errstate(all="ignore"):
-                applying[check](ROWS[name])
+                applying[check](row)
+
+    run_each(samples.of(rows, family), run)
 
 
 def once(x, y):

@@ -8,6 +8,7 @@ import pytest
 
 import functier as ft
 from functier._levels.lineage import AMBIENT
+from rows import each
 
 XS = np.arange(3.0)
 
@@ -65,7 +66,7 @@ def hold_nothing_else(kept):
     }
 
 
-@pytest.mark.parametrize("what", hold_nothing_else([]))
+@each("what", hold_nothing_else([]))
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 def test_what_escapes_keeps_its_class(transform, what, number):

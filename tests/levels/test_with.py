@@ -15,7 +15,7 @@ SUMS = XS[:, None] + YS[None]
 
 
 def test_the_snippet_of_the_essay():
-    """B23"""
+    """B23: two blocks in one statement, whose sum is unwrapped twice."""
 
     def program(xs, ys):
         with ft.vmap() as BatchTensor0, ft.vmap() as BatchTensor1:
@@ -29,7 +29,7 @@ def test_the_snippet_of_the_essay():
 
 
 def test_returning_the_tensor_itself_gives_a_dead_tensor():
-    """B23, B35"""
+    """B23, B35: without elem it raises after the block, and says where that is."""
 
     def program(xs, ys):
         with ft.vmap() as BatchTensor0, ft.vmap() as BatchTensor1:
@@ -42,7 +42,7 @@ def test_returning_the_tensor_itself_gives_a_dead_tensor():
 
 
 def test_in_dim_and_out_dim():
-    """B23"""
+    """B23: the axis that is mapped on the way in and on the way out."""
     with ft.vmap() as B0:
         x = B0(XS.T, in_dim=1)
         assert x.shape == (2,)

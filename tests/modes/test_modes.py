@@ -111,7 +111,7 @@ def check(call, func, x):
 
 @pytest.mark.parametrize("cls", [ft.Tensor, recorder()])
 def test_a_mode_runs_before_hooks_and_sees_each_call_once(cls):
-    """F16"""
+    """F16: functions, methods, operators, items and properties."""
     x = cls(A)
     with Log() as mode:
         np.sum(x), x.sum(), x + 1, x[0], x.T, np.var(x)
@@ -172,7 +172,7 @@ def test_a_mode_sees_functions_of_other_libraries():
 
 
 def test_the_innermost_mode_is_asked_first():
-    """F16"""
+    """F16: it hands the call on to the outer one."""
     log = []
     with Log("outer", log), Log("inner", log):
         ft.vmap(np.sin)(A)
@@ -183,7 +183,7 @@ def test_the_innermost_mode_is_asked_first():
 
 
 def test_a_mode_is_off_in_its_own_handler_and_on_again_by_with_self():
-    """F16"""
+    """F16: it does not see what its handler calls outside of such a block."""
 
     class Again(modes.TensorFunctionMode):
         seen: list = []  # noqa: RUF012
@@ -206,7 +206,7 @@ def test_a_mode_is_off_in_its_own_handler_and_on_again_by_with_self():
 
 @pytest.mark.parametrize("use", [np.sin, lambda x: x + 1, lambda x: ft.vmap(np.sin)(A)])
 def test_a_mode_that_comes_back_to_itself_without_end_is_named(use):
-    """A43, B31"""
+    """A43, B31: the error says which mode it is, and how it came back."""
 
     class Endless(modes.TensorFunctionMode):
         def __tensor_function__(self, func, types, args=(), kwargs=None):
@@ -229,7 +229,7 @@ def test_a_mode_can_be_entered_again():
 
 
 def test_not_implemented_leaves_a_call_to_the_next_mode_and_then_to_the_hooks():
-    """F16"""
+    """F16: each is asked in turn."""
     Recorder = recorder()
     log = []
     with Log("outer", log), modes.TensorFunctionMode(), modes.TensorDispatchMode():
@@ -358,7 +358,7 @@ def test_creation_functions_are_seen_through_the_namespace():
 
 
 def test_draws_of_a_generator_are_seen_through_the_namespace():
-    """F14"""
+    """F14: a mode sees what is drawn."""
     with Log() as mode:
         rng = fnp.random.default_rng(0)
         draws = rng.normal(size=3), rng.integers(5)
@@ -461,6 +461,7 @@ def agrees(modes_on, nesting, program, start):
     return np.allclose(out, expected, rtol=1e-12, atol=1e-12 * np.max(np.abs(expected), initial=1))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(nesting=NESTINGS, program=programs, start=starts)
 def test_random_programs_have_the_same_results_under_modes(nesting, program, start):
@@ -499,7 +500,7 @@ def test_composite_functions_come_in_their_parts():
 
 
 def test_an_operation_on_a_users_tensor_comes_before_its_lower_hook():
-    """F16"""
+    """F16: the mode for operations is asked first."""
     Recorder = recorder()
     x = Recorder(A)
     with Operations() as mode:
@@ -550,7 +551,7 @@ def test_two_modes_for_operations():
 
 
 def test_the_trace_shows_which_level_handled_what():
-    """F17"""
+    """F17: each call beside the level, and what it has called indented below."""
     stream = io.StringIO()
 
     def outer(x):
@@ -573,7 +574,7 @@ def test_the_trace_shows_which_level_handled_what():
 
 
 def test_the_trace_without_operations_and_of_users_classes():
-    """F17"""
+    """F17: functions alone, with the class that has handled each."""
 
     class Unit(ft.Tensor):
         pass

@@ -83,7 +83,7 @@ def tree_map(f, *trees):
 
 
 def test_d01_each_layer_has_a_function_that_gives_the_same():
-    """D01."""
+    """D01: of the same parameters, by name in `nn.functional`."""
     image = RNG.normal(size=(2, 4, 6, 6))
     index = np.array([[0, 2], [1, 1]])
     linear, norm = nn.Linear(3, 4), nn.LayerNorm((6, 6))
@@ -133,7 +133,7 @@ def test_d02_what_holds_arrays_is_a_module_and_the_rest_calls_a_function():
 
 
 def test_d03_nothing_is_assigned_before_init():
-    """D03."""
+    """D03: parameters, buffers and modules ask for super().__init__() first."""
 
     def made(assign):
         class Early(nn.Module):
@@ -153,7 +153,7 @@ def test_d03_nothing_is_assigned_before_init():
 
 
 def test_d04_calling_is_forward_with_hooks():
-    """D04."""
+    """D04: hooks run before and after forward, and can be removed."""
     seen = []
 
     class Add(nn.Module):
@@ -204,7 +204,7 @@ def test_hooks_with_keywords_in_their_order_and_after_errors():
 
 
 def test_d05_parameters_register_by_assignment_once_each():
-    """D05."""
+    """D05: in the order of assignment, those of submodules, too."""
 
     class Three(nn.Module):
         def __init__(self):
@@ -230,7 +230,7 @@ def test_d05_parameters_register_by_assignment_once_each():
 
 
 def test_d06_parameters_require_gradients():
-    """D06."""
+    """D06: unless they say otherwise; results of operations are plain arrays."""
     assert nn.Parameter(np.ones(2)).requires_grad is True
     assert nn.Parameter([1.0, 2.0], requires_grad=False).requires_grad is False
     assert nn.Parameter(np.array([1]), False).dtype == np.array([1]).dtype
@@ -248,7 +248,7 @@ def test_d06_parameters_require_gradients():
 
 
 def test_d07_a_name_without_a_parameter():
-    """D07."""
+    """D07: registered as None it is no parameter until one is assigned."""
     m = nn.Module()
     m.register_parameter("bias", None)
 
@@ -261,7 +261,7 @@ def test_d07_a_name_without_a_parameter():
 
 
 def test_d08_buffers_are_state_and_no_parameters():
-    """D08."""
+    """D08: they are saved, if they are persistent, and are converted with the module."""
     m = nn.Module()
     m.register_buffer("mean", np.zeros(2))
     m.register_buffer("cache", [1, 2], persistent=False)
@@ -278,7 +278,7 @@ def test_d08_buffers_are_state_and_no_parameters():
 
 
 def test_d09_other_arrays_are_attributes_and_nothing_else():
-    """D09."""
+    """D09: they are neither saved nor converted."""
     m = Net()
     assert not any(x is m.plain for x in (*m.parameters(), *m.buffers()))
     assert "plain" not in m.state_dict()
@@ -290,7 +290,7 @@ def test_d09_other_arrays_are_attributes_and_nothing_else():
 
 
 def test_d10_conversion_of_all_parameters_and_buffers():
-    """D10."""
+    """D10: those of floating point, in place for the module."""
     m = Net()
     m.register_buffer("steps", np.array(3))
     weight = m.first.weight
@@ -308,7 +308,7 @@ def test_d10_conversion_of_all_parameters_and_buffers():
 
 
 def test_d12_the_linear_module_of_the_documents():
-    """D12."""
+    """D12: its value and its gradients against formulas."""
     m = Linear(3, 4)
     equal(m(X), X @ m.weight.T + m.bias)
     params = {n: np.array(p) for n, p in m.named_parameters()}
@@ -321,7 +321,7 @@ def test_d12_the_linear_module_of_the_documents():
 
 
 def test_d13_a_module_is_printed_with_its_extra_representation():
-    """D13."""
+    """D13: that of extra_repr, beside its submodules."""
     assert repr(Linear(3, 4, False)) == "Linear(input_features=3, output_features=4, bias=False)"
     assert repr(nn.Linear(3, 4, False)) == "Linear(in_features=3, out_features=4, bias=False)"
     assert repr(nn.Module()) == "Module()"
@@ -336,7 +336,7 @@ def test_d13_a_module_is_printed_with_its_extra_representation():
 
 
 def test_d14_without_a_bias():
-    """D14."""
+    """D14: a layer with bias=False has no such parameter."""
     for m in (Linear(3, 4, bias=False), nn.Linear(3, 4, bias=False)):
         assert m.bias is None
         close(m(X), X @ np.asarray(m.weight).T)
@@ -356,7 +356,7 @@ def test_d15_activations_and_pooling_are_functions_to_differentiate_and_batch():
 
 
 def test_d16_parameters_does_not_give_buffers():
-    """D16."""
+    """D16: parameters() gives what is learned alone."""
     m = Net()
     buffers = list(m.buffers())
 

@@ -502,7 +502,7 @@ def test_errors_say_what_came_and_what_to_write(name):
 
 
 def test_d11_uniform_writes_in_place_within_its_range_and_is_seeded():
-    """D11."""
+    """D11: the initializer returns the array that it has filled."""
     w = nn.Parameter(np.empty((40, 50)))
     memory = w.view(np.ndarray)
 

@@ -10,6 +10,7 @@ import pytest
 import functier as ft
 from functier import overrides
 from functier.overrides import _listing as _listing
+from rows import each
 from surface import surface
 
 DUMMIES = overrides.get_testing_overrides()
@@ -60,7 +61,7 @@ def answers(func, duck):
     return False
 
 
-@pytest.mark.parametrize("name", sorted(BY_NAME))
+@each("name", sorted(BY_NAME))
 def test_every_overridable_function_on_a_duck_type(name):
     """E32, E27, E30: what is listed really dispatches; the answer comes from its dummy"""
     func = BY_NAME[name]
@@ -93,13 +94,13 @@ def test_the_list_is_what_numpy_lets_others_override():
 
 
 def test_the_first_names_of_a_namespace():
-    """E29"""
+    """E29: those of numpy.fft, in order."""
     table = overrides.get_overridable_functions()
     assert [f.__name__ for f in table[np.fft][:5]] == ["fft", "fft2", "fftn", "fftshift", "hfft"]
 
 
 def test_what_is_ignored_cannot_be_overridden():
-    """E31"""
+    """E31: every public function of NumPy is ignored or has a dummy, and none is both."""
     ignored = overrides.get_ignored_functions()
     assert {np.array, np.asarray, np.zeros, np.arange, np.isscalar, np.random.normal} <= ignored
     assert ft.Tensor.shape.__get__ in ignored and ft.Tensor.item in ignored
@@ -124,7 +125,7 @@ def test_what_is_ignored_cannot_be_overridden():
     (ft.Tensor.cumsum, "(self, axis=None, dtype=None, out=None)"),
 ])  # fmt: skip
 def test_dummies_have_the_documented_signatures(func, text):
-    """E30"""
+    """E30: they take what the function takes, and return -1."""
     dummy = DUMMIES[func]
     signature = inspect.signature(dummy)
     assert str(signature) == text

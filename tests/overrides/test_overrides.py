@@ -59,7 +59,7 @@ def test_operators_of_arrays_and_tensors_reach_a_class_that_is_no_tensor(duck):
 
 
 def test_the_hook_gets_a_function_types_a_tuple_and_a_dict(duck):
-    """A10, A21, E06"""
+    """A10, A21, E06: arguments as they were given, and the classes of those that have a hook."""
     np.sum(duck, axis=0)
     np.add(ft.tensor(A), duck)
     (func, kinds, args, kwargs), (_, both, *_) = Duck.seen
@@ -85,7 +85,7 @@ def test_a_mixin_has_no_storage_and_declines_by_itself():
     (lambda d: np.zeros(3, like=d), "numpy.zeros"),
 ])  # fmt: skip
 def test_one_text_for_functions_ufuncs_and_operators(use, name):
-    """A29, A53, E12"""
+    """A29, A53, E12: where all decline, the error names the function and the classes."""
 
     class Declines(overrides.TensorLike):
         pass
@@ -102,7 +102,7 @@ def test_like_reaches_the_hook(duck):
 
 
 def test_a_hook_of_three_parameters_fails_loudly():
-    """A22"""
+    """A22: the older form, without types, raises when it is called."""
 
     class Old(overrides.TensorLike):
         @classmethod
@@ -114,7 +114,7 @@ def test_a_hook_of_three_parameters_fails_loudly():
 
 
 def test_a_class_without_a_hook_is_refused_by_its_name():
-    """E01"""
+    """E01: by functions and by methods."""
 
     class ScalarTensor:
         pass
@@ -126,7 +126,7 @@ def test_a_class_without_a_hook_is_refused_by_its_name():
 
 
 def test_a_method_takes_a_tensor_first_unless_the_class_handles_it(duck):
-    """A61"""
+    """A61: called on the class, with an array, a tensor or anything that has the hook."""
     assert ft.Tensor.sum(duck) == -1
     assert Duck.seen[0][0] is ft.Tensor.sum
     equal(ft.Tensor.sum(A, axis=0), A.sum(axis=0))
@@ -168,7 +168,7 @@ def matrix():
 
 
 def test_a_decorated_function_computes_where_nobody_overrides():
-    """A08, A26"""
+    """A08, A26: arrays and plain tensors run its body."""
     equal(blend(A, A), 4 * A)
     equal(blend(A, A, scale=1.0), 2 * A)
     assert type(blend(ft.tensor(A), A)) is ft.Tensor
@@ -176,7 +176,7 @@ def test_a_decorated_function_computes_where_nobody_overrides():
 
 
 def test_a_decorated_function_is_dispatched(duck, matrix):
-    """A08, A46"""
+    """A08, A46: the hook gets the function itself, by whichever argument."""
     assert blend(A, duck, scale=1) == -1
     assert Duck.seen == [(blend, (Duck,), (A, duck), {"scale": 1})]
     out = blend(matrix, A)
@@ -187,7 +187,7 @@ def test_a_decorated_function_is_dispatched(duck, matrix):
 
 
 def test_a_decorated_function_keeps_its_face():
-    """A46"""
+    """A46: name, docstring, signature and pickle, and it is listed."""
     assert blend.__name__ == "blend" and blend.__doc__ == "The sum of two arrays, scaled."
     assert str(inspect.signature(blend)) == "(x, y, *, scale=2.0)"
     assert pickle.loads(pickle.dumps(blend)) is blend
@@ -211,7 +211,7 @@ def test_relevant_arguments_alone_count(duck):
 
 
 def test_sequences_of_relevant_arguments(duck):
-    """A32"""
+    """A32: the dispatcher may return a list, also one of lists."""
 
     @overrides.tensor_function_dispatch(lambda xs: xs)
     def total(xs):
@@ -242,7 +242,7 @@ def test_arguments_that_do_not_fit_are_named_as_the_functions():
 
 
 def test_a_decorated_method_is_overridable_and_another_is_not(matrix):
-    """A45, A47, A48"""
+    """A45, A47, A48: the hook sees the decorated one, and what the other calls."""
     out = matrix.scaled(2.0)
     assert type(out) is Matrix
     assert Matrix.seen == [Matrix.scaled, ft.Tensor.__mul__]
@@ -253,7 +253,7 @@ def test_a_decorated_method_is_overridable_and_another_is_not(matrix):
 
 
 def test_a_plain_function_is_never_wrapped(matrix):
-    """A49"""
+    """A49: a method without the decorator stays the function that it is."""
     before = vars(Matrix)["shifted"]
     matrix.shifted(1.0)
     assert vars(Matrix)["shifted"] is before and isinstance(before, types.FunctionType)
@@ -261,7 +261,7 @@ def test_a_plain_function_is_never_wrapped(matrix):
 
 
 def test_unrelated_trees_are_not_mixed_by_decorated_functions():
-    """A24, A36"""
+    """A24, A36: two classes without a common one below Tensor are refused."""
 
     class Other(ft.Tensor):
         pass
@@ -277,7 +277,7 @@ def test_no_dispatch_reaches_decorated_functions(matrix):
 
 
 def test_a_library_can_ask_by_itself(duck):
-    """A25"""
+    """A25: by has_tensor_function and handle_tensor_function, without the decorator."""
 
     def f(x, y):
         if overrides.has_tensor_function((x, y)):
@@ -298,7 +298,7 @@ def test_a_library_can_ask_by_itself(duck):
 
 
 def test_every_overridable_function_has_an_implementation(duck):
-    """A34"""
+    """A34: a callable of the same name that is not the function."""
     count = 0
     for functions in overrides.get_overridable_functions().values():
         for func in functions:
@@ -310,7 +310,7 @@ def test_every_overridable_function_has_an_implementation(duck):
 
 
 def test_an_implementation_asks_no_hook():
-    """A34"""
+    """A34: it computes on the values of a subclass."""
     Recorder = recorder()
     x = Recorder(A)
     for func, args, expected in (
@@ -333,7 +333,7 @@ def test_an_implementation_asks_no_hook():
 
 
 def test_the_generic_hook_of_the_rfc_written_out():
-    """A33, A34, A35"""
+    """A33, A34, A35: by implementation and as_subclass a user writes the same."""
     seen = []
 
     class Own(ft.Tensor):
@@ -366,7 +366,7 @@ def test_the_generic_hook_of_the_rfc_written_out():
 
 
 def test_as_subclass_shares_memory_and_calls_no_hook():
-    """A11, A56, A57, A58"""
+    """A11, A56, A57, A58: a tensor or an array in another class, with its dtype and strides."""
     Recorder = recorder()
     array = A.copy()
     base = ft.tensor(array)
@@ -394,7 +394,7 @@ def test_as_subclass_shares_memory_and_calls_no_hook():
     (lambda x: x[0], "functier.Tensor.__getitem__"), (lambda x: x.T, "functier.Tensor.T.__get__"),
 ])  # fmt: skip
 def test_a_hook_that_calls_the_function_on_its_own_instances(use, name):
-    """A43, E17, E24"""
+    """A43, E17, E24: the error names the hook and the function, and says what to write."""
 
     class Endless(ft.Tensor):
         @classmethod
@@ -411,7 +411,7 @@ def test_a_hook_that_calls_the_function_on_its_own_instances(use, name):
 
 
 def test_the_same_hook_by_super_does_not_recurse():
-    """A43, E18, E24"""
+    """A43, E18, E24: this is what that error says to write."""
 
     class Fine(ft.Tensor):
         @classmethod
@@ -422,7 +422,7 @@ def test_the_same_hook_by_super_does_not_recurse():
 
 
 def test_an_endless_duck_is_named_too():
-    """E17"""
+    """E17: a class that is no tensor, with such a hook."""
 
     class Endless(overrides.TensorLike):
         @classmethod
@@ -451,7 +451,7 @@ def test_another_recursion_that_runs_too_deep_stays_what_it_is():
 
 
 def test_names_and_functions_are_inverse():
-    """A50, A62"""
+    """A50, A62: resolve_name and get_function, for every overridable function."""
     assert overrides.get_function("linalg.norm", "numpy") is np.linalg.norm
     for functions in overrides.get_overridable_functions().values():
         for func in functions:
@@ -468,7 +468,7 @@ def test_names_and_functions_are_inverse():
 
 
 def test_what_is_a_method_or_property():
-    """A15, A64, A65"""
+    """A15, A64, A65: of Tensor, and not of arrays or users' classes."""
     is_method = overrides.is_tensor_method_or_property
     yes = [ft.Tensor.sum, ft.Tensor.__add__, ft.Tensor.__getitem__, ft.Tensor.T.__get__]
     yes += [ft.Tensor.sort, ft.Tensor.real.__get__, ft.Tensor.__repr__]
@@ -479,7 +479,7 @@ def test_what_is_a_method_or_property():
 
 
 def test_methods_and_operators_can_be_told_by_their_names():
-    """A15, A16"""
+    """A15, A16: a hook can tell functions, methods and operators apart."""
     Recorder = recorder()
     x = Recorder(A)
     np.sum(x), x.sum(), x + 1, x[0], x.T, np.add(x, 1)
@@ -517,7 +517,7 @@ def writes(cls, func, types, args=(), kwargs=None):
 
 @pytest.mark.parametrize("base", [ft.Tensor, overrides.TensorLike])
 def test_lint_flags_a_hook_that_ignores_types(base):
-    """B33"""
+    """B33: also one that it inherits, and not one that reads them."""
     for hook in (reads, reads_inside):
         assert overrides.lint_hook(hooked(classmethod(hook), base)) == []
     [text] = overrides.lint_hook(hooked(classmethod(writes), base))

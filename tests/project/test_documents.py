@@ -202,7 +202,7 @@ def test_essay(tmp_path):
 
 
 def test_modes(tmp_path):
-    """F17, B31"""
+    """F17, B31: the example logs, counts and checks calls by modes."""
     out = run_example("modes.py", tmp_path)
     for line in [
         "vmap(<lambda>): Tensor.__matmul__(f8[32], f8[32, 16])\n  grad(<lambda>): ",
@@ -215,7 +215,7 @@ def test_modes(tmp_path):
 
 
 def test_subclasses(tmp_path):
-    """A55"""
+    """A55: the example runs the zoo of subclasses, and prints their results."""
     out = run_example("subclasses.py", tmp_path)
     for line in [
         "numpy.log made a NaN out of operands without one",
@@ -314,10 +314,12 @@ def test_maml(tmp_path):
     assert losses[1][0] < 0.3 * losses[1][1] and losses[10][0] < 0.2 * losses[10][1], out
 
 
-def test_the_readme_gives_two_commands_of_one_line_each():
+def test_the_readme_gives_three_commands_of_one_line_each():
     commands = [text.strip() for _, text in blocks(README, "sh")]
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert all("\n" not in command for command in commands)
     assert "examples/digits.py" in commands[0]
     assert "pytest" in commands[1]
-    assert re.search(r"<!-- tests -->\n+```sh\n", README.read_text(encoding="utf-8"))
+    assert commands[2] == commands[1].rpartition("&& ")[2] + " --slow"
+    for marker in "tests", "all tests":  # which .ci/run looks for
+        assert re.search(rf"<!-- {marker} -->\n+```sh\n", README.read_text(encoding="utf-8"))

@@ -18,6 +18,7 @@ from functier._core.root import RootLevel
 from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
 from functier._levels.states import resumed
+from rows import each
 
 PACKAGE = Path(ft.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -72,7 +73,7 @@ def test_rooms_import_those_before(name):
     assert imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@each("path", FILES, ids=name_of)
 def test_every_file_is_in_a_room(path):
     assert room(f"functier.{name_of(path)}") in ORDER
 
@@ -102,7 +103,7 @@ def test_few_private_modules_are_loose():
     assert sorted(loose) == ["__init__", "_registry"]
 
 
-@pytest.mark.parametrize("path", RULES, ids=name_of)
+@each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
     names = "errors", "numpy_facts", "op", "rule", "table"
     allowed = {f"functier._core.{name}" for name in names}
@@ -125,7 +126,7 @@ EXTRAS = {
 """(file, function): what it imports when it is called, and why."""
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@each("path", FILES, ids=name_of)
 def test_no_import_inside_a_function(path):
     for function in functions(TREES[path]):
         inside = [n for n in ast.walk(function) if isinstance(n, (ast.Import, ast.ImportFrom))]
@@ -233,7 +234,7 @@ def is_kernel(node, tree):
     return "primitive" in decorators or getattr(node, "name", "") in named
 
 
-@pytest.mark.parametrize("path", RULES, ids=name_of)
+@each("path", RULES, ids=name_of)
 def test_rules_call_nothing_that_does_not_dispatch(path):
     tree, found = TREES[path], []
     for outer in tree.body:
@@ -298,7 +299,7 @@ def makes_container(node):
     return isinstance(node, (ast.List, ast.ListComp, ast.Dict, ast.DictComp))
 
 
-@pytest.mark.parametrize("path", RULES, ids=name_of)
+@each("path", RULES, ids=name_of)
 def test_rules_assign_no_items(path):
     tree, found = TREES[path], []
     for outer in tree.body:
@@ -479,7 +480,7 @@ def test_core_is_small():
     assert sum(map(code_lines, core)) <= 700
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
+@each("path", FILES, ids=name_of)
 def test_files_are_small_and_documented(path):
     text = path.read_text()
 
@@ -490,9 +491,7 @@ def test_files_are_small_and_documented(path):
     assert "FIXME" not in text
 
 
-@pytest.mark.parametrize(
-    "path", sorted(Path(__file__).parents[1].rglob("*.py")), ids=lambda p: p.name
-)
+@each("path", sorted(Path(__file__).parents[1].rglob("*.py")), ids=lambda p: p.name)
 def test_tests_are_documented(path):
     assert ast.get_docstring(ast.parse(path.read_text()))
 
@@ -536,6 +535,6 @@ def test_type_checkers_see_what_is_imported_on_demand():
         ft.nothing  # noqa: B018
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC))
+@each("name", sorted(PUBLIC))
 def test_public_names_are_documented(name):
     assert getattr(ft, name).__doc__

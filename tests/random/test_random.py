@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._levels import spares as _spares
 from functier.random import Generator, default_rng
+from rows import each
 from support import close, equal, has_all, in_thread, message, raises
 
 SEED = 7
@@ -116,7 +117,7 @@ def test_every_method_of_numpys_generator_is_there_with_its_parameters():
         assert inspect.getdoc(vars(Generator)[name])
 
 
-@pytest.mark.parametrize("call", CALLS, ids=names)
+@each("call", CALLS, ids=names)
 def test_outside_of_vmap_the_numbers_are_numpys(call):
     rng, theirs = default_rng(SEED), numpy_rng()
 
@@ -202,7 +203,7 @@ def test_copies_continue_by_themselves(duplicate):
 # ---- the three modes ----
 
 
-@pytest.mark.parametrize("call", CALLS, ids=names)
+@each("call", CALLS, ids=names)
 def test_error_names_the_vmap_and_what_to_write(call):
     rng = default_rng(SEED)
 
@@ -219,7 +220,7 @@ def test_error_names_the_vmap_and_what_to_write(call):
     assert state(rng) == state(numpy_rng())
 
 
-@pytest.mark.parametrize("call", CALLS, ids=names)
+@each("call", CALLS, ids=names)
 def test_same_draws_once(call):
     rng, theirs = default_rng(SEED), numpy_rng()
     result = same(lambda x: draw(rng, call))(np.zeros(3))
@@ -229,7 +230,7 @@ def test_same_draws_once(call):
     assert state(rng) == state(theirs)
 
 
-@pytest.mark.parametrize("call", [c for c in CALLS if c[0] in DRAWS], ids=names)
+@each("call", [c for c in CALLS if c[0] in DRAWS], ids=names)
 def test_different_is_one_draw_of_the_whole_batch(call):
     name, args, options = call
     rng, theirs = default_rng(SEED), numpy_rng()
@@ -469,9 +470,7 @@ VECTORS = {
 }
 PARAMETERS = [(name, f, XS) for name, f in BATCHED.items()]
 PARAMETERS += [(name, f, ROWS) for name, f in VECTORS.items()]
-every_parameter = pytest.mark.parametrize(
-    ("name", "f", "batch"), PARAMETERS, ids=[name for name, *_ in PARAMETERS]
-)
+every_parameter = each("name, f, batch", PARAMETERS, ids=[name for name, *_ in PARAMETERS])
 
 
 def alone(f, batch):

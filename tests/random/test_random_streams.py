@@ -119,7 +119,6 @@ def test_numbers_depend_neither_on_the_executor_nor_on_the_order(f, mode, execut
     assert not np.intersect1d(after, [*once, *again]).size
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("processes", [True, False])
 def test_a_dask_cluster_draws_the_same_numbers(processes):
     distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")

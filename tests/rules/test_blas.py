@@ -27,6 +27,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from rows import each
 
 SIZES = {"K": 13, "N": 5, "S": 11, "M": 2, "C": 3, "J": 7}  # primes: a product has one spelling
 VIEWS = {"reshape", "transpose"}
@@ -268,9 +269,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize("varies", ["N N", "N ", " N"])
-@pytest.mark.parametrize(
-    ("func", "case"), [(func, case) for func, cases in SPELLINGS for case in cases]
-)
+@each("func, case", [(func, case) for func, cases in SPELLINGS for case in cases])
 def test_every_spelling_makes_the_products_of_matmul(func, case, varies):
     left, right = (n + axes for n, axes in zip(varies.split(" "), case.split()))
 

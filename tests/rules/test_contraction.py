@@ -11,6 +11,7 @@ import pytest
 import functier as ft
 from functier._rules.linalg.contract import _by_memory, _prepared, contract, plan
 from functier._rules.linalg.linear_systems import INVERSES
+from rows import each
 
 N, M, C, J = 5, 2, 3, 4  # the batch, rows, the summed axis, columns
 calls: list = []
@@ -175,7 +176,7 @@ def strided(rng, shape):
     return whole.transpose(np.argsort(order))[tuple(slice(None, None, k) for k in steps)]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each("seed", range(120))
 def test_random_contractions_equal_einsum(seed):
     """Any labels in any order, axes of size 0, 1 and more, broadcast in one operand."""
     rng = np.random.default_rng(seed)

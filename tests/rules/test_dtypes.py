@@ -20,6 +20,7 @@ from functier._core.numpy_facts import dtype_of
 from functier._core.table import OPS
 from functier._levels import cotangents as _cotangents
 from functier._rules.constructors import op, primitive
+from rows import run_each
 from samples._batch import free
 from samples._row import row as row_of
 from support import close, equal
@@ -61,17 +62,14 @@ def of_precision(row, kind, chars="dD"):
     return dataclasses.replace(row, args=args, kwargs=kwargs)
 
 
-def cases(kind, every):
-    """The rows that have operands of double precision; the first of each function is quick."""
-    found, known = [], set()
-    for name, row in samples.named().items():
+def of_double(rows):
+    """The rows that have operands of double precision."""
+    found = {}
+    for name, row in rows.items():
         chars = {x.dtype.char for x in row.leaves}
         if not chars & set("dD") or chars & set("efFgG") or matches(name, LEFT_OUT):
             continue
-        function = row.name or row.func
-        marks = [] if every or function not in known else [pytest.mark.slow]
-        known.add(function)
-        found.append(pytest.param(row, kind, name, id=f"{np.dtype(kind).name}:{name}", marks=marks))
+        found[name] = row
     return found
 
 
@@ -132,11 +130,15 @@ def check_derivatives(row, double, kind, expected, single):
     near(pulled, ft.vjp(g, *wide)[1](given), kind)
 
 
-@pytest.mark.parametrize(
-    ("row", "kind", "name"),
-    cases(np.float32, True) + cases(np.float16, False) + cases(np.longdouble, False),
-)
-def test_row(row, kind, name):
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.longdouble])
+@pytest.mark.parametrize("family", samples.families())
+def test_rows_of(family, kind, rows):
+    """In each precision all dtypes are NumPy's, and the derivatives those in double."""
+    own = of_double(samples.of(rows, family))
+    run_each({name: (name, row) for name, row in own.items()}, lambda r: check_row(*r, kind))
+
+
+def check_row(name, row, kind):
     row = of_precision(row, kind)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -161,7 +163,7 @@ def test_a_rule_that_computes_in_double_is_found(mode):
     op(sine, "x", vmap=lambda k, x: np.sin(x), **rules)
     try:
         with pytest.raises(AssertionError, match=r"in double|dtype\('float64'\)"):
-            test_row(row_of(sine, np.ones(2)), np.float32, "planted")
+            check_row("planted", row_of(sine, np.ones(2)), np.float32)
     finally:
         del OPS[sine]
 

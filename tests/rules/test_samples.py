@@ -1,4 +1,4 @@
-"""Every check of `checks.py` over every row of the sample table."""
+"""Every check of `checks.py` over the rows of the sample table, family by family."""
 
 import warnings
 
@@ -7,27 +7,28 @@ import pytest
 
 import checks
 import samples
-
-HEAVY = ("vmap_nested", "vmap_of_derivatives")
-"""Half of the time of all checks (10 to 20 ms a row, the others 1 to 9): these run for the
-first row of each function, and for the others where slow tests run."""
+from rows import run_each
 
 
-def cases() -> list:
-    """One case for every row and every check that applies to it."""
-    found, known = [], set()
-    for name, row in samples.named().items():
-        function = row.name or row.func
-        for check, run in checks.checks_of(row).items():
-            slow = check in HEAVY and function in known
-            marks = [pytest.mark.slow] if slow else []
-            found.append(pytest.param(row, run, id=f"{name}:{check}", marks=marks))
-        known.add(function)
-    return found
+@pytest.mark.parametrize("check", checks.CHECKS)
+@pytest.mark.parametrize("family", samples.families())
+def test_rows_of(family, check, rows):
+    """Every row of the family passes the check, if it applies."""
+    run, applies = checks.CHECKS[check]
+
+    def quietly(row):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("error")
+            run(row)
+
+    own = samples.of(rows, family)
+    run_each({name: row for name, row in own.items() if applies(row)}, quietly)
 
 
-@pytest.mark.parametrize(("row", "check"), cases())
-def test_row(row, check):
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("error")
-        check(row)
+def test_all_rows_are_of_a_family(rows):
+    assert set(rows) == {name for f in samples.families() for name in samples.of(rows, f)}
+
+
+def test_each_check_applies_to_some_chosen_row():
+    for check, (_, applies) in checks.CHECKS.items():
+        assert check == "warning" or any(map(applies, samples.chosen().values())), check

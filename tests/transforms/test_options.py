@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
+from rows import each
 from support import alike, close, equal, in_thread, raises
 
 X = np.array([0.5, -1.5, 2.0])
@@ -232,7 +233,7 @@ class Note:
     """No pytree."""
 
 
-@pytest.mark.parametrize("outer", [None, "vmap", *CALLS])
+@each("outer", [None, "vmap", *CALLS])
 @pytest.mark.parametrize("name", CALLS)
 def test_aux_holds_values_and_anything_else_as_it_is(name, outer):
     note, calls = Note(), []
