@@ -380,3 +380,13 @@ def test_an_error_of_the_function_leaves_nothing_behind():
     has_all(message(error), "mine")
     calls.append(1)
     same_as_dense(jacobian(X), ft.jacfwd(tridiagonal)(X))
+
+
+@pytest.mark.parametrize("transform", [ft.sparse_jacobian, ft.sparse_hessian])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_a_pattern_at_the_place_of_argnums(transform, make):
+    pattern = make(np.eye(3, dtype=bool))
+    with pytest.raises(
+        TypeError, match=r"a \w+ of shape \(3, 3\); write pattern="
+    ):
+        transform(np.square, pattern)

@@ -214,6 +214,7 @@ def sparse_jacobian(
            [ 0., -4.,  6.]])
     """
     name = check_options("sparse_jacobian", func, escape, chunk_size)
+    _refuse_pattern(f"sparse_jacobian({name})", argnums)
     argnums = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
         "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
@@ -253,6 +254,7 @@ def sparse_hessian(
            [  0., -48.,  48.]])
     """
     name = check_options("sparse_hessian", func, escape, chunk_size)
+    _refuse_pattern(f"sparse_hessian({name})", argnums)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
     argnums = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
@@ -317,3 +319,13 @@ def jacobian_pattern(
         return (matrix, point.aux) if has_aux else matrix
 
     return transformed
+
+
+def _refuse_pattern(label: str, argnums: Any) -> None:
+    """Raise where a matrix stands at the place of `argnums`: a pattern is passed by its name."""
+    if len(getattr(argnums, "shape", ())) == 2:
+        raise TypeError(
+            f"{label}: argnums is a {type(argnums).__name__} of shape {argnums.shape}; write "
+            f"pattern=... where it is the pattern, and {label.partition('(')[0]}(f)(x) where it is "
+            f"an argument of the function"
+        )
