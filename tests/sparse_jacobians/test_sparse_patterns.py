@@ -386,7 +386,5 @@ def test_an_error_of_the_function_leaves_nothing_behind():
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_a_pattern_at_the_place_of_argnums(transform, make):
     pattern = make(np.eye(3, dtype=bool))
-    with pytest.raises(
-        TypeError, match=r"a \w+ of shape \(3, 3\); write pattern="
-    ):
+    with pytest.raises(TypeError, match=r"a \w+ of shape \(3, 3\); write pattern="):
         transform(np.square, pattern)
