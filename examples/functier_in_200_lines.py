@@ -57,7 +57,7 @@ AMBIENT = ContextVar("ambient", default=Tensor)  # the class of the innermost le
 
 
 class Ended:
-    """What a class has for a level when the call is over: whoever kept a tensor is told."""
+    """The level of a class when the call is over: it tells whoever kept a tensor."""
 
     @staticmethod
     def apply(cls, *_):

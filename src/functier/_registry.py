@@ -19,7 +19,7 @@ from ._custom.custom_op import CustomOp
 from .overrides._listing import signature_of
 
 OWN = f"{__package__}."
-"""What the names of functions start with that are declared in this package."""
+"""The beginning of the names of functions that are declared in this package."""
 
 
 class Primitive(NamedTuple):
@@ -155,7 +155,7 @@ class Namespace:
         own = NAMESPACES.get(self._path, {})
         if name in own:
             return own[name]
-        load(self._path)  # what is declared in a file of its own
+        load(self._path)  # declared in a separate file
         path = f"{self._path}.{name}"
         load(path)
         names = by_name()

@@ -1,4 +1,4 @@
-"""What the backward pass and the rules write into is theirs alone: with every array a large one."""
+"""Memory that the backward pass and the rules write into: theirs alone, with every array large."""
 
 import numpy as np
 import pytest

@@ -318,7 +318,7 @@ def test_planted_a_block_that_is_not_left(monkeypatch):
 
 
 def assignments():
-    """Where the class of an object is assigned: (module, the statement)."""
+    """The places at which the class of an object is assigned: (module, the statement)."""
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith("__class__"):

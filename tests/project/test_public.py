@@ -1,4 +1,4 @@
-"""What the public modules show: `dir`, stars, and the form of the docstrings."""
+"""The public modules: `dir`, stars, and the form of the docstrings."""
 
 import importlib
 import inspect

@@ -60,7 +60,7 @@ REFUSALS = ft.LevelError, ValueError, np.linalg.LinAlgError
 
 
 def check_recorded(row):
-    """How many times the row was recorded; each result is that of the call, and so is its form."""
+    """The number of times that the row was recorded; results are those of the call, forms too."""
     values, right = list(row.leaves), 0
     expected = outputs(row.call(*values))
     choices = {*((i,) for i in range(len(values))), tuple(range(len(values)))} - {()}
@@ -142,7 +142,7 @@ def by_function(rule):
 
 
 def in_thread(call):
-    """What a call gives in a thread of its own."""
+    """The result of a call in a new thread."""
     found: list = []
 
     def body():

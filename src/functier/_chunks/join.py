@@ -67,7 +67,7 @@ class _Column:
         self.form: tuple | None = None
         self.buffer: Any = None
         self.count = self.width = 0  # of chunks, and of the examples in each but the last
-        self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is no plain array
+        self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is not a plain array
 
     def add(self, chunk: Chunk, leaf: Any) -> str | None:
         """Take the leaf of a chunk; what is wrong with it."""

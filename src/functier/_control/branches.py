@@ -42,10 +42,10 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     Raises
     ------
     TypeError
-        Where an argument is no function, `pred` is no real number, or results that are
+        Where an argument is not a function, `pred` is not a real number, or results that are
         to be merged differ in structure, shape or dtype; the message has the path.
     ValueError
-        Where `pred` is no scalar.
+        Where `pred` is not a scalar.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     IndexError
         Where `index` is out of range. (JAX takes the first or the last branch.)
     TypeError, ValueError
-        Where there is no branch, `index` is no integer or no scalar, and as in `cond`.
+        Where there is no branch, `index` is not an integer or not a scalar, and as in `cond`.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
         Where the carry changes its structure, a shape or a dtype; the message has the
         path, and a note tells the iteration.
     ValueError
-        Where the result of `cond_fun` is no scalar.
+        Where the result of `cond_fun` is not a scalar.
 
     Notes
     -----
@@ -104,7 +104,7 @@ def fori_loop(
     Raises
     ------
     TypeError, ValueError
-        Where a bound is no integer or no scalar, and as in `while_loop`, whose notes on
+        Where a bound is not an integer or not a scalar, and as in `while_loop`, whose notes on
         memory hold here too.
 
     Examples

@@ -118,7 +118,7 @@ class User:
 
 
 def _by_hand(manager: Any) -> Callable[[], None] | None:
-    """What closes the generator that `manager` has entered last by hand, if there is one."""
+    """Return the function that closes the generator entered last by hand in `manager`, or None."""
     found = [pair for pair in manager._by_hand if pair[0] == id(manager)]
     if not found:
         return None

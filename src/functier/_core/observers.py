@@ -18,18 +18,18 @@ from weakref import WeakSet
 from .blocks import User
 
 LEVELS: list[Callable[[Any], Any]] = []
-"""What is shown each level that begins, or that begins again for a backward pass."""
+"""Functions that are shown each level that begins, or begins again for a backward pass."""
 
 RULES: list[Callable[[Callable], Callable]] = []
-"""What is given each custom rule that goes on a tape; it returns the rule to put there."""
+"""Functions that take each custom rule which goes on a tape, and return the rule to put there."""
 
 CALLS: list[Callable[[Callable, tuple, dict], Any]] = []
-"""What is asked for the result of each call on tensors, before any hook; `NOBODY` of `_core.root`
-leaves it to the hooks.
+"""Functions that are asked for the result of each call on tensors, before any hook. `NOBODY` of
+`_core.root` leaves it to the hooks.
 """
 
 OPERATIONS: list[Callable] = []
-"""What computes each operation on tensors of level 0, before the lower hook."""
+"""Functions that compute each operation on tensors of level 0, before the lower hook."""
 
 EVENTS: dict[str, list] = {"level": LEVELS, "rule": RULES, "call": CALLS, "operation": OPERATIONS}
 

@@ -23,7 +23,7 @@ DISABLED: ContextVar[frozenset[type]] = ContextVar("disabled", default=frozenset
 """The classes whose hooks `no_dispatch` has switched off."""
 
 NOBODY: Any = object()
-"""What `CALLS` gives where no mode of this context answers."""
+"""The answer of `CALLS` where no mode of this context has one."""
 
 
 def opts_out(value: Any) -> bool:

@@ -21,10 +21,10 @@ of `numpy.matmul`, ``operator.getitem`` one of the operand's shape and the index
 mode does not look there for these."""
 
 FRESH: set[Callable] = set()
-"""The elementwise rules whose result is an array of its own."""
+"""The elementwise rules whose result is always a new array."""
 
 MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
-"""What makes the record of a ufunc (or a method of one) that nobody declared."""
+"""Functions that make the record of a ufunc (or of its method) that nobody declared."""
 
 UNSUPPORTED: dict[Callable, str] = {}
 """Every function that is declared as not supported, with the reason a user reads."""
@@ -33,7 +33,7 @@ NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
 PENDING: dict[str | None, str] = {None: f"{__name__.partition('.')[0]}._rules"}
-"""What is not imported yet: the package of the declarations, and then the file of those
+"""Declarations that are not imported yet: their package, and then the file of those
 for a module that NumPy itself imports on demand, by the name of that module."""
 
 

@@ -86,7 +86,7 @@ def _checked(level: Any, rules: Rules, what: str, leaves: list) -> None:
 
 
 def _numbers(level: Any, rules: Rules, outs: list) -> None:
-    """Raise where a result, of which `level` takes derivatives, is no array of numbers."""
+    """Raise where a result, of which `level` takes derivatives, is not an array of numbers."""
     for x in outs:
         if type(x) is not ndarray or x.dtype is OBJECT:
             check_leaf(level, f"a result of {rules.name}", x)

@@ -1,4 +1,4 @@
-"""What `_custom.apply` applies: the rules of a function of leaves, and those made of them for a
+"""The rules of a function of leaves, which `_custom.apply` applies, and those made of them for a
 batch and for a derivative.
 
 NOTE [flat rules]

@@ -142,7 +142,7 @@ def match(
 def _check_numbers(
     level: Any, tangent: Any, noun: str, primals: list, structure: Any, root: str, i: int
 ) -> None:
-    """Raise where a (co)tangent is no array of numbers."""
+    """Raise where a (co)tangent is not an array of numbers."""
     where = f"the {noun} of {paths(unflatten(structure, primals), root)[i]}"
     check_leaf(level, where, tangent)
     if dtype_of(tangent).kind not in "biufc":

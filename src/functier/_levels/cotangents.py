@@ -64,7 +64,7 @@ def complex_derivatives(grads: list) -> list:
 
 
 def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
-    """How the cotangent of `value` differs from that of `ans`; None if it does not.
+    """The difference between the cotangent of `value` and that of `ans`; None if there is none.
 
     The shape to sum down to, the dtype to cast to, and whether to conjugate around the
     rule (PyTorch's convention for complex numbers: the gradient of a real function is

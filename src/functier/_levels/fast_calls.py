@@ -121,7 +121,7 @@ class FastCalls:
         return self._ladder("binary", VALUES, parameters, bodies)
 
     def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
-        """The same for products of matrices, where a number is no operand."""
+        """The same for products of matrices, where a number cannot be an operand."""
         return self._ladder("product", {np.ndarray}, parameters, bodies)
 
     def getitem(self, parameters: str, parts: Collection[Any], body: str) -> Callable:

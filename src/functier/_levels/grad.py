@@ -189,7 +189,7 @@ class GradLevel(Level):
 
 
 def _remedy(kind: str, holomorphic: bool) -> str:
-    """What a message says of an output whose dtype is of the wrong kind."""
+    """The advice of a message on an output whose dtype is of the wrong kind."""
     if holomorphic:
         return REAL_RESULT
     if kind == "c":

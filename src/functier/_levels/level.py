@@ -39,7 +39,7 @@ Escape = Literal["dead", "passthrough"]
 Mode = Literal["forward", "reverse"]
 
 ENDED: dict[str, type["Level"]] = {}
-"""What a level object becomes when the level ends, by escape mode; `_levels.ended` fills it."""
+"""The class of a level object whose level has ended, by escape mode; `_levels.ended` fills it."""
 
 
 class Level:

@@ -60,7 +60,7 @@ def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None)
 
 
 class LevelContext:
-    """What a transform without a function gives: a context manager and a decorator."""
+    """A context manager and a decorator: the result of a transform without a function."""
 
     def __init__(
         self, kind: type[Level], label: str, escape: Escape, decorate: Callable, **options: Any

@@ -75,7 +75,7 @@ def separate_from_holders(values: list, others: Sequence = ()) -> list:
 
 
 def owner_of(x: Any) -> Any:
-    """The array whose memory `x` is, of any level; None for what is no array."""
+    """The array whose memory `x` is, of any level; None where `x` is not an array."""
     if type(x) is ndarray:
         base = x.base
         if base is None or (type(base) is ndarray and base.base is None):
@@ -89,7 +89,7 @@ def owner_of(x: Any) -> Any:
     while base is not None:
         if isinstance(base, ndarray):
             owner = base
-        base = getattr(base, "base", None)  # of as_strided an object that is no array
+        base = getattr(base, "base", None)  # of as_strided an object without memory
     return owner
 
 

@@ -9,7 +9,7 @@ from .level import ENDED
 
 
 def check_escape(transform: str, func: Any, escape: Any) -> None:
-    """Raise where `escape` is no escape mode."""
+    """Raise where `escape` is not an escape mode."""
     if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(
             f"{label_of(transform, func)}: {text_of_option('escape', escape)}; "
@@ -18,7 +18,7 @@ def check_escape(transform: str, func: Any, escape: Any) -> None:
 
 
 def check_randomness(transform: str, func: Any, randomness: Any) -> None:
-    """Raise where `randomness` is no way to draw."""
+    """Raise where `randomness` is not one of the three ways to draw."""
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ValueError(
             f"{label_of(transform, func)}: {text_of_option('randomness', randomness)}; "

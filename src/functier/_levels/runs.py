@@ -1,4 +1,4 @@
-"""Runs: a function of leaves at a grad or jvp level of its own, and batches of directions.
+"""Runs: a function of leaves at a new grad or jvp level, and batches of directions.
 
 Each level begins and ends with the call.
 """
@@ -57,7 +57,7 @@ def record(
     leaves: list,
     has_aux: bool,
 ) -> tuple[list, list, list, Any, Any]:
-    """Call a function of leaves at a level of its own, which takes down its tape.
+    """Call a function of leaves at a new level, which takes down its tape.
 
     The values of the leaves of the result, the node of each (None: it does not depend on
     the input), the nodes of `leaves`, the structure of the result, and the rest of it
@@ -109,7 +109,7 @@ def push_forward(
     has_aux: bool,
     strict: bool = False,
 ) -> tuple[list, Any, Any]:
-    """Call a function of leaves at a level of its own, each with its direction.
+    """Call a function of leaves at a new level, each with its direction.
 
     The ``(primal, tangent)`` of every leaf of the result, its structure, and the rest of
     it where there is `has_aux`. `outer` holds the tensors in whose levels this one nests.

@@ -51,7 +51,7 @@ KNOWN: set[type] = set()
 
 
 class Layer:
-    """What live levels do over what their kind does, while somebody observes them.
+    """Behaviour that live levels have over that of their kind, while somebody observes them.
 
     `mixin` gives the class that comes before that of a level, for a kind. A layer of a higher
     `place` lies further out. `on` and `off` are the tables of the two changes.

@@ -45,7 +45,7 @@ def nowhere(mask: Any) -> bool:
 
 
 def without_zero(x: Any) -> Any:
-    """`x` with 1 in the place of 0, to divide by."""
+    """`x` with 1 for each 0, to divide by."""
     zero = np.equal(x, 0)
     return x if nowhere(zero) else np.where(zero, 1, x)
 
@@ -109,7 +109,7 @@ def as_rows(a: Any, axis: Any) -> Any:
 
 
 def from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
-    """What `as_rows` has made rows of an array of `shape`, back in its form."""
+    """The array of `shape` of which `as_rows` has made rows."""
     order = _rows_order(len(shape), axis)
     whole = np.reshape(rows, [shape[i] for i in order])
     return np.transpose(whole, [order.index(i) for i in range(len(shape))])

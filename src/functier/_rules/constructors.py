@@ -242,7 +242,7 @@ def _masked_rule(rule: Any, operands: list[str]) -> Rule:
     """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
 
     Real operands are complex ones to it where the ufunc was told to compute with those. Where
-    nothing was computed it sees 0.5 in the place of bad and of unwritten numbers, so that
+    nothing was computed it sees 0.5 for bad and for unwritten numbers, so that
     none of them reaches a derivative of any order; nearly every ufunc has one at 0.5.
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)

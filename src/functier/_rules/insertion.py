@@ -18,7 +18,7 @@ def _varies(places):
 
 
 def _whole(places):
-    """Raise where `places` is an array that is no index."""
+    """Raise where `places` is an array that cannot be an index."""
     if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
 

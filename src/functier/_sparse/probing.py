@@ -1,4 +1,4 @@
-"""What products tell of a Jacobian: its entries, and its pattern where none is given."""
+"""Entries of a Jacobian, read from products, and its pattern where none is given."""
 
 import functools
 from collections.abc import Callable, Iterator

@@ -32,7 +32,7 @@ COMPLEX_IN_REVERSE = (
 
 
 class Settings(NamedTuple):
-    """What is the same for all calls of one transformed function."""
+    """The settings that all calls of one transformed function share."""
 
     transform: str
     func: Callable

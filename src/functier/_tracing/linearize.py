@@ -65,7 +65,7 @@ def linearize(
     Raises
     ------
     TypeError, ValueError
-        Where a primal is no floating-point array, or the tangents do not fit.
+        Where a primal is not a floating-point array, or the tangents do not fit.
     ConversionError
         Where a rule asks for the value of a tangent, or for what depends on it: the number of
         elements that a mask chooses.
@@ -168,7 +168,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     Raises
     ------
     TypeError
-        Where a primal has no floating-point or complex dtype, or a result is no array.
+        Where a primal has no floating-point or complex dtype, or a result is not an array.
     ValueError
         Where `func` is seen not to be linear, or the cotangents do not fit.
 

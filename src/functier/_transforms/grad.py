@@ -90,7 +90,7 @@ def gradients(
         leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
         outer: Any = ()
         given = (*args, kwargs) if kwargs else args
-        for arg in given:
+        for arg in given:  # asked here first, as the call below costs 5 % of a small gradient
             if type(arg) not in PLAIN:
                 outer = outer_tensors(leaves, given, () if allow_int else chosen, label)
                 break
@@ -165,10 +165,10 @@ def grad(
     Raises
     ------
     TypeError
-        Where an input is no floating-point array, or the output is no real scalar; with
+        Where an input is not a floating-point array, or the output is no real scalar; with
         `holomorphic` where one of them is not complex.
     ValueError
-        Where the output is no scalar, or `argnums` or `argnames` does not fit.
+        Where the output is not a scalar, or `argnums` or `argnames` does not fit.
     NoRuleError
         Where the function uses an operation that has no derivative rule.
 
@@ -292,7 +292,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     Raises
     ------
     TypeError, ValueError
-        Where a primal is no floating-point array, or the cotangents do not fit.
+        Where a primal is not a floating-point array, or the cotangents do not fit.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def jvp(
     Raises
     ------
     TypeError
-        Where primals or tangents are no tuples, or a primal is no floating-point array.
+        Where primals or tangents are no tuples, or a primal is not a floating-point array.
     ValueError
         Where a tangent does not have the structure or the shape of its primal; with
         `strict` where an output does not depend on the primals.

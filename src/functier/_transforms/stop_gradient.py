@@ -71,7 +71,7 @@ def _stop(x: Any, classes: Collection[type] | None) -> Any:
 
 
 STOP = Op(stop_gradient, "x", family="constant")
-"""What is noted where the value is not known yet."""
+"""The operation that is recorded where the value is not known yet."""
 
 
 def _is_differentiating(cls: type) -> bool:

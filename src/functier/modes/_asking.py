@@ -52,7 +52,7 @@ STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  #
 
 
 BY_HAND: list[tuple[int, Callable]] = []
-"""What closes the modes that no ``with`` statement has entered."""
+"""Functions that close the modes which no ``with`` statement has entered."""
 
 
 class Mode(Manager[Any]):

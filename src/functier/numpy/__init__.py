@@ -1,6 +1,6 @@
 """NumPy's namespace, whose functions ask the modes first.
 
-``import functier.numpy as np`` in the place of ``import numpy as np`` changes nothing but
+``import functier.numpy as np`` instead of ``import numpy as np`` changes nothing but
 that: each function is NumPy's own, and modes see it also where no tensor is among its
 arguments, as in ``np.zeros(3)``, ``np.arange(5)`` or ``np.random.normal(size=3)``. Classes and
 constants are NumPy's own objects. Where no mode is on a call costs 0.1 us more. One thing is
