@@ -154,7 +154,7 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return _outside(call, (self, *args), kwargs)
-            if level.written:
+            if level.forwards_methods:
                 return level.method(call, (self, *args), kwargs)
             if same:
                 return level.function(meaning, (self, *args), kwargs)

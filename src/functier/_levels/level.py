@@ -63,7 +63,7 @@ class Level:
     live = True
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
-    written = False  # whether a method is handed on as it is, and not as what it means
+    forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
     held = False  # whether a generator has entered this level or one around it

@@ -276,7 +276,7 @@ def is_looking() -> bool:
 class Moded(Level):
     """What levels do while a mode is on: they ask it, and then do what they did."""
 
-    written = True
+    forwards_methods = True
 
     def unary(self, func: Any, x: Any) -> Any:
         spelled = OPERATORS[func][0] if func in OPERATORS else func
