@@ -182,7 +182,7 @@ def _plain_value(x: Any) -> Any:
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
-    depth, live, generator, held = 0, True, None, False
+    depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records = False, None, False  # see `Level`
     forwards_methods = True  # a method is passed on itself, not the function that it means
 

@@ -16,7 +16,7 @@ from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
-from .function_context import Context, Spec, is_ufunc, released
+from .function_context import Context, Spec, is_ufunc, restore_attributes
 from .function_rules import Applied
 from .rules import Rules
 
@@ -362,7 +362,7 @@ class _Once(Rules):
     def run(self, leaves: list) -> tuple[list, Any]:
         ctx, kept = self.ctx, leaves[self.n :]
         saved = tuple(kept[: len(ctx.saved_tensors)])
-        ctx = ctx.having(saved, released(ctx._kept[0], kept))
+        ctx = ctx.having(saved, restore_attributes(ctx._kept[0], kept))
         result = self.backward(ctx, *leaves[: self.n])
         if isinstance(result, (tuple, list)):
             return list(result), tuple
