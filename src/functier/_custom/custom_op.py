@@ -20,7 +20,7 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._levels.memory import SEEN
-from ..modes._asking import STATE, as_plain, as_seen, ask_below
+from ..modes._asking import STATE, as_plain, as_seen, ask_operations
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
@@ -260,7 +260,7 @@ class CustomOp:
             return self._kernel(args)(*args)
         plain = as_plain(args)
         if STATE.get().operations:
-            out = ask_below(self, (), args, {}, lambda: self._kernel(plain)(*plain))
+            out = ask_operations(self, (), args, {}, lambda: self._kernel(plain)(*plain))
         else:
             out = self._kernel(plain)(*plain)
         return tree_map(as_seen, out)

@@ -22,7 +22,16 @@ from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .apply import apply, is_refusal, level_among, reason
-from .function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, restore_attributes, save_attributes
+from .function_context import (
+    OPAQUE,
+    Context,
+    Kept,
+    Result,
+    Spec,
+    VmapInfo,
+    restore_attributes,
+    save_attributes,
+)
 from .pytree_rules import call_rule, form_of
 from .rules import Rules, inexact
 

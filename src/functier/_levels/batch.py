@@ -252,7 +252,7 @@ class BatchLevel(Level):
                 check_mapped(self, leaf, dim, args)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
-                value = self._below(moved)
+                value = self._lower_physical(moved)
             if size != self.size:
                 if self.size is not None:
                     raise wrong_size(
@@ -264,7 +264,7 @@ class BatchLevel(Level):
             inner.append(x)
         return inner
 
-    def _below(self, leaf: Any) -> Any:
+    def _lower_physical(self, leaf: Any) -> Any:
         """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
         if self.parent is None:
             return self.lower(leaf)

@@ -103,8 +103,8 @@ class GradLevel(Level):
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        if isinstance(value, Tensor) and (below := value.level).depth:
-            ans = below.function(op.func, (value,), given)  # where NumPy would come to
+        if isinstance(value, Tensor) and (outer := value.level).depth:
+            ans = outer.function(op.func, (value,), given)  # where NumPy would come to
         else:
             ans = op.kernel(value, **given)
         kind = type(ans)

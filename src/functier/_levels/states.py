@@ -14,7 +14,7 @@ NOTE [one assignment]
 
 NOTE [a layer is lifted meanwhile]
     The block of another thread may end, and lift a layer, while a method of the layer runs. So
-    these methods go on by `below`, and call each other by their class, not by the level's.
+    these methods go on by `next_layer`, and call each other by their class, not by the level's.
 
 NOTE [a level that contexts see differently]
     `no_dispatch` switches a level off, and a backward pass makes an ended one live again: both
@@ -106,7 +106,7 @@ def state_of(kind: type, layers: tuple[Layer, ...]) -> type:
     return type(layer.name + inner.__name__, (layer.mixin(kind), inner), {})
 
 
-def below(mixin: type, level: Level) -> Any:
+def next_layer(mixin: type, level: Level) -> Any:
     """`level` as what `mixin`, a layer's class, lies over; as it is, where somebody has lifted
     the layer meanwhile.
     """

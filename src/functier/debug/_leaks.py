@@ -169,14 +169,14 @@ class _Search:
         names = [i for i, x in self.objects.items() if self.is_name(x)]
         self.reached = set(names)
         while names:
-            below = []
+            children = []
             for i in names:
                 for child in self.holds.get(i, ()):
                     if child not in self.reached:
                         self.reached.add(child)
                         self.above[child] = i
-                        below.append(child)
-            names = below
+                        children.append(child)
+            names = children
 
     def look_at_variables(self) -> set[int]:
         """Note the variables of all running functions; the dicts that this has made."""

@@ -34,7 +34,7 @@ from .._levels.grad import GradLevel
 from .._levels.jvp import JvpLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
-from .._levels.states import Layer, below
+from .._levels.states import Layer, next_layer
 from .._levels.tape import number
 from ._faults import Fault, counted, find_fault, parts
 
@@ -111,12 +111,12 @@ class Watched(Level):
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         watch = WATCH.get()
         if watch is None or RUNNING.get() is not None:
-            return below(Watched, self).function(func, args, kwargs)
+            return next_layer(Watched, self).function(func, args, kwargs)
         here = site(title(func), sys._getframe(1), self.made[0])
         try:
             RUNNING.set(here)
             with watch.quiet():
-                result = below(Watched, self).function(func, args, kwargs)
+                result = next_layer(Watched, self).function(func, args, kwargs)
         finally:
             RUNNING.set(None)
         if watch.nans or watch.infs:
@@ -164,35 +164,35 @@ class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
         with unwatched(self, sys._getframe(1)):
-            return below(WatchedBatch, self).insert(leaves, dims, args)
+            return next_layer(WatchedBatch, self).insert(leaves, dims, args)
 
     def unwrap(self, x: Any, *where: Any) -> Any:
         with unwatched(self, sys._getframe(1)):
-            return below(WatchedBatch, self).unwrap(x, *where)
+            return next_layer(WatchedBatch, self).unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):
     def track(self, leaves: list, directions: Any) -> list:
         Watched.look(self, [*leaves, *directions])
-        return below(WatchedJvp, self).track(leaves, directions)
+        return next_layer(WatchedJvp, self).track(leaves, directions)
 
 
 class WatchedGrad(Watched, GradLevel):
     def track(self, leaves: list) -> list:
         Watched.look(self, leaves)
-        return below(WatchedGrad, self).track(leaves)
+        return next_layer(WatchedGrad, self).track(leaves)
 
     def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
         start = next(number)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
         return WatchedGrad.noted(
-            self, below(WatchedGrad, self).record(op, call, values, ans), start, op, names
+            self, next_layer(WatchedGrad, self).record(op, call, values, ans), start, op, names
         )
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
         start = next(number)
         return WatchedGrad.noted(
-            self, below(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
+            self, next_layer(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
         )
 
     def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:

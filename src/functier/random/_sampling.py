@@ -336,10 +336,10 @@ def _weibull(z: Any, a: Any) -> Any:
 
 def _triangular(u: Any, left: Any, mode: Any, right: Any) -> Any:
     base = right - left
-    below = u * base <= mode - left
-    part = np.where(below, u * (mode - left), (1 - u) * (right - mode)) * base
+    is_left = u * base <= mode - left
+    part = np.where(is_left, u * (mode - left), (1 - u) * (right - mode)) * base
     length = np.sqrt(part)
-    return np.where(below, left + length, right - length)
+    return np.where(is_left, left + length, right - length)
 
 
 PATHS: dict[str, tuple[str, Callable]] = {
