@@ -19,7 +19,7 @@ from .._core.pytree import check_callable
 from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
-from .._levels.memory import SEEN
+from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_plain, as_seen, ask_operations
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
@@ -256,7 +256,7 @@ class CustomOp:
             return level.function(own, args, {})
         if types:
             return handle_tensor_function(self, args, *args)
-        if not SEEN:
+        if not TO_PLAIN:
             return self._kernel(args)(*args)
         plain = as_plain(args)
         if STATE.get().operations:

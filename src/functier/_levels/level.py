@@ -36,7 +36,7 @@ from .spares import ALONE, LevelType, is_alone, note, verified
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
-Mode = Literal["forward", "reverse"]
+Direction = Literal["forward", "reverse"]
 
 ENDED: dict[str, type["Level"]] = {}
 """The class of a level object whose level has ended, by escape mode; `_levels.ended` fills it."""
@@ -53,7 +53,7 @@ class Level:
     # The facts that each kind states. A level that has ended does none of it; what it did, its
     # kind goes on stating: `level.kind.batches`.
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
-    differentiates: ClassVar[Mode | None]  # `_extra` is the tangent, or the node on the tape
+    differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
     records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
 
     instead = (

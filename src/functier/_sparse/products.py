@@ -20,7 +20,7 @@ from .colouring import Pattern
 
 ndarray = np.ndarray
 
-INSTEAD = (
+WRITE_DENSE = (
     "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
     "returns the entries as an array"
 )
@@ -180,5 +180,6 @@ def refuse_tensor(x: Any, settings: Settings) -> None:
                 f"array"
             )
         raise type(x).level.refusal(
-            ConversionError, f"{settings.label} would take tensors out of their level; {INSTEAD}"
+            ConversionError,
+            f"{settings.label} would take tensors out of their level; {WRITE_DENSE}",
         )

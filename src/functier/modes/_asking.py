@@ -32,7 +32,7 @@ from .._core.table import OPS
 from .._core.tensor import CANONICAL, Tensor, canonical
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.memory import SEEN
+from .._levels.memory import TO_PLAIN
 from .._levels.states import Layer, next_layer
 
 ndarray = np.ndarray
@@ -67,7 +67,7 @@ class Mode(Manager[Any]):
         return self
 
     def _inside(self) -> Generator:
-        SEEN[Seen] = owned_array
+        TO_PLAIN[Seen] = owned_array
         state = STATE.get()
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))

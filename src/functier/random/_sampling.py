@@ -37,7 +37,7 @@ Size = int | Sequence[int] | None
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
-INSTEAD = {
+REMEDIES = {
     "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
     "randomness='same' for the same ones for all",
     "jacfwd": FORWARD,
@@ -74,7 +74,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
                 raise level.refusal(
                     RandomnessError,
                     f"rng.{name}(...) draws, and randomness is 'error', the default; "
-                    f"{INSTEAD.get(transform, ELSE).format(transform)}",
+                    f"{REMEDIES.get(transform, ELSE).format(transform)}",
                 )
             found.insert(0, level)
     return found
@@ -404,7 +404,7 @@ def _fits(shape: tuple, wanted: tuple) -> bool:
         return False
 
 
-METHODS = {"svd", "eigh", "cholesky"}
+FACTORIZATIONS = {"svd", "eigh", "cholesky"}
 
 
 def normal_vector(
@@ -426,7 +426,7 @@ def normal_vector(
             f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
             f"(n,) and (n, n) for each example"
         )
-    if method not in METHODS or check_valid not in ("warn", "raise", "ignore"):
+    if method not in FACTORIZATIONS or check_valid not in ("warn", "raise", "ignore"):
         raise ValueError(
             f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
             f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"
