@@ -23,7 +23,7 @@ from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
 from .._levels.states import resumed
-from .._levels.tape import Given, Node, find_reached, join_edges, number
+from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -96,7 +96,7 @@ def region(label: str, func: Callable, *given: Any) -> Any:
     All that may be written to before `func` runs again is in `given`, of which a pullback
     keeps copies.
     """
-    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(number)
+    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
     with noted() as drawn:
         out = func(*given)
 
@@ -194,7 +194,7 @@ def _pull(
 
     def again(given: tuple, cotangents: tuple) -> list:
         with resumed(ambient):
-            start = next(number)
+            start = next(node_numbers)
             tensors = ends(label, run(given), start).get(cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(

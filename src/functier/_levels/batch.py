@@ -180,7 +180,7 @@ class BatchLevel(Level):
             def fill(x: Any) -> Any:
                 if type(x) is not _Slot:
                     return x
-                v = found[x.number]
+                v = found[x.index]
                 if 0 in batch:
                     return np.zeros(v.shape[k:], v.dtype)
                 return v[tuple(i if n > 1 else 0 for i, n in zip(index, v.shape[:k]))]
@@ -368,10 +368,10 @@ class BatchLevel(Level):
 class _Slot:
     """The place of a batched argument in the arguments of a looped function."""
 
-    __slots__ = ("number",)
+    __slots__ = ("index",)
 
-    def __init__(self, number: int):
-        self.number = number
+    def __init__(self, index: int):
+        self.index = index
 
 
 # ---- the hot path ----

@@ -146,8 +146,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 
 def _numbers(x, edges):
     """The bin of each value, 0 and the last for those outside of the edges."""
-    number = np.searchsorted(edges, x, side="right")
-    return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
+    index = np.searchsorted(edges, x, side="right")
+    return index - np.equal(x, edges[-1])  # the last bin has its right edge, too
 
 
 def _count(bins):

@@ -58,7 +58,7 @@ op(
 )
 
 
-def number(shape, axis=None, keepdims=False, where=True):
+def count_elements(shape, axis=None, keepdims=False, where=True):
     """How many elements a reduction takes in: an int, or an array under a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
@@ -76,7 +76,7 @@ def ratio(total, count):
 
 
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
-    n = number(a_shape, axis, keepdims, where)
+    n = count_elements(a_shape, axis, keepdims, where)
     if where is not True:
         g = ratio(g, np.maximum(n, 1))
     elif n > 1:
@@ -87,7 +87,7 @@ def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
 def _mean_kernel(a, axis=None, keepdims=False, **params):
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
         total = np.add.reduce(a, axis=axis, keepdims=keepdims)
-        return total / number(a.shape, axis)
+        return total / count_elements(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
 

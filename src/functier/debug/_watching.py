@@ -35,7 +35,7 @@ from .._levels.jvp import JvpLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
-from .._levels.tape import number
+from .._levels.tape import node_numbers
 from ._faults import Fault, counted, find_fault, parts
 
 LIBRARIES = tuple(
@@ -183,14 +183,14 @@ class WatchedGrad(Watched, GradLevel):
         return next_layer(WatchedGrad, self).track(leaves)
 
     def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
-        start = next(number)
+        start = next(node_numbers)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
         return WatchedGrad.noted(
             self, next_layer(WatchedGrad, self).record(op, call, values, ans), start, op, names
         )
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
-        start = next(number)
+        start = next(node_numbers)
         return WatchedGrad.noted(
             self, next_layer(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
         )

@@ -37,7 +37,7 @@ Size = int | Sequence[int] | None
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
-REMEDIES = {
+ADVICE = {
     "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
     "randomness='same' for the same ones for all",
     "jacfwd": FORWARD,
@@ -74,7 +74,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
                 raise level.refusal(
                     RandomnessError,
                     f"rng.{name}(...) draws, and randomness is 'error', the default; "
-                    f"{REMEDIES.get(transform, ELSE).format(transform)}",
+                    f"{ADVICE.get(transform, ELSE).format(transform)}",
                 )
             found.insert(0, level)
     return found
