@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core.errors import LevelError
 from .._core.tensor import Tensor
-from .._levels.lineage import AMBIENT, innermost
+from .._levels.lineage import AMBIENT, innermost_class
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
 
@@ -155,7 +155,7 @@ def _concurrently(
     result: Any = None
     width = left = _width(executor)
     # A thread cannot tell which of the levels that generators hold are around this call.
-    enclosing = innermost((), sys._getframe())
+    enclosing = innermost_class((), sys._getframe())
     try:
         while True:
             while len(waiting) < width and (task := next(tasks, None)) is not None:

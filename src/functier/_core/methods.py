@@ -267,9 +267,9 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
         "__array_function__": __array_function__,
         "__hash__": Tensor.__hash__,  # a class with __eq__ needs one
     }
-    for func, (plain, reflected) in OPERATORS.items():
+    for func, (direct, reflected) in OPERATORS.items():
         if func in calls:
-            found[plain.__name__] = calls[func]
+            found[direct.__name__] = calls[func]
             if reflected is not None:
                 found[reflected.__name__] = _reflecting(calls[func])
     if operator.getitem in calls:

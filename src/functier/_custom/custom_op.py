@@ -258,11 +258,11 @@ class CustomOp:
             return handle_tensor_function(self, args, *args)
         if not TO_PLAIN:
             return self._kernel(args)(*args)
-        plain = as_plain(args)
+        arrays = as_plain(args)
         if STATE.get().operations:
-            out = ask_operations(self, (), args, {}, lambda: self._kernel(plain)(*plain))
+            out = ask_operations(self, (), args, {}, lambda: self._kernel(arrays)(*arrays))
         else:
-            out = self._kernel(plain)(*plain)
+            out = self._kernel(arrays)(*arrays)
         return tree_map(as_seen, out)
 
     def _kernel(self, args: tuple) -> Callable:

@@ -216,11 +216,11 @@ class Applied(Rules):
         needs = self.needs()
         ctx = Context(self.name, needs)
         if self.spec.combined:
-            plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
+            is_plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
             try:
                 outs, form, args, _ = self.forward(leaves, ctx, True)
             except Exception as error:
-                if plain or not is_refusal(error):
+                if is_plain or not is_refusal(error):
                     raise
                 raise NoRuleError(
                     f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "

@@ -109,14 +109,14 @@ class GradLevel(Level):
             ans = op.kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
-            plain = type(value) is ndarray and value.dtype is FLOAT
+            is_plain = type(value) is ndarray and value.dtype is FLOAT
         elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
             return self.record(op, Call(op, given, op.lead, [x], True), [value], ans)
         else:
-            plain = False
+            is_plain = False
         y = new(self.cls)
         y._value = ans
-        fix = (value.shape, FLOAT, False) if plain else fix_for(ans, value, rule.holomorphic)
+        fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
         y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y

@@ -36,7 +36,7 @@ def chain(cls: type) -> str:
     return " <- ".join(c.__name__ for c in reversed(classes))
 
 
-def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
+def innermost_class(values: Iterable, frame: FrameType) -> type[Tensor]:
     """The class of the innermost level around `frame`, or around one of `values` that
     came from there to a thread which no level was made in.
     """

@@ -141,9 +141,9 @@ def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True
 
 
 def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
-    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
-    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
-    if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
+    is_plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    share = (_shares if is_plain else shares)(a, ans, axis, keepdims, initial is None, where)
+    if is_plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
         c = np.zeros(a_shape, g.dtype)
         c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
         return c

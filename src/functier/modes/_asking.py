@@ -392,10 +392,10 @@ def as_seen(x: Any) -> Any:
 
 def as_plain(result: Any) -> Any:
     """`result` with plain arrays for those that ask."""
-    return tree_map(lambda x: plain(x) if type(x) is Seen else x, result)
+    return tree_map(lambda x: plain_view(x) if type(x) is Seen else x, result)
 
 
-def plain(x: Seen) -> ndarray:
+def plain_view(x: Seen) -> ndarray:
     """The array that `x` is a view of, where it shows all of it; else a plain view."""
     base: Any = x.base
     whole = type(base) is ndarray and base.dtype is x.dtype and base.shape == x.shape
@@ -406,7 +406,7 @@ def plain(x: Seen) -> ndarray:
 
 def owned_array(x: Seen) -> ndarray:
     """The same, or a copy: an array whose base tells who owns its memory."""
-    array = plain(x)
+    array = plain_view(x)
     return array if array is x.base else np.array(x)
 
 

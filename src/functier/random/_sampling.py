@@ -31,7 +31,7 @@ from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
-from .._levels.lineage import AMBIENT, innermost, levels_of
+from .._levels.lineage import AMBIENT, innermost_class, levels_of
 
 Size = int | Sequence[int] | None
 WHOLE = slice(None)
@@ -47,7 +47,7 @@ ELSE = "draw before {} and pass the numbers in"
 """What a message proposes, by transform."""
 
 
-def plain(operands: tuple) -> bool:
+def is_outside_levels(operands: tuple) -> bool:
     """Whether no level has to be asked: none is around, and no operand is a tensor."""
     return AMBIENT.get() is Tensor and not tensors_in(operands)
 
@@ -67,7 +67,7 @@ def method(name: str) -> Callable:
 def batches(operands: tuple, name: str) -> list[BatchLevel]:
     """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
     found: list[BatchLevel] = []
-    for level in levels_of(innermost(operands, sys._getframe())):
+    for level in levels_of(innermost_class(operands, sys._getframe())):
         if level.batches and level.cls not in DISABLED.get():
             if level.randomness == "error":
                 transform = level.label.partition("(")[0]
@@ -117,7 +117,7 @@ def sample(
         What the numbers will be put together with, whose levels are around the draw too.
     """
     everything = operands + near
-    if plain(everything):
+    if is_outside_levels(everything):
         with source._lock:
             return draw(stream_of(source, CHUNK.get()), *operands, size)
     levels = batches(everything, name)
@@ -306,7 +306,7 @@ def picked(array: Any, index: Any, axis: int) -> Any:
 
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
     """Raise where a call that writes to an array has to ask a level."""
-    if plain(operands):
+    if is_outside_levels(operands):
         return
     levels: list[Level] = list(batches(operands, name))
     levels += [type(x).level for x in operands if isinstance(x, Tensor)]
