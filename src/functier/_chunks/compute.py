@@ -72,11 +72,11 @@ class Task:
 
 def in_chunks(
     call: Callable,
-    label: str,
     size: int,
     chunk_size: int,
     parts: Callable[[int, int], tuple[tuple, dict]],
     join: Join,
+    *,
     executor: Any = None,
     progress: bool = False,
     randomness: str = "error",
@@ -90,7 +90,7 @@ def in_chunks(
     count = len(starts)
     if executor is not None and _works_for(executor, CHUNK.get()):
         executor = None  # whose workers would wait for themselves
-    run, outer = Run(label, executor, randomness), CHUNK.get()
+    run, outer = Run(join.label, executor, randomness), CHUNK.get()
     reports: dict[Callable, set] = {}
 
     def tasks() -> Iterator[Task]:
@@ -104,7 +104,7 @@ def in_chunks(
             reports.setdefault(merge, set()).update(items)
 
     try:
-        with _bar(label, count) if progress else nullcontext() as bar:
+        with _bar(join.label, count) if progress else nullcontext() as bar:
 
             def take(chunk: Chunk, result: Any, own: dict) -> None:
                 note(own)
@@ -121,7 +121,7 @@ def in_chunks(
                     take(task.chunk, result, {})
                     del task, result
             else:
-                _concurrently(executor, tasks(), take, note, label)
+                _concurrently(executor, tasks(), take, note, join.label)
             return join.whole()
     finally:
         for merge, items in reports.items():
