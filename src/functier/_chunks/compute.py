@@ -59,7 +59,7 @@ class Task:
     def __dask_tokenize__(self) -> tuple:
         return self.chunk.run.id, self.chunk.index  # for Dask would read all the data
 
-    def unpicklable(self, error: BaseException) -> bool:
+    def is_unpicklable(self, error: BaseException) -> bool:
         """Whether `error` says that this task could not be sent to where it should run."""
         if self.started or not re.search("pickle|serialize", f"{type(error)} {error}"):
             return False
@@ -164,7 +164,7 @@ def _concurrently(
                 try:
                     future = executor.submit(task)
                 except Exception as error:
-                    if task.unpicklable(error):
+                    if task.is_unpicklable(error):
                         raise _not_sent(error, task, label) from error
                     raise
                 waiting[future] = task
@@ -178,7 +178,7 @@ def _concurrently(
                 result, reports = future.result()
             except BaseException as error:
                 note(task.chunk.reports)
-                if task.unpicklable(error):
+                if task.is_unpicklable(error):
                     raise _not_sent(error, task, label) from error
                 raise
             take(task.chunk, result, reports)
