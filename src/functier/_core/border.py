@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ConversionError
+from .errors import ConversionError, LevelError, MutationError
 from .numpy_facts import SCALARS
 from .tensor import Tensor
 from .types import Value
@@ -210,3 +210,20 @@ def _show(x: Any) -> str:
     """Return an argument as a message shows it; of a large one only the class."""
     text = repr(x) if type(x) in SCALARS or isinstance(x, str) else ""
     return text if 0 < len(text) < 40 else f"a {type(x).__name__}"
+
+
+def check_reach(home: Any, value: Any, x: Any) -> None:
+    """Raise where the level of `value` is not one that the array `x`, made in `home`, is in."""
+    cls = type(value)
+    if issubclass(home, cls) and cls.level.live:
+        return
+    if not cls.level.live:
+        raise cls.level.refusal(
+            LevelError, "a tensor whose level has ended cannot be written to an array"
+        )
+    around = home.__name__ if home.level.depth else "the function outside of all levels"
+    raise MutationError(
+        f"a value of {cls.level} cannot be written to an array that was made outside of it, in "
+        f"{around}; make the array inside, b = functier.numpy.array(a), or return the value",
+        named=True,
+    )

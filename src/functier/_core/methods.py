@@ -44,8 +44,10 @@ METHODS: dict[str, Any] = {
 PROPERTIES: dict[str, Callable] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
-WRITING = "fill", "put", "resize", "setfield", "setflags"
 MEMORY = {
+    "resize": "numpy.resize(x, shape), which gives a new array",
+    "setfield": "x[...] = v",
+    "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(
         ("dump", "dumps", "tobytes", "tofile"),
         "`return x` in the function, and store the result of the transform",
@@ -68,6 +70,9 @@ LAYOUT = {
 """Attributes about the memory of an array, which `hasattr` does not find, each with the remedy."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """Methods that reorder the tensor in place, as those of an array, and also return it."""
+
+INPLACE: dict[Callable, Callable] = {}
+"""The `Tensor` method of a function of `operator` that writes to its first operand."""
 
 OPERATORS: dict[Callable, list] = {}
 """The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
@@ -177,8 +182,11 @@ def _define_all() -> None:
 
         return call
 
-    def writing(name: str) -> Callable:
-        return lambda self, *args, **kwargs: self.level.write(self, name)
+    def augmenting(func: Callable) -> Callable:
+        def call(self: Any, other: Any) -> Any:
+            return self.level.augment(func, self, other)
+
+        return call
 
     def of_memory(name: str) -> Callable:
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -192,6 +200,8 @@ def _define_all() -> None:
         _define(f"__{name}__", (unary if name in UNARY else binary)(func), UFUNC_OF[func])
         if name in BINARY:
             _define(f"__r{name}__", reflected(func), _swap(UFUNC_OF[func]))
+            _define(f"__i{name}__", augmenting(func), _into(UFUNC_OF[func]))
+            INPLACE[func] = getattr(Tensor, f"__i{name}__")
         OPERATORS[func] = [getattr(Tensor, f"__{r}{name}__", None) for r in ("", "r")]
     _define("__getitem__", reading(), operator.getitem)
     CANONICAL[Tensor.__setitem__] = _same(operator.setitem)
@@ -200,8 +210,6 @@ def _define_all() -> None:
         _define(name, method(meaning), meaning)
     for name, meaning in ORDERING.items():
         _define(name, ordering(), meaning)
-    for name in WRITING:
-        setattr(Tensor, name, writing(name))
     for name in MEMORY:
         setattr(Tensor, name, of_memory(name))
     for name in LAYOUT:
@@ -281,6 +289,10 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
 
 def _reflecting(call: Callable) -> Callable:
     return lambda self, other: call(other, self)
+
+
+def _into(func: Callable) -> Callable[..., tuple]:
+    return lambda x, other: (func, (x, other), {"out": (x,)})
 
 
 def _swap(func: Callable) -> Callable:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .border import check_leaf
+from .border import check_leaf, check_reach
 from .errors import HookRecursionError, LevelError, MutationError
-from .methods import OPERATORS
+from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of
 from .observers import CALLS, OPERATIONS
 from .tensor import Tensor, canonical
@@ -274,7 +274,7 @@ class RootLevel:
     def setitem(self, x: Tensor, index: Index, value: Value) -> Any:
         first = (*classes_in(index, value), Tensor)[0]
         if issubclass(first, Tensor) and first.level.depth:
-            first.level.setitem(value, index, value)
+            check_reach(Tensor, value if type(value) is first else index, x)
         return dispatch(SETITEM, (x, index, value), {})
 
     def reorder(self, x: Tensor, func: Function, args: tuple, kwargs: dict) -> Tensor:
@@ -282,8 +282,13 @@ class RootLevel:
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
 
-    def write(self, x: Tensor, name: str) -> Any:
-        raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
+    def augment(self, func: Function, x: Tensor, value: Value) -> Any:
+        """``x op= value``, which writes to `x` where NumPy has an array."""
+        if not isinstance(x._value, np.ndarray):
+            return NotImplemented
+        if opts_out(value) and not hasattr(value, "__tensor_function__"):
+            return NotImplemented
+        return dispatch(INPLACE[func], (x, value), {})
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         return convert_to(x._value, how, *args)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .flat import Flat
 from .observers import OPERATIONS
 from .table import find
 from .types import Function, Index, Shape, Value
@@ -39,10 +40,11 @@ class Tensor:
     Logged(3.)
     """
 
-    __slots__ = ("__weakref__", "_extra", "_value")
+    __slots__ = ("__weakref__", "_cell", "_extra", "_value")
     level: ClassVar[Any]
     _value: Value
     _extra: Any
+    _cell: Any  # once it was written to: see `_mutation`
 
     def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
         return cls.level.make(cls, data, *args, **kwargs)
@@ -156,14 +158,26 @@ class Tensor:
         return self
 
     @property
-    def flat(self) -> Iterator:
-        return iter(self.reshape(-1))  # type: ignore[attr-defined]
+    def flat(self) -> Flat:
+        return Flat(self)
+
+    @flat.setter
+    def flat(self, value: Value) -> None:
+        Flat(self)[:] = value
 
     def __len__(self) -> int:
         shape = self.level.shape(self)
         if not shape:
             raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")
         return shape[0]
+
+    def fill(self, value: Value) -> None:
+        """Write `value` to all elements."""
+        self[...] = value
+
+    def put(self, indices: Index, values: Value, mode: str = "raise") -> None:
+        """Write `values` at places of the flattened array; see `numpy.put`."""
+        np.put(self, indices, values, mode)  # type: ignore[arg-type]  # a tensor dispatches
 
     def __iter__(self) -> Iterator:
         shape = self.level.shape(self)

@@ -39,6 +39,7 @@ from .._core.types import Function, Shape, Value
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level, has_methods
+from .stores import BatchStore
 
 new = object.__new__
 ndarray = np.ndarray
@@ -51,6 +52,7 @@ class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
     batches, differentiates, records = True, None, False
+    store = BatchStore
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives

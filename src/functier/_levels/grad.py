@@ -18,6 +18,7 @@ from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, on
 from .fast_calls import FastCalls
 from .level import Level, has_methods
 from .memory import own_memory
+from .stores import GradStore
 from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
@@ -29,6 +30,7 @@ class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
     batches, differentiates, records = False, "reverse", False
+    store = GradStore
 
     holomorphic = False  # whether `gradient` is the complex derivative
 

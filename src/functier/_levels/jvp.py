@@ -20,6 +20,7 @@ from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import FastCalls
 from .level import Level, has_methods
+from .stores import JvpStore
 
 new = object.__new__
 ndarray = np.ndarray
@@ -35,6 +36,7 @@ class JvpLevel(Level):
     """
 
     batches, differentiates, records = False, "forward", False
+    store = JvpStore
 
     def track(self, leaves: list, directions: list) -> list:
         """The inputs, each with its direction."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.border import one_value, operand
 from .._core.errors import ConversionError, LevelError, MutationError
-from .._core.hints import augmented_assignment, explain
+from .._core.hints import explain
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
 from .._core.observers import LEVELS
@@ -31,6 +31,10 @@ from .._core.pytree import flatten, unflatten
 from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
+from .._core.types import Function, Index, Value
+from .._mutation.array import Array, augment, settle
+from .._mutation.out import write_out
+from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
 from .spares import ALONE, LevelType, is_alone, note, verified
 
@@ -61,8 +65,11 @@ class Level:
         "value (x.elem() shows it)"
     )  # of using a tensor once the level has ended
     live = True
+    taken: dict[int, list] | None = None  # the views that were taken: see `writes`
+    store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
+    forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
@@ -196,13 +203,15 @@ class Level:
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))
 
-    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
-        """A method that reorders `x` in place: `x` takes over what the result holds."""
-        y = self.method(func, (x, *args), kwargs)
-        x._value = y._value
-        if hasattr(y, "_extra"):
-            x._extra = y._extra
-        return x
+    def reorder(self, x: Tensor, func: Function, args: tuple, kwargs: dict) -> Any:
+        """A method that reorders `x` in place; it returns None, as NumPy's does."""
+        x[...] = self.method(func, (x, *args), kwargs)  # type: ignore[index]
+
+    def missing_attribute(self, x: Tensor, name: str) -> Any:
+        """An attribute that the class does not have: that of a user's class inside."""
+        if self.forwards:
+            return forward_attribute(x, name)
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
     def property(self, name: str, x: Any) -> Any:
         return self.function(PROPERTIES[name], (x,), {})
@@ -215,7 +224,7 @@ class Level:
         """Bind the call and hand it to the innermost level among its operands."""
         op = OPS.get(func) or find(func)
         if kwargs and kwargs.get("out") is not None:
-            raise self.no_out(func)
+            return write_out(func, args, kwargs)
         if op is None:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
@@ -229,16 +238,20 @@ class Level:
             if op.body is not None:
                 place = op.out_place
                 if place is not None and len(args) > place and args[place] is not None:
-                    raise self.no_out(func)
+                    rest = (*args[:place], None, *args[place + 1 :])
+                    return write_out(func, rest, {**kwargs, "out": args[place]})
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)
             if "out" in call.given:  # by position
-                raise self.no_out(func)
+                return write_out(func, *_without_out(op, args, kwargs))
             cls = self.cls
             for operand in call.operands:
                 kind = type(operand)
-                if kind is not cls and kind not in PLAIN and issubclass(kind, cls):
-                    cls = kind
+                if kind is not cls and kind not in PLAIN:
+                    if issubclass(kind, cls):
+                        cls = kind
+                    elif kind is Array:
+                        return func(*settle(args), **settle(kwargs))
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
         except LevelError as error:
             raise self.named(error) from None
@@ -250,13 +263,6 @@ class Level:
     def named(self, error: LevelError) -> LevelError:
         """An error of a rule, which knows no level, with the name of this one."""
         return error if error.named else self.refusal(type(error), str(error))
-
-    def no_out(self, func: Callable) -> LevelError:
-        return self.refusal(
-            MutationError,
-            f"{name_of(func)}(..., out=) would write to an array that is no tensor of this "
-            f"level; write {augmented_assignment() or f'y = {name_of(func)}(...) without out='}",
-        )
 
     def apply(self, op: Op, call: Call) -> Any:
         raise NotImplementedError
@@ -277,7 +283,7 @@ class Level:
             return x if kind in PLAIN else operand(self, x)
         level = kind.level
         if not level.depth or (level.live and issubclass(self.cls, kind)):
-            return x
+            return x if kind is not Array else self.lower(settle(x))
         return self.lower(level.release(x, self))
 
     def release(self, x: Any, other: "Level") -> Any:
@@ -326,7 +332,9 @@ class Level:
 
         Only where a user's class has been met: `__getattr__` costs each attribute 10 ns.
         """
-        type.__setattr__(self.cls, "__getattr__", forward_attribute)
+        self.forwards = True
+        if self.taken is None:
+            type.__setattr__(self.cls, "__getattr__", forward_attribute)
 
     def attribute(self, x: Any, name: str) -> Any:
         """What the user's class inside of `x` has under a name, with `x` in `self`'s place."""
@@ -348,19 +356,19 @@ class Level:
             )
         raise AttributeError(f"a tensor of {self} has no attribute {name!r}")
 
-    def setitem(self, x: Any, index: Any, value: Any) -> None:
-        raise self.refusal(
-            MutationError,
-            "x[...] = v would change a tensor in place; write x = numpy.where(mask, v, x), or "
-            "build the array from its parts with numpy.concatenate or numpy.stack",
-        )
+    def setitem(self, x: Tensor, index: Index, value: Value) -> None:
+        writes.write(self, x, index, value)
 
-    def write(self, x: Any, name: str) -> Any:
-        raise self.refusal(
-            MutationError,
-            f"x.{name}(...) changes x in place; compute a new array, with numpy.{name} where "
-            f"there is one, or numpy.where",
-        )
+    def add_at(self, x: Tensor, index: Index, value: Value) -> None:
+        """``numpy.add.at(x, index, value)``."""
+        writes.write(self, x, index, value, add=True)
+
+    def augment(self, func: Function, x: Tensor, value: Value) -> Any:
+        """``x op= value``, which writes to `x` where NumPy has an array."""
+        if not writes.is_array(x):
+            return NotImplemented
+        writes.memory_view(self, x)
+        return augment(x, func, value)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         """Truth, ``int`` and indexing read the value; what loses the level raises."""
@@ -406,6 +414,12 @@ class _Bare(Level):
 
     def __init__(self) -> None:
         super().__init__(Tensor, "")
+
+
+def _without_out(op: Op, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of a call with ``out`` by name, which was given by position."""
+    place = op.params.index("out")
+    return (*args[:place], *args[place + 1 :]), {**kwargs, "out": args[place]}
 
 
 def has_methods(x: Any) -> bool:

@@ -3,16 +3,12 @@
 import sys
 import threading
 from collections.abc import Iterable
-from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
+from .._core.ambient import AMBIENT as AMBIENT
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
-
-AMBIENT: ContextVar[type[Tensor]] = ContextVar("ambient", default=Tensor)
-"""The innermost level that was entered: the one piece of ambient state."""
-
 
 def encloses(outer: type, cls: type) -> bool:
     """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""

@@ -26,6 +26,7 @@ from . import (
     statistics,
     ufunc_methods,
     unsupported,
+    writing,
 )
 from .linalg import contraction, eig, factorization, linear_systems, lstsq, norm, orthogonal
 
@@ -58,6 +59,7 @@ __all__ = [
     "statistics",
     "ufunc_methods",
     "unsupported",
+    "writing",
 ]
 
 PENDING["numpy.char"] = f"{__name__}.unsupported_text"

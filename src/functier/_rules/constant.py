@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
+from .._mutation.array import writable
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
@@ -40,7 +42,8 @@ def _size(a, axis=None):
 
 def _filled(make):
     def body(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+        made = make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+        return writable(made) if type(a) is AMBIENT.get() else made
 
     return body
 

@@ -408,7 +408,7 @@ constant(
     ),
 )
 
-# ---- filling and writing: a new array is made, an old one is not changed ----
+# ---- filling ----
 
 
 def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
@@ -418,27 +418,3 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, 
 
 
 composite(np.full_like, _full_like)
-
-
-def _writing(func, remedy):
-    """A function that writes to its first argument: refused at every level."""
-
-    def refuse(*args, **kwargs):
-        raise MutationError(
-            f"{name_of(func)} would change an array in place, and neither can a tensor be changed, "
-            f"nor a plain array hold one; {remedy}"
-        )
-
-    op(func, "", family="writing", bind=refuse)
-
-
-_writing(
-    np.copyto,
-    "write numpy.where(where, src, dst), and for numpy.full_like(a, t), which calls it, "
-    "numpy.zeros_like(a) + t",
-)
-_writing(np.put, "write a = numpy.where(mask, v, a) with a mask of the places")
-_writing(np.put_along_axis, "write arr = numpy.where(mask, values, arr) with a mask of the places")
-_writing(np.place, "write arr = numpy.where(mask, vals, arr)")
-_writing(np.putmask, "write a = numpy.where(mask, values, a)")
-_writing(np.fill_diagonal, "write a = numpy.where(numpy.eye(n, dtype=bool), val, a)")

@@ -19,6 +19,7 @@ from .accumulation import accumulate_rules, differentiable, reduce_rules, reduce
 from .axes import as_array, batch_shape, shift, strong
 from .constructors import composite, elementwise_vmap, op, quiet, reduction_vmap
 from .reduction import typed
+from .writing import ufunc_at, writing
 
 _NoValue = np._NoValue
 
@@ -121,7 +122,7 @@ def _method(func, owner):
     if func.__name__ == "outer":
         return _composite(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
-        return _composite(func, functools.partial(_at, owner))
+        return writing(func, ufunc_at(owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
     known = not constant and differentiable(owner)
@@ -171,23 +172,6 @@ def _composite(func, body):
 def _outer(owner, a, b, **kwargs):
     a, b = strong(as_array(a)), strong(as_array(b))
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
-
-
-AT = {
-    np.add: "a = a + numpy.bincount(indices, b, len(a))",
-    np.subtract: "a = a - numpy.bincount(indices, b, len(a))",
-}
-
-
-def _at(owner, *args):
-    name = name_of(owner)
-    general = (
-        f"a = {name}(a, {name}.reduce(c, 1)), where c is numpy.where(numpy.equal("
-        f"numpy.arange(len(a))[:, None], indices), b, neutral), with the neutral element"
-    )
-    raise MutationError(
-        f"{name}.at(a, indices, b) would write to `a` in place; write {AT.get(owner, general)}"
-    )
 
 
 def _along_axis(func):

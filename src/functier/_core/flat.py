@@ -1,0 +1,58 @@
+"""The elements of a tensor in one row: ``x.flat``."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .types import Index, Value
+
+
+class Flat:
+    """An iterator over the elements of a tensor, which may be read and written to by index."""
+
+    __slots__ = ("base", "elements")
+
+    def __init__(self, base: Any):
+        self.base = base
+        self.elements: Iterator | None = None
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> "Flat":
+        return self
+
+    def __next__(self) -> Value:
+        if self.elements is None:
+            self.elements = iter(self.base.reshape(-1))
+        return next(self.elements)
+
+    def __getitem__(self, index: Index) -> Value:
+        return np.copy(self.base.reshape(-1)[index])
+
+    def __setitem__(self, index: Index, value: Value) -> None:
+        """Write `value` at an index, over and over where there are fewer values than places."""
+        base = self.base
+        places = np.arange(base.size) if type(index) is slice and index == slice(None) else self.places(index)
+        count = int(np.size(places))
+        if np.ndim(value) and np.size(value) != count:
+            row = np.ravel(value)
+            value = row[np.arange(count) % max(row.size, 1)]
+        elif np.ndim(value):
+            value = np.reshape(value, np.shape(places))
+        base[np.unravel_index(places, base.shape) if base.ndim else ()] = value
+
+    def places(self, index: Index) -> Value:
+        """Return the places at an index, in which tensors of any level may stand."""
+        row = np.arange(self.base.size)
+        if isinstance(index, (int, slice, np.ndarray, list, np.integer)):
+            return row[index]
+        return np.take(row, index)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.base.reshape(-1), dtype)
+
+    def copy(self) -> Value:
+        """A copy of the elements, in one row."""
+        return np.copy(self.base.reshape(-1))

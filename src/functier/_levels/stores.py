@@ -1,0 +1,425 @@
+"""The stores of the kinds of level: how each writes to a value, and reads a part of it.
+
+See NOTE [a store owns its values] in `_mutation.stores`.
+
+NOTE [the tape of a write]
+    A memory of a grad level has one chain of nodes. Each write is a node of it, and so is each
+    read; the cotangent of all of them is one object, a `Cotangent`, that owns a store of the
+    memory's form. The backward pass hands it down the chain: a write takes the cotangent of its
+    slice and leaves zeros there, a read adds to its slice. Each costs the size of its slice,
+    and the memory's cotangent is written to in place, at every order.
+"""
+
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.tensor import Tensor
+from .._core.types import Value
+from .._mutation.layouts import Layout, contiguous, rank_at
+from .._mutation.stores import PlainStore, deepen, store_of
+from .cotangents import fit
+from .tape import node_numbers, node_of
+
+ndarray = np.ndarray
+new = object.__new__
+EVERYTHING = (slice(None),)
+EMPTY: tuple = ()
+
+
+class LevelStore:
+    """The store of one level. `inner` is the store of the values one level out."""
+
+    __slots__ = ("inner", "level")
+
+    level: Any
+    inner: Any
+
+    def __init__(self, level: Any, inner: Any):
+        self.level, self.inner = level, inner
+
+    @classmethod
+    def around(cls, level: Any, inner: Any) -> Any:
+        """Return a store of `level` whose values are those of `inner`."""
+        return cls(level, inner)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.inner.dtype
+
+    @property
+    def size(self) -> int:
+        """The number of elements of the memory."""
+        return self.inner.size
+
+    def mine(self, value: Value) -> bool:
+        return type(value) is self.level.cls
+
+    def form(self, value: Value, extra: Any = EMPTY) -> Any:
+        """Return a tensor of the level with these slots."""
+        x = new(self.level.cls)
+        x._value = value
+        if extra is not EMPTY:
+            x._extra = extra
+        return x
+
+
+# ---- batches ----
+
+
+class BatchStore(LevelStore):
+    """Values with leading batch axes, of size 1 where nothing that varies has been written.
+
+    The store inside has the elements of all examples, one example after the other.
+    """
+
+    __slots__ = ("batch", "count", "layouts")
+
+    def __init__(self, level: Any, inner: Any, batch: tuple[int, ...], count: int):
+        super().__init__(level, inner)
+        self.batch, self.count = batch, count
+        self.layouts: dict[Layout, Layout] = {}
+
+    @classmethod
+    def around(cls, level: Any, inner: Any) -> Any:
+        if inner.level is not None and inner.level in level.group():
+            more = (1,) * (level.k - inner.level.k)
+            return cls(level, inner.inner, inner.batch + more, inner.count)
+        return cls(level, inner, (1,) * level.k, inner.size)
+
+    @property
+    def size(self) -> int:
+        return self.count
+
+    def inside(self, layout: Layout) -> Layout:
+        """Return the layout of all examples in the store inside."""
+        found = self.layouts.get(layout)
+        if found is None:
+            offset, shape, strides = layout
+            _, _, lead = contiguous((*self.batch, self.count))
+            if len(self.layouts) > 64:
+                self.layouts.clear()
+            found = offset, self.batch + shape, lead[:-1] + strides
+            self.layouts[layout] = found
+        return found
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        if parts is not None:
+            parts = EVERYTHING * len(self.batch) + parts
+        return self.form(self.inner.get(self.inside(layout), parts))
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        rank = len(layout[1]) if parts is None else rank_at(len(layout[1]), parts)
+        value = self.fitted(value, rank)
+        if parts is not None:
+            parts = EVERYTHING * len(self.batch) + parts
+        self.inner.put(self.inside(layout), parts, value)
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        rank = len(layout[1]) if parts is None else rank_at(len(layout[1]), parts)
+        value = self.fitted(value, rank)
+        if parts is not None:
+            parts = EVERYTHING * len(self.batch) + parts
+        self.inner.add(self.inside(layout), parts, value)
+
+    def get_at(self, places: Value) -> Value:
+        return self.form(self.inner.get_at(self.all_places(places)))
+
+    def put_at(self, places: Value, value: Value) -> None:
+        places, value = self.examples(places, value)
+        self.inner.put_at(places, value)
+
+    def add_at(self, places: Value, value: Value) -> None:
+        places, value = self.examples(places, value)
+        self.inner.add_at(places, value)
+
+    def examples(self, places: Value, value: Value) -> tuple[Value, Value]:
+        """Return the places in the store inside, and the values with their rank."""
+        places = self.level.lift(places)
+        self.widen(shape_of(places)[: len(self.batch)])
+        value = self.fitted(value, len(shape_of(places)) - len(self.batch))
+        places = self.all_places_of(places)
+        self.inner = deepen(self.inner, places)
+        return places, value
+
+    def all_places(self, places: Value) -> Value:
+        """Return the places in the store inside, for all examples."""
+        places = self.all_places_of(self.level.lift(places))
+        self.inner = deepen(self.inner, places)
+        return places
+
+    def all_places_of(self, places: Value) -> Value:
+        k, count = len(self.batch), self.count
+        rest = (1,) * (len(shape_of(places)) - k)
+        for axis, step in enumerate(contiguous((*self.batch, count))[2][:-1]):
+            n = self.batch[axis]
+            if n != 1:
+                lead = (n,) + (1,) * (k - axis - 1)
+                places = places + (np.arange(n) * step).reshape(lead + rest)
+        return places
+
+    def fitted(self, value: Value, rank: int) -> Value:
+        """Return what to write to the store inside; the batch grows to that of `value`."""
+        value = self.level.lift(value)
+        k = len(self.batch)
+        shape = shape_of(value)
+        if len(shape) >= k:
+            self.widen(shape[:k])
+            own = len(shape) - k
+            if own < rank:
+                value = np.reshape(value, shape[:k] + (1,) * (rank - own) + shape[k:])
+            elif own > rank:  # NumPy leaves leading axes of size 1 out
+                value = np.reshape(value, shape[:k] + shape[k + own - rank :])
+        self.inner = deepen(self.inner, value)
+        return value
+
+    def widen(self, batch: tuple[int, ...]) -> None:
+        """Give each example its part of the memory along the axes where `batch` varies."""
+        if all(n == 1 or n == own for n, own in zip(batch, self.batch)):
+            return
+        batch = tuple([own if n == 1 else n for n, own in zip(batch, self.batch)])
+        value = self.inner.get(contiguous((*self.batch, self.count)), None)
+        self.inner = store_of(np.broadcast_to(value, (*batch, self.count)))
+        self.batch = batch
+        self.layouts.clear()
+
+
+# ---- forward mode ----
+
+
+class JvpStore(LevelStore):
+    """Primals, in the store `inner`, and their tangents."""
+
+    __slots__ = ("tangents",)
+
+    def __init__(self, level: Any, inner: Any):
+        super().__init__(level, inner)
+        self.tangents: Any = PlainStore(np.zeros(inner.size, inner.dtype))
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        return self.form(self.inner.get(layout, parts), self.tangents.get(layout, parts))
+
+    def get_at(self, places: Value) -> Value:
+        self.deepen(places, places)
+        return self.form(self.inner.get_at(places), self.tangents.get_at(places))
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        primal, tangent = self.halves(value)
+        self.inner.put(layout, parts, primal)
+        self.tangents.put(layout, parts, tangent)
+
+    def put_at(self, places: Value, value: Value) -> None:
+        self.deepen(places, places)
+        primal, tangent = self.halves(value)
+        self.inner.put_at(places, primal)
+        self.tangents.put_at(places, tangent)
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        primal, tangent = self.halves(value)
+        self.inner.add(layout, parts, primal)
+        if self.mine(value):
+            self.tangents.add(layout, parts, tangent)
+
+    def add_at(self, places: Value, value: Value) -> None:
+        self.deepen(places, places)
+        primal, tangent = self.halves(value)
+        self.inner.add_at(places, primal)
+        if self.mine(value):
+            self.tangents.add_at(places, tangent)
+
+    def halves(self, value: Value) -> tuple[Value, Value]:
+        """Return the primal and the tangent of a value, which the stores inside take."""
+        if type(value) is self.level.cls:
+            primal, tangent = value._value, value._extra
+        else:
+            primal, tangent = self.level.lower(value), 0.0
+        self.deepen(primal, tangent)
+        return primal, tangent
+
+    def deepen(self, primal: Value, tangent: Value) -> None:
+        if isinstance(primal, Tensor):
+            self.inner = deepen(self.inner, primal)
+        if isinstance(tangent, Tensor):
+            self.tangents = deepen(self.tangents, tangent)
+
+
+# ---- reverse mode ----
+
+
+class GradStore(LevelStore):
+    """Primals, in the store `inner`, and the last node of the chain.
+
+    See NOTE [the tape of a write].
+    """
+
+    __slots__ = ("node",)
+
+    def __init__(self, level: Any, inner: Any):
+        super().__init__(level, inner)
+        self.node: Any = (next(node_numbers), None)
+
+    # Each read is a node with two results: the chain goes on with the first.
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        return self.read(self.inner.get(layout, parts), _add_slice, (layout, parts))
+
+    def get_at(self, places: Value) -> Value:
+        self.inner = deepen(self.inner, places)
+        return self.read(self.inner.get_at(places), _add_places, (places,))
+
+    def read(self, value: Value, rule: Any, where: tuple) -> Value:
+        saved = rule, *where, self.size, self.dtype
+        event = next(node_numbers), self.node, _pull_read, saved, None, None
+        self.node = next(node_numbers), event, _first_of_two, EMPTY, None, None
+        return self.form(value, (next(node_numbers), event, _second_of_two, EMPTY, None, None))
+
+    # Each write is a node whose rule gives the cotangents of the memory and of the value.
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        primal = self.primal(value)
+        self.inner.put(layout, parts, primal)
+        self.wrote(value, primal, _pull_put, (layout, parts))
+
+    def put_at(self, places: Value, value: Value) -> None:
+        self.inner = deepen(self.inner, places)
+        primal = self.primal(value)
+        self.inner.put_at(places, primal)
+        kept = _last_writes(places) if self.mine(value) else None
+        self.wrote(value, primal, _pull_put_at, (places, kept))
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        primal = self.primal(value)
+        self.inner.add(layout, parts, primal)
+        if self.mine(value):
+            self.wrote(value, primal, _pull_add, (layout, parts))
+
+    def add_at(self, places: Value, value: Value) -> None:
+        self.inner = deepen(self.inner, places)
+        primal = self.primal(value)
+        self.inner.add_at(places, primal)
+        if self.mine(value):
+            self.wrote(value, primal, _pull_add_at, (places,))
+
+    def primal(self, value: Value) -> Value:
+        primal = value._value if self.mine(value) else self.level.lower(value)
+        if isinstance(primal, Tensor):
+            self.inner = deepen(self.inner, primal)
+        return primal
+
+    def wrote(self, value: Value, primal: Value, rule: Any, where: tuple) -> None:
+        """Put a write on the chain."""
+        if self.mine(value):
+            form = shape_of(primal), dtype_of(primal)
+            edges = [(self.node, itemgetter(0), EMPTY, None)]
+            edges.append((value._extra, itemgetter(1), EMPTY, None))
+            parent = node_of(edges)
+        else:
+            form, parent = None, self.node
+        self.node = next(node_numbers), parent, rule, (*where, form), None, None
+
+
+class Cotangent:
+    """The cotangent of a memory, which the backward pass writes to."""
+
+    __slots__ = ("store",)
+
+    def __init__(self, size: int, dtype: np.dtype):
+        self.store: Any = PlainStore(np.zeros(size, dtype))
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        self.store = deepen(self.store, value)
+        self.store.put(layout, parts, value)
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        self.store = deepen(self.store, value)
+        self.store.add(layout, parts, value)
+
+    def add_at(self, places: Value, value: Value) -> None:
+        self.store = deepen(self.store, places, value)
+        self.store.add_at(places, value)
+
+    def put_at(self, places: Value, value: Value) -> None:
+        self.store = deepen(self.store, places, value)
+        self.store.put_at(places, value)
+
+    def get_at(self, places: Value) -> Value:
+        self.store = deepen(self.store, places)
+        return self.store.get_at(places)
+
+
+def _first_of_two(g: Any) -> tuple:
+    return g, None
+
+
+def _second_of_two(g: Any) -> tuple:
+    return None, g
+
+
+def _pull_read(both: tuple, rule: Any, *saved: Any) -> Cotangent:
+    """The memory's cotangent, with that of a part that was read."""
+    *where, size, dtype = saved
+    whole, part = both
+    if whole is None:
+        whole = Cotangent(size, dtype)
+    if part is not None:
+        rule(whole, *where, fit_dtype(part, dtype))
+    return whole
+
+
+def fit_dtype(g: Value, dtype: np.dtype) -> Value:
+    return fit(g, shape_of(g), dtype)
+
+
+def _add_slice(whole: Cotangent, layout: Layout, parts: tuple | None, g: Value) -> None:
+    whole.add(layout, parts, g)
+
+
+def _add_places(whole: Cotangent, places: Value, g: Value) -> None:
+    whole.add_at(places, g)
+
+
+def _pull_put(whole: Cotangent, layout: Layout, parts: tuple | None, form: Any) -> Any:
+    """The cotangents of a memory and of the value that was written to a slice of it."""
+    if form is None:
+        whole.put(layout, parts, 0.0)
+        return whole
+    g = fit(whole.store.get(layout, parts), *form)
+    whole.put(layout, parts, 0.0)
+    return whole, g
+
+
+def _pull_put_at(whole: Cotangent, places: Value, kept: Value, form: Any) -> Any:
+    if form is None:
+        whole.put_at(places, 0.0)
+        return whole
+    g = whole.get_at(places)
+    if kept is not None:
+        g = np.where(kept, g, 0.0)
+    g = fit(g, *form)
+    whole.put_at(places, 0.0)
+    return whole, g
+
+
+def _pull_add(whole: Cotangent, layout: Layout, parts: tuple | None, form: Any) -> Any:
+    return whole, fit(whole.store.get(layout, parts), *form)
+
+
+def _pull_add_at(whole: Cotangent, places: Value, form: Any) -> Any:
+    return whole, fit(whole.get_at(places), *form)
+
+
+def _last_writes(places: Value) -> Value:
+    """Where the last of several writes to one place stands; None where no place comes twice."""
+    shape = shape_of(places)
+    if len(shape) == 0 or (type(places) is ndarray and places.size < 2):
+        return None
+    flat = np.reshape(places, -1)
+    order = np.argsort(flat, kind="stable")
+    places_in_order = np.take_along_axis(flat, order, 0)
+    differs = places_in_order[1:] != places_in_order[:-1]
+    if type(differs) is ndarray and differs.all():
+        return None
+    last = np.concatenate([differs, np.ones(1, bool)])
+    return np.reshape(np.take_along_axis(last, np.argsort(order), 0), shape)

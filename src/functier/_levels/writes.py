@@ -1,0 +1,333 @@
+"""Writes to tensors: how a tensor of a level becomes a view of a memory.
+
+NOTE [a tensor that was written to]
+    At the first write to a tensor, it and all its views that are alive become views of one new
+    memory: their slots `_value` and `_extra` are emptied, and `_cell` holds the view. Who asks
+    for an empty slot gets that of a snapshot, by `__getattr__`; so no operation has to know of
+    writes. A level has the methods that this takes from its first write on. Tensors of other
+    levels pay nothing.
+
+NOTE [views that are alive]
+    NumPy's memory tells which tensors are views of which. Before the first write of a level
+    nobody keeps a list of them: all instances of the class are looked for once, which takes
+    milliseconds. The label of the level is noted, and later levels of that label keep the list
+    from their beginning.
+"""
+
+import gc
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.errors import MutationError
+from .._core.methods import PROPERTIES
+from .._core.numpy_facts import dtype_of
+from .._core.tensor import Tensor
+from .._core.types import Index, Value
+from .._mutation.array import Array, augment, item, prepare_write, settle, view_function, view_of, wrap_like
+from .._mutation.layouts import address
+from .._mutation.memory import Memory, View
+from .._mutation.out import VIEWS
+from .._mutation.stores import PlainStore, deepen
+from .memory import owner_of
+
+ndarray = np.ndarray
+WRITERS: set[str] = set()
+"""The labels of levels whose tensors were written to: see NOTE [views that are alive]."""
+
+set_view = vars(Tensor)["_cell"].__set__
+
+
+def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
+    """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
+    view = memory_view(level, x)
+    index, value = settle(index), settle(value)
+    prepare_write(x, view, index, value)
+    view.write(index, value, add)
+
+
+def memory_view(level: Any, x: Any) -> View:
+    """Return the view that `x` is; at the first write it becomes one."""
+    if AMBIENT.get() is not level.cls:
+        raise level.refusal(
+            MutationError,
+            f"an array of this level cannot be written to inside {AMBIENT.get().level}, which may "
+            f"have kept it as a constant; make a copy inside, y = functier.numpy.array(x), and "
+            f"write to that",
+        )
+    try:
+        return view_of(x)
+    except AttributeError:
+        return _begin(level, x)
+
+
+def is_array(x: Any) -> bool:
+    """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
+    value = x
+    while isinstance(value, Tensor):
+        try:
+            view_of(value)
+        except AttributeError:
+            pass
+        else:
+            return True
+        if type(value).level.kind.batches:
+            return value.ndim > 0
+        value = value._value
+    return isinstance(value, ndarray)
+
+
+# ---- the first write ----
+
+
+def _begin(level: Any, x: Any) -> View:
+    """Make `x` and its views that are alive views of one new memory."""
+    if level.kind.records:
+        raise level.refusal(
+            MutationError,
+            "an array whose values are not known yet cannot be written to; write numpy.where, or "
+            "build the array from its parts with numpy.concatenate or numpy.stack",
+        )
+    tensors = alive(level, x)
+    windows = [example(t) for t in tensors]
+    base = max(range(len(tensors)), key=lambda i: _span(windows[i]))
+    whole = windows[base]
+    if 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
+        raise ValueError(
+            f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
+            f"several places; write y = x.copy() first"
+        )
+    form = np.empty_like(whole, dtype=bool)
+    flat = form.ravel(order="K")
+    _check_arguments(level, tensors, base)
+    store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
+    memory = Memory(flat, level.cls, store)
+    views = []
+    for t, window in zip(tensors, windows):
+        shown = form if window is whole else _shown(level, window, whole, form)
+        views.append(View(memory, shown))
+    store.put(views[base].layout, None, tensors[base])
+    arm(level)
+    for t, view in zip(tensors, views):
+        set_view(t, view)
+        del t._value
+        if hasattr(t, "_extra") and _has_slot(t):
+            del t._extra
+    return views[tensors.index(x)] if False else view_of(x)
+
+
+def _has_slot(t: Any) -> bool:
+    try:
+        EXTRA(t)
+    except AttributeError:
+        return False
+    return True
+
+
+EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
+
+
+def example(x: Any) -> ndarray:
+    """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
+    value, axes = x, 0
+    while isinstance(value, Tensor):
+        level = type(value).level
+        if level.kind.batches:
+            axes += level.k
+        value = value._value
+    if not isinstance(value, ndarray):
+        value = np.asarray(value)
+    if 0 in value.shape[:axes]:
+        value = np.empty((1,) * axes + value.shape[axes:], bool)
+    return value[(0,) * axes + (...,)]
+
+
+def _span(window: ndarray) -> int:
+    low, high = np.lib.array_utils.byte_bounds(window)
+    return high - low
+
+
+def alive(level: Any, x: Any) -> list[Any]:
+    """Return the tensors of the level that share memory with `x`, among them itself."""
+    mine = example(x)
+    owner = id(owner_of(mine))
+    if level.taken is None:
+        found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
+        WRITERS.add(level.label)
+    else:
+        found = [t for r in level.taken.get(owner, ()) if (t := r()) is not None]
+    tensors: list[Any] = [x]
+    for t in found:
+        if t is x or _is_view(t) or any(t is other for other in tensors):
+            continue
+        if not hasattr(t, "_value"):
+            continue  # it is being made
+        if np.may_share_memory(example(t), mine):
+            tensors.append(t)
+    return tensors
+
+
+def _is_view(t: Any) -> bool:
+    try:
+        view_of(t)
+    except AttributeError:
+        return False
+    return True
+
+
+def _check_arguments(level: Any, tensors: list[Any], base: int) -> None:
+    """Raise where two arguments of the transform are the same memory."""
+    kind = level.kind.differentiates
+    if kind == "reverse":
+        leaves = [t for t in tensors if t._extra[1] is None]
+        twice = len({t._extra[0] for t in leaves}) > 1
+    elif kind == "forward":
+        own = owner_of(tensors[base]._extra)
+        twice = any(owner_of(t._extra) is not own for t in tensors)
+    else:
+        return
+    if twice:
+        raise level.refusal(
+            MutationError,
+            "an array that was given twice, or as a view of another argument, cannot be written "
+            "to, as its derivative would be that of both; pass a copy, a.copy(), for one of them",
+        )
+
+
+def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarray:
+    """Return the view of `form` that `window` is of `whole`, an array of the same shape."""
+    size = whole.itemsize
+    low, high = np.lib.array_utils.byte_bounds(whole)
+    places = np.full((high - low) // size, -1)
+    strides = [s // size * 8 for s in whole.strides]
+    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, strides)
+    inside[...] = ndarray(
+        form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides]
+    )
+    offset = address(window) - low
+    try:
+        if window.itemsize != size or offset < 0 or offset % size:
+            raise ValueError
+        found = ndarray(
+            window.shape, int, places, offset // size * 8, [s // size * 8 for s in window.strides]
+        )
+        if (found < 0).any():
+            raise ValueError
+    except (ValueError, TypeError):
+        raise level.refusal(
+            MutationError,
+            "an array of which a view is alive that overlaps it in part cannot be written to; "
+            "copy the view where it is taken, y = x[...].copy()",
+        ) from None
+    if not found.size:
+        return np.empty(found.shape, bool)
+    first = found[(0,) * found.ndim]
+    steps = [
+        int(found[(0,) * d + (1,) + (0,) * (found.ndim - d - 1)] - first) if n > 1 else 0
+        for d, n in enumerate(found.shape)
+    ]
+    shown = ndarray(found.shape, bool, form.ravel(order="K"), int(first), steps)
+    return shown
+
+
+# ---- the methods of a level whose tensors were written to ----
+
+
+def arm(level: Any) -> None:
+    """Give a level the methods that know of writes."""
+    cls = level.cls
+    if "_writes" in vars(cls):
+        return
+    level.serves = False
+    level.taken = {}
+    for name, method in METHODS.items():
+        type.__setattr__(cls, name, method)
+
+
+def missing_slot(x: Any, name: str) -> Any:
+    """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
+    if name == "_value" or name == "_extra":
+        return getattr(view_of(x).snapshot(), name)
+    return type(x).level.missing_attribute(x, name)
+
+
+def getitem(x: Any, index: Index) -> Any:
+    level = type(x).level
+    plain = level.kind.methods.get("__getitem__") or Tensor.__getitem__  # type: ignore[attr-defined]
+    if not level.live:
+        return plain(x, index)
+    try:
+        view = view_of(x)
+    except AttributeError:
+        return note_view(level, x, plain(x, index))
+    return item(x, view, settle(index), wrap_like(x))
+
+
+def note_view(level: Any, x: Any, y: Any) -> Any:
+    """Note that `y` may be a view of `x`."""
+    taken = level.taken
+    if taken is not None and type(y) is type(x) is level.cls and not _is_view(y):
+        owner = owner_of(y)
+        if owner is not None and owner is owner_of(x):
+            taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
+    return y
+
+
+def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """A call of a function on tensors of `level`, some of which were written to."""
+    if func in VIEWS and args and type(args[0]) is level.cls and level.live:
+        x = args[0]
+        if _is_view(x):
+            return view_function(x, func, args[1:], kwargs)
+        result = level.function(func, args, kwargs)
+        for y in result if type(result) in (tuple, list) else (result,):
+            note_view(level, x, y)
+        return result
+    return level.function(func, args, kwargs)
+
+
+def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    return function(type(x).level, func, args, kwargs)
+
+
+def _method(name: str) -> Callable:
+    plain = getattr(Tensor, name)
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods:
+            return plain(x, *args, **kwargs)
+        meaning = METHOD_MEANINGS[name]
+        func, args, kwargs = meaning(x, *args, **kwargs)
+        return function(level, func, args, kwargs)
+
+    return call
+
+
+def _property(name: str) -> property:
+    return property(lambda x: function(type(x).level, PROPERTIES[name], (x,), {}))
+
+
+METHOD_MEANINGS: dict[str, Callable] = {}
+METHODS: dict[str, Any] = {
+    "_writes": True,
+    "__getattr__": missing_slot,
+    "__getitem__": getitem,
+    "__array_function__": array_function,
+}
+
+
+def _fill() -> None:
+    from .._core.tensor import CANONICAL
+
+    for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze"):
+        METHOD_MEANINGS[name] = CANONICAL[getattr(Tensor, name)]
+        METHODS[name] = _method(name)
+    for name in PROPERTIES:
+        METHODS[name] = _property(name)
+
+
+_fill()

@@ -1,0 +1,311 @@
+"""Arrays that a function makes inside a level, and that tensors can be written to.
+
+NOTE [plain until it meets a tensor]
+    An `Array` holds plain values, and is plain to everybody, until a tensor is written to it:
+    it can index plain arrays, enter SciPy and outlive the level. From then on its values are
+    those of the tensor's level. Its class stays the same: a level asks for its snapshot.
+"""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.border import check_reach
+from .._core.errors import MutationError
+from .._core.methods import PROPERTIES
+from .._core.numpy_facts import PLAIN
+from .._core.observers import CALLS
+from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
+from .._core.table import find
+from .._core.tensor import Tensor, canonical
+from .._core.types import Index, Value
+from .layouts import parts_of
+from .memory import Memory, View
+from .out import VIEWS, write_out
+
+new = object.__new__
+ndarray = np.ndarray
+view_of: Callable[[Any], View] = vars(Tensor)["_cell"].__get__
+"""The view behind an `Array`, or behind a tensor that was written to; raises AttributeError."""
+
+
+class Array(Tensor):
+    """An array that values of any level can be written to; see NOTE [plain until it meets a
+    tensor].
+    """
+
+    __slots__ = ()
+    _value = property(lambda self: view_of(self).snapshot())  # type: ignore[assignment]
+
+
+def array_of(data: ndarray) -> Array:
+    """Return an `Array` of the memory of `data`, which nobody else may refer to."""
+    flat = data.ravel(order="K")
+    if flat.size and not np.shares_memory(flat, data):
+        data = data.copy()
+        flat = data.reshape(-1)
+    return on_view(View(Memory(flat, AMBIENT.get()), data))
+
+
+def on_view(view: View) -> Array:
+    x = new(Array)
+    x._cell = view
+    return x
+
+
+def writable(data: Value) -> Value:
+    """Return a new plain array as one that tensors can be written to, inside a level."""
+    if type(data) is ndarray and AMBIENT.get() is not Tensor and data.dtype.kind in "biufc":
+        return array_of(data)
+    return data
+
+
+def settle(value: Any) -> Any:
+    """Return `value` with the snapshots of the arrays that are in it, in any containers."""
+    kind = type(value)
+    if kind is Array:
+        return view_of(value).snapshot()
+    if kind in PLAIN:
+        return value
+    if kind is tuple or kind is list or kind is dict:
+        return tree_map(settle, value)
+    return value
+
+
+class ArrayLevel(RootLevel):
+    """What an `Array` does: as a plain tensor, and writes."""
+
+    def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return array_of(np.array(data, *args, **kwargs))
+
+    def elem(self, x: Any) -> Any:
+        return view_of(x).snapshot()
+
+    def as_subclass(self, x: Any, cls: type) -> Any:
+        return Tensor(view_of(x).snapshot()).as_subclass(cls)
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return view_of(x).window.shape
+
+    def dtype(self, x: Any) -> np.dtype:
+        return view_of(x).dtype
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        return self.called(func, (x,), {})
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        if opts_out(a) or opts_out(b):
+            return NotImplemented
+        return self.called(func, (a, b), {})
+
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.function(*canonical(func, args, kwargs))
+
+    def property(self, name: str, x: Any) -> Any:
+        return self.function(PROPERTIES[name], (x,), {})
+
+    def function(self, func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+        if CALLS:
+            answer = CALLS[0](func, args, kwargs)
+            if answer is not NOBODY:
+                return answer
+        if kwargs and kwargs.get("out") is not None:
+            return write_out(func, args, kwargs)
+        if args and type(args[0]) is Array:
+            op = find(func)
+            if op is not None and op.family == "writing":
+                return op.body(*args, **kwargs)  # type: ignore[misc]
+            view = view_of(args[0])
+            if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
+                return view_function(args[0], func, args[1:], kwargs)
+        return self.called(func, args, kwargs)
+
+    def called(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """Return the result of `func` on plain values or on tensors; a new array is an `Array`."""
+        views: list[View] = []
+        plain = True
+
+        def look(value: Any) -> Any:
+            nonlocal plain
+            if type(value) is Array:
+                views.append(view_of(value))
+                plain = plain and views[-1].memory.plain and type(views[-1]) is View
+            elif isinstance(value, Tensor) and value.level.depth:
+                plain = False
+            return value
+
+        tree_map(look, (args, kwargs))
+        if not plain:
+            return func(*settle(args), **settle(kwargs))
+
+        def window(value: Any) -> Any:
+            return view_of(value).window if type(value) is Array else value
+
+        result = func(*tree_map(window, args), **tree_map(window, kwargs))
+
+        def made(value: Any) -> Any:
+            if type(value) is ndarray:
+                for view in views:
+                    if np.may_share_memory(value, view.memory.flat):
+                        return on_view(View(view.memory, value))
+                return writable(value)
+            return value
+
+        return tree_map(made, result)
+
+    def getitem(self, x: Any, index: Index) -> Any:
+        view = view_of(x)
+        if view.memory.plain and type(view) is View:
+            return self.called(_getitem, (x, index), {})
+        return item(x, view, settle(index), on_view)
+
+    # ---- writes ----
+
+    def setitem(self, x: Any, index: Index, value: Value) -> None:
+        view = view_of(x)
+        index, value = settle(index), settle(value)
+        prepare_write(x, view, index, value)
+        view.write(index, value)
+
+    def add_at(self, x: Any, index: Index, value: Value) -> None:
+        view = view_of(x)
+        index, value = settle(index), settle(value)
+        prepare_write(x, view, index, value)
+        view.write(index, value, add=True)
+
+    def augment(self, func: Callable, x: Any, value: Value) -> Any:
+        return augment(x, func, value)
+
+    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        x[...] = self.method(func, (x, *args), kwargs)
+        return x
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        view = view_of(x)
+        if view.memory.plain and type(view) is View:
+            if how == "numpy.asarray" and args[1] is not True:
+                return expose(view, args[0])
+            return convert_to(view.window, how, *args)
+        value: Any = view.snapshot()
+        if isinstance(value, Tensor):
+            return value.level.convert(value, how, *args)
+        return convert_to(value, how, *args)
+
+    def repr(self, x: Any) -> str:
+        return repr(view_of(x).snapshot())
+
+
+def is_whole(view: View, func: Callable | None = None) -> bool:
+    """True where a view, or a part of it by `func`, shows whole elements."""
+    return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
+
+
+def _getitem(x: Any, index: Index) -> Any:
+    return x[index]
+
+
+def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
+    """Return the item of an array or tensor that shows `view`: a view of it, or a copy."""
+    parts = parts_of(index)
+    if parts is None:
+        return view.snapshot()[index] if masks_in(index) else view.read(index)
+    window = view.window[parts]
+    if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
+        return view.read(index)
+    return wrap(view.at(window))
+
+
+def masks_in(index: Index) -> bool:
+    """True where a tensor of a level in an index is a mask."""
+    parts = index if type(index) is tuple else (index,)
+    return any(isinstance(p, Tensor) and p.level.depth and p.dtype.kind == "b" for p in parts)
+
+
+def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return the result of a function that gives views, where NumPy gives one."""
+    view = view_of(x)
+    wrap = on_view if type(x) is Array else wrap_like(x)
+    part = VIEWS[func]
+    if part is not None and view.dtype.kind == "c" and type(view) is View:
+        return wrap(part(view))
+    result = func(view.window, *args, **kwargs)
+    shared: list[bool] = []
+
+    def made(value: Any) -> Any:
+        shared.append(np.may_share_memory(value, view.memory.flat) and value.flags.writeable)
+        return wrap(view.at(value)) if shared[-1] else value
+
+    result = tree_map(made, result)
+    return result if all(shared) else func(view.snapshot(), *args, **kwargs)
+
+
+def wrap_like(x: Any) -> Callable[[View], Any]:
+    """Return the function that makes a tensor of the class of `x` which shows a view."""
+
+    def wrap(view: View) -> Any:
+        y = new(type(x))
+        y._cell = view
+        return y
+
+    return wrap
+
+
+def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
+    """Check that the write is one that the memory takes."""
+    home = view.memory.home
+    for v in (value, *(index if type(index) is tuple else (index,))):
+        if isinstance(v, Tensor) and v.level.depth:
+            check_reach(home, v, x)
+            if view.memory.plain:
+                check_exposed(view.memory)
+
+
+def augment(x: Any, func: Callable, value: Value) -> Any:
+    """``x op= value`` for an array or a tensor that shows a view."""
+    view = view_of(x)
+    if view.memory.plain and type(view) is View and _all_plain(value):
+        func(view.window, settle(value), out=view.window)
+        view.memory.version += 1
+        return x
+    return write_out(func, (x, value), {"out": (x,)})
+
+
+def _all_plain(value: Any) -> bool:
+    return not isinstance(value, Tensor) or (
+        not value.level.depth and (type(value) is not Array or view_of(value).memory.plain)
+    )
+
+
+EXPOSED: "weakref.WeakKeyDictionary[Memory, list]" = weakref.WeakKeyDictionary()
+
+
+def expose(view: View, dtype: Any) -> ndarray:
+    """Return the memory of a plain view as an array that can be read, and noted."""
+    window = view.window
+    if dtype is not None and np.dtype(dtype) != window.dtype:
+        return window.astype(dtype)
+    shown = ndarray(
+        window.shape, window.dtype, memoryview(view.memory.flat).toreadonly(),
+        view.layout[0] * window.itemsize, window.strides,
+    ) if window.size else window.copy()  # fmt: skip
+    EXPOSED.setdefault(view.memory, []).append(weakref.ref(shown))
+    return shown
+
+
+def check_exposed(memory: Memory) -> None:
+    """Raise where somebody has a plain array of the memory, who would not see the write."""
+    shown = EXPOSED.get(memory)
+    if shown and any(ref() is not None for ref in shown):
+        raise MutationError(
+            "a tensor cannot be written to this array while numpy.asarray(a), a plain array of its "
+            "memory, is in use and would not see it; write numpy.asarray(a).copy() there"
+        )
+    EXPOSED.pop(memory, None)
+
+
+Array.level = ArrayLevel()

@@ -1,0 +1,75 @@
+"""Layouts: which elements of a memory a view shows, and in which order.
+
+A memory is flat. A layout is ``(offset, shape, strides)``, counted in elements.
+"""
+
+from typing import TypeAlias
+
+import numpy as np
+
+from .._core.types import Index, Shape
+
+ndarray = np.ndarray
+Layout: TypeAlias = tuple[int, Shape, tuple[int, ...]]
+
+BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
+def address(array: ndarray) -> int:
+    """Return the address of the first element."""
+    return array.__array_interface__["data"][0]
+
+
+def layout_of(window: ndarray, start: int) -> Layout:
+    """Return the layout of a NumPy view of the memory that begins at the address `start`."""
+    if not window.size:
+        return 0, window.shape, (0,) * window.ndim
+    size = window.itemsize
+    strides = tuple([stride // size for stride in window.strides])
+    return (address(window) - start) // size, window.shape, strides
+
+
+def window_of(flat: ndarray, layout: Layout) -> ndarray:
+    """Return the NumPy view that a layout describes of a flat array."""
+    offset, shape, strides = layout
+    size = flat.itemsize
+    return ndarray(shape, flat.dtype, flat, offset * size, [stride * size for stride in strides])
+
+
+def contiguous(shape: Shape) -> Layout:
+    """Return the layout of a whole memory, in C order."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return 0, shape, tuple(reversed(strides))
+
+
+def positions_of(layout: Layout) -> ndarray:
+    """Return the places in the memory of the elements that a layout shows, in its shape."""
+    offset, shape, strides = layout
+    places = np.full(shape, offset)
+    for axis, (n, stride) in enumerate(zip(shape, strides)):
+        places += (np.arange(n) * stride).reshape((n,) + (1,) * (len(shape) - axis - 1))
+    return places
+
+
+def parts_of(index: Index) -> tuple | None:
+    """Return the parts of a basic index; None for one that holds arrays, lists or tensors."""
+    parts = index if type(index) is tuple else (index,)
+    for part in parts:
+        kind = type(part)
+        if kind not in BASIC:
+            if not issubclass(kind, np.integer):
+                return None
+    return parts
+
+
+def rank_at(ndim: int, parts: tuple) -> int:
+    """Return how many axes the elements at a basic index have."""
+    for part in parts:
+        if part is None:
+            ndim += 1
+        elif part is not Ellipsis and type(part) is not slice:
+            ndim -= 1
+    return ndim

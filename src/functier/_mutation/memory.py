@@ -1,0 +1,182 @@
+"""Memories and views: the names of an array that may be written to share one memory."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.tensor import Tensor
+from .._core.types import Index, Value
+from .layouts import Layout, address, layout_of, parts_of, positions_of
+from .stores import PlainStore, deepen
+
+ndarray = np.ndarray
+
+
+class Memory:
+    """The elements of an array and of all its views.
+
+    `flat` is the memory as NumPy has it: views are views of it. Where the values are not plain
+    it stands for their places alone. `home` is the class of the level that the memory was made
+    in, and `version` counts the writes.
+    """
+
+    __slots__ = ("__weakref__", "flat", "home", "start", "store", "version")
+
+    def __init__(self, flat: ndarray, home: Any, store: Any = None):
+        self.flat, self.home = flat, home
+        self.start = address(flat)
+        self.store = PlainStore(flat) if store is None else store
+        self.version = 0
+
+    @property
+    def plain(self) -> bool:
+        """True where no tensor has been written to the memory."""
+        return self.store.level is None
+
+
+class View:
+    """Some elements of a memory: `window` shows them in the memory as NumPy has it."""
+
+    __slots__ = ("_layout", "memory", "seen", "value", "window")
+
+    def __init__(self, memory: Memory, window: ndarray):
+        self.memory, self.window = memory, window
+        self._layout: Layout | None = None
+        self.value: Value = None
+        self.seen = -1
+
+    @property
+    def layout(self) -> Layout:
+        if self._layout is None:
+            self._layout = layout_of(self.window, self.memory.start)
+        return self._layout
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.memory.store.dtype
+
+    def at(self, window: ndarray) -> "View":
+        """Return the view of the same memory that `window`, a NumPy view, shows."""
+        return View(self.memory, window)
+
+    def snapshot(self) -> Value:
+        """Return a value equal to what the view shows now, which no later write changes."""
+        memory = self.memory
+        if self.seen != memory.version:
+            self.value = self.part(memory.store.get(self.layout, None))
+            self.seen = memory.version
+        return self.value
+
+    def part(self, value: Value) -> Value:
+        """Return what the view shows of some values of the memory: all of it."""
+        return value
+
+    def places(self, index: Index) -> Value:
+        """Return the places in the memory at an index that holds arrays or tensors."""
+        return Tensor(positions_of(self.layout))[index]  # type: ignore[index]
+
+    def read(self, index: Index) -> Value:
+        """Return a copy of the elements at an index."""
+        parts = parts_of(index)
+        memory = self.memory
+        if parts is not None:
+            return self.part(memory.store.get(self.layout, parts))
+        places = _plain(self.places(index))
+        memory.store = deepen(memory.store, places)
+        return self.part(memory.store.get_at(places))
+
+    def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
+        return value
+
+    def write(self, index: Index, value: Value, add: bool = False) -> None:
+        """Write `value` at an index, or add it to what stands there; None is all of the view."""
+        memory = self.memory
+        parts = () if index is None else parts_of(index)
+        if parts is None:
+            self.write_at(_plain(self.places(index)), value, add)
+            return
+        shape = self.window.shape
+        target = shape if not parts else self.window[parts].shape
+        value = self.fitted(value, target)
+        value = self.whole(value, add, lambda: memory.store.get(self.layout, parts or None))
+        memory.store = store = deepen(memory.store, value)
+        (store.add if add else store.put)(self.layout, parts or None, value)
+        memory.version += 1
+
+    def write_at(self, places: Value, value: Value, add: bool = False) -> None:
+        """The same at places in the memory."""
+        memory = self.memory
+        value = self.fitted(value, shape_of(places))
+        memory.store = store = deepen(memory.store, places)
+        value = self.whole(value, add, lambda: store.get_at(places))
+        memory.store = store = deepen(store, value)
+        (store.add_at if add else store.put_at)(places, value)
+        memory.version += 1
+
+    def fitted(self, value: Value, target: tuple[int, ...]) -> Value:
+        """Return a value that may be written to elements of the shape `target`."""
+        own = self.dtype
+        kind = type(value)
+        if kind is float or kind is int or kind is bool:
+            return value
+        if kind is not ndarray and not isinstance(value, (Tensor, np.generic)):
+            value = np.asarray(value)
+        dtype, shape = dtype_of(value), shape_of(value)
+        if dtype.kind == "c" and own.kind in "fiu":
+            raise TypeError(
+                f"a value of dtype {dtype} cannot be written to an array of dtype {own}; write its "
+                f"real part, numpy.real(v), or make the array with dtype=complex"
+            )
+        if shape != target:
+            while len(shape) > len(target) and shape[0] == 1:
+                shape = shape[1:]
+            try:
+                fits = np.broadcast_shapes(shape, target) == target
+            except ValueError:
+                fits = False
+            if not fits:
+                raise ValueError(
+                    f"could not broadcast input array from shape {shape_of(value)} into shape "
+                    f"{target}"
+                )
+        if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
+            value = np.astype(value, own)  # type: ignore[arg-type]  # a tensor dispatches
+        return value
+
+
+class PartView(View):
+    """The real or the imaginary parts of complex elements."""
+
+    __slots__ = ("imaginary",)
+
+    def __init__(self, memory: Memory, window: ndarray, imaginary: bool):
+        super().__init__(memory, window)
+        self.imaginary = imaginary
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.zeros((), self.memory.store.dtype).real.dtype
+
+    def at(self, window: ndarray) -> View:
+        return PartView(self.memory, window, self.imaginary)
+
+    def part(self, value: Value) -> Value:
+        return np.imag(value) if self.imaginary else np.real(value)
+
+    def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        if self.imaginary:
+            value = 1j * value
+        if add:
+            return value
+        other = read()
+        return value + (np.real(other) if self.imaginary else 1j * np.imag(other))
+
+
+def _plain(places: Any) -> Value:
+    """The places as an array, where no tensor of a level is in the index."""
+    if isinstance(places, Tensor) and not places.level.depth:
+        return places.elem()
+    return places

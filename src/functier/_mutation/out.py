@@ -1,0 +1,73 @@
+"""Results that are written to ``out=``, and functions that give views."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.tensor import Tensor
+from .._core.types import Value
+from .memory import PartView
+
+VIEWS: dict[Callable, Any] = dict.fromkeys((
+    np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose,
+    np.linalg.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
+    np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.fliplr, np.flipud,
+    np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack,
+    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+))  # fmt: skip
+VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
+VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
+"""The functions that give views in NumPy, where the memory's order allows it."""
+
+
+def write_out(func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return ``func(..., out=)``: the result is written to `out`, as NumPy would do."""
+    kwargs = dict(kwargs)
+    given = kwargs.pop("out")
+    where = kwargs.pop("where", True) if isinstance(func, np.ufunc) else True
+    casting = kwargs.pop("casting", "same_kind")
+    result = func(*args, **kwargs)
+    single = not isinstance(given, tuple) or len(given) == 1
+    outs = given if isinstance(given, tuple) else (given,)
+    results = result if isinstance(result, tuple) and len(outs) > 1 else (result,)
+    written = [_write(func, o, r, where, casting) for o, r in zip(outs, results)]
+    return written[0] if single else tuple(written)
+
+
+def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) -> Any:
+    if out is None:
+        return result
+    if not isinstance(out, Tensor):
+        if isinstance(result, Tensor) and result.level.depth:
+            raise MutationError(
+                f"{name_of(func)}(..., out=a) would write a tensor to a plain array; make a inside "
+                f"the function, with functier.numpy.zeros or numpy.zeros_like(x), or write "
+                f"a = {name_of(func)}(...) without out="
+            )
+        out[...] = result if where is True else np.where(where, result, out)
+        return out
+    own, shape = dtype_of(result), shape_of(result)
+    if shape != shape_of(out):
+        whole = shape_of(out)
+        if not isinstance(func, np.ufunc) or not _fits(shape, whole):
+            raise ValueError(
+                f"{name_of(func)}: output operand with shape {whole} doesn't match the broadcast "
+                f"shape {shape}"
+            )
+    if not np.can_cast(own, dtype_of(out), casting) and np.ndim(result) + 1:
+        raise TypeError(
+            f"Cannot cast {name_of(func)} output from {own!r} to {dtype_of(out)!r} with casting "
+            f"rule {casting!r}"
+        )
+    out[...] = result if where is True else np.where(where, result, out)
+    return out
+
+
+def _fits(shape: tuple, whole: tuple) -> bool:
+    try:
+        return np.broadcast_shapes(shape, whole) == whole
+    except ValueError:
+        return False

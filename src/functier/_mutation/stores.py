@@ -1,0 +1,106 @@
+"""Stores: what a memory holds, at each level that its values have met.
+
+NOTE [a store owns its values]
+    A store holds the elements of one memory, which nobody else refers to. It is written to in
+    place, and what is read is a copy of that part: so what a rule saved never changes, and a
+    write costs the size of its slice. A store of a level holds stores of the values one level
+    out; a plain array is at the bottom of all of them.
+
+NOTE [a store grows inwards]
+    A store takes values of its level and of the levels around it. For a value of a level
+    further in `deepen` puts a store of that level around it, as if all that was written
+    before had been a constant of that level.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.tensor import Tensor
+from .._core.types import Shape, Value
+from .layouts import Layout, contiguous, window_of
+
+ndarray = np.ndarray
+WINDOWS = 64
+"""Up to so many views of a plain store are kept."""
+
+
+class PlainStore:
+    """A flat array, and views of it."""
+
+    __slots__ = ("flat", "windows")
+
+    level: Any = None
+
+    def __init__(self, flat: ndarray):
+        self.flat = flat
+        self.windows: dict[Layout, ndarray] = {}
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.flat.dtype
+
+    @property
+    def size(self) -> int:
+        return self.flat.size
+
+    def window(self, layout: Layout) -> ndarray:
+        found = self.windows.get(layout)
+        if found is None:
+            if len(self.windows) > WINDOWS:
+                self.windows.clear()
+            found = self.windows[layout] = window_of(self.flat, layout)
+        return found
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        """Return a copy of what stands in a layout, or at a basic index in it."""
+        window = self.window(layout)
+        if parts is None:
+            return window.copy()
+        found = window[parts]
+        return found.copy() if type(found) is ndarray else found
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        self.window(layout)[... if parts is None else parts] = value
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        window = self.window(layout)
+        target = window if parts is None else window[(*parts, ...) if ... not in parts else parts]
+        np.add(target, value, out=target, casting="same_kind")
+
+    def get_at(self, places: Value) -> Value:
+        """Return what stands at some places of the memory."""
+        return self.flat[places]
+
+    def put_at(self, places: Value, value: Value) -> None:
+        self.flat[places] = value
+
+    def add_at(self, places: Value, value: Value) -> None:
+        """Add values at some places; to one that comes twice both are added."""
+        np.add.at(self.flat, places, value)
+
+
+def deepen(store: Any, *values: Value) -> Any:
+    """Return `store`, or a store around it that takes `values` too.
+
+    See NOTE [a store grows inwards].
+    """
+    level = inner = store.level
+    for value in values:
+        if isinstance(value, Tensor):
+            other = type(value).level
+            if other.depth and (inner is None or other.depth > inner.depth):
+                inner = other
+    return store if inner is level else inner.kind.store.around(inner, store)
+
+
+def store_of(value: Value, shape: Shape | None = None) -> Any:
+    """Return a store of a copy of `value`, in C order."""
+    shape = shape_of(value) if shape is None else shape
+    size = 1
+    for n in shape:
+        size *= n
+    store = deepen(PlainStore(np.empty(size, dtype_of(value))), value)
+    store.put(contiguous(shape), None, value)
+    return store
