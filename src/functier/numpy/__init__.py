@@ -14,7 +14,7 @@ NOTE [its submodules]
     as ever and never a second time. A file in this package would come before it.
 """
 
-# Imports `_core`, `modes` and `random`.
+# Imports `_core`, `_mutation`, `modes` and `random`.
 
 import functools
 import sys
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as _numpy
 
 from .. import random as _random
+from . import _creation
 from .._core.observers import CALLS
 from .._core.root import NOBODY
 from ..modes._asking import call_plain
@@ -124,7 +125,7 @@ def _found(module: ModuleType, name: str, here: str) -> Any:
     if not callable(value) or not hasattr(value, "__name__"):
         return value
     path = f"{here}.{name}".removeprefix(f"{__name__}.")
-    return _asking(value, path)
+    return _asking(_creation.MAKERS.get(value, value), path)
 
 
 def __getattr__(name: str) -> Any:
