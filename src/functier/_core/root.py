@@ -282,6 +282,10 @@ class RootLevel:
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
 
+    def reshape(self, x: Tensor, shape: Any) -> None:
+        """``x.shape = shape``."""
+        x._value.shape = shape
+
     def augment(self, func: Function, x: Tensor, value: Value) -> Any:
         """``x op= value``, which writes to `x` where NumPy has an array."""
         if not isinstance(x._value, np.ndarray):

@@ -128,6 +128,10 @@ class Tensor:
     def shape(self) -> Shape:
         return self.level.shape(self)
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.level.reshape(self, shape)
+
     @property
     def ndim(self) -> int:
         return len(self.level.shape(self))

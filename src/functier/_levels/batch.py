@@ -36,6 +36,7 @@ from .._core.root import tree_map
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
+from .._mutation.array import Array, settle
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level, has_methods
@@ -137,6 +138,8 @@ class BatchLevel(Level):
         value = self.physical(x)
         if value is not None:
             return value
+        if type(x) is Array:
+            return self.lift(settle(x))
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
@@ -252,6 +255,7 @@ class BatchLevel(Level):
                     value = leaf._value
                     size = value.shape[k]
             if value is None:
+                leaf = settle(leaf)
                 check_mapped(self, leaf, dim, args)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
@@ -313,6 +317,8 @@ class BatchLevel(Level):
                     y = new(parent.cls)
                     y._value = value
                     return y
+        elif type(x) is Array:
+            return self.unwrap(settle(x), out_dim, where)
         else:
             value = None
             check_leaf(self, where, x)

@@ -12,6 +12,7 @@ from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
+from .._mutation.array import settle
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
@@ -173,6 +174,9 @@ class GradLevel(Level):
                 f"(scalar, aux) with has_aux=True"
             )
         mine = type(output) is self.cls
+        if not mine:
+            output = settle(output)
+            mine = type(output) is self.cls
         if not mine:
             check_leaf(self, "the result", output)
         value = output._value if mine else self.lower(output)

@@ -16,6 +16,7 @@ from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
+from .._mutation.array import settle
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import FastCalls
@@ -152,6 +153,7 @@ class JvpLevel(Level):
 
     def unwrap(self, x: Any) -> Any:
         """``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
+        x = settle(x)
         if type(x) is self.cls:
             return x._value, x._extra
         x = self.lower(one_value(self, x))

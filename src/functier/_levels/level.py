@@ -32,7 +32,7 @@ from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Value
-from .._mutation.array import Array, augment, settle
+from .._mutation.array import Array, augment, reshaped, settle
 from .._mutation.out import write_out
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
@@ -305,6 +305,7 @@ class Level:
         return x._value
 
     def unwrap(self, x: Any) -> Any:
+        x = settle(x)
         return x._value if type(x) is self.cls else self.lower(one_value(self, x))
 
     def gradient(self, output: Any, inputs: Any) -> Any:
@@ -358,6 +359,11 @@ class Level:
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
+
+    def reshape(self, x: Tensor, shape: Any) -> None:
+        """``x.shape = shape``: that of this tensor alone, and not of its other views."""
+        view = writes.memory_view(self, x)
+        writes.set_view(x, view.at(reshaped(view.window, shape)))
 
     def add_at(self, x: Tensor, index: Index, value: Value) -> None:
         """``numpy.add.at(x, index, value)``."""
@@ -449,6 +455,7 @@ def depth_of(x: Any) -> int:
     >>> seen, depth_of(slopes)
     ([2], 0)
     """
+    x = settle(x)
     return x.level.depth if isinstance(x, Tensor) else 0
 
 

@@ -18,6 +18,7 @@ from .._core.errors import MutationError
 from .._core.methods import PROPERTIES
 from .._core.numpy_facts import PLAIN
 from .._core.observers import CALLS
+from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor, canonical
@@ -51,6 +52,7 @@ def array_of(data: ndarray) -> Array:
 
 
 def on_view(view: View) -> Array:
+    SNAPSHOTS[Array] = settle
     x = new(Array)
     x._cell = view
     return x
@@ -181,6 +183,10 @@ class ArrayLevel(RootLevel):
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
 
+    def reshape(self, x: Any, shape: Any) -> None:
+        view = view_of(x)
+        x._cell = view.at(reshaped(view.window, shape))
+
     def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         x[...] = self.method(func, (x, *args), kwargs)
         return x
@@ -203,6 +209,13 @@ class ArrayLevel(RootLevel):
 def is_whole(view: View, func: Callable | None = None) -> bool:
     """True where a view, or a part of it by `func`, shows whole elements."""
     return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
+
+
+def reshaped(window: ndarray, shape: Any) -> ndarray:
+    """Return a view of `window` of another shape, as assigning to ``a.shape`` makes."""
+    window = window.view()
+    window.shape = shape
+    return window
 
 
 def _getitem(x: Any, index: Index) -> Any:

@@ -65,7 +65,9 @@ class View:
         """Return a value equal to what the view shows now, which no later write changes."""
         memory = self.memory
         if self.seen != memory.version:
-            self.value = self.part(memory.store.get(self.layout, None))
+            self.value = value = self.part(memory.store.get(self.layout, None))
+            if type(value) is ndarray:
+                value.flags.writeable = False  # others have it, too
             self.seen = memory.version
         return self.value
 
