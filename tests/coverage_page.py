@@ -89,9 +89,9 @@ def notes(record: Op, rows: list, batched: list) -> list[str]:
     if any(not r.vmap for r in rows) and batched:
         found.append("refuses a batch of what decides the shape")
     if record.func in ONE_TRIANGLE:
-        found.append("the derivative of what is read, one triangle: see note 7")
+        found.append("the derivative of what is read, one triangle: see [note 9](0009-kinks-and-nans.md)")
     if record.func in (np.linalg.svd, np.linalg.pinv):
-        found.append("with `hermitian=True` of one triangle: see note 7")
+        found.append("with `hermitian=True` of one triangle: see [note 9](0009-kinks-and-nans.md)")
     return found
 
 

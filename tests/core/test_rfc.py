@@ -211,7 +211,7 @@ EXEMPT = {
 
 
 def test_what_of_a_tensor_goes_through_the_hook():
-    """A52, A09: all methods but these; see design note 10"""
+    """A52, A09: all methods but these; see design/source-documents.md"""
     seen = {f.__self__ if f.__name__ == "__get__" else f for f in
             overrides.get_overridable_functions()[ft.Tensor]}  # fmt: skip
     for name, member in vars(ft.Tensor).items():

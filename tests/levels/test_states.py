@@ -1,4 +1,4 @@
-"""Every step of the table of states in design note 4, at each kind of level."""
+"""Every step of the table of states in design note 6, at each kind of level."""
 
 import ast
 import gc
@@ -17,7 +17,7 @@ from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support import equal, in_thread
 
-NOTE = Path(__file__).resolve().parents[2] / "design" / "0004-escape-and-no-dispatch.md"
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0006-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent
 X = np.array([1.0, 2.0, 3.0])
 

@@ -3,7 +3,7 @@
 NOTE [the state of a level is its class]
     A level is live, dead or passing through. A live one may have layers over its kind: debuggers
     and modes look at its calls. Each state is a class of the level object, so the fast paths,
-    which ask for exactly the kind, need not ask for anything else. design/0004 has the diagram.
+    which ask for exactly the kind, need not ask for anything else. design/0006 has the diagram.
 
 NOTE [one assignment]
     ``level.__class__ = table[level.__class__]`` calls no Python function. So neither an
