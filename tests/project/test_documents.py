@@ -151,7 +151,7 @@ def wrong_numbers(path):
     """The links of a document whose text has another number than the note that they lead to."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     for label, number in re.findall(r"\[([^\]]*)\]\((?:design/)?(\d{4})-[\w-]+\.md", text):
-        said = re.fullmatch(r"(?:[nN]ote )?(\d+)(?:\. .*)?", label)
+        said = re.fullmatch(r"(?:[nN]ote\s)?(\d+)(?:\. .*)?", label)
         if said and int(said[1]) != int(number):
             yield label, number
 
