@@ -262,11 +262,11 @@ def test_nodes_that_are_registered_with_optree():
         (
             lambda: ft.register_dataclass(Model),
             ValueError,
-            ["(Model)", "a node of pytrees already"],
+            ["(Model)", "already a node of pytrees"],
         ),
         (lambda: ft.register_pytree_node(Line, len, len), ValueError, ["(Line)", "already"]),
         (lambda: ft.register_pytree_node(dict, len, len), ValueError, ["(dict)", "already"]),
-        (lambda: ft.register_pytree_node(3, len, len), TypeError, ["3 is no class"]),
+        (lambda: ft.register_pytree_node(3, len, len), TypeError, ["3 is not a class"]),
         (lambda: ft.register_pytree_node(Layer, len, 3), TypeError, ["unflatten is a int"]),
         (lambda: registered(["a"]), ValueError, ["field 'b'", "data_fields=['a']"]),
         (lambda: registered(["a", "b", "c"]), ValueError, ["field 'c'"]),
