@@ -258,7 +258,11 @@ def test_nodes_that_are_registered_with_optree():
 @pytest.mark.parametrize(
     ("register", "kind", "parts"),
     [
-        (lambda: ft.register_dataclass(Line), TypeError, ["no dataclass", "register_pytree_node"]),
+        (
+            lambda: ft.register_dataclass(Line),
+            TypeError,
+            ["not a dataclass", "register_pytree_node"],
+        ),
         (
             lambda: ft.register_dataclass(Model),
             ValueError,

@@ -216,7 +216,7 @@ def test_attributes_that_are_arrays_are_refused_inside():
         def __init__(self, data, mask=None):
             self.mask = np.ones(self.shape) if mask is None else mask
 
-    with pytest.raises(ft.LevelError, match=r"vmap.*x\.mask is an array that a Masked holds"):
+    with pytest.raises(ft.LevelError, match=r"vmap.*x\.mask is an array that a Masked has"):
         ft.vmap(lambda x: x.mask)(Masked(A))
 
 
