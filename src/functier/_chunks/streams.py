@@ -31,6 +31,7 @@ import numpy as np
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import RandomnessError
 from .._core.pytree import paths
+from .._levels.batch import BatchLevel
 from .chunk import CHUNK, Chunk, Run, process
 
 CHUNKS, AFTER = 1, 0
@@ -263,7 +264,9 @@ def _state_of(generator: Any) -> bytes:
     return digest(generator.get_state(legacy=False))
 
 
-def check_unmoved(level: Any, generators: list, args: tuple, kwargs: dict) -> None:
+def check_unmoved(
+    level: BatchLevel, generators: list[tuple[int, Any, bytes]], args: tuple, kwargs: dict
+) -> None:
     """Raise where a generator of `find_generators` has another state since then."""
     if level.randomness == "same":
         return

@@ -99,7 +99,7 @@ class BatchLevel(Level):
         try:
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         if op.vmap is None:

@@ -146,7 +146,7 @@ class FastCalls:
         In the call stack it is a function of the kind's module, in a file beside it. By that
         messages and debugging tell the frames of functier from those of the user.
         """
-        source = re.sub(r"( *)\{(\w+)\}", lambda at: _indented(texts[at[2]], at[1]), template)
+        source = re.sub(r"( *)\{(\w+)\}", lambda at: _indent(texts[at[2]], at[1]), template)
         module = self.kind.__module__
         file = f"{sys.modules[module].__file__} ({name} of {self.kind.__name__})"
         linecache.cache[file] = len(source), None, source.splitlines(True), file
@@ -156,5 +156,5 @@ class FastCalls:
         return space["maker"]
 
 
-def _indented(text: str, margin: str) -> str:
+def _indent(text: str, margin: str) -> str:
     return indent(dedent(text).strip(), margin)

@@ -241,13 +241,13 @@ class Level:
                     cls = kind
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
         """Return an error of `kind` that names this level: its classes and where it was made."""
         return kind(f"{self} ({chain(self.cls)}, made at {self.where()}): {text}", named=True)
 
-    def named(self, error: LevelError) -> LevelError:
+    def name_error(self, error: LevelError) -> LevelError:
         """Return an error of a rule with the name of this level, which the rule did not know."""
         return error if error.named else self.refusal(type(error), str(error))
 

@@ -7,16 +7,19 @@ See NOTE [what cannot be interrupted] in `_core.blocks`.
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import reveal
+from .._core.tensor import Tensor
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
 from .spares import give_back
 
+T = TypeVar("T")
 
-def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
+
+def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     """Return ``body(level, given)``; `level` is ambient meanwhile, and ends after it.
 
     A later level may have its class: see `spares`. `given` is one value, as unpacking costs
@@ -31,7 +34,7 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
         raise
     finally:
         # Not `level.end()`, as a signal can interrupt a call before its first line.
-        level.__class__ = ENDED[level.escape]
+        level.__class__ = ENDED[level.escape]  # type: ignore[assignment]
         inner = AMBIENT.set(outer).old_value
         if inner is not cls or not outer.level.live:
             level.restore_ambient(inner)
@@ -41,7 +44,7 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
     return result
 
 
-def within(cls: type, call: Callable[..., Any], *args: Any) -> Any:
+def within(cls: type[Tensor], call: Callable[..., T], *args: Any) -> T:
     """Return ``call(*args)``; `cls` is ambient meanwhile."""
     outer = AMBIENT.get()
     try:

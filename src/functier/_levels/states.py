@@ -67,7 +67,7 @@ class Layer:
         LAYERS.sort(key=lambda layer: layer.place)
         KNOWN.clear()
 
-    def lay(self, level: Any) -> bool:
+    def lay(self, level: Level) -> bool:
         """Put the layer over a live level; tell if it was not there before."""
         level = ContextualLevel.actual(level)
         with _LOCK:
