@@ -203,7 +203,7 @@ def test_it_is_a_decorator_too():
         """The docstring of the function."""
         return np.sum(x)
 
-    assert f.__name__ == "f" and f.__doc__ == "What it is for."
+    assert f.__name__ == "f" and f.__doc__ == "The docstring of the function."
     equal(f(XS), XS.sum(0))
 
 
