@@ -25,7 +25,7 @@ import scipy.special
 import scipy.stats
 
 import functier as ft
-from functier._core.remedies import CALLS, GENERAL, WRITTEN
+from functier._core.remedies import BY_EXPRESSION, CALLS, GENERAL
 
 NUMBERS = np.array([0.7, 1.3, 0.2])
 COUNTS = np.array([2, 3, 1])
@@ -168,7 +168,7 @@ rng = np.random.default_rng(0)
 # ---- by the kind of what was written ----
 
 ROWS = mistakes(
-    WRITTEN,
+    BY_EXPRESSION,
     ("a[i] = x", assigned, appended),
     ("a[i] = x", assigned_part, lambda x: np.where([True, True, False], x, np.ones(3))),
     ("a.fill", filled, lambda x: np.zeros_like(np.zeros(3)) + x),

@@ -162,7 +162,11 @@ def test_a_remedy_that_loses_the_level_is_found(verdicts, row):
 
 # ---- each entry has a program ----
 
-TABLES = {"GENERAL": _remedies.GENERAL, "WRITTEN": _remedies.WRITTEN, "CALLS": _remedies.CALLS}
+TABLES = {
+    "GENERAL": _remedies.GENERAL,
+    "BY_EXPRESSION": _remedies.BY_EXPRESSION,
+    "CALLS": _remedies.CALLS,
+}
 
 
 def unfollowed(tables, rows):
@@ -200,7 +204,7 @@ TEXTS = {
     *_methods.MEMORY.values(),
     *_methods.LAYOUT.values(),
     *ufunc_methods.AT.values(),
-    _sampling.INSTEAD["vmap"],
+    _sampling.ADVICE["vmap"],
     _sampling.FORWARD.format("jacfwd"),
 }
 

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._chunks.streams import noted, replayed
+from .._chunks.streams import record_draws, replay_draws
 from .._core.border import check_objects
 from .._core.numpy_facts import SCALARS, shape_of
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
-from .._levels.states import resumed
-from .._levels.tape import Given, Node, find_reached, join_edges, number
+from .._levels.states import resume
+from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -96,12 +96,12 @@ def region(label: str, func: Callable, *given: Any) -> Any:
     All that may be written to before `func` runs again is in `given`, of which a pullback
     keeps copies.
     """
-    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(number)
-    with noted() as drawn:
+    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
+    with record_draws() as drawn:
         out = func(*given)
 
     def again(given: tuple) -> Any:
-        with replayed(drawn), among(asked):
+        with replay_draws(drawn), among(asked):
             return func(*given)
 
     for cls, tensors in ends(label, out, start).items():
@@ -193,8 +193,8 @@ def _pull(
     """The cotangents of the nodes in `boundary`, by a second run."""
 
     def again(given: tuple, cotangents: tuple) -> list:
-        with resumed(ambient):
-            start = next(number)
+        with resume(ambient):
+            start = next(node_numbers)
             tensors = ends(label, run(given), start).get(cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Context managers whose state ends with their block, whatever interrupts it.
+"""Context managers whose state ends with their block, even where something interrupts it.
 
 Imports nothing of the package.
 
@@ -6,7 +6,7 @@ NOTE [a block ends by what the with statement holds]
     A signal's handler may raise anywhere, also before the first line of `__exit__`, which then
     never runs; so may an exception that another thread sends. But the ``with`` statement
     always lets go of the exit that it holds. So `Exit` makes a new object for each statement,
-    which nobody else holds, and a weak reference to it undoes the block, if the exit did not.
+    which nobody else holds, and a weak reference to it undoes the block where the exit did not.
     Python calls `__exit__`'s descriptor before `__enter__`.
 
 NOTE [what cannot be interrupted]
@@ -34,7 +34,9 @@ class Entry:
     __slots__ = ("guard", "manager", "undo")
 
     def __init__(self, manager: Any):
-        self.manager, self.undo, self.guard = manager, None, None
+        self.manager = manager
+        self.undo: Callable[[], Any] | None = None
+        self.guard: Guard | None = None
 
 
 class Guard(ref):
@@ -48,10 +50,10 @@ class Guard(ref):
 
 
 class Exit:
-    """The `__exit__` of a class of context managers, as a descriptor.
+    """A descriptor for `__exit__` of a class of context managers.
 
-    ``leave(entry, kind, error, traceback)`` is the exit; `entry` has the manager and what its
-    `__enter__` gave to `claim`, None where it was entered by hand.
+    It calls ``leave(entry, kind, error, traceback)``. `entry` has the manager and the function
+    that its `__enter__` gave to `claim`, or None where somebody called `__enter__` by hand.
     """
 
     def __init__(self, leave: Callable[..., Any]):
@@ -63,26 +65,26 @@ class Exit:
         return end
 
     def bound(self, entry: Entry, *error: Any) -> Any:
-        """Leave; what `claim` was given is not called any more."""
+        """Leave the block; nobody calls the function that `claim` was given any more."""
         result = self.leave(entry, *error)
         entry.guard = None
         return result
 
     def unbound(self, entry: Entry, manager: Any, *error: Any) -> Any:
-        """Leave as a `contextlib.ExitStack` does, which asks the class for its exit."""
+        """Leave the block for a `contextlib.ExitStack`, which asks the class for its exit."""
         entry.manager = manager
         return self.bound(entry, *error)
 
 
 _LAST = threading.local()
-"""The exit that this thread has asked for last."""
+"""The exit that this thread asked for last."""
 
 
 def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
-    """Have `undo` called when the ``with`` statement that is entering `manager` is left.
+    """Have `undo` called when the program leaves the ``with`` statement that enters `manager`.
 
-    None where no such statement is known: somebody calls `__enter__` by hand. Where the exit
-    raises, `undo` is called after it, too.
+    Return None where there is no such statement, as somebody calls `__enter__` by hand. Where
+    the exit raises, `undo` is called after it, too.
     """
     _reach(ROOM)
     last = vars(_LAST).pop("end", None)
@@ -92,27 +94,27 @@ def claim(manager: Any, undo: Callable[[], Any]) -> Guard | None:
     entry = end.args[0]
     if entry.guard is not None or (entry.manager is not manager and entry.manager is not None):
         return None
-    entry.undo, entry.guard = undo, Guard(end, _left)
+    entry.undo, entry.guard = undo, Guard(end, _undo)
     entry.guard.undo = undo
     return entry.guard
 
 
 ROOM = 12
-"""The depth of calls that leaving a block may need; without that much room none is entered."""
+"""The depth of calls that leaving a block may need; no block is entered without that room."""
 
 
 def _reach(depth: int) -> None:
-    """Raise `RecursionError` now, where it would be raised by the exit."""
+    """Raise `RecursionError` now where the exit would raise it later."""
     if depth:
         _reach(depth - 1)
 
 
-def _left(guard: Guard) -> None:
+def _undo(guard: Guard) -> None:
     guard.undo()
 
 
 class User:
-    """Somebody who uses something, as long as this object lives."""
+    """A token of somebody who uses something, as long as the token lives."""
 
     __slots__ = ("__weakref__",)
 
@@ -132,7 +134,7 @@ def _resume(
     error: BaseException | None = None,
     trace: TracebackType | None = None,
 ) -> bool:
-    """Leave a `Manager`'s block: its generator goes on after the ``yield``."""
+    """Leave the block of a `Manager`: its generator goes on after the ``yield``."""
     undo: Any = entry.undo or _by_hand(entry.manager)
     if undo is None:
         return False
@@ -155,10 +157,10 @@ def _resume(
 
 
 class Manager(Generic[T]):
-    """A context manager that runs a generator which yields once, by `_inside`."""
+    """A context manager that runs the generator of `_inside`, which yields once."""
 
     __slots__ = ()
-    _by_hand: list[tuple[int, Callable]]  # what closes those that no ``with`` statement has entered
+    _by_hand: list[tuple[int, Callable]]  # closes generators that no ``with`` entered
 
     def _inside(self) -> Generator[T]:
         raise NotImplementedError
@@ -173,7 +175,7 @@ class Manager(Generic[T]):
 
 
 class Block(Manager[T]):
-    """A context manager, and a decorator, from a function that gives the generator."""
+    """A context manager and decorator, from a function that makes the generator."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make = make
@@ -196,8 +198,8 @@ class Block(Manager[T]):
 def block(func: Callable[P, Iterator[T]]) -> Callable[P, Block[T]]:
     """Make a function of context managers from a generator function that yields once.
 
-    As `contextlib.contextmanager`, but what follows the ``yield`` in its ``finally`` also runs
-    where the exit was interrupted; see NOTE [a block ends by what the with statement holds].
+    It is like `contextlib.contextmanager`, but the ``finally`` around the ``yield`` also runs
+    where a signal interrupts the exit; see NOTE [a block ends by what the with statement holds].
     """
 
     @functools.wraps(func)

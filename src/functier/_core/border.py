@@ -10,6 +10,7 @@ NOTE [what is refused]
     arrays like any other.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from .errors import ConversionError
 from .numpy_facts import SCALARS
 from .tensor import Tensor
+from .types import Value
 
 ndarray = np.ndarray
 OBJECT = np.dtype(object)
@@ -40,8 +42,8 @@ OPERATORS = (
 )  # fmt: skip
 
 
-def has_tensors(x: Any, arrays: bool = False) -> bool:
-    """Whether a tensor of a level is among the elements of an object array; or an array."""
+def has_tensors(x: Value, arrays: bool = False) -> bool:
+    """Tell if an object array holds a tensor of a level; with `arrays`, also if an array."""
     waiting, seen = [x], set()
     while waiting:
         value = waiting.pop()
@@ -64,7 +66,7 @@ def has_tensors(x: Any, arrays: bool = False) -> bool:
 
 
 def unfit(x: Any) -> tuple[type[Exception], str] | None:
-    """The reason why `x` is not one array of values: an error and its words; None if it is one.
+    """Return why `x` is not one array of values, as an error class and its text, or None.
 
     See NOTE [what is refused].
     """
@@ -82,7 +84,7 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
                 "dict of arrays, {name: x[name] for name in x.dtype.names}"
             )
         if dtype.hasobject and has_tensors(x, arrays=True):
-            return ConversionError, _stacked(x)
+            return ConversionError, _describe_object_array(x)
         return None
     if hasattr(kind, "__array_ufunc__"):
         for name in ("__array_ufunc__", "__array_function__"):
@@ -95,8 +97,8 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
     return None
 
 
-def _stacked(x: ndarray) -> str:
-    """The words about an object array that holds tensors."""
+def _describe_object_array(x: ndarray) -> str:
+    """Describe an object array that holds tensors, and say what to write instead."""
     if x.ndim == 1:
         write = "numpy.stack(list(a)), which is one array"
     elif x.ndim:
@@ -110,7 +112,7 @@ def _stacked(x: ndarray) -> str:
 
 
 def _of_class(kind: type) -> str | None:
-    """The reason to refuse a subclass of `numpy.ndarray`, and what to do."""
+    """Return why a subclass of `numpy.ndarray` is refused, and what to write instead."""
     for base in kind.__mro__:
         if base.__module__.partition(".")[0] == "numpy" and base.__name__ in CLASSES:
             return CLASSES[base.__name__]
@@ -129,22 +131,22 @@ def name_of_class(kind: type) -> str:
     return f"{module}{inside}.{kind.__name__}" if module != "builtins" else kind.__name__
 
 
-def check_leaf(label: Any, where: Any, x: Any) -> None:
-    """Raise where `x`, at ``where`` (a str, or a function of one), is not one array of values."""
+def check_leaf(label: object, where: str | Callable[..., str], x: Value) -> None:
+    """Raise where `x`, which stands at `where`, is not one array of values."""
     found = unfit(x)
     if found is not None:
         kind, text = found
         raise refusal(kind, f"{label}: {where if isinstance(where, str) else where()} {text}")
 
 
-def operand(label: Any, x: Any) -> Any:
+def operand(label: object, x: Value) -> Value:
     """Return `x`, an operand beside a tensor; raise where it is not one array of values."""
     check_leaf(label, "an operand", x)
     return x
 
 
-def one_value(label: Any, x: Any) -> Any:
-    """Return `x`, which ``unwrap`` was given: a tensor, an array or a number; else raise."""
+def one_value(label: object, x: Value) -> Value:
+    """Return `x`, the argument of ``unwrap``; raise where it is not one value."""
     if not isinstance(x, Tensor):
         check_leaf(label, "x", x)
         if not _is_number(x):
@@ -156,14 +158,14 @@ def one_value(label: Any, x: Any) -> Any:
 
 
 def _is_number(x: Any) -> bool:
-    """Whether `x` is a number or an array of numbers."""
+    """Tell if `x` is a number or an array of numbers."""
     if type(x) in SCALARS:
         return np.result_type(type(x)).kind in "biufc"
     return hasattr(x, "__array_ufunc__") and getattr(x, "dtype", OBJECT).kind in "biufc"
 
 
-def one_array(label: Any, data: Any) -> Any:
-    """The array that NumPy makes of numbers in a list, of which a tensor is made."""
+def one_array(label: object, data: Any) -> ndarray:
+    """Return the array that NumPy makes of `data`, a list of numbers, for a tensor of a level."""
     made = np.asarray(data)
     if made.dtype == OBJECT:
         raise TypeError(
@@ -173,38 +175,38 @@ def one_array(label: Any, data: Any) -> Any:
     return made
 
 
-def check_objects(label: Any, where: Any, x: Any) -> None:
-    """Raise where `x`, which may be anything, is an object array that holds tensors."""
+def check_objects(label: object, where: str | Callable[..., str], x: Any) -> None:
+    """Raise where `x`, any object, is an object array that holds tensors."""
     if isinstance(x, ndarray) and x.dtype.hasobject and not x.dtype.names and has_tensors(x):
         where = where if isinstance(where, str) else where()
-        raise refusal(ConversionError, f"{label}: {where} {_stacked(x)}")
+        raise refusal(ConversionError, f"{label}: {where} {_describe_object_array(x)}")
 
 
 def refusal(kind: type[Exception], text: str) -> Exception:
-    """An error that has the name of a transform already."""
+    """Return an error whose text already names a transform."""
     return ConversionError(text, named=True) if kind is ConversionError else kind(text)
 
 
-def without_derivative(x: Any) -> ConversionError:
+def without_derivative(x: Value) -> ConversionError:
     """The error for a result of dtype object beside a tensor that is differentiated."""
     if isinstance(x, ndarray) and has_tensors(x):
-        return ConversionError(f"the result of an operation {_stacked(x)}")
+        return ConversionError(f"the result of an operation {_describe_object_array(x)}")
     return ConversionError(
         f"the result of an operation has dtype {x.dtype}, which has no derivative; make arrays of "
         f"numbers of the operands, with a.astype(float)"
     )
 
 
-def unexpected(label: Any, form: str, more: tuple, options: dict) -> TypeError:
+def unexpected(label: object, form: str, more: tuple, options: dict) -> TypeError:
     """The error for arguments that a level's class does not take."""
-    given = [*map(_shown, more), *[f"{name}={_shown(value)}" for name, value in options.items()]]
+    given = [*map(_show, more), *[f"{name}={_show(value)}" for name, value in options.items()]]
     return TypeError(
         f"{label}: {form[0]} was called with {', '.join(given)}, which it does not take; write "
         f"{form}, where {form[0]} is the class that the with statement gives"
     )
 
 
-def _shown(x: Any) -> str:
-    """An argument, as a message shows it; of a large one only the class."""
+def _show(x: Any) -> str:
+    """Return an argument as a message shows it; of a large one only the class."""
     text = repr(x) if type(x) in SCALARS or isinstance(x, str) else ""
     return text if 0 < len(text) < 40 else f"a {type(x).__name__}"

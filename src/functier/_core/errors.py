@@ -7,10 +7,10 @@ class LevelError(Exception):
     Raised when the levels of the arguments are not in one chain (siblings, another
     thread's level, an unrelated tree), and by everything that would take a tensor out
     of its level quietly. The message names the level's classes and the line that made it;
-    `named` says whether it does so yet (a rule, which knows no level, raises without).
+    `named` is true once it does so; a rule, which knows no level, raises without these names.
 
-    It is no `TypeError`: NumPy answers such an error of a conversion with one that does not
-    tell the reason, and code that tries one way after another would go on.
+    It is not a `TypeError`. Where a conversion raises that, NumPy raises another error, which
+    does not tell the reason, and code that tries one way after another would go on.
     """
 
     def __init__(self, message: str = "", named: bool = False):
@@ -19,9 +19,9 @@ class LevelError(Exception):
 
 
 def reveal(error: ValueError) -> None:
-    """Raise the error of a level that NumPy has made another one of.
+    """Raise the error of a level that NumPy replaced by `error`.
 
-    It does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
+    NumPy does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
     """
     cause = error.__cause__
     if isinstance(cause, LevelError):
@@ -40,7 +40,7 @@ class ConversionError(LevelError):
 
 
 class DataDependentError(LevelError):
-    """What was asked for depends on the data, which differs along the batch."""
+    """A shape, a branch or an index depends on the data, which differs along the batch."""
 
 
 class MutationError(LevelError):
@@ -70,22 +70,22 @@ class NonFiniteError(FloatingPointError):
 class LeakError(RuntimeError):
     """Tensors of levels that have ended were still alive where `functier.debug.check_leaks` looked.
 
-    `paths` says, for those that the message shows, what holds them.
+    `paths` has, for each tensor that the message shows, the path to it.
     """
 
     paths: tuple[str, ...] = ()
 
 
 class LeakWarning(UserWarning):
-    """What `check_leaks` warns with in `LeakError`'s place."""
+    """The warning of `check_leaks` where it does not raise `LeakError`."""
 
 
 class GradcheckError(AssertionError):
-    """A derivative, or a batched result, is not what `functier.testing` found it to be."""
+    """A derivative, or a batched result, differs from the one that `functier.testing` computed."""
 
 
 class HookRecursionError(RecursionError):
-    """A `__tensor_function__` has called a function on its own instances without end."""
+    """A `__tensor_function__` calls a function on instances of its class without end."""
 
 
 for _name, _class in list(vars().items()):

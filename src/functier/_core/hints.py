@@ -1,9 +1,8 @@
 """Hints: the code that asked a tensor for a plain value, and what to write instead.
 
-Read where an error is made, and nowhere else: the call stack tells which function of the
-user's it was, and through which one of another library; the bytecode tells the expression.
-Where the source is not there, or has no positions, the remedy is a general one. The texts
-are those of `remedies`.
+Only errors are explained here. The call stack tells which function of the user asked, and
+through which function of another library; the bytecode tells the expression. Where the
+source is missing, or has no positions, the remedy is a general one. `remedies` has the texts.
 """
 
 import ast
@@ -18,35 +17,35 @@ from typing import Any
 import numpy as np
 
 from .numpy_facts import name_of
-from .remedies import CALLS, GENERAL, SAME, SHOWING, WRITTEN
+from .remedies import BY_EXPRESSION, CALLS, GENERAL, SAME, SHOWING
 from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""
 
 NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
-"""Callables that know their own name; a method is named as it is written."""
+"""Callables that know their name; a method is named as the source names it."""
 STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
 def explain(how: str, batch: bool = False) -> tuple[str, str]:
-    """The caller that asked for a plain value by `how`, and what to write: parts of a message.
+    """Return who asked for a plain value by `how`, and what to write: two parts of a message.
 
-    `batch`: the tensor is one of a level of `vmap`.
+    `batch` is true for a tensor of a level of `vmap`.
     """
     asked = f"{how}(x)"
     try:
         use = Use(how, batch)
         remedy = use.remedy()
-    except Exception:  # an error is being made: it must come out, whatever the frames look like
+    except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format()
     return (f"{asked}, which {use.library} calls," if use.library else asked), remedy
 
 
 def augmented_assignment() -> str | None:
-    """``a = a + x`` where the user wrote ``a += x``, else None."""
-    frame, _ = _asking()
+    """Return ``a = a + x`` where the user wrote ``a += x``, else None."""
+    frame, _ = _asking_frames()
     node = None if frame is None else _node_at(frame)
     if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
         return None
@@ -55,37 +54,38 @@ def augmented_assignment() -> str | None:
 
 
 class Use:
-    """The expression of the user's that asked for a plain value by `how`.
+    """The expression in the user's code that asked for a plain value by `how`.
 
-    `frame` is where it stands, None where the transform was given the function of another
-    library; `name` is what was called, and `library` the same where its Python code asked.
+    `frame` runs it; it is None where the transform was given the function of another library.
+    `name` is the name of the function that was called, and `library` the same where the Python
+    code of that function asked.
     """
 
     def __init__(self, how: str, batch: bool):
         self.how, self.batch = how, batch
-        self.frame, self.inside = _asking()
+        self.frame, self.inside = _asking_frames()
         self.node = None if self.frame is None else _node_at(self.frame)
-        self.library = _public(self.inside)
+        self.library = _public_name(self.inside)
         self.name, self.callee, self.owner = self.library, UNKNOWN, UNKNOWN
         if isinstance(self.node, ast.Call):
             func = self.node.func
-            while isinstance(func, ast.Call):  # what a function or a class has given
+            while isinstance(func, ast.Call):  # the result of a function or a class is called
                 func = func.func
             if isinstance(func, ast.Attribute):
                 self.owner = self.value(func.value)
             self.callee = self.value(func)
             if self.callee is not UNKNOWN and not isinstance(self.callee, (MethodType, *NAMED)):
                 self.callee = type(self.callee)
-            name = self.named(func)
+            name = self.name_in_message(func)
             if not self.library or name.partition(".")[0] == self.library.partition(".")[0]:
                 self.name = name
-            elif self.callee is UNKNOWN and name:  # as it is written, with the user's short names
+            elif self.callee is UNKNOWN and name:  # with the short names of the user's code
                 self.name = name
             if self.library:
                 self.library = self.name
 
     def value(self, node: ast.AST) -> Any:
-        """The object behind a name, or behind an attribute of a module."""
+        """Return the object behind a name, or behind an attribute of a module."""
         assert self.frame is not None
         if isinstance(node, ast.Name):
             for names in (self.frame.f_locals, self.frame.f_globals, self.frame.f_builtins):
@@ -97,8 +97,8 @@ class Use:
                 return getattr(owner, node.attr, UNKNOWN)
         return UNKNOWN
 
-    def named(self, func: ast.expr) -> str:
-        """The name of a function in a message: as its library has it, else as it is written."""
+    def name_in_message(self, func: ast.expr) -> str:
+        """Return the name of a function in its library, else its name in the source."""
         if isinstance(self.callee, NAMED):
             return _without_private(name_of(self.callee).split("."))
         if isinstance(func, ast.Attribute):
@@ -110,7 +110,7 @@ class Use:
             root = root.value
         return ast.unparse(func) if isinstance(root, ast.Name) else ""
 
-    # ---- what it is, and the remedy ----
+    # ---- the remedy, by kinds of expression ----
 
     def remedy(self) -> str:
         for frame in self.inside:
@@ -124,7 +124,7 @@ class Use:
         return GENERAL[self.how].format(**self.names())
 
     def names(self) -> dict[str, str]:
-        """The names that a text may have."""
+        """Return the names that may stand in the text of a remedy."""
         name, args = self.name, "x"
         if isinstance(self.node, ast.Call):
             name = name or ast.unparse(self.node.func)
@@ -133,10 +133,10 @@ class Use:
         return {"name": name, "owner": owner, "last": last, "args": args}
 
     def of_statement(self) -> str | None:
-        """The remedy for an index, an assignment to one, or a format."""
+        """Return the remedy for an index, an assignment to an item, or a format."""
         node, how = self.node, self.how
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and how != "bool":
-            return WRITTEN["format"]
+            return BY_EXPRESSION["format"]
         if not isinstance(node, ast.Subscript):
             return None
         owner = self.value(node.value)
@@ -144,51 +144,52 @@ class Use:
         for key, builders in BUILDERS.items():
             if any(owner is builder for builder in builders):
                 self.library = ""
-                return WRITTEN[key]
+                return BY_EXPRESSION[key]
         if how == "__index__":
-            return WRITTEN["a[:x]" if isinstance(node.slice, ast.Slice) else "list[x]"]
+            return BY_EXPRESSION["a[:x]" if isinstance(node.slice, ast.Slice) else "list[x]"]
         assert self.frame is not None
         stored = opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("STORE")
-        return WRITTEN["a[i] = x" if stored else "a[x]"]
+        return BY_EXPRESSION["a[i] = x" if stored else "a[x]"]
 
     def of_call(self) -> str | None:
-        """The remedy for a function that is known by its name, or by its library."""
+        """Return the remedy for a function that is known by its name, or by its library."""
         if self.how in ("item", "tolist"):  # the call is that of the tensor's own method
             return None
         name = SAME.get(self.name, self.name)
         module, _, last = name.rpartition(".")
         node = self.node
         first = node.args[0] if isinstance(node, ast.Call) and node.args else None
-        if self.how == "__index__" and (module.startswith("numpy") or self.method(np.ndarray)):
-            return WRITTEN["length"]
+        of_array = self.calls_method_of(np.ndarray)
+        if self.how == "__index__" and (module.startswith("numpy") or of_array):
+            return BY_EXPRESSION["length"]
         if isinstance(node, ast.Call) and any(word.arg == "initial" for word in node.keywords):
-            return WRITTEN["initial="]
+            return BY_EXPRESSION["initial="]
         if name == "numpy.array" and isinstance(first, (ast.List, ast.Tuple)):
             nested = any(isinstance(part, (ast.List, ast.Tuple)) for part in first.elts)
-            return WRITTEN["numpy.array of lists" if nested else "numpy.array of a list"]
+            return BY_EXPRESSION["numpy.array of lists" if nested else "numpy.array of a list"]
         if name == "numpy.array" and self.is_list(first):
-            return WRITTEN["numpy.array of a list"]
+            return BY_EXPRESSION["numpy.array of a list"]
         if name in CALLS:
             return CALLS[name]
         if module in ("math", "cmath") and hasattr(np, last):
-            return WRITTEN[module]
+            return BY_EXPRESSION[module]
         if isinstance(self.callee, type) and issubclass(self.callee, np.generic):
-            return WRITTEN["scalar type"]
+            return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
-            return WRITTEN["output"]
+            return BY_EXPRESSION["output"]
         if isinstance(self.callee, type(np.sum)) and isinstance(node, ast.Call):
             if self.is_list(first) or len(node.args) == 1:  # or an array of objects
-                return WRITTEN["numpy of a list"]
+                return BY_EXPRESSION["numpy of a list"]
             if self.how == "numpy.asarray":
-                return WRITTEN["numpy function"]
+                return BY_EXPRESSION["numpy function"]
         random = sys.modules.get("numpy.random")  # who draws from it has loaded it
         kinds = () if random is None else (random.Generator, random.RandomState)
-        if any(map(self.method, kinds)):
-            return WRITTEN["numpy.random"]
-        if not self.method(np.ndarray):
+        if any(map(self.calls_method_of, kinds)):
+            return BY_EXPRESSION["numpy.random"]
+        if not of_array:
             return None
         key = self.names()["last"]
-        return WRITTEN[
+        return BY_EXPRESSION[
             {"fill": "a.fill", "put": "a[i] = x", "__setitem__": "a[i] = x"}.get(key, "method")
         ]
 
@@ -197,8 +198,8 @@ class Use:
             node is not None and isinstance(self.value(node), (list, tuple))
         )
 
-    def method(self, kind: type) -> bool:
-        """Whether a method of `kind`, or what may be one, was called."""
+    def calls_method_of(self, kind: type) -> bool:
+        """Tell if the call may be that of a method of `kind`."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
         if isinstance(getattr(self.callee, "__self__", None), kind):  # numpy.random.normal
             return True
@@ -209,33 +210,33 @@ class Use:
         )
 
     def of_truth(self) -> str | None:
-        """The remedy for a condition."""
+        """Return the remedy for a condition."""
         node = self.node
         if self.how != "bool" or self.frame is None or isinstance(node, ast.Call):
             return None
         if isinstance(node, ast.Compare) and len(node.ops) > 1:
-            return WRITTEN["a < x < b"]
+            return BY_EXPRESSION["a < x < b"]
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
-            return WRITTEN["x in list"]
+            return BY_EXPRESSION["x in list"]
         if isinstance(node, (ast.BoolOp, ast.UnaryOp)):
-            return WRITTEN["x and y"]
+            return BY_EXPRESSION["x and y"]
         line = linecache.getline(self.frame.f_code.co_filename, self.frame.f_lineno)
-        return WRITTEN["while"] if line.lstrip().startswith("while ") else None
+        return BY_EXPRESSION["while"] if line.lstrip().startswith("while ") else None
 
     def of_library(self) -> str | None:
-        """The remedy for a function of another library of which nothing more is known."""
+        """Return the general remedy for a function of another library."""
         module = self.name.partition(".")[0]
         if module in SHOWING:
-            return WRITTEN["output"]
+            return BY_EXPRESSION["output"]
         if self.library.startswith("numpy.ma."):
-            return WRITTEN["numpy.ma"]
+            return BY_EXPRESSION["numpy.ma"]
         if not self.library or module == "numpy":
             return None
-        return WRITTEN["library of a batch" if self.batch else "library"]
+        return BY_EXPRESSION["library of a batch" if self.batch else "library"]
 
 
 def declared_reason(frame: FrameType) -> str:
-    """The reason for which a function is declared as not supported, if a frame runs one."""
+    """Return the declared reason where a frame runs an unsupported function, else an empty text."""
     load(frame.f_globals.get("__name__", "").rpartition(".")[0])
     for func, reason in UNSUPPORTED.items():
         if getattr(func, "__code__", None) is frame.f_code:
@@ -243,30 +244,30 @@ def declared_reason(frame: FrameType) -> str:
     return ""
 
 
-def _asking() -> tuple[FrameType | None, list[FrameType]]:
-    """The user's frame, and those of other libraries that it called, the outermost first."""
+def _asking_frames() -> tuple[FrameType | None, list[FrameType]]:
+    """Return the user's frame, and those of other libraries that it called, outermost first."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _ours(frame):
+    while frame is not None and _is_own(frame):
         frame = frame.f_back
     inside: list[FrameType] = []
-    while frame is not None and not _ours(frame) and _library(frame):
+    while frame is not None and not _is_own(frame) and _is_of_library(frame):
         inside.insert(0, frame)
         frame = frame.f_back
-    return None if frame is None or _ours(frame) else frame, inside
+    return None if frame is None or _is_own(frame) else frame, inside
 
 
-def _ours(frame: FrameType) -> bool:
+def _is_own(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__", "").partition(".")[0] == "functier"
 
 
-def _library(frame: FrameType) -> bool:
+def _is_of_library(frame: FrameType) -> bool:
     path = frame.f_code.co_filename
     installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
     return installed or path.startswith((STANDARD, "<frozen", "<__array_function__"))
 
 
-def _public(frames: list[FrameType]) -> str:
-    """The public name of the outermost of some functions."""
+def _public_name(frames: list[FrameType]) -> str:
+    """Return the public name of the outermost of some functions."""
     found = ""
     for frame in frames:
         module = frame.f_globals.get("__name__", "").split(".")
@@ -278,7 +279,7 @@ def _public(frames: list[FrameType]) -> str:
 
 
 def _without_private(parts: list[str]) -> str:
-    """``scipy.linalg.solve`` for ``scipy.linalg._basic.solve``."""
+    """Return ``scipy.linalg.solve`` for ``scipy.linalg._basic.solve``."""
     module = parts[:-1]
     for i, part in enumerate(module):
         if part.startswith("_"):
@@ -290,7 +291,7 @@ def _without_private(parts: list[str]) -> str:
 
 
 def _node_at(frame: FrameType) -> ast.AST | None:
-    """The expression, or the statement, that a frame is at."""
+    """Return the expression, or the statement, that a frame is at."""
     code = frame.f_code
     line, last, start, stop = next(islice(code.co_positions(), frame.f_lasti // 2, None))
     if line is None or last is None or start is None or stop is None:

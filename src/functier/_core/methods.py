@@ -9,6 +9,7 @@ import numpy as np
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .tensor import CANONICAL, Tensor, canonical
+from .types import Function, Value
 
 BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
@@ -28,7 +29,7 @@ METHODS: dict[str, Any] = {
     "searchsorted": np.searchsorted, "squeeze": np.squeeze,
     "std": np.std, "sum": np.sum, "swapaxes": np.swapaxes, "take": np.take,
     "trace": np.trace, "var": np.var,
-    # The spelling of the method differs from the function's: what call it means.
+    # The method has other parameters than the function: the call that it stands for.
     "astype": lambda x, *args, **k: _astype(x, *args, **k),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
@@ -41,7 +42,7 @@ METHODS: dict[str, Any] = {
     "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
-PROPERTIES: dict[str, Callable] = {
+PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 WRITING = "fill", "put", "resize", "setfield", "setflags"
@@ -54,7 +55,7 @@ MEMORY = {
         ("byteswap", "getfield", "view"), "x.astype(dtype) for another dtype, and x for x.view()"
     ),
 }
-"""Methods about the memory of an array, which a tensor does not show; what to write in a level."""
+"""Methods about the memory of an array, which a tensor does not show, each with the remedy."""
 LAYOUT = {
     **dict.fromkeys(
         ("strides", "data", "ctypes"),
@@ -65,19 +66,21 @@ LAYOUT = {
     "itemsize": "x.dtype.itemsize",
     "nbytes": "x.size * x.dtype.itemsize",
 }
-"""Attributes about it, which `hasattr` does not find."""
+"""Attributes about the memory of an array, which `hasattr` does not find, each with the remedy."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
-"""These reorder the tensor, as they do an array, and return it too."""
+"""Methods that reorder the tensor in place, as those of an array, and also return it."""
 
-OPERATORS: dict[Callable, list] = {}
-"""The `Tensor` methods of a function of `operator`: the plain and the reflected one."""
+OPERATORS: dict[Function, list] = {}
+"""The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
 
 
 def _astype(
-    x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+    x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> tuple[Callable, tuple, dict]:  # fmt: skip
-    """The method's signature, of which the function's is a part; memory has no order here."""
+    """Translate a call of the method, which has more parameters than the function; a tensor
+    has no memory order.
+    """
     if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
     return np.astype, (x, np.dtype(dtype)), {"copy": copy}
@@ -104,7 +107,7 @@ def _same(func: Callable) -> Callable:
 
 
 def _define_all() -> None:
-    # A hook may call the method it was given on the plain values that it took out.
+    # `self` may be a plain value here: see `_call_on_plain`.
 
     def binary(func: Callable) -> Callable:
         def call(self: Tensor, other: Any) -> Any:
@@ -146,15 +149,15 @@ def _define_all() -> None:
 
         return call
 
-    def method(meaning: Callable) -> Callable:
+    def method(meaning: Function) -> Function:
         same = meaning in _NUMPY
 
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             try:
                 level = self.level
             except AttributeError:
-                return _outside(call, (self, *args), kwargs)
-            if level.written:
+                return _call_on_plain(call, (self, *args), kwargs)
+            if level.forwards_methods:
                 return level.method(call, (self, *args), kwargs)
             if same:
                 return level.function(meaning, (self, *args), kwargs)
@@ -210,9 +213,9 @@ def _define_all() -> None:
 
 
 class Hidden:
-    """An attribute that an array has and a tensor has not.
+    """An attribute of arrays that a tensor does not have.
 
-    What an instance, or a subclass, has under the name goes first.
+    An attribute of the same name of an instance, or of a subclass, takes precedence.
     """
 
     def __init__(self, name: str):
@@ -224,18 +227,18 @@ class Hidden:
         raise AttributeError(message_on_memory(x, self.name, LAYOUT[self.name]))
 
 
-def message_on_memory(x: Any, name: str, instead: str) -> str:
-    """The message for what is about the memory of an array."""
+def message_on_memory(x: Tensor, name: str, instead: str) -> str:
+    """Return the message for a method or attribute about the memory of an array."""
     where, instead = f"{x.level}", f"write {instead}"
     if not x.level.depth:
         where, instead = type(x).__name__, f"use x.elem().{name}"
     return f"{where}: x.{name} is about the memory of an array, which a tensor hides; {instead}"
 
 
-def _outside(call: Callable, args: tuple, kwargs: dict) -> Any:
-    """A method of `Tensor` that was called on what is no tensor.
+def _call_on_plain(call: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call a method of `Tensor` on a value that is not a tensor.
 
-    A hook may call the method it was given on the plain values that it took out.
+    A hook may call the method that it was given on the values that it took out of its tensors.
     """
     cls = type(args[0])
     if hasattr(cls, "__tensor_function__"):
@@ -250,8 +253,8 @@ def _outside(call: Callable, args: tuple, kwargs: dict) -> Any:
     return func(*args, **kwargs)
 
 
-def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
-    """The methods that make use of `calls`, for a class of its own."""
+def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
+    """Return methods that use the fast `calls`, for the class of a level."""
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         call = calls.get(ufunc)
@@ -262,14 +265,14 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         return self.level.function(func, args, kwargs)
 
-    found: dict[str, Callable] = {
+    found: dict[str, Function] = {
         "__array_ufunc__": __array_ufunc__,
         "__array_function__": __array_function__,
         "__hash__": Tensor.__hash__,  # a class with __eq__ needs one
     }
-    for func, (plain, reflected) in OPERATORS.items():
+    for func, (direct, reflected) in OPERATORS.items():
         if func in calls:
-            found[plain.__name__] = calls[func]
+            found[direct.__name__] = calls[func]
             if reflected is not None:
                 found[reflected.__name__] = _reflecting(calls[func])
     if operator.getitem in calls:

@@ -1,18 +1,22 @@
-"""Facts about NumPy's own objects: types that are plain values, the operators that
-ufuncs spell, forms and names. Imports nothing of the package.
+"""Facts about NumPy's objects: types of plain values, the operators of ufuncs, shapes, dtypes
+and names.
+
+Imports nothing of the package but `types`.
 """
 
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .types import Shape, Value
+
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 VALUES = SCALARS | {np.ndarray}
 PLAIN = VALUES | {str, type(None), slice, type(Ellipsis)}
-"""Types that are values for certain: the first thing a hot path asks."""
+"""Types that are plain values for certain: hot paths ask for these first."""
 
 BASIC_PARTS = frozenset({int, slice, type(None), type(Ellipsis)})
 INDEX_PARTS = BASIC_PARTS | {np.ndarray}
@@ -37,8 +41,8 @@ SPELLED: dict[Callable, Callable] = {
     np.positive: operator.pos, np.absolute: operator.abs, np.invert: operator.invert,
     np.matmul: operator.matmul,
 }  # fmt: skip
-"""The operator of a ufunc. A tensor's operator hands it on: on a NumPy scalar it costs
-a tenth of the ufunc's call, on an outer level's tensor it spares NumPy's dispatch."""
+"""The operator of a ufunc. It is called where a tensor's operator was: on a NumPy scalar it costs
+a tenth of the ufunc, and on a tensor of an outer level it avoids NumPy's dispatch."""
 
 UFUNC_OF = {spelling: ufunc for ufunc, spelling in SPELLED.items()}
 
@@ -46,29 +50,29 @@ FLOAT = np.dtype(float)
 
 
 BIG = 1 << 14
-"""From so many elements on, an array that is made anew costs more than its page faults."""
+"""The size from which on a new array costs so much for page faults that reuse of memory pays."""
 
 
-def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a value; ``()`` for a Python number."""
+def shape_of(value: Value) -> Shape:
+    """Return the shape of a value; ``()`` for a Python number."""
     try:
         return value.shape
     except AttributeError:
         return np.shape(value)
 
 
-def dtype_of(value: Any) -> np.dtype:
-    """The dtype of a value, or of the array that NumPy makes of a number or a list."""
+def dtype_of(value: Value) -> np.dtype:
+    """Return the dtype of a value, or of the array that NumPy makes of a number or a list."""
     try:
         return value.dtype
     except AttributeError:
         return FLOAT if type(value) is float else np.asarray(value).dtype
 
 
-def align(k: int, values: Any) -> list:
+def align(k: int, values: Sequence[Value]) -> list[Value]:
     """Give operands that broadcast the same rank, by axes of size 1 after `k` batch axes.
 
-    Numbers, and what has fewer axes than the batch, stay as they are.
+    Numbers, and values with fewer axes than the batch, stay as they are.
     """
     shapes = [shape_of(v) for v in values]
     ndim = max([len(s) for s in shapes])
@@ -78,8 +82,8 @@ def align(k: int, values: Any) -> list:
     ]
 
 
-def stretch(k: int, value: Any, shape: tuple[int, ...], ndim: int) -> Any:
-    """`value` with `ndim` axes, those that it lacks being of size 1 after the first `k`."""
+def stretch(k: int, value: Value, shape: Shape, ndim: int) -> Value:
+    """Give `value` `ndim` axes: insert axes of size 1 after the first `k`."""
     wanted = (*shape[:k], *(1,) * (ndim - len(shape)), *shape[k:])
     if type(value) is np.ndarray:  # the method takes a third of the function's time
         return value.reshape(wanted)
@@ -87,7 +91,7 @@ def stretch(k: int, value: Any, shape: tuple[int, ...], ndim: int) -> Any:
 
 
 def home_of(ufunc: np.ufunc) -> str:
-    """The module that has a ufunc under its name; a ufunc does not tell."""
+    """Return the module that has a ufunc under its name; the ufunc itself does not know it."""
     for module in ("numpy", "scipy.special._ufuncs"):
         if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
             return module.removesuffix("._ufuncs")
@@ -95,7 +99,7 @@ def home_of(ufunc: np.ufunc) -> str:
 
 
 def name_of(func: Callable) -> str:
-    """The name that a message gives a function: ``numpy.linalg.solve``."""
+    """Return the name of a function in messages: ``numpy.linalg.solve``."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, np.ufunc):
         return f"{name_of(owner)}.{func.__name__}"

@@ -1,12 +1,12 @@
-"""Observers: debuggers, modes and the leak checker say here what they want to be told.
+"""Observers: debuggers, modes and the leak checker register here for the events of levels.
 
 NOTE [nobody observes]
-    Each event has a list of the functions that are told of it. The lists belong to the
-    process and are empty where nobody observes, so that an event costs the question
-    whether a list is empty. An observer is switched on for one context: what it has in the
-    lists asks the observer's context variable, and does nothing in other contexts.
+    Each event has a list of the functions that it calls. The lists belong to the process and
+    are empty where nobody observes, so that an event costs no more than a look at a list. An
+    observer is on in one context: its functions in the lists ask its context variable, and do
+    nothing in other contexts.
 
-Imports nothing of the package but `_core.blocks`.
+Imports nothing of the package but `_core.blocks` and `_core.types`.
 """
 
 import threading
@@ -16,16 +16,17 @@ from typing import Any
 from weakref import WeakSet
 
 from .blocks import User
+from .types import Function
 
-LEVELS: list[Callable[[Any], Any]] = []
+LEVELS: list[Callable[[Any], object]] = []
 """Functions that are shown each level that begins, or begins again for a backward pass."""
 
-RULES: list[Callable[[Callable], Callable]] = []
+RULES: list[Callable[[Function], Function]] = []
 """Functions that take each custom rule which goes on a tape, and return the rule to put there."""
 
-CALLS: list[Callable[[Callable, tuple, dict], Any]] = []
-"""Functions that are asked for the result of each call on tensors, before any hook. `NOBODY` of
-`_core.root` leaves it to the hooks.
+CALLS: list[Callable[[Function, tuple, dict], Any]] = []
+"""Functions that are asked for the result of each call on tensors, before any hook. They return
+`NOBODY` of `_core.root` to leave the call to the hooks.
 """
 
 OPERATIONS: list[Callable] = []
@@ -35,11 +36,10 @@ EVENTS: dict[str, list] = {"level": LEVELS, "rule": RULES, "call": CALLS, "opera
 
 
 class Observer:
-    """Somebody who wants to be told, and the one switch for that.
+    """A debugger or a mode that observes events, and the switch for it.
 
-    `state` is the context variable that says what is on in a context. The functions in `told` are
-    told of the events by whose names they come, and `done` is called when nobody observes any
-    more.
+    `state` is the context variable with the settings of a context. The functions in `told` are
+    called for the events that are their keys. `done` is called when nobody observes any more.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class Observer:
     def observing(
         self, inside: Any, levels: Iterable = (), without: Callable[[Any], Any] | None = None
     ) -> Iterator[None]:
-        """The body of a block in which the observer's state is `inside`.
+        """Run the body of a block in which the observer's state is `inside`.
 
-        `levels` are live and are shown to the observer at the start. Where blocks do not end in
-        order, `without` gives the state that another one has made without this one's part.
+        The observer is shown `levels`, which are live, at the start. Where blocks do not end in
+        order, ``without(state)`` takes the part of this block out of the state of another one.
         """
         user, before = User(), self.state.get()
         try:
@@ -73,7 +73,7 @@ class Observer:
             self.off(user)
 
     def on(self, user: User) -> None:
-        """Have the functions told, as long as `user` lives."""
+        """Have the functions called as long as `user` lives."""
         with self.lock:
             self.users.add(user)
             for told, function in self.told:
@@ -81,9 +81,9 @@ class Observer:
                     told.append(function)
 
     def off(self, user: User) -> None:
-        """Have them told no longer, if nobody else wants it.
+        """Stop calling the functions, unless there is another user.
 
-        Where this was interrupted they stay, and do nothing, until the next user is done.
+        Where this is interrupted they stay, and do nothing, until the next user is done.
         """
         with self.lock:
             self.users.discard(user)

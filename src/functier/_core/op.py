@@ -1,8 +1,8 @@
-"""The record of an operation, and how a call is bound to one.
+"""Records of operations, and the calls that are bound to them.
 
 An operation *is* the NumPy function object: key, kernel, signature and documentation
-are NumPy's. `table` has all records: `_rules` fills it with declarations, the levels read
-it. This file knows rules and NumPy only, so nothing here can know a tensor or a level.
+are NumPy's. `table` has all records: `_rules` fills it with declarations, and the levels read
+it. This file knows rules and NumPy only; it knows neither tensors nor levels.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,49 +12,52 @@ import numpy as np
 
 from .numpy_facts import name_of
 from .rule import Rule
+from .types import Function, Shape, Value
 
-NO_VALUE = np._NoValue  # what NumPy passes for a parameter that was left out
+NO_VALUE = np._NoValue  # NumPy passes it for a parameter that was left out
 
 
 class Op:
-    """All that is known about one operation.
+    """The record of one operation: its signature, its rules and its kernel.
 
     Attributes
     ----------
     func : callable
-        The NumPy function; what a rule calls to go one level down.
+        The NumPy function; a rule calls it to go one level down.
     params : tuple of str
         NumPy's parameter names, in order.
     arrays : tuple of str
-        Those that hold operands, in order; the other parameters are static.
+        The parameters that hold operands, in order; the others are static.
     variadic : str or None
         The parameter (one of `arrays`) that holds a sequence of operands.
     kernel : callable
-        What runs an operation whose operands have been replaced (`func`, mostly).
+        The function that computes the operation on values one level down; mostly `func`.
     bind_args : callable or None
-        ``(*args, **kwargs) -> dict`` of parameters, for signatures with ``*args``.
+        ``(*args, **kwargs) -> dict`` of the parameters, for signatures with ``*args``.
     vmap : callable or None
-        ``(k, *args, **kwargs)``: the call on operands with `k` leading batch axes, each
-        of the batch's size or 1; Python scalars come as they are.
+        ``(k, *args, **kwargs)``, which computes the call on operands with `k` leading batch
+        axes, each of the size of the batch or 1; Python scalars come as they are.
     jvp, vjp : dict of str to Rule
-        One rule an operand that has a derivative. ``jvp="linear"`` stands for the
+        One rule for each operand that has a derivative. ``jvp="linear"`` stands for the
         operation applied to all tangents at once, ``"multilinear"`` for one call each.
     joint : Rule or None
-        A vjp rule that gives the cotangents of all operands in a tuple, for where several
-        are differentiated and share their work.
+        A vjp rule that returns the cotangents of all operands in a tuple. It serves where
+        several are differentiated and share work.
     constant : bool
         The derivative is zero; the result leaves a differentiating level.
     by_value : str or callable or None
-        The operands whose values tell the shape or the dtype of the result: their names, or
-        ``(call)``, which returns their places among those of a call.
+        The operands whose values determine the shape or the dtype of the result: their names,
+        or a function from a `Call` to their positions among its operands.
     body : callable or None
-        A composite: plain NumPy code that means the same.
+        The body of a composite: NumPy code that computes the same by other operations.
     out_place : int or None
-        Where a composite takes ``out`` by position, which its body may not look at.
+        The position at which a composite takes ``out``, as its body may not look at it.
     family : str
-        The constructor that declared it.
-    single, special : bool, frozenset of str
-        Whether a call can have one operand, and the parameters for which that is not so.
+        The name of the constructor that declared it.
+    single : bool
+        True where a call can have one operand alone.
+    special : frozenset of str
+        The parameters with which a call has more than one operand, or writes to ``out``.
     """
 
     __slots__ = (
@@ -65,21 +68,21 @@ class Op:
 
     def __init__(
         self,
-        func: Callable,
+        func: Function,
         params: str,
         arrays: str = "",
         *,
         family: str = "op",
         variadic: str | None = None,
-        kernel: Callable | None = None,
-        bind: Callable | None = None,
-        vmap: Callable | None = None,
-        jvp: Any = None,
-        vjp: dict | None = None,
-        joint: Callable | None = None,
+        kernel: Function | None = None,
+        bind: Callable[..., dict] | None = None,
+        vmap: Function | None = None,
+        jvp: dict[str, Any] | str | None = None,
+        vjp: dict[str, Any] | None = None,
+        joint: Function | None = None,
         constant: bool = False,
-        by_value: str | Callable | None = None,
-        body: Callable | None = None,
+        by_value: "str | Callable[[Call], Sequence[int]] | None" = None,
+        body: Function | None = None,
     ):
         self.func = func
         self.params = tuple(params.split())
@@ -108,16 +111,14 @@ class Op:
 
     @property
     def name(self) -> str:
-        """The name that messages give the operation."""
+        """Name of the operation in messages."""
         return name_of(self.func)
 
     def __repr__(self) -> str:
         return f"<{self.family} {self.name}>"
 
     def static(self, args: tuple, kwargs: dict) -> dict | None:
-        """The parameters of a call whose first argument is its only operand; None for
-        another call.
-        """
+        """Return the parameters of a call whose first argument is its only operand, else None."""
         given = kwargs
         if len(args) > 1:
             if len(args) > self._direct:
@@ -174,33 +175,35 @@ class Op:
         return Call(self, given, tuple(names), operands, False)
 
 
-def _rules(rules: dict, arrays: tuple) -> dict[str, Rule]:
+def _rules(rules: dict[str, Any], arrays: tuple[str, ...]) -> dict[str, Rule]:
     return {n: r if isinstance(r, Rule) else Rule(r, arrays) for n, r in rules.items() if r}
 
 
 class Call:
     """One call of an operation: its operands in a row, its parameters by name.
 
-    `direct`: the operands are the leading positional arguments and `given` has the other
-    parameters; else `given` has all.
+    Where `direct` is true, the operands are the leading positional arguments and `given` has
+    the other parameters; else `given` has all parameters.
     """
 
     __slots__ = ("direct", "given", "names", "op", "operands", "shapes")
 
-    def __init__(self, op: Op, given: dict, names: tuple, operands: list, direct: bool):
+    def __init__(
+        self, op: Op, given: dict, names: tuple[str, ...], operands: list[Value], direct: bool
+    ):
         self.op, self.given, self.names, self.operands = op, given, names, operands
         self.direct = direct
-        self.shapes: list | None = None
+        self.shapes: list[Shape] | None = None
 
     def telling(self) -> Sequence[int]:
-        """The places of the operands whose values tell the form of the result."""
+        """Return the positions of the operands whose values determine the form of the result."""
         told = self.op.by_value
         if callable(told):
             return told(self)
         return [i for i, name in enumerate(self.names) if name in (told or "").split()]
 
-    def run(self, values: Sequence, kernel: Callable | None = None, *first: Any) -> Any:
-        """Make the call with `values` in the operands' places."""
+    def run(self, values: Sequence[Value], kernel: Function | None = None, *first: Any) -> Any:
+        """Call the kernel with `first`, then `values` for the operands."""
         if self.direct:
             return (kernel or self.op.kernel)(*first, *values, **self.given)
         op = self.op

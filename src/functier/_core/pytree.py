@@ -1,9 +1,9 @@
-"""Pytrees are `optree`'s; here are the fast path for bare arrays, the registration of
-classes, and the error paths.
+"""Pytrees: a fast path around `optree` for bare arrays, the registration of classes, and the
+paths in messages.
 
 NOTE [one namespace]
-    Nodes are registered in the namespace `functier` of optree, which every call here names;
-    what is registered with optree globally is found there, too.
+    Nodes are registered in the namespace `functier` of optree, which every call here names.
+    optree also finds there what is registered globally.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ import optree
 
 from .numpy_facts import SCALARS
 from .tensor import Tensor
+from .types import Function, PyTree
 
 CONTAINERS = frozenset({tuple, list, dict})
 LEAF = object()
@@ -29,7 +30,7 @@ tree_flatten: Callable[..., tuple[list, Any]] = optree.tree_flatten
 
 
 def is_value(x: Any) -> bool:
-    """Whether `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
+    """Tell if `x` is an array, a tensor, a NumPy or a Python number, or a duck array."""
     kind = type(x)
     return (
         kind is np.ndarray
@@ -40,10 +41,10 @@ def is_value(x: Any) -> bool:
 
 
 class FlatDict:
-    """The structure of a dict of arrays: what optree makes of it, at a third of the cost.
+    """The structure of a dict of arrays, as optree has it, at a third of the cost.
 
-    Leaves stand in the order of the sorted keys, as optree's do; the dict that is built
-    again has its keys in the order of the first.
+    Leaves are in the order of the sorted keys, as those of optree; the dict that `unflatten`
+    returns has its keys in the original order.
     """
 
     __slots__ = ("keys", "ordered")
@@ -76,10 +77,12 @@ class FlatTuple:
     unflatten = staticmethod(tuple)
 
 
-def flatten(tree: Any, label: Any = "functier", where: str = "a pytree") -> tuple[list, Any]:
-    """Leaves and structure; ``None`` is a node without leaves.
+def flatten(
+    tree: PyTree, label: object = "functier", where: str = "a pytree"
+) -> tuple[list[Any], Any]:
+    """Return the leaves and the structure of a pytree; ``None`` is a node without leaves.
 
-    `label`, the transform, and `where` are what an error names.
+    An error names `label`, the transform, and `where`.
     """
     kind = type(tree)
     if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
@@ -104,7 +107,7 @@ def flatten(tree: Any, label: Any = "functier", where: str = "a pytree") -> tupl
         return tree_flatten(tree, namespace=NAMESPACE)
     except RecursionError:
         for key, part in tree.items() if kind is dict else enumerate(tree):
-            if kind in (tuple, dict) and _endless(part):
+            if kind in (tuple, dict) and _is_endless(part):
                 where = f"{where}[{key!r}]"
                 break
         raise ValueError(
@@ -113,7 +116,7 @@ def flatten(tree: Any, label: Any = "functier", where: str = "a pytree") -> tupl
         ) from None
 
 
-def _endless(tree: Any) -> bool:
+def _is_endless(tree: PyTree) -> bool:
     try:
         tree_flatten(tree, namespace=NAMESPACE)
     except RecursionError:
@@ -121,29 +124,36 @@ def _endless(tree: Any) -> bool:
     return False
 
 
-def unflatten(structure: Any, leaves: list) -> Any:
+def unflatten(structure: Any, leaves: list) -> PyTree:
+    """Return the pytree of a structure with these leaves."""
     return leaves[0] if structure is LEAF else structure.unflatten(leaves)
 
 
 def like(sequence: Any, items: list) -> Any:
-    """`items` in a sequence of the type of another: a list, a tuple or a namedtuple."""
+    """Return `items` in a sequence of the type of `sequence`: a list, a tuple or a namedtuple."""
     kind = type(sequence)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
-def same_structure(a: Any, b: Any) -> bool:
-    """Whether two trees have one structure, whatever their leaves are."""
+def same_structure(a: PyTree, b: PyTree) -> bool:
+    """Tell if two pytrees have the same structure, for any leaves."""
     return structure_of(a) == structure_of(b)
 
 
-def structure_of(tree: Any) -> Any:
+def structure_of(tree: PyTree) -> Any:
+    """Return the structure of a pytree, as an object of optree."""
     return optree.tree_structure(tree, namespace=NAMESPACE)
 
 
 def prefix_leaves(
-    prefix: Any, tree: Any, where: str, option: str, is_tuple: bool = False, entry: str = "int"
+    prefix: PyTree,
+    tree: PyTree,
+    where: str,
+    option: str,
+    is_tuple: bool = False,
+    entry: str = "int",
 ) -> list:
-    """The entry of `prefix` for every leaf of `tree`: ``None`` or an int each."""
+    """Return the entry of `prefix` for every leaf of `tree`: an int or ``None``."""
     entries: list = []
 
     def add(entry: Any, subtree: Any) -> None:
@@ -160,11 +170,13 @@ def prefix_leaves(
         ) from None
 
 
-def leaves_or_none(given: Any, structure: Any, n: int, like: Callable[[], Any]) -> list | None:
-    """The leaves of `given`, of a structure with `n` leaves, in which None may stand for parts.
+def leaves_or_none(
+    given: PyTree, structure: Any, n: int, like: Callable[[], PyTree]
+) -> list | None:
+    """Return the leaves of `given`, a pytree of `structure` in which None may replace parts.
 
-    A part's leaves are None then. The result is None where `given` does not fit; ``like()``
-    is a tree of the structure.
+    The structure has `n` leaves; those of a part that is None are None, too. Return None where
+    `given` does not fit. ``like()`` makes a pytree of the structure.
     """
     leaves, own = flatten(given)
     if own == structure and len(leaves) == n:
@@ -177,7 +189,7 @@ def leaves_or_none(given: Any, structure: Any, n: int, like: Callable[[], Any]) 
         elif optree.treespec_is_leaf(structure_of(subtree)):
             found.append(entry)
         else:
-            raise ValueError("a leaf in the place of a node")
+            raise ValueError("a leaf where the structure has a node")
 
     try:
         optree.tree_map_(add, given, like(), is_leaf=_is_none, namespace=NAMESPACE)
@@ -190,15 +202,15 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def paths(tree: Any, root: str) -> list[str]:
-    """The path of every leaf as Python writes it: ``args[0]['W']``."""
+def paths(tree: PyTree, root: str) -> list[str]:
+    """Return the path of every leaf in Python's notation: ``args[0]['W']``."""
     if is_value(tree):
         return [root]
     return [root + a.codify("") for a in optree.tree_accessors(tree, namespace=NAMESPACE)]
 
 
-def dotted_names(tree: Any) -> list[str]:
-    """The path of every leaf with dots, as torch names parameters: ``layers.0.W``."""
+def dotted_names(tree: PyTree) -> list[str]:
+    """Return the path of every leaf with dots, as torch names parameters: ``layers.0.W``."""
     if is_value(tree):
         return [""]
     return [
@@ -207,13 +219,13 @@ def dotted_names(tree: Any) -> list[str]:
     ]
 
 
-def describe(tree: Any) -> str:
-    """The structure of `tree` with a shape in each leaf's place."""
+def describe(tree: PyTree) -> str:
+    """Return the structure of a pytree as text, with the dtype and shape of each leaf."""
     if is_value(tree):
         return f"an array of shape {np.shape(tree)}"
     try:
         return str(optree.tree_map(_Form, tree, namespace=NAMESPACE))
-    except Exception:  # of a registered class that takes its own kind of leaves only
+    except Exception:  # raised by a registered class that takes certain leaves only
         leaves = [_Form(x) for x in flatten(tree)[0]]
         return f"a {type(tree).__name__} with the leaves {leaves}"
 
@@ -229,7 +241,7 @@ class _Form:
 
 
 def instead_of(x: Any, verb: str = "pass") -> str:
-    """What a message proposes for a leaf `x` that is no array."""
+    """Return what to write for a leaf `x` that is not an array."""
     kind, arrays = type(x), f"{verb} arrays or pytrees of arrays"
     if dataclasses.is_dataclass(kind):
         return f"{arrays}, which functier.register_dataclass({kind.__name__}) makes of this one"
@@ -251,15 +263,15 @@ def register_pytree_node(
     Parameters
     ----------
     cls : type
-        The class, that one alone and not its subclasses.
+        The class; its subclasses are not registered.
     flatten : callable
-        Takes an instance; returns ``(children, aux)``, an iterable of pytrees and whatever
-        else an instance consists of, or ``(children, aux, names)`` with what messages call
-        the children. Two instances have one structure if their ``aux`` are equal.
+        Takes an instance; returns ``(children, aux)``, an iterable of pytrees and the other
+        parts of the instance, or ``(children, aux, names)`` with names of the children for
+        messages. Two instances have the same structure if their ``aux`` are equal.
     unflatten : callable
-        Takes ``(aux, children)`` and returns an instance. It is called with tensors, with
-        whatever a function makes of the leaves, and in messages with other objects: it
-        should convert and check nothing.
+        Takes ``(aux, children)`` and returns an instance. The children may be tensors, results
+        of a function of the leaves and, in messages, other objects: it should convert and
+        check nothing.
 
     Returns
     -------
@@ -269,9 +281,9 @@ def register_pytree_node(
     Raises
     ------
     TypeError
-        Where `cls` is no class or one of the functions is none.
+        Where `cls` is not a class or one of the functions is not callable.
     ValueError
-        Where `cls` is registered already, or is one of Python's own containers.
+        Where `cls` is already registered, or is one of Python's containers.
 
     See Also
     --------
@@ -279,8 +291,8 @@ def register_pytree_node(
 
     Notes
     -----
-    What is registered globally with optree (its ``register_pytree_node`` with the global
-    namespace, its ``dataclasses``) is a node here, too.
+    Classes that are registered globally with optree (by its ``register_pytree_node`` with the
+    global namespace, or its ``dataclasses``) are nodes here, too.
 
     Examples
     --------
@@ -296,7 +308,7 @@ def register_pytree_node(
     2.0
     """
     if not isinstance(cls, type):
-        raise TypeError(f"register_pytree_node: {cls!r} is no class")
+        raise TypeError(f"register_pytree_node: {cls!r} is not a class")
     for name, given in (("flatten", flatten), ("unflatten", unflatten)):
         if not callable(given):
             raise TypeError(
@@ -308,7 +320,7 @@ def register_pytree_node(
 
 
 class _Child(optree.PyTreeEntry):
-    """A child of a registered class in a message: ``.name``, or its number."""
+    """A child of a registered class in a message: ``.name``, or its index."""
 
     def codify(self, node: str = "") -> str:
         named = isinstance(self.entry, str)
@@ -324,7 +336,7 @@ def _register(
         )
     except ValueError as error:
         raise ValueError(
-            f"{name}({cls.__name__}): the class is a node of pytrees already; register each class "
+            f"{name}({cls.__name__}): the class is already a node of pytrees; register each class "
             f"once"
         ) from error
 
@@ -340,10 +352,10 @@ def register_dataclass(
         The dataclass. Without it the result is a decorator.
     data_fields : sequence of str, optional
         The fields that are children: arrays or pytrees. By default all that ``__init__``
-        takes but `meta_fields` and those with ``metadata={"static": True}``.
+        takes except `meta_fields` and those with ``metadata={"static": True}``.
     meta_fields : sequence of str
-        The fields that belong to the structure. Two instances have one structure if these
-        are equal, so they should be things with a plain ``==``: no arrays.
+        The fields that belong to the structure. Two instances have the same structure if these
+        are equal, so their ``==`` should return a bool: they cannot be arrays.
 
     Returns
     -------
@@ -353,15 +365,15 @@ def register_dataclass(
     Raises
     ------
     TypeError
-        Where `cls` is no dataclass.
+        Where `cls` is not a dataclass.
     ValueError
-        Where a field is in none of both, in both or not there at all, or `cls` is a node
-        already.
+        Where a field of ``__init__`` is in neither or in both of them, where the class does not
+        have a field, or where `cls` is already a node.
 
     Notes
     -----
-    A node is built again by calling `cls` with its fields, as in JAX. So ``__post_init__``
-    runs with tensors, and should convert and check nothing.
+    `unflatten` calls `cls` with the fields, as in JAX. So ``__post_init__`` runs with tensors,
+    and should convert and check nothing.
 
     Examples
     --------
@@ -381,7 +393,7 @@ def register_dataclass(
         )
     if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
         raise TypeError(
-            f"register_dataclass: {cls!r} is no dataclass; write @register_dataclass above "
+            f"register_dataclass: {cls!r} is not a dataclass; write @register_dataclass above "
             f"@dataclass, or use register_pytree_node for another class"
         )
     label = f"register_dataclass({cls.__name__})"
@@ -406,20 +418,21 @@ def register_dataclass(
             f"and meta_fields={list(meta)}"
         )
 
-    def parts(x: Any) -> tuple:
+    def split(x: Any) -> tuple:
         return [getattr(x, n) for n in data], tuple([getattr(x, n) for n in meta]), data
 
-    def built(aux: tuple, children: Iterable) -> Any:
+    def build(aux: tuple, children: Iterable) -> Any:
         return cls(**dict(zip(data, children)), **dict(zip(meta, aux)))
 
-    _register("register_dataclass", cls, parts, built, optree.GetAttrEntry)
+    _register("register_dataclass", cls, split, build, optree.GetAttrEntry)
     return cls
 
 
 # ---- functions in messages ----
 
 
-def check_callable(transform: str, func: Any) -> None:
+def check_callable(transform: str, func: object) -> None:
+    """Raise where `func`, the argument of a transform, is not callable."""
     if not callable(func):
         raise TypeError(
             f"{transform}: func is a {type(func).__name__}, not a function; pass a function as "
@@ -427,7 +440,8 @@ def check_callable(transform: str, func: Any) -> None:
         )
 
 
-def name_of_function(func: Callable) -> str:
+def name_of_function(func: Function) -> str:
+    """Return the name of a function in the labels of transforms."""
     name = getattr(func, "__name__", None) or type(func).__name__
     owner = getattr(func, "__self__", None)
     return f"{owner.__name__}.{name}" if isinstance(owner, type) else name

@@ -29,7 +29,7 @@ GENERAL: dict[str, str] = {
 }
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
-WRITTEN: dict[str, str] = {
+BY_EXPRESSION: dict[str, str] = {
     "a[i] = x": "numpy.stack(values) of a list that the values are appended to, or "
     "a = numpy.where(mask, x, a) with a mask of the places that change",
     "a.fill": "{owner} = numpy.zeros_like({owner}) + x for {owner}.fill(x)",
@@ -85,7 +85,7 @@ CALLS: dict[str, str] = {
     "for {name}([x, y])",
     "numpy.full": "numpy.zeros(shape) + x for numpy.full(shape, x)",
     "numpy.arange": "start + step * numpy.arange(n) for numpy.arange(start, stop, step), with an "
-    "int n that is no tensor",
+    "int n that is not a tensor",
     "numpy.fromiter": "numpy.stack(list(values)) for numpy.fromiter(values, dtype)",
     "numpy.vectorize": "functier.vmap(f)(x) for numpy.vectorize(f)(x), or f(x) where x is a number",
     "numpy.nditer": "numpy.ndindex(x.shape) for numpy.nditer(x), and x[index] in the loop",

@@ -1,9 +1,9 @@
 """Level 0: the dispatch protocol, and what plain tensors and users' subclasses do."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from .methods import OPERATORS
 from .numpy_facts import PLAIN, name_of
 from .observers import CALLS, OPERATIONS
 from .tensor import Tensor, canonical
+from .types import Function, Index, Shape, Value
 
 new = object.__new__
 GETITEM: Callable = getattr(Tensor, "__getitem__")  # noqa: B009  # `_core.methods` gives it
@@ -26,8 +27,8 @@ NOBODY: Any = object()
 """The answer of `CALLS` where no mode of this context has one."""
 
 
-def opts_out(value: Any) -> bool:
-    """Whether an operator with `value` is for `value` to answer (``NotImplemented``)."""
+def opts_out(value: Value) -> bool:
+    """Tell if an operator returns ``NotImplemented``, so that `value` answers it."""
     if type(value) in PLAIN or isinstance(value, (Tensor, list, tuple, np.generic)):
         return False
     if hasattr(value, "__array_ufunc__"):
@@ -36,7 +37,7 @@ def opts_out(value: Any) -> bool:
 
 
 def tree_map(f: Callable, value: Any) -> Any:
-    """Apply `f` to what is in lists, tuples and dicts, keeping the containers."""
+    """Apply `f` to the items of nested lists, tuples and dicts, and keep the containers."""
     kind = type(value)
     if kind is list or kind is tuple:
         return kind([tree_map(f, v) for v in value])
@@ -48,7 +49,7 @@ def tree_map(f: Callable, value: Any) -> Any:
 
 
 def classes_in(*values: Any) -> tuple[type, ...]:
-    """The distinct classes with an upper hook among `values`, in dispatch order.
+    """Return the distinct classes with an upper hook among `values`, in dispatch order.
 
     Level classes come first, the innermost before those it is nested in; then
     subclasses before superclasses; then left to right.
@@ -83,10 +84,8 @@ def _insert(cls: Any, found: list[type]) -> None:
     found.append(cls)
 
 
-def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
-    """Ask the hook of each class among the arguments, or those in `relevant`, until one
-    answers.
-    """
+def dispatch(func: Function, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+    """Ask the hooks of the classes among the arguments, or in `relevant`, until one answers."""
     disabled = DISABLED.get()
     if disabled:
         args, kwargs, relevant = tree_map(lambda v: strip(v, disabled), (args, kwargs, relevant))
@@ -117,15 +116,15 @@ def dispatch(func: Callable, args: tuple, kwargs: dict, relevant: Any = None) ->
     )
 
 
-def endless(error: RecursionError, cls: type, func: Callable) -> RecursionError:
-    """The error for a hook that has called `func` on its own instances without end.
+def endless(error: RecursionError, cls: type, func: Function) -> RecursionError:
+    """Return the error for a hook of `cls` that calls `func` on its instances without end.
 
-    Any other recursion that ran too deep stays what it is.
+    Return `error` as it is for any other recursion that is too deep.
     """
     times, frame = 0, sys._getframe(1)
     code, outer = frame.f_code, frame.f_back
     while outer is not None and times < 20 and not isinstance(error, HookRecursionError):
-        times += _runs(outer, code, cls, func)
+        times += _asks_hook(outer, code, cls, func)
         outer = outer.f_back
     if times < 20:
         return error
@@ -143,23 +142,23 @@ def endless(error: RecursionError, cls: type, func: Callable) -> RecursionError:
     )
 
 
-def _runs(frame: FrameType, code: Any, cls: type, func: Callable) -> bool:
-    """Whether a frame runs `code`, the dispatch, and has asked `cls` for `func`."""
+def _asks_hook(frame: FrameType, code: CodeType, cls: type, func: Function) -> bool:
+    """Tell if a frame runs `code`, the dispatch, and asks the hook of `cls` for `func`."""
     if frame.f_code is not code:
         return False
     names = frame.f_locals
     return names.get("func") == func and names.get("cls") is cls
 
 
-def strip(value: Any, classes: Any) -> Any:
-    """`value`, or what it wraps where its class is one of `classes`."""
+def strip(value: Value, classes: Collection[type]) -> Value:
+    """Return `value`, or the value that it wraps where its class is one of `classes`."""
     while type(value) in classes:
         value = value.elem()
     return value
 
 
-def convert_to(value: Any, how: Any, *args: Any) -> Any:
-    """A value as what ``float``, ``bool``, ``numpy.asarray``, ``item``... make of it."""
+def convert_to(value: Value, how: str | Function, *args: Any) -> Any:
+    """Convert a value by ``float``, ``bool``, ``numpy.asarray``, ``item`` or another function."""
     if how == "numpy.asarray":
         dtype, copy = args
         return np.array(value, dtype, copy=copy)
@@ -175,16 +174,16 @@ def convert_to(value: Any, how: Any, *args: Any) -> Any:
 
 
 def _plain_value(x: Any) -> Any:
-    """`x`, or the value in a tensor of level 0."""
+    """Return `x`, or the value of a tensor of level 0."""
     return x._value if isinstance(x, Tensor) and not x.level.depth else x
 
 
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
-    depth, live, generator, held = 0, True, None, False
+    depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records = False, None, False  # see `Level`
-    written = True  # whether a method is handed on as it is, and not as what it means
+    forwards_methods = True  # a method is passed on itself, not the function that it means
 
     def __init__(self) -> None:
         self.spare: dict = {}  # as of a level
@@ -210,26 +209,26 @@ class RootLevel:
         x._value = data
         return x
 
-    def elem(self, x: Any) -> Any:
+    def elem(self, x: Tensor) -> Value:
         return x._value
 
-    def unwrap(self, x: Any) -> Any:
+    def unwrap(self, x: Value) -> Value:
         return x._value if isinstance(x, Tensor) and not x.level.depth else x
 
     def gradient(self, output: Any, inputs: Any) -> Any:
         raise LevelError("gradient: write G.gradient(y, x) with the class of `with grad() as G`")
 
-    def as_subclass(self, x: Any, cls: type) -> Any:
+    def as_subclass(self, x: Tensor, cls: type[Tensor]) -> Tensor:
         if not issubclass(cls, Tensor) or cls.level.depth:
-            raise TypeError(f"as_subclass: {cls!r} is no subclass of Tensor that can be made")
-        y = new(cls)
+            raise TypeError(f"as_subclass: {cls!r} is not a subclass of Tensor that can be made")
+        y: Any = new(cls)
         y._value = x._value
         return y
 
-    def shape(self, x: Any) -> tuple[int, ...]:
+    def shape(self, x: Tensor) -> Shape:
         return x._value.shape
 
-    def dtype(self, x: Any) -> np.dtype:
+    def dtype(self, x: Tensor) -> np.dtype:
         return x._value.dtype
 
     def unary(self, func: np.ufunc, x: Any) -> Any:
@@ -242,19 +241,19 @@ class RootLevel:
             return NotImplemented
         return dispatch(OPERATORS[func][0 if mine else 1], (x, other), {})
 
-    def getitem(self, x: Any, index: Any) -> Any:
+    def getitem(self, x: Tensor, index: Index) -> Any:
         return dispatch(GETITEM, (x, index), {})
 
-    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return dispatch(func, args, kwargs)
 
-    def property(self, name: str, x: Any) -> Any:
+    def property(self, name: str, x: Tensor) -> Any:
         return dispatch(getattr(Tensor, name).__get__, (x,), {})
 
-    def function(self, func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+    def function(self, func: Function, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
         return dispatch(func, args, kwargs, relevant)
 
-    def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def dispatch(self, cls: Any, func: Function, args: tuple, kwargs: dict) -> Any:
         values = [v._value if type(v) is cls else tree_map(_plain_value, v) for v in args]
         result = func(*values, **(tree_map(_plain_value, kwargs) if kwargs else kwargs))
 
@@ -272,24 +271,24 @@ class RootLevel:
         outs = tuple(wrap(r) if o is None else o for o, r in zip(out, results))
         return outs if len(outs) > 1 else outs[0]
 
-    def setitem(self, x: Any, index: Any, value: Any) -> Any:
+    def setitem(self, x: Tensor, index: Index, value: Value) -> Any:
         first = (*classes_in(index, value), Tensor)[0]
         if issubclass(first, Tensor) and first.level.depth:
             first.level.setitem(value, index, value)
         return dispatch(SETITEM, (x, index, value), {})
 
-    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def reorder(self, x: Tensor, func: Function, args: tuple, kwargs: dict) -> Tensor:
         y = dispatch(func, (x, *args), kwargs)
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
 
-    def write(self, x: Any, name: str) -> Any:
+    def write(self, x: Tensor, name: str) -> Any:
         raise MutationError(f"Tensor.{name} is not supported; use x.elem().{name}(...)")
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         return convert_to(x._value, how, *args)
 
-    def repr(self, x: Any) -> str:
+    def repr(self, x: Tensor) -> str:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")
         return f"{type(x).__name__}({text})"
 

@@ -1,4 +1,4 @@
-"""Derivative rules: what they save, and those that the engine knows by name.
+"""Derivative rules: the values that they save, and the rules that the engine knows by name.
 
 NOTE [a rule's parameters name what it saves]
     A derivative rule is a function whose first parameter is the (co)tangent and whose
@@ -6,8 +6,8 @@ NOTE [a rule's parameters name what it saves]
     NumPy call (`axis`), the result (`ans`), the shape or dtype of an operand
     (`x_shape`, `x_dtype`), the position in a sequence of operands and the shapes of
     all of them (`index`, `shapes`), or the sequence itself (the name of its parameter).
-    A backward pass keeps what the names say, and nothing else. A default value stands
-    for a parameter that the caller left out.
+    A tape keeps the named values, and nothing else. A default value stands for a parameter
+    that the caller left out.
 """
 
 import operator
@@ -15,15 +15,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .numpy_facts import dtype_of, shape_of
+from .types import Value
 
 FORMS: dict[str, Any] = {
     "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,
 }  # fmt: skip
-"""What a rule keeps of a source: None, a parameter; True, the value; else what is made of it."""
+"""How a rule keeps a source: None, as a parameter; True, as the value; else by this function."""
 
 
 class Rule:
-    """A derivative rule together with the names of what it needs.
+    """A derivative rule, with the names of the values that it needs.
 
     ``holomorphic`` marks a rule that multiplies by a complex-linear factor: the engine
     then conjugates around it where complex numbers are involved.
@@ -46,14 +47,14 @@ class Rule:
         self._plan: list | None = None
         self._direct: list | None = None
 
-    def save(self, ans: Any, call: Any, values: list, position: int) -> tuple:
-        """Collect what the rule needs for the operand at `position`."""
+    def save(self, ans: Value, call: Any, values: list[Value], position: int) -> tuple:
+        """Collect the values that the rule needs for the operand at `position`."""
         if call.direct and self._direct is not None:
             return self.save_direct(ans, call.given, values)
         return self._save(ans, call, values, position)
 
-    def save_direct(self, ans: Any, given: dict, values: Sequence) -> tuple:
-        """`save` for a direct call, once `save` has worked its plan out."""
+    def save_direct(self, ans: Value, given: dict, values: Sequence[Value]) -> tuple:
+        """Collect the values for a direct call, once `save` has made its plan."""
         saved: list[Any] = []
         for form, where, default in self._direct:  # type: ignore[union-attr]
             if form is None:
@@ -64,8 +65,8 @@ class Rule:
                 saved.append(values[where] if form is True else form(values[where]))
         return tuple(saved)
 
-    def _save(self, ans: Any, call: Any, values: list, position: int) -> tuple:
-        """`save` for any call; it also works the plans out, which depend on names only."""
+    def _save(self, ans: Value, call: Any, values: list[Value], position: int) -> tuple:
+        """Collect the values for any call; make the plans, which depend on names only."""
         plan = self._plan
         if plan is None:
             plan = self._plan = [self._source(name, call.op) for name in self.needs]
@@ -104,7 +105,10 @@ class Rule:
         return tuple(saved)
 
     def _source(self, name: str, op: Any) -> tuple[str, str, Any]:
-        """Where a need comes from: see NOTE [a rule's parameters name what it saves]."""
+        """Return the source of a value, its name, and its default.
+
+        See NOTE [a rule's parameters name what it saves].
+        """
         default = self.defaults.get(name)
         operand, _, form = name.rpartition("_")
         if name in ("ans", "index", "shapes") and name not in op.params:
@@ -116,12 +120,12 @@ class Rule:
         if operand in op.arrays and form in FORMS and name not in op.params:
             return form, operand, default
         if name not in op.params and name not in self.defaults and op.bind_args is None:
-            raise TypeError(f"a rule of {op.name} needs {name!r}, which is no name of its call")
+            raise TypeError(f"a rule of {op.name} needs {name!r}, which its call does not have")
         return "static", name, default
 
 
 def _picker(where: list) -> Callable[..., tuple] | None:
-    """A fast function from ``ans, *operands`` to the tuple of what a rule needs."""
+    """Return a fast function from ``ans, *operands`` to the tuple of values that a rule needs."""
     if None in where or not where:
         return None
     common = PICKERS.get(tuple(where))
@@ -151,13 +155,13 @@ def unchanged(g: Any) -> Any:
     return g
 
 
-def negated(g: Any) -> Any:
+def negated(g: Value) -> Value:
     return -g
 
 
-def times(g: Any, factor: Any) -> Any:
+def times(g: Value, factor: Value) -> Value:
     return g * factor
 
 
-def over(g: Any, divisor: Any) -> Any:
+def over(g: Value, divisor: Value) -> Value:
     return g / divisor

@@ -9,40 +9,43 @@ import numpy as np
 from .errors import NoRuleError, UnsupportedError
 from .numpy_facts import name_of
 from .op import Op
+from .types import Function
 
-OPS: dict[Callable, Op] = {}
+OPS: dict[Function, Op] = {}
 """Every declared operation, by its NumPy function."""
 
-PARTIALS: dict[Callable, tuple] = {}
-"""The ufuncs (and their operators) with a whole set of elementwise rules, for the hot
-paths: in a row for each operand the rule, what picks its needs from ``ans, *operands``
-(None: it needs nothing), and whether to conjugate. ``operator.matmul`` has the vjp rules
-of `numpy.matmul`, ``operator.getitem`` one of the operand's shape and the index; forward
-mode does not look there for these."""
+PARTIALS: dict[Function, tuple] = {}
+"""The facts that hot paths need of the ufuncs (and their operators) with a full set of elementwise
+rules.
 
-FRESH: set[Callable] = set()
+A row has for each operand the rule, a function that picks its values from ``ans, *operands``
+(None where it needs none), and True where a complex value is conjugated. ``operator.matmul`` has
+the vjp rules of `numpy.matmul`, ``operator.getitem`` a rule of the operand's shape and the index;
+forward mode does not use these two rows."""
+
+FRESH: set[Function] = set()
 """The elementwise rules whose result is always a new array."""
 
-MAKERS: dict[type, Callable[[Callable, np.ufunc], Op]] = {}
+MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 
-UNSUPPORTED: dict[Callable, str] = {}
-"""Every function that is declared as not supported, with the reason a user reads."""
+UNSUPPORTED: dict[Function, str] = {}
+"""Every function that is declared as not supported, with the reason for the message."""
 
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
 PENDING: dict[str | None, str] = {None: f"{__name__.partition('.')[0]}._rules"}
-"""Declarations that are not imported yet: their package, and then the file of those
-for a module that NumPy itself imports on demand, by the name of that module."""
+"""Declarations that are not imported yet: their package, and the files of those for modules that
+NumPy imports on demand, by the names of these modules."""
 
 
 def load(module: str | None = None) -> None:
-    """Fill the tables, if that has not been done: import the declarations.
+    """Import the declarations, which fill the tables, unless that has been done.
 
-    They are two thirds of the package, and nothing asks for them before the first level.
-    They are in a later room, which imports this one, so it knows no more of them than a name.
-    Another thread waits in its own import until all are there.
+    They are two thirds of the package, and nothing needs them before the first level. They are
+    in a later room, which imports this one, so this room knows their name only. Another thread
+    waits in its import until all are there.
     """
     for key in (None, module):
         name = PENDING.get(key)
@@ -51,8 +54,8 @@ def load(module: str | None = None) -> None:
             PENDING.pop(key, None)
 
 
-def find(func: Callable) -> Op | None:
-    """Look the record of `func` up; a ufunc that nobody declared gets one made.
+def find(func: Function) -> Op | None:
+    """Look up the record of `func`; make one for a ufunc that nobody declared.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def find(func: Callable) -> Op | None:
 
 
 def no_rule(transform: str, op: Op, operand: str) -> NoRuleError:
-    """The error for an operand that has no derivative rule."""
+    """Return the error for an operand that has no derivative rule."""
     return NoRuleError(
         f"{transform}: {op.name} has no derivative rule for its argument {operand!r}; "
         f"write the computation with other NumPy functions, or keep that argument free "

@@ -1,8 +1,9 @@
 """Tensor: two slots and two hooks; `_core.methods` gives it operators and methods.
 
-Everything a tensor is asked goes to ``self.level``, an attribute of its class: the
-`RootLevel` of `_core.root` for plain tensors and users' subclasses, a transform's level
-object for the classes that `_levels.level` mints. Imports `observers` and `table` only.
+A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
+and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
+`_levels.level` creates it is the level object of a transform. Imports `observers`, `table` and
+`types` only.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ import numpy as np
 
 from .observers import OPERATIONS
 from .table import find
+from .types import Function, Index, Shape, Value
 
 
 class Tensor:
@@ -38,7 +40,7 @@ class Tensor:
 
     __slots__ = ("__weakref__", "_extra", "_value")
     level: ClassVar[Any]
-    _value: Any
+    _value: Value
     _extra: Any
 
     def __new__(cls, data: Any, *args: Any, **kwargs: Any) -> Any:
@@ -48,14 +50,14 @@ class Tensor:
 
     @classmethod
     def __tensor_function__(
-        cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+        cls, func: Function, types: Iterable, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        """The upper hook: functions, methods, operators, indexing and properties.
+        """Handle functions, methods, operators, indexing and properties: the upper hook.
 
-        Returns ``NotImplemented`` where a class in `types` has the hook and is no
-        superclass of `cls`; else turns methods and operators into the NumPy function they
-        mean, composite functions into their parts where the lower hook is overridden, and
-        calls the lower hook.
+        Return ``NotImplemented`` where a class in `types` has the hook and is not a superclass
+        of `cls`. Else replace methods and operators by the NumPy functions that they stand for,
+        and composite functions by their parts where a class overrides the lower hook, and call
+        the lower hook.
         """
         for other in types:
             if not issubclass(cls, other) and hasattr(other, "__tensor_function__"):
@@ -68,8 +70,8 @@ class Tensor:
             # Of another library: what it does inside is dispatched, and its result is ours.
             return as_class(cls, func._implementation(*args, **kwargs))
         lower: Any = cls.__tensor_dispatch__
-        plain: Any = Tensor.__tensor_dispatch__
-        if OPERATIONS or lower.__func__ is not plain.__func__:
+        default: Any = Tensor.__tensor_dispatch__
+        if OPERATIONS or lower.__func__ is not default.__func__:
             op = find(func)
             if op is not None and op.body is not None and op.body is not func:
                 result = op.body(*args, **kwargs)
@@ -82,31 +84,31 @@ class Tensor:
 
     @classmethod
     def __tensor_dispatch__(
-        cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
+        cls, func: Function, types: Iterable, args: tuple = (), kwargs: dict | None = None
     ) -> Any:
-        """The lower hook: canonical operations, computed on the wrapped values."""
+        """Compute a canonical operation on the wrapped values: the lower hook."""
         return cls.level.dispatch(cls, func, args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         func = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.level.function(func, inputs, kwargs)
 
-    def __array_function__(self, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
-        # Levels have one of their own. `self` may have stood in like=, and not among these.
+    def __array_function__(self, func: Function, types: Iterable, args: tuple, kwargs: dict) -> Any:
+        # Level classes override this. `self` may come from like=, and not be in `args`.
         return self.level.function(func, args, kwargs, (args, kwargs, self))
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """NumPy, whose functions take tensors: for code that asks by the array API standard."""
+        """Return NumPy, whose functions take tensors, for code of the array API standard."""
         return np
 
     # ---- asking for the value, its form, and its parts ----
 
-    def elem(self) -> Any:
-        """The value one level out; also for a tensor whose level has ended."""
+    def elem(self) -> Value:
+        """Return the value one level out, also after the level has ended."""
         return self.level.elem(self)
 
-    def as_subclass(self, cls: type) -> Any:
-        """The same memory as an instance of `cls`, a subclass of `Tensor`."""
+    def as_subclass(self, cls: type["Tensor"]) -> Any:
+        """Return the same memory as an instance of `cls`, a subclass of `Tensor`."""
         return self.level.as_subclass(self, cls)
 
     @classmethod
@@ -116,11 +118,11 @@ class Tensor:
 
     @classmethod
     def gradient(cls, output: Any, inputs: Any) -> Any:
-        """The gradient of a scalar `output` of a ``grad()`` level for its `inputs`."""
+        """Compute the gradient of a scalar `output` of a ``grad()`` level for its `inputs`."""
         return cls.level.gradient(output, inputs)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         return self.level.shape(self)
 
     @property
@@ -140,11 +142,11 @@ class Tensor:
 
     @property
     def device(self) -> Any:
-        """The device of the value: ``"cpu"`` for NumPy's arrays."""
+        """Device of the value: ``"cpu"`` for NumPy's arrays."""
         return self.level.dtype(self) and getattr(self._value, "device", "cpu")
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
-        """The tensor itself, which is there already."""
+        """Return the tensor itself; raise for another device."""
         if device != self.device or stream is not None:
             raise ValueError(
                 f"to_device({device!r}): the value is on the device {self.device!r}, which a "
@@ -173,7 +175,7 @@ class Tensor:
 
     __hash__ = object.__hash__
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Value) -> None:
         return self.level.setitem(self, index, value)
 
     # ---- leaving: the level decides whether that may be ----
@@ -193,7 +195,7 @@ class Tensor:
     def __complex__(self) -> complex:
         return self.level.convert(self, complex)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
         return self.level.convert(self, "numpy.asarray", dtype, copy)
 
     def item(self, *args: Any) -> Any:
@@ -203,7 +205,7 @@ class Tensor:
         return self.level.convert(self, "tolist")
 
     def as_integer_ratio(self) -> tuple[int, int]:
-        return self.level.convert(self, "as_integer_ratio")  # what `statistics` asks for
+        return self.level.convert(self, "as_integer_ratio")  # `statistics` asks for it
 
     def __copy__(self) -> Any:
         return self.copy()  # type: ignore[attr-defined]
@@ -221,8 +223,8 @@ class Tensor:
         return self.level.repr(self)
 
 
-def as_class(cls: Any, result: Any) -> Any:
-    """A result, or a tuple or list of such, as `cls` where it is a tensor of no level."""
+def as_class(cls: type[Tensor], result: Any) -> Any:
+    """Return a result, or a tuple or list of these, as `cls` where it is a tensor of level 0."""
     if isinstance(result, Tensor) and not result.level.depth and not isinstance(result, cls):
         return result.as_subclass(cls)
     if type(result) in (tuple, list):
@@ -231,7 +233,7 @@ def as_class(cls: Any, result: Any) -> Any:
 
 
 def tensor(data: Any) -> Tensor:
-    """`data` as a `Tensor`; a tensor of any level comes back as it is.
+    """Make a `Tensor` of `data`; return a tensor of any level as it is.
 
     Examples
     --------
@@ -244,11 +246,11 @@ def tensor(data: Any) -> Tensor:
     return data if isinstance(data, Tensor) else Tensor(data)
 
 
-CANONICAL: dict[Callable, Callable] = {}
-"""A method, an operator or a property's getter, and the call that it means."""
+CANONICAL: dict[Function, Callable[..., tuple[Function, tuple, dict]]] = {}
+"""The call that a method, an operator or the getter of a property stands for."""
 
 
-def canonical(func: Callable, args: tuple, kwargs: dict) -> tuple[Callable, tuple, dict]:
-    """The NumPy call that a method, an operator or a property read means."""
+def canonical(func: Function, args: tuple, kwargs: dict) -> tuple[Function, tuple, dict]:
+    """Return the NumPy call that a method, an operator or a property stands for."""
     meaning = CANONICAL.get(func)
     return (func, args, kwargs) if meaning is None else meaning(*args, **kwargs)

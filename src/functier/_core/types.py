@@ -1,4 +1,4 @@
-"""Names for what functions take and give, where one Python type does not say it."""
+"""Names of types that functions take and return, where one Python type does not suffice."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ PyTree: TypeAlias = Any
 """Nested tuples, lists, dicts and registered nodes, with values as leaves."""
 
 Index: TypeAlias = Any
-"""What stands between brackets: ints, slices, None, an ellipsis, arrays, or a tuple of these."""
+"""The index in ``x[index]``: ints, slices, None, an ellipsis, arrays, or a tuple of these."""
 
 Axis: TypeAlias = int | tuple[int, ...] | None
 """The axis argument of a reduction."""
@@ -20,7 +20,7 @@ Axis: TypeAlias = int | tuple[int, ...] | None
 Shape: TypeAlias = tuple[int, ...]
 
 Function: TypeAlias = Callable[..., Any]
-"""A function of NumPy or of the user, whatever it takes."""
+"""A function of NumPy or of the user, with any parameters."""
 
 Scalar: TypeAlias = np.generic | complex
 """A number of NumPy or of Python."""

@@ -1,4 +1,4 @@
-"""Levels: what a transform does to an operation, the kinds of level, and the life of a level.
+"""Levels: the kinds of level, the effect of each on an operation, and the life of a level.
 
 Imports `_core` only.
 """

@@ -7,16 +7,18 @@ import numpy as np
 from .._core.border import check_leaf
 from .._core.numpy_facts import PLAIN
 from .._core.pytree import flatten, instead_of, is_value, paths
+from .._core.types import Value
 
 
 def short(x: Any) -> str:
+    """Return a short text of a value for a message."""
     if type(x) not in PLAIN:
         return f"a {type(x).__name__}"
     text = repr(x)
     return f"{type(x).__name__} {text if len(text) < 40 else text[:37] + '...'}"
 
 
-def check_axis(level: Any, option: str, dim: Any, leaf: Any, args: Any) -> None:
+def check_axis(level: object, option: str, dim: Any, leaf: Any, args: tuple | str) -> None:
     """Raise where `dim`, an entry of in_dims or out_dims, is neither an int nor None."""
     if type(dim) is int or dim is None:
         return
@@ -27,7 +29,7 @@ def check_axis(level: Any, option: str, dim: Any, leaf: Any, args: Any) -> None:
         )
 
 
-def check_mapped(level: Any, leaf: Any, dim: Any, args: Any) -> None:
+def check_mapped(level: object, leaf: Any, dim: Any, args: tuple | str) -> None:
     """Raise where `leaf` has no axis `dim` to map over."""
     if type(leaf) in (bool, int, float, complex) or not is_value(leaf):
         raise ValueError(
@@ -49,17 +51,18 @@ def check_mapped(level: Any, leaf: Any, dim: Any, args: Any) -> None:
         )
 
 
-def wrong_size(level: Any, leaf: Any, args: Any, size: int, but: str) -> ValueError:
+def wrong_size(level: object, leaf: Value, args: tuple | str, size: int, but: str) -> ValueError:
+    """Return the error for a batch axis of another size; `but` says what was expected."""
     return ValueError(
         f"{level}: {path_of(leaf, args)} has size {size} along its batch axis, but {but}; map over "
         f"axes of one size, or write in_dims=None"
     )
 
 
-def path_of(leaf: Any, args: Any) -> str:
-    """The name of `leaf` in a message: its path among the arguments, as Python writes it.
+def path_of(leaf: Any, args: tuple | str) -> str:
+    """Return the path of `leaf` among the arguments in Python's notation; `args` if it is a str.
 
-    One object can be at several places; the message names them all.
+    Where the same object is at several places, the text names them all.
     """
     if not isinstance(args, tuple):
         return args

@@ -1,21 +1,20 @@
 """The backward pass: cotangents from the results of a tape to its leaves.
 
 NOTE [what the backward pass owns]
-    A large cotangent that an elementwise rule has just made, or a sum of cotangents, is
-    held by nobody else. So its sum with another one, and the last rule that reads it, may
-    write into its memory. What a rule passes on unchanged is owned only if nobody else
-    got it.
+    Nobody else refers to a large cotangent that an elementwise rule has just made, or to a sum
+    of cotangents. So its sum with another one, and the last rule that reads it, may write into
+    its memory. The pass owns a cotangent that a rule returned unchanged only if no other rule
+    has read it.
 """
 
-from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import BIG
 from .._core.rule import negated, over, times
 from .._core.table import FRESH
+from .._core.types import Function, Value
 from .cotangents import add, fit, pull
 from .tape import Node
 
@@ -23,15 +22,15 @@ ndarray = np.ndarray
 INPLACE = {times: np.multiply, over: np.divide, negated: np.negative}
 
 
-def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1) -> list:
-    """The cotangents of `inputs`, given (node, cotangent) of the outputs.
+def backward(roots: list[tuple[Node, Value]], inputs: list[Node], floor: int = -1) -> list:
+    """Compute the cotangents of `inputs` from ``(node, cotangent)`` of the outputs.
 
-    Visits the nodes that the roots reach in falling order of their numbers, down to
-    `floor`, without recursion. `roots` is emptied: where the caller holds no node either,
-    each node goes, with what it saved, as soon as it is done.
+    The pass visits the nodes that the roots reach in falling order of their numbers, down to
+    `floor`, without recursion. It empties `roots`: where the caller does not hold a node
+    either, each node is freed, with the values that it saved, as soon as it is done.
     """
-    grads: dict[int, Any] = {}
-    ours: set[int] = set()  # whose cotangent is: see NOTE [what the backward pass owns]
+    grads: dict[int, Value] = {}
+    ours: set[int] = set()  # of nodes whose cotangent the pass owns: see the NOTE
     waiting: dict[int, Node] = {}  # the nodes whose cotangent is under way
     queue: list[int] = []  # their numbers, negative: the heap gives the latest first
     for root, g in roots:
@@ -51,13 +50,13 @@ def backward(roots: list[tuple[Node, Any]], inputs: list[Node], floor: int = -1)
 
 
 def _along_chain(
-    node: Node | None, grads: dict[int, Any], ours: set[int], waiting: dict[int, Node],
+    node: Node | None, grads: dict[int, Value], ours: set[int], waiting: dict[int, Node],
     queue: list[int], floor: int,
 ) -> None:  # fmt: skip
     """Pass cotangents on from `node` to its parents, then from one of these, and so on.
 
-    So a chain of nodes needs no queue. The other parents wait in it; where one that waits
-    is later than the next of the chain, that one waits too.
+    So a chain of nodes does not need the queue. The other parents wait in it. Where one of them
+    is later than the next node of the chain, that node waits, too.
     """
     while node is not None:
         key, parent, rule, saved, fix, rest = node
@@ -70,7 +69,7 @@ def _along_chain(
             if fix is None:
                 n = len(saved)
                 if big:
-                    c, fresh = _of_large(rule, g, saved, mine and rest is None, mine and alone)
+                    c, fresh = _pull_large(rule, g, saved, mine and rest is None, mine and alone)
                     mine = mine and c is not g
                 elif n == 1:
                     c = rule(g, saved[0])
@@ -113,19 +112,22 @@ def _along_chain(
             return
 
 
-def _of_large(rule: Callable, g: Any, saved: tuple, last: bool, only: bool) -> tuple[Any, bool]:
-    """``rule(g, *saved)`` for a large `g`, and whether the pass owns the result.
+def _pull_large(
+    rule: Function, g: ndarray, saved: tuple, last: bool, only: bool
+) -> tuple[Value, bool]:
+    """Compute ``rule(g, *saved)`` for a large `g`; also tell if the pass owns the result.
 
-    `last`: the pass owns `g`, which nobody reads after this rule. `only`: nor has before.
+    `last` is true where the pass owns `g` and no rule reads it after this one, and `only` where
+    no rule has read it before either.
     """
     if last and rule in INPLACE:
-        return _in_place(rule, g, saved), True
+        return _pull_in_place(rule, g, saved), True
     c = rule(g, *saved)
     return c, only if c is g else rule in FRESH
 
 
-def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
-    """``rule(g, *saved)`` in the memory of `g`, where its form allows that."""
+def _pull_in_place(rule: Function, g: ndarray, saved: tuple) -> Value:
+    """Compute ``rule(g, *saved)`` in the memory of `g`, where its form allows that."""
     ufunc = INPLACE[rule]
     if not saved:
         return ufunc(g, out=g)
@@ -136,8 +138,8 @@ def _in_place(rule: Callable, g: Any, saved: tuple) -> Any:
     return rule(g, value)
 
 
-def _add(a: Any, b: Any, own_a: bool = False, own_b: bool = False) -> Any:
-    """The sum of two cotangents, in the memory of one that is owned."""
+def _add(a: Value, b: Value, own_a: bool = False, own_b: bool = False) -> Value:
+    """Add two cotangents, in the memory of one that the pass owns."""
     if (own_a or own_b) and type(a) is ndarray is type(b):
         if a.shape == b.shape and a.dtype == b.dtype:
             return np.add(a, b, out=a if own_a else b)

@@ -5,12 +5,12 @@ NOTE [contiguous levels share one wrapper]
     contiguous depth `k` wraps one value with `k` leading batch axes, outermost first,
     each of size 1 (the tensor does not vary along that level) or of the level's size.
     A rule is written for `k` leading axes, so an operation costs one NumPy call at any
-    depth. What is below the group (a plain array, a tensor of a grad level around it)
-    is a value without batch axes.
+    depth. The value under the group (a plain array, a tensor of a grad level around it)
+    has no batch axes.
 """
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from operator import getitem, matmul
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ from .._core.pytree import describe, flatten, instead_of, is_value, same_structu
 from .._core.root import tree_map
 from .._core.table import OPS
 from .._core.tensor import Tensor
+from .._core.types import Function, Shape, Value
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level, has_methods
@@ -51,25 +52,25 @@ class BatchLevel(Level):
 
     batches, differentiates, records = True, None, False
 
-    randomness: Randomness = "error"  # what a draw of `functier.random` does
-    axis_name: Hashable = None  # by which collectives know it
+    randomness: Randomness = "error"  # the effect of a draw of `functier.random`
+    axis_name: Hashable = None  # the name for collectives
     chunk: Any = None  # the `_chunks.chunk.Chunk` that it computes, where it has a name
 
     size: int | None
     k: int
     parent: "BatchLevel | None"
 
-    def place(self, outer: Level) -> None:
-        if type(outer) is type(self):  # one that debugging watches is of a kind of its own
+    def nest_in(self, outer: Level) -> None:
+        if type(outer) is type(self):  # a level that debugging watches is of another class
             self.parent, self.k = outer, outer.k + 1
         else:
             self.parent, self.k = None, 1
         self.size = None
-        if self.randomness != "error":  # as the level that had the class before this one
+        if self.randomness != "error":  # set by the level that had this class before
             self.randomness = "error"
 
     def group(self) -> "list[BatchLevel]":
-        """The contiguous levels that share its tensors, from the outermost to this one."""
+        """Return the contiguous levels that share its tensors, from the outermost to this one."""
         return [*(BatchLevel.group(self.parent) if self.parent is not None else ()), self]
 
     # ---- operations ----
@@ -91,16 +92,16 @@ class BatchLevel(Level):
         calls[getitem] = fast.getitem("", BASIC_PARTS, GETITEM)()
         return calls
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         if op.vmap is None:
             return self.loop(op.name, call.run, (call.operands,), {})
         values = [self.lift(x) for x in call.operands]
         try:
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         if op.vmap is None:
             return Level.apply_single(self, op, x, given)
         result = op.vmap(self.k, x._value, **given)
@@ -110,11 +111,11 @@ class BatchLevel(Level):
         y._value = result
         return y
 
-    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.loop(name_of(func), func, args, kwargs)
 
-    def physical(self, x: Any) -> Any:
-        """The value of `x` with `k` batch axes, or None where `x` does not vary."""
+    def physical(self, x: Value) -> Value | None:
+        """Return the value of `x` with `k` batch axes, or None where `x` does not vary."""
         kind = type(x)
         if kind is self.cls:
             return x._value
@@ -129,8 +130,8 @@ class BatchLevel(Level):
         shape = value.shape
         return value.reshape(shape[:j] + (1,) * (self.k - j) + shape[j:])
 
-    def lift(self, x: Any) -> Any:
-        """`x` with `k` leading batch axes; a Python scalar stays one (it is weak)."""
+    def lift(self, x: Value) -> Value:
+        """Give `x` `k` leading batch axes; a Python scalar stays one, as it is weak."""
         value = self.physical(x)
         if value is not None:
             return value
@@ -146,14 +147,14 @@ class BatchLevel(Level):
         return value.reshape((1,) * self.k + value.shape)
 
     def wrap(self, result: Any) -> Any:
-        """The tensor, or the container of tensors, of a rule's result."""
+        """Return the tensor, or the container of tensors, of a rule's result."""
         if isinstance(result, (tuple, list)):
             return tree_map(self.wrap, result)
         x = new(self.cls)
         x._value = result
         return x
 
-    def loop(self, name: str, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def loop(self, name: str, func: Function, args: tuple, kwargs: dict) -> Any:
         """Apply a function without a batching rule to one example after the other."""
         if name not in _warned:
             _warned.add(name)
@@ -180,7 +181,7 @@ class BatchLevel(Level):
             def fill(x: Any) -> Any:
                 if type(x) is not _Slot:
                     return x
-                v = found[x.number]
+                v = found[x.index]
                 if 0 in batch:
                     return np.zeros(v.shape[k:], v.dtype)
                 return v[tuple(i if n > 1 else 0 for i, n in zip(index, v.shape[:k]))]
@@ -211,10 +212,10 @@ class BatchLevel(Level):
 
     # ---- the form of a tensor, and leaving ----
 
-    def shape(self, x: Any) -> tuple[int, ...]:
+    def shape(self, x: Tensor) -> Shape:
         return x._value.shape[self.k :]
 
-    def dtype(self, x: Any) -> np.dtype:
+    def dtype(self, x: Tensor) -> np.dtype:
         return x._value.dtype
 
     def make(self, cls: type, data: Any, in_dim: int = 0, *more: Any, **options: Any) -> Any:
@@ -223,14 +224,14 @@ class BatchLevel(Level):
         if not is_value(data):
             data = one_array(self, data)
         elif has_methods(data):
-            self.forward()
+            self.forward_attributes()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
-    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
-        """Tensors of this level, batched along the axis in `dims` of each leaf.
+    def insert(self, leaves: Sequence[Any], dims: Sequence[int | None], args: tuple | str) -> list:
+        """Return tensors of this level, each batched along the axis of its leaf in `dims`.
 
-        None in `dims` leaves a leaf as it is. `args`, where the leaves come from, serves
-        the messages.
+        None in `dims` leaves a leaf as it is. Messages use `args`, the arguments that the leaves
+        come from, or their name.
         """
         cls, parent = self.cls, self.parent
         outer, k = (None, 0) if parent is None else (parent.cls, parent.k)
@@ -252,7 +253,7 @@ class BatchLevel(Level):
                 check_mapped(self, leaf, dim, args)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
-                value = self._below(moved)
+                value = self._lower_physical(moved)
             if size != self.size:
                 if self.size is not None:
                     raise wrong_size(
@@ -264,8 +265,8 @@ class BatchLevel(Level):
             inner.append(x)
         return inner
 
-    def _below(self, leaf: Any) -> Any:
-        """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
+    def _lower_physical(self, leaf: Value) -> Value:
+        """Put the outer batch axes in front of `leaf`, whose axis 0 is that of this level."""
         if self.parent is None:
             return self.lower(leaf)
         value = self.parent.physical(leaf)
@@ -274,12 +275,13 @@ class BatchLevel(Level):
             value = value.reshape((1,) * (self.k - 1) + value.shape)
         return value
 
-    def elem(self, x: Any) -> Any:
-        """One level out: the batch axis of this level is axis 0 of the result."""
-        # Also asked of an ended level, which is no BatchLevel any more.
+    def elem(self, x: Tensor) -> Value:
+        """Return the value one level out, with the batch axis of this level as axis 0."""
+        # `self` may have ended; its class is not `BatchLevel` then.
         return x._value if self.parent is None else BatchLevel._outer(self, x._value)
 
-    def _outer(self, value: Any) -> Any:
+    def _outer(self, value: Value) -> Value:
+        """Return the tensor of the level around this one that has `value`, or `value` itself."""
         parent: Any = self.parent
         shape, j = value.shape, parent.k
         level = parent
@@ -294,8 +296,8 @@ class BatchLevel(Level):
         y._value = value
         return y
 
-    def unwrap(self, x: Any, out_dim: int | None = 0, where: str = "the result") -> Any:
-        """`x` without this level: its batch axis is the axis `out_dim` of the result."""
+    def unwrap(self, x: Value, out_dim: int | None = 0, where: str = "the result") -> Any:
+        """Take `x` out of this level; its batch axis becomes the axis `out_dim` of the result."""
         if type(x) is self.cls:
             value, k = x._value, self.k
             shape = value.shape
@@ -346,7 +348,7 @@ class BatchLevel(Level):
             )
         return np.moveaxis(x, 0, out_dim)
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         asked, remedy = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             raise self.refusal(
@@ -359,19 +361,19 @@ class BatchLevel(Level):
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
 
-    def repr(self, x: Any) -> str:
-        # Also asked of an ended level.
+    def repr(self, x: Tensor) -> str:
+        # `self` may have ended.
         sizes = [f"{level.cls.__name__} size {level.size}" for level in BatchLevel.group(self)]
         return f"Batched[{', '.join(sizes)}]({x._value!r})"
 
 
 class _Slot:
-    """The place of a batched argument in the arguments of a looped function."""
+    """A placeholder of a batched argument of a looped function."""
 
-    __slots__ = ("number",)
+    __slots__ = ("index",)
 
-    def __init__(self, number: int):
-        self.number = number
+    def __init__(self, index: int):
+        self.index = index
 
 
 # ---- the hot path ----
@@ -410,6 +412,6 @@ PRODUCT = {
 GETITEM = """
 try:
     y._value = x._value[(*EVERYTHING * level.k, *parts)]
-except IndexError:  # it speaks of the batch axes too
+except IndexError:  # its text counts the batch axes, too
     return level.getitem(x, index)
 """

@@ -1,4 +1,4 @@
-"""Checks of what a function is differentiated by, and of what it returns."""
+"""Checks of the inputs of derivatives and of the results of functions."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +18,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
+from .._core.types import PyTree, Value
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
@@ -35,10 +36,10 @@ def check_inputs(
     level: Level | str, leaves: list, where: Callable[..., list[str]], *given: Any,
     integers: bool = False,
 ) -> None:  # fmt: skip
-    """Differentiated inputs must be arrays of a floating-point or complex dtype, or of an
-    integer or boolean one where there are `integers`.
+    """Raise where a differentiated input is not an array of a floating-point or complex dtype,
+    or with `integers` of an integer or boolean one.
 
-    ``where(*given)`` is the paths of the leaves, which a message needs.
+    A message has the path of the leaf from ``where(*given)``.
     """
     for i, leaf in enumerate(leaves):
         kind = type(leaf)
@@ -63,14 +64,14 @@ def check_inputs(
 def refuse(
     level: Level | str, leaves: list, complex_: bool, reason: str, where: Callable, *given: Any
 ) -> None:
-    """Raise where one of the leaves at the paths ``where(*given)`` is complex, or is not."""
+    """Raise where one of the leaves is complex, if `complex_` is true, or else where one is not."""
     for i, leaf in enumerate(leaves):
         if (dtype_of(leaf).kind == "c") is complex_:
             raise TypeError(f"{level}: {where(*given)[i]} has dtype {dtype_of(leaf)}; {reason}")
 
 
-def split_aux(level: Level, out: Any) -> tuple:
-    """The output and the rest of what a function with `has_aux` returned."""
+def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
+    """Return the output and the rest of the result of a function with `has_aux`."""
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
             f"{level}: has_aux=True needs a function that returns (output, aux); it "
@@ -87,8 +88,8 @@ def split_aux(level: Level, out: Any) -> tuple:
     return out[0], unflatten(structure, show_plain(aux))
 
 
-def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
-    """The leaves and the structure of a result, all of whose leaves must be arrays."""
+def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
+    """Return the leaves and the structure of a result; raise where a leaf is not an array."""
     if type(out) is level.cls:
         return [out], LEAF
     leaves, structure = flatten(out, level, "the result")
@@ -107,9 +108,9 @@ def arrays_of(level: Level, out: Any) -> tuple[list, Any]:
 
 
 def match(
-    level: Level | str, primals: list, structure: Any, tangents: Any, noun: str, root: str
+    level: Level | str, primals: list, structure: Any, tangents: PyTree, noun: str, root: str
 ) -> list:
-    """The leaves of `tangents`, checked against the primals they belong to."""
+    """Return the leaves of `tangents`, checked against the primals and cast to their dtypes."""
     leaves, own = flatten(tangents, level, f"the {noun}s")
     if (own != structure or len(leaves) != len(primals)) and not same_structure(
         unflatten(structure, primals), tangents
@@ -129,7 +130,8 @@ def match(
             )
         dtype, own = dtype_of(primal), dtype_of(tangent)
         if type(tangent) is not ndarray or own is not dtype:
-            _check_numbers(level, tangent, noun, primals, structure, root, i)
+            where = f"the {noun} of {paths(unflatten(structure, primals), root)[i]}"
+            _check_numbers(level, tangent, where)
         if own.kind == "c" and dtype.kind != "c":
             raise ValueError(
                 f"{level}: the {noun} of {paths(unflatten(structure, primals), root)[i]} has "
@@ -139,11 +141,8 @@ def match(
     return matched
 
 
-def _check_numbers(
-    level: Any, tangent: Any, noun: str, primals: list, structure: Any, root: str, i: int
-) -> None:
+def _check_numbers(level: Level | str, tangent: Value, where: str) -> None:
     """Raise where a (co)tangent is not an array of numbers."""
-    where = f"the {noun} of {paths(unflatten(structure, primals), root)[i]}"
     check_leaf(level, where, tangent)
     if dtype_of(tangent).kind not in "biufc":
         raise TypeError(f"{level}: {where} has dtype {dtype_of(tangent)}; pass an array of numbers")

@@ -1,13 +1,12 @@
-"""Copies of what outlives a call: what a pullback or a linear function needs is its own.
+"""Copies of the values that outlive a call: a pullback or a linear function owns its values.
 
 NOTE [what outlives a call owns its memory]
     A tape holds arrays by reference: the caller's, what the function closes over, results,
     and views of all of these. The backward pass of `grad` runs before anybody could write
-    to them. A pullback runs later. So `vjp`, `linear_transpose` and `linearize` copy what
-    the backward pass reads, once, when the function has returned; nothing tells an array
-    that nobody else has from one that somebody kept a view of. Values that no rule reads
-    are not copied. The tape is made anew from the results down, so that its first version
-    goes as its copy grows.
+    to them. A pullback runs later. So `vjp`, `linear_transpose` and `linearize` copy the
+    values that the backward pass reads, once, when the function has returned: one cannot tell
+    if somebody else kept a view of an array. Values that no rule reads are not copied. The
+    tape is copied from the results down, so that the original is freed as its copy grows.
 """
 
 from types import FunctionType
@@ -30,21 +29,21 @@ FIXED = np.dtype, np.ufunc, FunctionType, type
 """Types of objects that nobody writes to."""
 
 SMALL = 64
-"""Up to so many elements a second copy costs less than to look for the first."""
+"""The size up to which a second copy costs less than a search for the first."""
 
 
 class Copies:
-    """Copies of values, one of each piece of memory."""
+    """Copies of values, one for each piece of memory."""
 
     def __init__(self) -> None:
         self.arrays: dict[tuple, tuple[ref, ndarray]] = {}
         self.nodes: dict[int, list] = {}
-        self.objects: dict[int, tuple] = {}  # the first keeps its number from being used again
+        self.objects: dict[int, tuple] = {}  # the object keeps its id from being used again
 
     # ---- values ----
 
     def value(self, x: Any) -> Any:
-        """A value equal to `x`, of memory that nobody else holds."""
+        """Copy a value to memory that nobody else refers to."""
         kind = type(x)
         if kind is ndarray:
             return self.array(x)
@@ -63,7 +62,7 @@ class Copies:
             return self.tensor(x)
         if kind is dict:
             return {k: self.value(v) for k, v in x.items()}
-        if hasattr(kind, "owning"):  # what rules share
+        if hasattr(kind, "owning"):  # an object that several rules share
             if id(x) not in self.objects:
                 self.objects[id(x)] = x, x.owning(self.value)
             return self.objects[id(x)][1]
@@ -75,7 +74,7 @@ class Copies:
         return unflatten(structure, [self.value(v) for v in leaves])
 
     def values(self, saved: tuple) -> tuple:
-        """Copies of the values that a rule keeps, of memory that nobody else holds."""
+        """Copy the values that a rule keeps to memory that nobody else refers to."""
         if len(saved) == 1:
             (x,) = saved
             kind = type(x)
@@ -88,11 +87,11 @@ class Copies:
     def array(self, x: ndarray) -> ndarray:
         if x.size <= SMALL:
             return x.copy()
-        owner = owner_of(x)
+        owner: Any = owner_of(x)
         start = _start(x)
         key = start, x.shape, x.strides, x.dtype
         found = self.arrays.get(key)
-        if found is not None and found[0]() is owner:  # whose memory has not been used again
+        if found is not None and found[0]() is owner:  # its memory has not been used again
             return found[1]
         whole = owner.flags.forc and not owner.dtype.hasobject
         if whole and x.nbytes > owner.nbytes:  # broadcast, or of overlapping windows
@@ -103,16 +102,16 @@ class Copies:
         self.arrays[key] = ref(owner), copy
         return copy
 
-    def tensor(self, x: Any) -> Any:
-        """A tensor of the same level, and at the same place of its tape."""
-        y = new(type(x))
+    def tensor(self, x: Tensor) -> Tensor:
+        """Copy a tensor; the copy is of the same level, at the same place of its tape."""
+        y: Any = new(type(x))
         y._value = self.value(x._value)
         if hasattr(x, "_extra"):
             extra = x._extra
             if type(extra) is not tuple:  # the tangent of a jvp level
                 extra = self.value(extra)
             elif not x.level.live and x.level.kind.differentiates == "reverse":
-                extra = (extra[0], None)  # the tape that is being copied: a number tells all
+                extra = (extra[0], None)  # of the tape that is being copied: its number suffices
             y._extra = extra
         if hasattr(x, "__dict__"):
             vars(y).update(vars(x))
@@ -120,9 +119,9 @@ class Copies:
 
     # ---- tapes ----
 
-    def tape(self, roots: list) -> list:
-        """Nodes as `roots`, with all that they lead to; `roots` is emptied."""
-        waiting: list[list] = []  # copies of nodes that still have to get copies of their parts
+    def tape(self, roots: list[Node | None]) -> list[Node | None]:
+        """Copy the nodes `roots` and all nodes that they lead to; empty `roots`."""
+        waiting: list[list] = []  # copies of nodes whose parts are still to be copied
         nodes = self.nodes
         made = [None if root is None else self.node(root, waiting) for root in roots]
         roots.clear()
@@ -153,8 +152,8 @@ class Copies:
                 mine[5] = rest
         return made
 
-    def node(self, node: Node, waiting: list) -> Node:
-        """The copy of a node; the parts of a new one are waiting."""
+    def node(self, node: Node, waiting: list[list]) -> Node:
+        """Return the copy of a node; a new one is put to `waiting` for its parts."""
         if node[1] is None:
             return node
         found = self.nodes.get(node[0])
@@ -168,6 +167,6 @@ def _start(x: ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
-def copy_tape(roots: list) -> list:
-    """The nodes `roots` as those of a tape that owns what it saved; `roots` is emptied."""
+def copy_tape(roots: list[Node | None]) -> list[Node | None]:
+    """Copy the tape of the nodes `roots`, so that it owns its values; empty `roots`."""
     return Copies().tape(roots)

@@ -1,24 +1,25 @@
-"""(Co)tangents: zeros, sums, and how they are fitted to the values that they belong to.
+"""(Co)tangents: zeros, sums, and casts to the forms of the values that they belong to.
 
-Written in NumPy on values of any level.
+All functions work on values of any level.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
 from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._core.types import Function, Scalar, Shape, Value
 
 float64 = np.float64
 ndarray = np.ndarray
 ONE = float64(1.0)
-Fix = tuple[tuple[int, ...], np.dtype, bool] | None
+Fix = tuple[Shape, np.dtype, bool] | None
 
 
-def is_inexact(value: Any) -> bool:
+def is_inexact(value: Value) -> bool:
+    """Tell if a value is of a floating-point or complex dtype."""
     if type(value) is float64:
         return True
     while isinstance(value, Tensor):  # every level keeps the dtype of what it wraps
@@ -26,30 +27,30 @@ def is_inexact(value: Any) -> bool:
     return dtype_of(value).kind in "fc"
 
 
-def one(value: Any) -> Any:
-    """The cotangent that a scalar output starts with."""
+def one(value: Value) -> Scalar:
+    """Return the cotangent 1 of a scalar output."""
     return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
-def zeros(value: Any) -> Any:
-    """The zero (co)tangent of a value."""
+def zeros(value: Value) -> Value:
+    """Return the zero (co)tangent of a value."""
     return np.zeros(shape_of(value), dtype_of(value))[()]
 
 
-def form_like(value: Any) -> ndarray:
-    """An array of the form of `value`, which holds no memory."""
+def form_like(value: Value) -> ndarray:
+    """Return an array of the shape and dtype of `value` that takes no memory."""
     return np.broadcast_to(np.zeros((), dtype_of(value)), shape_of(value))
 
 
-def add(a: Any, b: Any) -> Any:
-    """The sum of two (co)tangents; either may be None, or both tuples of such."""
+def add(a: Value, b: Value) -> Value:
+    """Add two (co)tangents; either may be None, or both may be tuples of these."""
     if isinstance(a, (tuple, list)):
         return tuple([add(x, y) for x, y in zip(a, b)])
     return b if a is None else a if b is None else a + b
 
 
 def fill_zeros(grads: list, values: Sequence) -> list:
-    """(Co)tangents with the zeros of their values for None; those of numbers are numbers."""
+    """Replace None by zeros like the values; make (co)tangents of numbers numbers."""
     for i, g in enumerate(grads):
         if g is None:
             grads[i] = zeros(values[i])
@@ -59,16 +60,19 @@ def fill_zeros(grads: list, values: Sequence) -> list:
 
 
 def complex_derivatives(grads: list) -> list:
-    """Derivatives of a holomorphic function, of its cotangents: these are conjugated."""
+    """Conjugate cotangents of a holomorphic function, which gives its derivatives."""
     return [g if g is None else np.conjugate(g) for g in grads]
 
 
-def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
-    """The difference between the cotangent of `value` and that of `ans`; None if there is none.
+def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
+    """Return how the cotangent of `value` differs in form from that of `ans`, or None.
 
-    The shape to sum down to, the dtype to cast to, and whether to conjugate around the
-    rule (PyTorch's convention for complex numbers: the gradient of a real function is
-    the conjugate Wirtinger derivative).
+    Returns
+    -------
+    tuple or None
+        The shape to sum down to, the dtype to cast to, and True where the rule has to be
+        conjugated around (PyTorch's convention for complex numbers: the gradient of a real
+        function is the conjugate Wirtinger derivative).
     """
     kind = type(ans)
     if type(value) is ndarray and (kind is ndarray or kind is float64):
@@ -104,8 +108,8 @@ def fix_for(ans: Any, value: Any, holomorphic: bool) -> Fix:
     return shape, dtype, holomorphic and "c" in (dtype.kind, own.kind)
 
 
-def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Sum `c` over what broadcasting added, spread it over what it lacks, and cast it."""
+def fit(c: Value, shape: Shape, dtype: np.dtype) -> Value:
+    """Sum `c` over axes that broadcasting added, broadcast it over those it lacks, and cast it."""
     own = shape_of(c)
     if own != shape:
         extra = len(own) - len(shape)
@@ -125,7 +129,8 @@ def fit(c: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return cast(c, dtype)
 
 
-def cast(c: Any, dtype: np.dtype) -> Any:
+def cast(c: Value, dtype: np.dtype) -> Value:
+    """Cast a (co)tangent; a real dtype takes the real part of a complex one."""
     own = dtype_of(c)
     if own == dtype:
         return c
@@ -136,8 +141,8 @@ def cast(c: Any, dtype: np.dtype) -> Any:
     return dtype.type(c)
 
 
-def cast_from_rule(label: str, what: Callable[[], str], c: Any, dtype: np.dtype) -> Any:
-    """`cast`, of a (co)tangent that a user's rule has made; ``what()`` is it in a message."""
+def cast_from_rule(label: str, what: Callable[[], str], c: Value, dtype: np.dtype) -> Value:
+    """Cast a (co)tangent from a user's rule, or raise; ``what()`` is its name in a message."""
     own = dtype_of(c)
     if own is dtype and type(c) is ndarray:
         return c
@@ -152,7 +157,7 @@ def cast_from_rule(label: str, what: Callable[[], str], c: Any, dtype: np.dtype)
     return cast(c, dtype)
 
 
-def pull(rule: Callable, g: Any, saved: tuple, fix: Any) -> Any:
+def pull(rule: Function, g: Value, saved: tuple, fix: tuple[Shape, np.dtype, bool]) -> Value:
     """Apply a complex-linear vjp rule, conjugated around, and fit the result."""
     c = rule(np.conjugate(g), *saved)
     return c if c is None else fit(np.conjugate(c), fix[0], fix[1])

@@ -1,6 +1,6 @@
 """Reverse mode: a tensor has a value and a node of the tape."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import getitem, itemgetter
 from typing import Any
 
@@ -12,13 +12,14 @@ from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import FastCalls
 from .level import Level, has_methods
 from .memory import own_memory
-from .tape import node_of, number, output_rule
+from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
 new = object.__new__
@@ -30,15 +31,15 @@ class GradLevel(Level):
 
     batches, differentiates, records = False, "reverse", False
 
-    holomorphic = False  # whether `gradient` is the complex derivative
+    holomorphic = False  # true where `gradient` is the complex derivative
 
-    def track(self, leaves: list) -> list:
-        """Tensors to differentiate by: leaves of the tape."""
+    def track(self, leaves: list[Value]) -> list:
+        """Return tensors to differentiate by: leaves of the tape."""
         cls, tracked = self.cls, []
         for leaf in leaves:
             x = new(cls)
             x._value = leaf if type(leaf) in PLAIN else self.lower(leaf)
-            x._extra = next(number), None
+            x._extra = next(node_numbers), None
             tracked.append(x)
         return tracked
 
@@ -47,7 +48,7 @@ class GradLevel(Level):
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
-            kind, number=number, fix_for=fix_for, shape_of=shape_of,
+            kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
             ndarray=ndarray, float64=float64, FLOAT=FLOAT,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
@@ -63,12 +64,12 @@ class GradLevel(Level):
         calls[getitem] = fast.getitem("rule, *_", INDEX_PARTS, GETITEM)(*PARTIALS[getitem])
         return calls
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         values = [self.lower(x) for x in call.operands]
         return self.record(op, call, values, call.run(values))
 
-    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
-        """The tensor, or tensors, of a result, with the node that leads to it."""
+    def record(self, op: Op, call: Call, values: list[Value], ans: Value) -> Value:
+        """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
             return ans
         cls, edges = self.cls, []
@@ -91,38 +92,38 @@ class GradLevel(Level):
         if joint is not None:
             edges = [(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)]
         if isinstance(ans, (tuple, list)):
-            return self.several(ans, edges)
+            return self.record_outputs(ans, edges)
         if not is_inexact(ans):
             return ans
         y = new(cls)
         y._value, y._extra = ans, node_of(edges)
         return y
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         rule = op.vjp.get(op.lead[0])
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        if isinstance(value, Tensor) and (below := value.level).depth:
-            ans = below.function(op.func, (value,), given)  # where NumPy would come to
+        if isinstance(value, Tensor) and (outer := value.level).depth:
+            ans = outer.function(op.func, (value,), given)  # without NumPy's dispatch
         else:
             ans = op.kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
-            plain = type(value) is ndarray and value.dtype is FLOAT
+            is_plain = type(value) is ndarray and value.dtype is FLOAT
         elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
             return self.record(op, Call(op, given, op.lead, [x], True), [value], ans)
         else:
-            plain = False
+            is_plain = False
         y = new(self.cls)
         y._value = ans
-        fix = (value.shape, FLOAT, False) if plain else fix_for(ans, value, rule.holomorphic)
+        fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        y._extra = next(number), x._extra, rule.fn, saved, fix, None
+        y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y
 
-    def several(self, ans: Any, edges: list) -> Any:
-        """Tensors for the results of an operation that has more than one."""
+    def record_outputs(self, ans: Sequence[Value], edges: list) -> Sequence[Value]:
+        """Return tensors for an operation with several outputs."""
         edges = [(p, _with_zeros(rule, ans), saved, fix) for p, rule, saved, fix in edges]
         node = node_of(edges)
         outputs = []
@@ -142,7 +143,7 @@ class GradLevel(Level):
         if not is_value(data):
             data = one_array(self, data)
         elif has_methods(data):
-            self.forward()
+            self.forward_attributes()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
         return self.track([data])[0]
 
@@ -185,7 +186,7 @@ class GradLevel(Level):
                     f"{self}: the function returned dtype {dtype_of(value)}; "
                     f"{_remedy(dtype_of(value).kind, holomorphic)}"
                 )
-        return value, output._extra if mine else (next(number), None)
+        return value, output._extra if mine else (next(node_numbers), None)
 
 
 def _remedy(kind: str, holomorphic: bool) -> str:
@@ -200,15 +201,15 @@ def _remedy(kind: str, holomorphic: bool) -> str:
     return "the gradient is of a real floating-point scalar: return y.astype(float)"
 
 
-def _with_zeros(rule: Callable, ans: Any) -> Callable:
-    """A rule for several outputs that sees zeros for the outputs that were not used."""
+def _with_zeros(rule: Function, ans: Sequence[Value]) -> Function:
+    """Return the rule for several outputs with zeros for the cotangents of unused ones."""
     forms = [(np.shape(v), dtype_of(v)) for v in ans]
 
-    def filled(g: tuple, *saved: Any) -> Any:
+    def pull_filled(g: tuple, *saved: Any) -> Any:
         full = [np.zeros(*form) if c is None else c for c, form in zip(g, forms)]
         return rule(tuple(full), *saved)
 
-    return filled
+    return pull_filled
 
 
 # ---- the hot path ----
@@ -223,7 +224,7 @@ else:
     fix = fix_for(ans, value, holomorphic)
 y._value = ans
 saved = pick(ans, value) if pick else ()
-y._extra = next(number), x._extra, rule, saved, fix, None
+y._extra = next(node_numbers), x._extra, rule, saved, fix, None
 """
 
 BINARY = {
@@ -235,21 +236,21 @@ BINARY = {
         rest = b._extra, rule2, saved, fix, None
         saved = pick(ans, x, y) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-        node = next(number), a._extra, rule, saved, fix, rest
+        node = next(node_numbers), a._extra, rule, saved, fix, rest
     """,
     "left": """
         x = a._value
         ans = func(x, b)
         saved = pick(ans, x, b) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-        node = next(number), a._extra, rule, saved, fix, None
+        node = next(node_numbers), a._extra, rule, saved, fix, None
     """,
     "right": """
         y = b._value
         ans = func(a, y)
         saved = pick2(ans, a, y) if pick2 else ()
         fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-        node = next(number), b._extra, rule2, saved, fix, None
+        node = next(node_numbers), b._extra, rule2, saved, fix, None
     """,
     "result": "z._value, z._extra = ans, node",
 }
@@ -259,5 +260,5 @@ value = x._value
 if type(value) is float or type(value) is complex:
     return level.getitem(x, index)
 y._value = value[index]
-y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
+y._extra = next(node_numbers), x._extra, rule, (shape_of(value), index), None, None
 """

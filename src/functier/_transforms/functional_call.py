@@ -263,9 +263,9 @@ class _State:
 
     def complete(self, new: Any, given: dict[str, Any]) -> None:
         """Set what `new`, a copy of the module, has not got with its copy."""
-        held = dict(_pairs(new.named_parameters)) | dict(_pairs(new.named_buffers))
+        own = dict(_pairs(new.named_parameters)) | dict(_pairs(new.named_buffers))
         for name, x in given.items():
-            if held.get(name) is not x:
+            if own.get(name) is not x:
                 *owners, last = name.split(".")
                 owner = new
                 for part in owners:

@@ -9,7 +9,7 @@ from .._core.pytree import flatten, unflatten
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.states import switched_off
+from .._levels.states import switch_off
 
 
 def stop_gradient(x: Any) -> Any:
@@ -112,7 +112,7 @@ def no_grad() -> Iterator[None]:
     array([0.25, 0.25])
     """
     around = [level.cls for level in levels_of(AMBIENT.get())]
-    yield from switched_off([cls for cls in around if _is_differentiating(cls)])
+    yield from switch_off([cls for cls in around if _is_differentiating(cls)])
 
 
 @block
