@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .border import check_leaf, check_reach
-from .errors import HookRecursionError, LevelError, MutationError
+from .errors import HookRecursionError, LevelError
 from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of
 from .observers import CALLS, OPERATIONS

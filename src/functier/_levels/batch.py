@@ -63,7 +63,7 @@ class BatchLevel(Level):
     k: int
     parent: "BatchLevel | None"
 
-    def place(self, outer: Level) -> None:
+    def nest_in(self, outer: Level) -> None:
         if type(outer) is type(self):  # a level that debugging watches is of another class
             self.parent, self.k = outer, outer.k + 1
         else:
@@ -102,7 +102,7 @@ class BatchLevel(Level):
         try:
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         if op.vmap is None:
@@ -229,7 +229,7 @@ class BatchLevel(Level):
         if not is_value(data):
             data = one_array(self, data)
         elif has_methods(data):
-            self.forward()
+            self.forward_attributes()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
     def insert(self, leaves: Sequence[Any], dims: Sequence[int | None], args: tuple | str) -> list:

@@ -27,7 +27,14 @@ from .._core.methods import PROPERTIES
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .._mutation.array import Array, augment, item, prepare_write, settle, view_function, view_of, wrap_like
+from .._mutation.array import (
+    item,
+    prepare_write,
+    settle,
+    view_function,
+    view_of,
+    wrap_like,
+)
 from .._mutation.layouts import address
 from .._mutation.memory import Memory, View
 from .._mutation.out import VIEWS
@@ -204,9 +211,7 @@ def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarra
     places = np.full((high - low) // size, -1)
     strides = [s // size * 8 for s in whole.strides]
     inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, strides)
-    inside[...] = ndarray(
-        form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides]
-    )
+    inside[...] = ndarray(form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides])
     offset = address(window) - low
     try:
         if window.itemsize != size or offset < 0 or offset % size:
