@@ -32,7 +32,7 @@ from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, augment, reshaped, settle
+from .._mutation.array import Array, augment, reshaped, settle, view_of
 from .._mutation.out import write_out
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
@@ -93,7 +93,10 @@ class Level:
         names = {"__slots__": (), "level": self, **kind.methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
-            self.forward_attributes()
+            if key[1] == "forwards":
+                self.forward_attributes()
+            else:
+                writes.arm(self)
         self.serves = kind.serves and facts_hold(_Bare)
         record_counts(self)
 
@@ -108,7 +111,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = kind
+        key: Any = kind if label not in writes.WRITERS else (kind, "writes")
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -116,6 +119,9 @@ class Level:
             cls = type(leaf)
             if cls is ndarray or cls is enclosing:
                 continue
+            if cls is Array:
+                leaf = settle(leaf)
+                cls = type(leaf)
             if cls in PLAIN or not issubclass(cls, Tensor):
                 continue
             while not cls.level.live:
@@ -130,6 +136,8 @@ class Level:
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
+            if level.taken:
+                level.taken = {}
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -358,6 +366,10 @@ class Level:
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
+
+    def snapshot(self, x: Tensor) -> Tensor:
+        """Return a tensor equal to `x`, which was written to, that no later write changes."""
+        return view_of(x).snapshot()
 
     def reshape(self, x: Tensor, shape: Any) -> None:
         """``x.shape = shape``: that of this tensor alone, and not of its other views."""

@@ -113,17 +113,19 @@ def _begin(level: Any, x: Any) -> View:
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
     views = []
-    for t, window in zip(tensors, windows):
+    for window in windows:
         shown = form if window is whole else _shown(level, window, whole, form)
         views.append(View(memory, shown))
     store.put(views[base].layout, None, tensors[base])
-    arm(level)
+    if level.taken is None:
+        level.serves = False  # a later level of the class would look at writes for nothing
+        arm(level)
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value
         if hasattr(t, "_extra") and _has_slot(t):
             del t._extra
-    return views[tensors.index(x)] if False else view_of(x)
+    return view_of(x)
 
 
 def _has_slot(t: Any) -> bool:
@@ -246,7 +248,6 @@ def arm(level: Any) -> None:
     cls = level.cls
     if "_writes" in vars(cls):
         return
-    level.serves = False
     level.taken = {}
     for name, method in METHODS.items():
         type.__setattr__(cls, name, method)

@@ -24,7 +24,7 @@ from .._core.table import find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .layouts import parts_of
-from .memory import Memory, View
+from .memory import REGION, WRITER, Memory, View
 from .out import VIEWS, write_out
 
 new = object.__new__
@@ -40,6 +40,17 @@ class Array(Tensor):
 
     __slots__ = ()
     _value = property(lambda self: view_of(self).snapshot())  # type: ignore[assignment]
+
+
+def was_written(x: Any) -> bool:
+    """True where a tensor, or an array, is a view of a memory."""
+    if not isinstance(x, Tensor):
+        return False
+    try:
+        view_of(x)
+    except AttributeError:
+        return False
+    return True
 
 
 def array_of(data: ndarray) -> Array:
@@ -183,6 +194,9 @@ class ArrayLevel(RootLevel):
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
 
+    def snapshot(self, x: Any) -> Any:
+        return view_of(x).snapshot()
+
     def reshape(self, x: Any, shape: Any) -> None:
         view = view_of(x)
         x._cell = view.at(reshaped(view.window, shape))
@@ -281,7 +295,8 @@ def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
 def augment(x: Any, func: Callable, value: Value) -> Any:
     """``x op= value`` for an array or a tensor that shows a view."""
     view = view_of(x)
-    if view.memory.plain and type(view) is View and _all_plain(value):
+    simple = view.memory.plain and type(view) is View and _all_plain(value)
+    if simple and WRITER.get() is None and REGION.get() < 0:
         func(view.window, settle(value), out=view.window)
         view.memory.version += 1
         return x

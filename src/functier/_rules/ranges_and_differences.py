@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.tensor import Tensor
 from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
 from .constructors import checked, composite
 

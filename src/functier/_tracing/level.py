@@ -30,6 +30,7 @@ from .._core.types import Function, Value
 from .._levels.fast_calls import FastCalls
 from .._levels.level import Level
 from .._levels.states import no_dispatch
+from .._levels.stores import RecordStore
 from .._transforms.stop_gradient import stop_gradient
 from .program import BOTH, INPUT, LEFT, MANY, ONE, RIGHT, Step
 
@@ -51,6 +52,7 @@ class TraceLevel(Level):
     """
 
     batches, differentiates, records = False, None, True
+    store = RecordStore
     instead = (
         "it stands for a tangent of linearize, whose value is known in the calls of jvp_fn only; "
         "return it from the rule that was given it, and call jvp(...) to look at a tangent"
