@@ -66,7 +66,14 @@ def _converted(a, dtype=None, *args, ndmin=0, **kwargs):
     return a if dtype is None else np.astype(strong(as_array(a)), dtype)
 
 
+composite(
+    np.array,
+    lambda a, dtype=None, *args, copy=True, **kwargs: (
+        np.copy(_converted(a, dtype, *args, **kwargs)) if copy and not isinstance(a, (list, tuple))
+        else _converted(a, dtype, *args, **kwargs)
+    ),
+)  # fmt: skip
 for func in (
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ):  # fmt: skip
     composite(func, _converted)

@@ -114,7 +114,7 @@ sys.meta_path.append(_Finder())
 def _found(module: ModuleType, name: str, here: str) -> Any:
     """The attribute of `module` under a name, as the module `here` of this spelling has it."""
     value = getattr(module, name)
-    if name[0] == "_" or isinstance(value, type):
+    if name[0] == "_" or isinstance(value, (type, _numpy.ufunc)):
         return value
     if isinstance(value, ModuleType):
         inside = value.__name__.partition("numpy.")
