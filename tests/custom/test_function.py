@@ -320,7 +320,7 @@ def test_hooks_need_a_gradient(x):
     """C12: a value without one is refused."""
     with pytest.raises(TypeError, match="cannot register a hook on a value"):
         ft.register_hook(x, print)
-    with ft.vmap() as B, pytest.raises(TypeError, match="needs no gradient"):
+    with ft.vmap() as B, pytest.raises(TypeError, match="has no gradient"):
         ft.register_hook(B(V), print)
     with ft.grad() as G, pytest.raises(TypeError, match="the hook is a float"):
         ft.register_hook(G(V), 1.0)

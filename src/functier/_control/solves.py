@@ -41,7 +41,7 @@ from .._levels.states import resumed, switched_off
 from .._levels.tape import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
-from .._transforms.stop_gradient import without
+from .._transforms.stop_gradient import without_derivatives
 from .._transforms.vmap import vmap
 
 new = object.__new__
@@ -381,7 +381,7 @@ def _switched_off(levels: list[Level]) -> Iterator[None]:
 
 def _lower(levels: list[Any], tree: Any) -> Any:
     """`tree` without what `levels` know of its tensors."""
-    return without(tree, [level.cls for level in levels]) if levels else tree
+    return without_derivatives(tree, [level.cls for level in levels]) if levels else tree
 
 
 class _Batches:

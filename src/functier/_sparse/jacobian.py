@@ -215,9 +215,9 @@ def sparse_jacobian(
     """
     name = check_options("sparse_jacobian", func, escape, chunk_size)
     _refuse_pattern(f"sparse_jacobian({name})", argnums)
-    argnums = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
-        "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
+        "sparse_jacobian", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
         escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
@@ -256,9 +256,9 @@ def sparse_hessian(
     name = check_options("sparse_hessian", func, escape, chunk_size)
     _refuse_pattern(f"sparse_hessian({name})", argnums)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
-    argnums = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
-        "sparse_hessian", slope, name, argnums, "auto", has_aux, holomorphic, True, chunk_size,
+        "sparse_hessian", slope, name, selection, "auto", has_aux, holomorphic, True, chunk_size,
         escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
@@ -301,9 +301,9 @@ def jacobian_pattern(
            [False,  True,  True]])
     """
     name = check_options("jacobian_pattern", func, escape, chunk_size)
-    argnums = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
     settings = Settings(
-        "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
+        "jacobian_pattern", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
         escape,
     )  # fmt: skip
     _check_options(settings, None, "csr", False)

@@ -14,7 +14,7 @@ from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
 from .._levels.runs import pull_rows, push_batch, record
-from .._transforms.arguments import choose, choose_complex, choose_real
+from .._transforms.arguments import Argnums, choose, choose_complex, choose_real
 from .._transforms.jacobian import result_paths, split_call
 from .colouring import Pattern
 
@@ -37,7 +37,7 @@ class Settings(NamedTuple):
     transform: str
     func: Callable
     name: str
-    argnums: int | tuple[int, ...]
+    argnums: Argnums
     mode: str
     has_aux: bool
     holomorphic: bool
