@@ -86,7 +86,7 @@ def optimize(loss, start, method, derivatives):
     return result, value.calls, product.calls, matrix.calls, seconds, np.array(path)
 
 
-METHODS = [
+OPTIMIZERS = [
     ("BFGS", "differences"), ("BFGS", "gradient"), ("Newton-CG", "gradient"),
     ("Newton-CG", "products"), ("trust-ncg", "products"), ("trust-exact", "Hessian"),
 ]  # fmt: skip
@@ -96,7 +96,7 @@ METHODS = [
 def compare(loss, start):
     return {
         names: optimize(loss, start, *names)
-        for names in tqdm(METHODS, desc="(a) optimizers", unit="method")
+        for names in tqdm(OPTIMIZERS, desc="(a) optimizers", unit="method")
     }
 
 

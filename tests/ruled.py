@@ -10,7 +10,7 @@ from functier._core.pytree import flatten
 W, B, X = np.array([0.3, -0.8, 1.2]), np.array(0.7), np.array([0.5, 1.5, -0.4])
 
 
-def plain(p, x, power=2):
+def formula(p, x, power=2):
     y = np.sin(p["w"] * x)
     return {"y": p["b"] * y**power, "none": None, "up": x > 0}, np.sum(y)
 
@@ -54,19 +54,19 @@ def wide(size, x, batched):
 
 
 def with_vjp(scale=1.0, make=ft.custom_vjp, again=False):
-    f = make(plain)
-    f.defvjp(partial(fwd, f if again else plain), partial(bwd, scale))
+    f = make(formula)
+    f.defvjp(partial(fwd, f if again else formula), partial(bwd, scale))
     return f
 
 
 def with_jvp(scale=1.0, again=False):
-    f = ft.custom_jvp(plain)
-    f.defjvp(partial(jvp_rule, f if again else plain, scale))
+    f = ft.custom_jvp(formula)
+    f.defjvp(partial(jvp_rule, f if again else formula, scale))
     return f
 
 
 def with_partials():
-    f = ft.custom_jvp(plain)
+    f = ft.custom_jvp(formula)
 
     def by_p(dp, out, p, x, power):
         return partials(p, x, power, dp, 0.0)
@@ -79,18 +79,18 @@ def with_partials():
 
 
 def partials(p, x, power, dp, dx):
-    return jvp_rule(plain, 1.0, (p, x, power), (dp, dx, None))[1]
+    return jvp_rule(formula, 1.0, (p, x, power), (dp, dx, None))[1]
 
 
 def with_vmap(scale=1.0):
-    f = ft.custom_vmap(plain)
+    f = ft.custom_vmap(formula)
     f.def_vmap(partial(vmap_rule, f, scale))
     return f
 
 
 def with_vmap_again():
     """A batching rule that calls the function itself."""
-    f = ft.custom_vmap(plain)
+    f = ft.custom_vmap(formula)
 
     @f.def_vmap
     def rule(size, in_batched, p, x, power):
@@ -125,7 +125,7 @@ def with_vjp_and_vmap():
 KINDS = {
     "vjp": with_vjp, "vjp again": partial(with_vjp, again=True), "jvp": with_jvp,
     "jvp again": partial(with_jvp, again=True), "partials": with_partials, "vmap": with_vmap,
-    "vmap again": with_vmap_again, "loop": lambda: ft.sequential_vmap(plain), "all": with_all,
+    "vmap again": with_vmap_again, "loop": lambda: ft.sequential_vmap(formula), "all": with_all,
     "vjp and vmap": with_vjp_and_vmap,
 }  # fmt: skip
 

@@ -169,8 +169,8 @@ class Namespace:
 
     def __dir__(self) -> list[str]:
         start = f"{self._path}."
-        below = {n[len(start) :].partition(".")[0] for n in by_name() if n.startswith(start)}
-        return sorted({*NAMESPACES.get(self._path, {}), *below})
+        names = {n[len(start) :].partition(".")[0] for n in by_name() if n.startswith(start)}
+        return sorted({*NAMESPACES.get(self._path, {}), *names})
 
     def __repr__(self) -> str:
         return f"<functier.ops.{self._path}>"

@@ -115,7 +115,7 @@ class Allocations:
     def __enter__(self) -> "Allocations":
         self.total = self.peak = 0
         tracemalloc.start()
-        self.base = self.held = tracemalloc.get_traced_memory()[0]
+        self.base = self.size = tracemalloc.get_traced_memory()[0]
         sys.settrace(self.trace)
         return self
 
@@ -130,10 +130,10 @@ class Allocations:
         return self.trace
 
     def note(self) -> None:
-        held, peak = tracemalloc.get_traced_memory()
-        self.total += max(0, peak - self.held)
+        size, peak = tracemalloc.get_traced_memory()
+        self.total += max(0, peak - self.size)
         self.peak = max(self.peak, peak - self.base)
-        self.held = held
+        self.size = size
         tracemalloc.reset_peak()
 
 

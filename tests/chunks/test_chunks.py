@@ -604,14 +604,14 @@ def test_threads_have_the_context_of_the_call(threads):
 
 
 def test_threads_see_the_generators_level_that_is_around_the_call(threads):
-    def held(xs):
+    def generator_in_level(xs):
         with ft.vmap() as B:
             x = B(xs)
             while True:
                 f = ft.vmap(ft.grad(lambda y: y * y * x), chunk_size=1, executor=threads)
                 yield B.unwrap(f(np.arange(3.0)))
 
-    one, two = held(np.ones(2)), held(np.ones(4))
+    one, two = generator_in_level(np.ones(2)), generator_in_level(np.ones(4))
     for _ in range(3):  # each is resumed while the other holds its level
         equal(next(one), np.tile([0.0, 2.0, 4.0], (2, 1)))
         equal(next(two), np.tile([0.0, 2.0, 4.0], (4, 1)))

@@ -483,13 +483,13 @@ def test_a_with_level_has_no_size_before_its_first_tensor():
 
 
 def test_the_level_of_a_generator_has_its_name_in_it_only():
-    def held():
+    def generator_in_level():
         with ft.vmap(axis_name="i") as B:
             x = B(X)
             yield
             yield B.unwrap(ft.psum(x, "i"))
 
-    generator = held()
+    generator = generator_in_level()
     next(generator)
     with pytest.raises(NameError, match="there are: none"):
         ft.psum(1, "i")

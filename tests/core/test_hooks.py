@@ -18,7 +18,7 @@ def log():
 
 # ---- the upper hook sees everything, as it was written ----
 
-SEEN = {
+USES = {
     "function": (lambda x: np.sum(x), np.sum),
     "sequence": (lambda x: np.concatenate([A, x]), np.concatenate),
     "keyword": (lambda x: np.clip(A, 0.0, a_max=x), np.clip),
@@ -44,10 +44,10 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("use", SEEN)
+@pytest.mark.parametrize("use", USES)
 def test_the_upper_hook_sees_what_was_written(log, use):
     cls, x = log
-    call, func = SEEN[use]
+    call, func = USES[use]
     x = x > 1 if use == "where" else x
     cls.functions.clear()
     call(x)

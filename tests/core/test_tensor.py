@@ -167,7 +167,7 @@ def test_equality_with_something_else_is_identity():
 
 # ---- methods and properties ----
 
-METHODS = {
+METHOD_CALLS = {
     "all": [((), {}), ((0,), {}), ((), {"axis": 1, "keepdims": True})],
     "any": [((), {}), ((), {"axis": -1})],
     "argmax": [((), {}), ((1,), {})],
@@ -210,7 +210,7 @@ METHODS = {
     "transpose": [((), {}), ((1, 0), {}), (((1, 0),), {}), (([0, 1],), {}), ((None,), {})],
     "var": [((), {}), ((), {"axis": 1})],
 }  # fmt: skip
-CALLS = [(name, args, kwargs) for name, calls in METHODS.items() for args, kwargs in calls]
+CALLS = [(name, args, kwargs) for name, calls in METHOD_CALLS.items() for args, kwargs in calls]
 IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(CALLS)]
 
 
@@ -229,8 +229,8 @@ def test_every_method_of_an_array_works_or_says_what_to_write():
 
 
 def test_every_method_of_the_table_is_tested():
-    assert {n for n in _methods.METHODS if not n.startswith("__")} == set(METHODS)
-    assert all(hasattr(np.ndarray, name) for name in METHODS if name != "astype")
+    assert {n for n in _methods.METHODS if not n.startswith("__")} == set(METHOD_CALLS)
+    assert all(hasattr(np.ndarray, name) for name in METHOD_CALLS if name != "astype")
 
 
 @each("name,args,kwargs", CALLS, ids=IDS)

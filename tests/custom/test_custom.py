@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from ruled import KINDS, B, W, X, plain, total, with_all, with_vjp
+from ruled import KINDS, B, W, X, formula, total, with_all, with_vjp
 from support import close, equal, in_thread, raises
 
 
@@ -95,7 +95,7 @@ def test_batch_sizes_zero_and_one():
             xs = np.ones((size, 3))
             p = {"w": W, "b": B}
             g = lambda x, f=f: total(f(p, x))  # noqa: E731
-            close(ft.vmap(ft.grad(g))(xs), ft.vmap(ft.grad(lambda x: total(plain(p, x))))(xs))
+            close(ft.vmap(ft.grad(g))(xs), ft.vmap(ft.grad(lambda x: total(formula(p, x))))(xs))
             summed = lambda x, g=g: np.sum(ft.vmap(g)(x))  # noqa: E731
             assert ft.grad(summed)(xs).shape == xs.shape
             vv = ft.vmap(ft.vmap(ft.grad(g)))(xs[None])
@@ -380,7 +380,7 @@ def test_passthrough_and_dead_levels():
     p = {"w": W, "b": B}
     kept = []
     ft.grad(lambda x: kept.append(x) or np.sum(x), escape="passthrough")(X)
-    equal(f(p, kept[0])[1], plain(p, X)[1])
+    equal(f(p, kept[0])[1], formula(p, X)[1])
     equal(ft.grad(lambda w: f({"w": w, "b": B}, kept[0])[1])(W), X * np.cos(W * X))
     ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
     with pytest.raises(ft.EscapedTensorError, match="had ended"):

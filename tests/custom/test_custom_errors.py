@@ -353,12 +353,12 @@ def test_a_tape_holds_the_residuals_and_nothing_else():
     assert seen[0]() is None and argument() is None  # the tape has a copy
     equal(np.asarray(pull(2.0)[0]), np.full(1000, 2.0))
     equal(np.asarray(pull(1.0)[0]), np.ones(1000))  # a second time
-    held = [tracemalloc.get_traced_memory()[0]]
+    sizes = [tracemalloc.get_traced_memory()[0]]
     del pull
     gc.collect()
-    held.append(tracemalloc.get_traced_memory()[0])
+    sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
-    assert 8000 < held[0] - held[1] < 16000
+    assert 8000 < sizes[0] - sizes[1] < 16000
 
 
 def test_residuals_go_while_the_backward_pass_goes_on():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import functier as ft
 from functier._core.pytree import flatten
 from rows import each
-from ruled import KINDS, B, W, X, floats, plain, total, with_jvp, with_vjp, with_vmap
+from ruled import KINDS, B, W, X, floats, formula, total, with_jvp, with_vjp, with_vmap
 from support import close
 
 
@@ -88,7 +88,7 @@ def nested(steps, function):
 def compare(steps, function):
     """The results of a nesting with rules and without are the same."""
     actual, structure = flatten(nested(steps, function))
-    expected, other = flatten(nested(steps, plain))
+    expected, other = flatten(nested(steps, formula))
     assert structure == other
     for a, e in zip(actual, expected):
         close(a, e, 1e-10)

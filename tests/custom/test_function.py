@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._core.pytree import is_value
-from functier._levels.tape import number
+from functier._levels.tape import node_numbers
 from functier.testing import gradcheck, gradgradcheck
 from functions import (
     CUBES,
@@ -334,9 +334,9 @@ def test_forward_records_nothing():
     seen = []
 
     def forward(x):
-        start = next(number)
+        start = next(node_numbers)
         y = np.sin(np.cos(x) * x) + x
-        seen.append((type(x), next(number) - start))
+        seen.append((type(x), next(node_numbers) - start))
         return y
 
     op = function(forward, lambda ctx, g: g)

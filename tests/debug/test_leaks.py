@@ -70,8 +70,8 @@ def test_the_path_is_python():
     error = leaks(keeping(lambda x: CACHE.setdefault("a", {}).setdefault(("k", 1), (0, [x]))))
 
     (path,) = error.paths
-    held = eval(path.removeprefix(f"{__name__}."))
-    assert isinstance(held, ft.Tensor)
+    leaked = eval(path.removeprefix(f"{__name__}."))
+    assert isinstance(leaked, ft.Tensor)
 
 
 def test_a_global():

@@ -67,10 +67,10 @@ def test_views_of_one_array_share_a_copy():
     tracemalloc.start()
     try:
         _, pullback = ft.vjp(f, one(200))
-        held, _ = tracemalloc.get_traced_memory()
+        in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held < 2 * w.nbytes
+    assert in_use < 2 * w.nbytes
     pullback(one(200))
 
 
@@ -79,11 +79,11 @@ def test_a_broadcast_array_is_not_spread():
     tracemalloc.start()
     try:
         _, pullback = ft.vjp(lambda x: x * np.broadcast_to(row, (500, 1000)), one(1, 1))
-        held, _ = tracemalloc.get_traced_memory()
+        in_use, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     row[:] = 0.0
-    assert held < 5 * 500 * 1000 * 8 / 4
+    assert in_use < 5 * 500 * 1000 * 8 / 4
     assert pullback(one(500, 1000))[0][0, 0] == 500 * 1000
 
 

@@ -19,7 +19,7 @@ YS = 100 * np.arange(30.0).reshape(15, 2)
 SUMS = XS[:, None] + YS[None]
 
 
-def held(xs):
+def generator_in_level(xs):
     """A generator that holds a level open: sends its tensor out, then one more result."""
     with ft.vmap() as B:
         x = B(xs)
@@ -30,7 +30,7 @@ def held(xs):
 
 def test_interleaved_generators_do_not_mix():
     """B22: tensors of two levels that are live side by side are refused together."""
-    one, two = held(XS), held(XS)
+    one, two = generator_in_level(XS), generator_in_level(XS)
     a, b = next(one), next(two)
     assert type(a).__bases__ == type(b).__bases__ == (ft.Tensor,)
     for use in (lambda: a + b, lambda: b + a, lambda: np.multiply(a, b)):
@@ -43,7 +43,7 @@ def test_interleaved_generators_do_not_mix():
 
 def test_generators_that_end_out_of_order_leave_each_other_alone():
     """B22, B25: the tensors of the first are dead, those of the second live."""
-    one, two = held(XS), held(XS)
+    one, two = generator_in_level(XS), generator_in_level(XS)
     a, b = next(one), next(two)
     one.close()  # opened first, ended first
     with pytest.raises(ft.EscapedTensorError):
@@ -92,7 +92,7 @@ def test_a_generator_that_a_transform_resumes_nests_in_its_own_level():
 
 
 def test_a_suspended_generators_level_does_not_enclose_its_caller():
-    gen = held(XS)
+    gen = generator_in_level(XS)
     a = next(gen)
     equal(ft.vmap(lambda x: x + 1)(XS), XS + 1)
     with ft.vmap() as B:

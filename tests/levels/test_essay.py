@@ -157,12 +157,12 @@ def test_the_class_inherits_from_the_enclosing_level():
     """B02, B16, B21: each class has one base, and depth counts them."""
     seen = []
 
-    def innermost(x, y, z):
+    def note_classes(x, y, z):
         seen.extend([type(x), type(y), type(z)])
         assert [ft.depth_of(t) for t in (x, y, z, 1.0, XS)] == [1, 2, 3, 0, 0]
         return z
 
-    ft.vmap(lambda x: ft.vmap(lambda y: ft.vmap(lambda z: innermost(x, y, z))(XS))(XS))(XS)
+    ft.vmap(lambda x: ft.vmap(lambda y: ft.vmap(lambda z: note_classes(x, y, z))(XS))(XS))(XS)
     x, y, z = seen
     assert x.__bases__ == (ft.Tensor,) and y.__bases__ == (x,) and z.__bases__ == (y,)
     assert z.__mro__ == (z, y, x, ft.Tensor, object)

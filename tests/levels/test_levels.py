@@ -356,12 +356,12 @@ def test_the_tensors_of_a_call_that_raised_are_dead():
 
 
 def test_levels_that_generators_leave_out_of_order_do_not_pile_up():
-    def held():
+    def generator_in_level():
         with ft.vmap():
             yield
 
     for _ in range(20):
-        one, two = held(), held()
+        one, two = generator_in_level(), generator_in_level()
         next(one)
         next(two)
         one.close()

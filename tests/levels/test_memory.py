@@ -99,7 +99,7 @@ def test_the_backward_pass_frees_as_it_goes():
     tracemalloc.start()
     try:
         value, pullback = ft.vjp(f, x)
-        held, _ = tracemalloc.get_traced_memory()
+        in_use, _ = tracemalloc.get_traced_memory()
         del value, pullback
         gc.collect()
         tracemalloc.reset_peak()
@@ -107,8 +107,8 @@ def test_the_backward_pass_frees_as_it_goes():
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert held > n * size * 8  # the tape itself
-    assert peak < held + 20 * size * 8  # the backward pass adds a few arrays, not a thousand
+    assert in_use > n * size * 8  # the tape itself
+    assert peak < in_use + 20 * size * 8  # the backward pass adds a few arrays, not a thousand
 
 
 def test_each_node_goes_as_soon_as_it_is_done():

@@ -64,9 +64,9 @@ OTHER = {"ldexp", "frexp", "modf", "trunc", "ceil", "floor", "prod"}
 NAMES = [n for n in dir(math) if callable(getattr(math, n)) and hasattr(np, n) and n[0] != "_"]
 
 
-def written(source):
+def compile_source(source):
     """A function of some source, as a notebook makes it: there is no file."""
-    name = f"<written {source}>"
+    name = f"<source {source}>"
     linecache.cache[name] = len(source), None, source.splitlines(True), name
     found = {}
     exec(compile(source, name, "exec"), {"math": math, "cmath": cmath}, found)
@@ -83,7 +83,7 @@ def test_numpy_has_what_math_has_under_the_name(name):
     rest = (second,) if name in TWO else ()
 
     with pytest.raises(ft.LevelError) as error:
-        ft.vmap(written(f"def program(x):\n    return math.{name}({args})\n"))(xs)
+        ft.vmap(compile_source(f"def program(x):\n    return math.{name}({args})\n"))(xs)
     assert f"write numpy.{name}({args}) for math.{name}({args})" in str(error.value)
     result = ft.vmap(lambda x: fast(x, *rest))(xs)
     np.testing.assert_allclose(result, [slow(x, *rest) for x in xs], rtol=1e-15)
@@ -96,7 +96,7 @@ def test_numpy_has_what_cmath_has_under_the_name(name):
     xs = np.array([0.5, -0.25])
 
     with pytest.raises(ft.LevelError) as error:
-        ft.vmap(written(f"def program(x):\n    return cmath.{name}(x)\n"))(xs)
+        ft.vmap(compile_source(f"def program(x):\n    return cmath.{name}(x)\n"))(xs)
     assert f"write numpy.{name}(x.astype(complex)) for cmath.{name}(x)" in str(error.value)
     result = ft.vmap(lambda x: getattr(np, name)(x.astype(complex)))(xs)
     np.testing.assert_allclose(result, [getattr(cmath, name)(x) for x in xs], rtol=1e-12)

@@ -109,13 +109,13 @@ def test_programs_give_what_they_give_without_writing(f, monkeypatch):
 # ---- arrays that rules of a user's return ----
 
 
-def by_custom_vjp(held):
+def by_custom_vjp(array):
     f = ft.custom_vjp(lambda x: x * 2.0)
-    f.defvjp(lambda x: (f(x), None), lambda _, g: (held,))
+    f.defvjp(lambda x: (f(x), None), lambda _, g: (array,))
     return f
 
 
-def by_function(held):
+def by_function(array):
     class Held(ft.Function):
         @staticmethod
         def forward(x):
@@ -127,14 +127,14 @@ def by_function(held):
 
         @staticmethod
         def backward(ctx, g):
-            return held
+            return array
 
     return Held.apply
 
 
-def by_hook(held):
+def by_hook(array):
     def f(x):
-        ft.register_hook(x, lambda g: held)
+        ft.register_hook(x, lambda g: array)
         return x * 2.0
 
     return f
@@ -143,9 +143,9 @@ def by_hook(held):
 @pytest.mark.parametrize("make", [by_custom_vjp, by_function, by_hook])
 @pytest.mark.parametrize("of", [lambda a: a, lambda a: a[:], lambda a: a[::-1]])
 def test_a_gradient_is_no_memory_of_an_array_that_a_rule_returned(make, of):
-    held = of(np.arange(3.0))
-    f = make(held)
-    before = held.copy()
+    array = of(np.arange(3.0))
+    f = make(array)
+    before = array.copy()
     gradients = [
         ft.grad(lambda x: np.sum(f(x)))(np.ones(3)),
         ft.vjp(f, np.ones(3))[1](np.ones(3))[0],
@@ -154,9 +154,9 @@ def test_a_gradient_is_no_memory_of_an_array_that_a_rule_returned(make, of):
         np.testing.assert_array_equal(g, before)
         g += 1.0  # each can be written to
 
-    np.testing.assert_array_equal(held, before)
+    np.testing.assert_array_equal(array, before)
     np.testing.assert_array_equal(ft.grad(lambda x: np.sum(f(x)))(np.ones(3)), before)
-    held += 1.0  # and so can the user's array
+    array += 1.0  # and so can the user's array
 
 
 def test_a_new_array_that_a_rule_returned_is_not_copied():

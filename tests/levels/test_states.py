@@ -192,7 +192,7 @@ def to_the_end(kind, taken, state, escape):
         _watching.LOOKING.lay(walk.level())
         _asking.ASKING.lay(walk.level())
         walk.check()
-    again = _states.resumed(walk.cls)
+    again = _states.resume(walk.cls)
     walk.step("it runs again", again.__enter__)
     walk.step(f"that is over, {escape}", lambda: again.__exit__(None, None, None))
 

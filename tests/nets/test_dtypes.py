@@ -197,7 +197,7 @@ OPERATORS = [
     *(operator.xor, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge),
 ]
 SINGLE = [operator.neg, operator.pos, operator.abs, operator.invert]
-METHODS: dict[str, Callable] = {
+UFUNC_METHODS: dict[str, Callable] = {
     "reduce": lambda f, x: f.reduce(x),
     "reduce, all": lambda f, x: f.reduce(x, axis=None),
     "reduce in double": lambda f, x: f.reduce(x, axis=-1, dtype=float),
@@ -231,7 +231,7 @@ def ufunc_cases() -> list[tuple]:
             if f.nin == 2 and f.nout == 1 and not set(kinds) & set(WEAK):
                 found.append(("outer", f.outer, kinds))
         if f.nin == 2 and f.nout == 1:
-            found += [(name, f, (kind,)) for name in METHODS for kind in STRONG
+            found += [(name, f, (kind,)) for name in UFUNC_METHODS for kind in STRONG
                       if not (name == "reduce in double" and STRONG[kind].kind == "c")]  # fmt: skip
     for g in OPERATORS:
         pairs = itertools.product(KINDS, repeat=2)
@@ -241,7 +241,7 @@ def ufunc_cases() -> list[tuple]:
 
 def judge_ufunc(counts: Any, case: tuple, draw: random.Random, full: bool) -> None:
     what, func, kinds = case
-    method = METHODS.get(what)
+    method = UFUNC_METHODS.get(what)
     name = f"{what} {getattr(func, '__name__', func)} of {', '.join(kinds)}"
 
     def f(*xs: Any) -> list:

@@ -143,7 +143,7 @@ def test_a_planted_fault_is_found(name, monkeypatch):
     assert len(after.wrong) > len(before.wrong), after.summary()
 
 
-METHODS = {
+UFUNC_FAULTS = {
     "reduce of logaddexp": (
         ("reduce", np.logaddexp),
         composed(np.logaddexp.reduce, methods._reduce(log_of_sum, -np.inf)),
@@ -152,9 +152,9 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", UFUNC_FAULTS)
 def test_a_planted_fault_of_a_ufunc_is_found(name, monkeypatch):
-    which, fault = METHODS[name]
+    which, fault = UFUNC_FAULTS[name]
     cases = [c for c in ufunc_cases() if c[:2] == which and c[2][-1] in ("bool", "int8")]
     plant(monkeypatch, *fault)
     counts = Verdicts("ufuncs")

@@ -256,8 +256,8 @@ def test_the_command_measures_and_reports(tmp_path):
     data = json.loads((tmp_path / "a.b.json").read_text(encoding="utf-8"))
     assert list(data["workloads"]) == ["overhead_grad"]
     assert len(data["workloads"]["overhead_grad"]["times"]["functier"]) == 2
-    written = (tmp_path / "a.b.md").read_text(encoding="utf-8")
-    assert cells(written, "overhead_grad") and written in done.stdout
+    text = (tmp_path / "a.b.md").read_text(encoding="utf-8")
+    assert cells(text, "overhead_grad") and text in done.stdout
 
 
 def test_a_wrong_result_is_not_timed_and_fails_the_run(tmp_path, monkeypatch):

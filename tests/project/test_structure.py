@@ -17,7 +17,7 @@ import functier as ft
 from functier._core.root import RootLevel
 from functier._levels.ended import EndedLevel
 from functier._levels.level import Level
-from functier._levels.states import resumed
+from functier._levels.states import resume
 from rows import each
 
 PACKAGE = Path(ft.__file__).parent
@@ -451,7 +451,7 @@ def test_facts_of_live_ended_and_contextual_levels():
                     assert facts_of(cls.level) == facts
             assert facts_of(cls.level) == [False, None, False]
             assert facts_of(cls.level.kind) == facts
-            with resumed(cls):
+            with resume(cls):
                 assert facts_of(cls.level) == facts
 
 

@@ -188,13 +188,13 @@ def test_vmap_of_grad_and_grad_of_vmap_and_vmap_of_jvp():
 
 @given(
     modes=st.lists(st.sampled_from(["same", "different"]), min_size=1, max_size=3),
-    below=st.integers(0, 3),
+    inside=st.integers(0, 3),
     forward=st.booleans(),
 )
-def test_a_gradient_at_any_place_among_the_levels(modes, below, forward):
-    """The `below` innermost levels of vmap are inside of grad, or of jvp."""
+def test_a_gradient_at_any_place_among_the_levels(modes, inside, forward):
+    """The `inside` innermost levels of vmap are inside of grad, or of jvp."""
     rng, sizes = default_rng(SEED), [2, 3, 2][: len(modes)]
-    below = min(below, len(modes))
+    inside = min(inside, len(modes))
     x = np.linspace(0.5, 2.0, int(np.prod(sizes))).reshape(sizes)
 
     def mapped(f, first, last):
@@ -202,7 +202,7 @@ def test_a_gradient_at_any_place_among_the_levels(modes, below, forward):
             f = ft.vmap(f, randomness=mode)
         return f
 
-    inner = mapped(lambda s: rng.normal(0.0, s) ** 2, len(modes) - below, len(modes))
+    inner = mapped(lambda s: rng.normal(0.0, s) ** 2, len(modes) - inside, len(modes))
     if forward:
         derivative = lambda s: ft.jvp(inner, (s,), (np.ones_like(s),))[1]  # noqa: E731
     else:
@@ -210,7 +210,7 @@ def test_a_gradient_at_any_place_among_the_levels(modes, below, forward):
     place = [n if mode == "different" else 1 for n, mode in zip(sizes, modes)]
     z = np.random.default_rng(SEED).normal(size=[n for n in place if n > 1])
 
-    close(mapped(derivative, 0, len(modes) - below)(x), 2 * x * z.reshape(place) ** 2)
+    close(mapped(derivative, 0, len(modes) - inside)(x), 2 * x * z.reshape(place) ** 2)
 
 
 def test_the_jacobians():

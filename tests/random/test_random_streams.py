@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import functier as ft
 from functier._chunks.chunk import CHUNK
-from functier._chunks.streams import noted, replayed
+from functier._chunks.streams import record_draws, replay_draws
 from functier.random import Generator, default_rng
 from support import equal, has_all, message
 
@@ -237,40 +237,40 @@ def draws(rng):
 
 def test_noted_draws_are_replayed_as_often_as_one_likes():
     rng, other, theirs = default_rng(SEED), default_rng(1), default_rng(SEED)
-    with noted() as drawn:
+    with record_draws() as drawn:
         first = draws(rng)
     equal([first[0], *first[3:6]], [v for i, v in enumerate(draws(theirs)) if i in (0, 3, 4, 5)])
     for _ in range(2):
-        with replayed(drawn):
+        with replay_draws(drawn):
             assert draws(rng) == first
             assert draws(rng) != first  # it goes on
             other.normal()  # which was not drawn from: it moves
     equal(rng.normal(), theirs.normal())
     equal(other.normal(), np.random.default_rng(1).normal(size=3)[2])
 
-    with noted() as outer, replayed(drawn), noted() as inner:
+    with record_draws() as outer, replay_draws(drawn), record_draws() as inner:
         assert draws(rng) == first
     for again in (inner, drawn):
-        with replayed(again):
+        with replay_draws(again):
             assert draws(rng) == first
-    with replayed(outer):
+    with replay_draws(outer):
         assert draws(rng)[0] != first[0]  # what was repeated there did not move anything
 
 
 def test_replays_and_chunks_nest():
     rng = default_rng(SEED)
     f = different(lambda x: x + rng.normal(), chunk_size=3)
-    with noted() as drawn:
+    with record_draws() as drawn:
         first = [f(ZEROS), f(ZEROS)]
     for _ in range(2):
-        with replayed(drawn):
+        with replay_draws(drawn):
             equal(np.stack([f(ZEROS), f(ZEROS)]), np.stack(first))
     assert not np.intersect1d(f(ZEROS), first).size
 
     def g(x):
-        with noted() as drawn:
+        with record_draws() as drawn:
             a = rng.normal()
-        with replayed(drawn):
+        with replay_draws(drawn):
             return x + a, x + rng.normal()
 
     a, b = different(g, chunk_size=3)(ZEROS)
@@ -280,7 +280,7 @@ def test_replays_and_chunks_nest():
 
 def test_a_scope_is_left_by_an_exception():
     rng = default_rng(SEED)
-    for scope in (noted, lambda: replayed(noted())):
+    for scope in (record_draws, lambda: replay_draws(record_draws())):
         with pytest.raises(ArithmeticError), scope():
             raise ArithmeticError
         assert CHUNK.get() is None
@@ -359,7 +359,7 @@ def test_threads_that_share_a_generator_get_every_number_once():
 
 def test_a_replay_in_one_thread_does_not_disturb_another():
     rng, theirs = default_rng(SEED), np.random.default_rng(SEED)
-    with noted() as drawn:
+    with record_draws() as drawn:
         first = rng.normal(size=3)
     theirs.normal(size=3)
     inside, outside = threading.Event(), threading.Event()
@@ -372,7 +372,7 @@ def test_a_replay_in_one_thread_does_not_disturb_another():
 
     thread = threading.Thread(target=other)
     thread.start()
-    with replayed(drawn):
+    with replay_draws(drawn):
         inside.set()
         outside.wait(10)
         equal(rng.normal(size=3), first)

@@ -11,14 +11,14 @@ def entries(text):
 
 
 def test_the_page_is_up_to_date():
-    written, now = PAGE.read_text(), page()
-    if f"NumPy {version()}," in written:
-        assert written == now, "write it anew: python tests/coverage_page.py"
+    stored, now = PAGE.read_text(), page()
+    if f"NumPy {version()}," in stored:
+        assert stored == now, "write it anew: python tests/coverage_page.py"
     else:  # another NumPy has some functions more or less
-        written, now = entries(written), entries(now)
-        both = set(written) & set(now)
+        stored, now = entries(stored), entries(now)
+        both = set(stored) & set(now)
         assert len(both) > 300
-        assert {n: written[n] for n in both} == {n: now[n] for n in both}
+        assert {n: stored[n] for n in both} == {n: now[n] for n in both}
 
 
 def test_no_function_is_without_a_reason():

@@ -33,13 +33,13 @@ def products(monkeypatch):
     seen = {"fwd": [], "rev": [], "probes": 0}
     spread, pulled, probe = _products.push_batch, _products.pull_rows, _probing.probe
 
-    def forward(label, run, basis, *rest):
+    def forward(label, site, call, leaves, basis, has_aux):
         seen["fwd"].append(len(basis[0]))
-        return spread(label, run, basis, *rest)
+        return spread(label, site, call, leaves, basis, has_aux)
 
-    def reverse(label, frame, outer, roots, basis, inputs):
+    def reverse(site, roots, basis, inputs):
         seen["rev"].append(len(basis[0]))
-        return pulled(label, frame, outer, roots, basis, inputs)
+        return pulled(site, roots, basis, inputs)
 
     def probed(point, attempt):
         seen["probes"] += 1

@@ -177,7 +177,7 @@ def seen(x, t):
     return sum(float(not np.any(a)) for a in mode.seen)
 
 
-def written(x, t):
+def fill_buffer(x, t):
     y = np.zeros(3)
     y[:] = t
     return y
@@ -317,7 +317,7 @@ WAYS: dict[str, Callable] = {
     "sign": lambda x, t: np.sign(t),
     "initial": lambda x, t: np.sum(x, initial=t[0]),
     "putmask": lambda x, t: np.putmask(x.copy(), t > 0, 0.0),
-    "written to an array": written,
+    "written to an array": fill_buffer,
     "copyto": lambda x, t: np.copyto(np.zeros(3), t),
     "out": lambda x, t: np.add(t, t, out=np.zeros(3)),
     "setitem": set_item,

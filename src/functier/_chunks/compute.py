@@ -14,7 +14,7 @@ import numpy as np
 
 from .._core.errors import LevelError
 from .._core.tensor import Tensor
-from .._levels.lineage import AMBIENT, innermost
+from .._levels.lineage import AMBIENT, innermost_class
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
 
@@ -59,7 +59,7 @@ class Task:
     def __dask_tokenize__(self) -> tuple:
         return self.chunk.run.id, self.chunk.index  # for Dask would read all the data
 
-    def unpicklable(self, error: BaseException) -> bool:
+    def is_unpicklable(self, error: BaseException) -> bool:
         """Whether `error` says that this task could not be sent to where it should run."""
         if self.started or not re.search("pickle|serialize", f"{type(error)} {error}"):
             return False
@@ -72,11 +72,11 @@ class Task:
 
 def in_chunks(
     call: Callable,
-    label: str,
     size: int,
     chunk_size: int,
     parts: Callable[[int, int], tuple[tuple, dict]],
     join: Join,
+    *,
     executor: Any = None,
     progress: bool = False,
     randomness: str = "error",
@@ -90,7 +90,7 @@ def in_chunks(
     count = len(starts)
     if executor is not None and _works_for(executor, CHUNK.get()):
         executor = None  # whose workers would wait for themselves
-    run, outer = Run(label, executor, randomness), CHUNK.get()
+    run, outer = Run(join.label, executor, randomness), CHUNK.get()
     reports: dict[Callable, set] = {}
 
     def tasks() -> Iterator[Task]:
@@ -104,7 +104,7 @@ def in_chunks(
             reports.setdefault(merge, set()).update(items)
 
     try:
-        with _bar(label, count) if progress else nullcontext() as bar:
+        with _bar(join.label, count) if progress else nullcontext() as bar:
 
             def take(chunk: Chunk, result: Any, own: dict) -> None:
                 note(own)
@@ -121,7 +121,7 @@ def in_chunks(
                     take(task.chunk, result, {})
                     del task, result
             else:
-                _concurrently(executor, tasks(), take, note, label)
+                _concurrently(executor, tasks(), take, note, join.label)
             return join.whole()
     finally:
         for merge, items in reports.items():
@@ -155,7 +155,7 @@ def _concurrently(
     result: Any = None
     width = left = _width(executor)
     # A thread cannot tell which of the levels that generators hold are around this call.
-    enclosing = innermost((), sys._getframe())
+    enclosing = innermost_class((), sys._getframe())
     try:
         while True:
             while len(waiting) < width and (task := next(tasks, None)) is not None:
@@ -164,7 +164,7 @@ def _concurrently(
                 try:
                     future = executor.submit(task)
                 except Exception as error:
-                    if task.unpicklable(error):
+                    if task.is_unpicklable(error):
                         raise _not_sent(error, task, label) from error
                     raise
                 waiting[future] = task
@@ -178,7 +178,7 @@ def _concurrently(
                 result, reports = future.result()
             except BaseException as error:
                 note(task.chunk.reports)
-                if task.unpicklable(error):
+                if task.is_unpicklable(error):
                     raise _not_sent(error, task, label) from error
                 raise
             take(task.chunk, result, reports)

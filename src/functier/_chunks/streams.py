@@ -4,16 +4,16 @@ A `functier.random` generator is a *source*; the NumPy generator inside it is it
 stream. Where the program is in a chunk or in one of the scopes below, the source draws
 from another one:
 
-    with noted() as drawn:      # a first run: where does each source stand?
+    with record_draws() as drawn:      # a first run: where does each source stand?
         y = f(x)
-    with replayed(drawn):       # every further run draws the same numbers
+    with replay_draws(drawn):       # every further run draws the same numbers
         y = f(x)
 
 Chunks and scopes are in one chain, `CHUNK` of `chunk`, innermost first; so they nest in any
 order, and threads and other processes know of them.
 
 NOTE [a scope draws from streams of its own]
-    Nothing in `replayed` or in a chunk moves the source itself, nor the stream of another
+    Nothing in `replay_draws` or in a chunk moves the source itself, nor the stream of another
     scope. So the numbers depend neither on the order of the chunks nor on who else draws
     meanwhile, and there is nothing to put back after an exception. When a chunked call is
     over, each source that any chunk drew from moves on once, where the call was made.
@@ -195,7 +195,7 @@ class Scope:
     __exit__ = Exit(_leave)
 
 
-class noted(Scope):
+class record_draws(Scope):
     """Note where each source stands when it is first drawn from."""
 
     def __init__(self) -> None:
@@ -213,13 +213,13 @@ class noted(Scope):
         return copy.deepcopy(self.seeds[-1])
 
 
-class replayed(Scope):
-    """Draw again what was drawn in `drawn`, a `noted` scope; as often as one likes.
+class replay_draws(Scope):
+    """Draw again what was drawn in `drawn`, a `record_draws` scope; as often as one likes.
 
     A source that was not drawn from there draws as it would without this scope.
     """
 
-    def __init__(self, drawn: noted):
+    def __init__(self, drawn: record_draws):
         self.drawn = drawn
         self.streams: dict[tuple, Any] = {}
         self.seeds = list(reversed(drawn.seeds))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
 import numpy as np
 
-from .._chunks.streams import noted, replayed
+from .._chunks.streams import record_draws, replay_draws
 from .._core.border import check_objects
 from .._core.numpy_facts import SCALARS, shape_of
 from .._core.pytree import check_callable, flatten, name_of_function
@@ -24,8 +24,8 @@ from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Scalar, Shape, Value
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
-from .._levels.states import resumed
-from .._levels.tape import Given, Node, find_reached, join_edges, number
+from .._levels.states import resume
+from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -98,12 +98,12 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
     `given` has to contain everything that may be written to before `func` runs again, as a
     pullback keeps copies of it. See NOTE [a region of the tape].
     """
-    ambient, mask, start = AMBIENT.get(), AMONG.get(), next(number)
-    with noted() as drawn:
+    ambient, mask, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
+    with record_draws() as drawn:
         out = func(*given)
 
     def run_again(given: tuple) -> PyTree:
-        with replayed(drawn), among(mask):
+        with replay_draws(drawn), among(mask):
             return func(*given)
 
     for cls, tensors in find_ends(label, out, start).items():
@@ -213,8 +213,8 @@ def _pull(rerun: Rerun, cotangents: tuple, given: tuple) -> list:
     label, forms = rerun.label, rerun.forms
 
     def pull(given: tuple, cotangents: tuple) -> list:
-        with resumed(rerun.ambient):
-            start = next(number)
+        with resume(rerun.ambient):
+            start = next(node_numbers)
             tensors = find_ends(label, rerun.call(given), start).get(rerun.cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(

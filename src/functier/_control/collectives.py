@@ -29,7 +29,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
 from .._levels.axes import short
 from .._levels.batch import BatchLevel
-from .._levels.lineage import innermost, levels_of
+from .._levels.lineage import innermost_class, levels_of
 from .masks import AMONG
 
 Reduction: TypeAlias = Callable[[Value, list[BatchLevel]], Value]
@@ -150,7 +150,7 @@ def _find_levels(op: str, axis_name: Hashable, leaves: list, frame: FrameType) -
     """Return the levels with one name, or a tuple of names, around `frame` or `leaves`."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     found: dict[Hashable, BatchLevel] = {}
-    for level in levels_of(innermost(leaves, frame)):
+    for level in levels_of(innermost_class(leaves, frame)):
         if level.batches and level.axis_name is not None:
             found.setdefault(level.axis_name, level)
     if not names or len(set(names)) != len(names):

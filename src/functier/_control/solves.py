@@ -37,7 +37,7 @@ from .._levels.cotangents import cast_from_rule, fit, zeros
 from .._levels.jvp import fit_tangent
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.states import resumed, switched_off
+from .._levels.states import resume, switch_off
 from .._levels.tape import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
@@ -376,7 +376,7 @@ def _differentiating() -> list[Level]:
 
 @block
 def _switched_off(levels: list[Level]) -> Iterator[None]:
-    yield from switched_off([level.cls for level in levels])
+    yield from switch_off([level.cls for level in levels])
 
 
 def _lower(levels: list[Any], tree: Any) -> Any:
@@ -423,7 +423,7 @@ class _Batches:
         """
         other: list[Any] = [type(v) for v in values if _stranger(type(v), ambient)]
         if not other:
-            with resumed(ambient):
+            with resume(ambient):
                 for _ in range(extra):
                     f = vmap(f)
                 return [self.sink(y) for y in f(*map(self.rise, values))]

@@ -154,7 +154,7 @@ def _define_all() -> None:
                 level = self.level
             except AttributeError:
                 return _outside(call, (self, *args), kwargs)
-            if level.written:
+            if level.forwards_methods:
                 return level.method(call, (self, *args), kwargs)
             if same:
                 return level.function(meaning, (self, *args), kwargs)
@@ -267,9 +267,9 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
         "__array_function__": __array_function__,
         "__hash__": Tensor.__hash__,  # a class with __eq__ needs one
     }
-    for func, (plain, reflected) in OPERATORS.items():
+    for func, (direct, reflected) in OPERATORS.items():
         if func in calls:
-            found[plain.__name__] = calls[func]
+            found[direct.__name__] = calls[func]
             if reflected is not None:
                 found[reflected.__name__] = _reflecting(calls[func])
     if operator.getitem in calls:

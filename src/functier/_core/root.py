@@ -182,9 +182,9 @@ def _plain_value(x: Any) -> Any:
 class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
-    depth, live, generator, held = 0, True, None, False
+    depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records = False, None, False  # see `Level`
-    written = True  # whether a method is handed on as it is, and not as what it means
+    forwards_methods = True  # a method is passed on itself, not the function that it means
 
     def __init__(self) -> None:
         self.spare: dict = {}  # as of a level

@@ -68,8 +68,8 @@ class Tensor:
             # Of another library: what it does inside is dispatched, and its result is ours.
             return as_class(cls, func._implementation(*args, **kwargs))
         lower: Any = cls.__tensor_dispatch__
-        plain: Any = Tensor.__tensor_dispatch__
-        if OPERATIONS or lower.__func__ is not plain.__func__:
+        default: Any = Tensor.__tensor_dispatch__
+        if OPERATIONS or lower.__func__ is not default.__func__:
             op = find(func)
             if op is not None and op.body is not None and op.body is not func:
                 result = op.body(*args, **kwargs)

@@ -19,8 +19,8 @@ from .._core.pytree import check_callable
 from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
-from .._levels.memory import SEEN
-from ..modes._asking import STATE, as_plain, as_seen, ask_below
+from .._levels.memory import TO_PLAIN
+from ..modes._asking import STATE, as_plain, as_seen, ask_operations
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
@@ -256,13 +256,13 @@ class CustomOp:
             return level.function(own, args, {})
         if types:
             return handle_tensor_function(self, args, *args)
-        if not SEEN:
+        if not TO_PLAIN:
             return self._kernel(args)(*args)
-        plain = as_plain(args)
+        arrays = as_plain(args)
         if STATE.get().operations:
-            out = ask_below(self, (), args, {}, lambda: self._kernel(plain)(*plain))
+            out = ask_operations(self, (), args, {}, lambda: self._kernel(arrays)(*arrays))
         else:
-            out = self._kernel(plain)(*plain)
+            out = self._kernel(arrays)(*arrays)
         return tree_map(as_seen, out)
 
     def _kernel(self, args: tuple) -> Callable:

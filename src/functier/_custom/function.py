@@ -16,11 +16,11 @@ from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
-from .function_context import Context, Spec, is_ufunc, released
+from .function_context import Context, Spec, is_ufunc, restore_attributes
 from .function_rules import Applied
 from .rules import Rules
 
-METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
+STATIC_METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
 class Function:
@@ -122,7 +122,7 @@ class Function:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = vars(cls)
-        for method in METHODS:
+        for method in STATIC_METHODS:
             if method in own and not isinstance(own[method], staticmethod):
                 raise TypeError(
                     f"{cls.__name__}: {method} is no static method; write @staticmethod above it, "
@@ -197,7 +197,7 @@ def _spec(cls: Any) -> Spec:
     cached = cls.__dict__.get("_spec")
     if cached is not None and cached[0] == key:
         return cached[1]
-    own = {name: getattr(cls, name) if _given(cls, name) else None for name in METHODS}
+    own = {name: getattr(cls, name) if _given(cls, name) else None for name in STATIC_METHODS}
     setup = own["setup_context"]
     spec = Spec(
         cls.__name__,
@@ -362,7 +362,7 @@ class _Once(Rules):
     def run(self, leaves: list) -> tuple[list, Any]:
         ctx, kept = self.ctx, leaves[self.n :]
         saved = tuple(kept[: len(ctx.saved_tensors)])
-        ctx = ctx.having(saved, released(ctx._kept[0], kept))
+        ctx = ctx.having(saved, restore_attributes(ctx._kept[0], kept))
         result = self.backward(ctx, *leaves[: self.n])
         if isinstance(result, (tuple, list)):
             return list(result), tuple

@@ -129,30 +129,30 @@ class Kept(NamedTuple):
     outputs: list[Form]
 
 
-class Held:
+class SavedTensor:
     """Stands in an attribute of a context for a tensor, which is saved."""
 
     def __init__(self, place: int):
         self.place = place
 
 
-def held(attributes: dict, saved: list) -> dict:
+def save_attributes(attributes: dict, saved: list) -> dict:
     """Attributes of a context, whose tensors are put to `saved`."""
 
     def hold(v: Any) -> Any:
         if isinstance(v, Tensor) and v.level.depth:
             saved.append(v)
-            return Held(len(saved) - 1)
+            return SavedTensor(len(saved) - 1)
         return v
 
     return tree_map(hold, attributes)
 
 
-def released(attributes: dict, saved: Sequence) -> dict:
-    """The attributes that `held` has prepared; they are constants for derivatives."""
+def restore_attributes(attributes: dict, saved: Sequence) -> dict:
+    """The attributes that `save_attributes` has prepared; they are constants for derivatives."""
 
     def release(v: Any) -> Any:
-        return stop_gradient(saved[v.place]) if type(v) is Held else v
+        return stop_gradient(saved[v.place]) if type(v) is SavedTensor else v
 
     return tree_map(release, attributes)
 

@@ -22,7 +22,16 @@ from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .apply import apply, is_refusal, level_among, reason
-from .function_context import OPAQUE, Context, Kept, Result, Spec, VmapInfo, held, released
+from .function_context import (
+    OPAQUE,
+    Context,
+    Kept,
+    Result,
+    Spec,
+    VmapInfo,
+    restore_attributes,
+    save_attributes,
+)
 from .pytree_rules import call_rule, form_of
 from .rules import Rules, inexact
 
@@ -207,11 +216,11 @@ class Applied(Rules):
         needs = self.needs()
         ctx = Context(self.name, needs)
         if self.spec.combined:
-            plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
+            is_plain = not any(isinstance(x, Tensor) and x.level.depth for x in leaves)
             try:
                 outs, form, args, _ = self.forward(leaves, ctx, True)
             except Exception as error:
-                if plain or not is_refusal(error):
+                if is_plain or not is_refusal(error):
                     raise
                 raise NoRuleError(
                     f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "
@@ -282,7 +291,7 @@ class Applied(Rules):
         outs, form, ctx = self.context(leaves, self.spec.setup)
         saved = list(ctx._saved or ())
         n = len(saved)
-        attributes = held(vars(ctx), saved)
+        attributes = save_attributes(vars(ctx), saved)
         inputs = [form_of(x) if is_value(x) else OPAQUE for x in leaves]
         forms = [(shape_of(x), dtype_of(x)) if is_value(x) else None for x in outs]
         how = Kept(n, attributes, ctx.needs_input_grad, ctx._materialize, inputs, forms)
@@ -298,7 +307,7 @@ class Applied(Rules):
         ctx = Context(self.name, how.needs)
         ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: how.n_saved]), False
         ctx._kept = how.attributes, saved
-        vars(ctx).update(released(how.attributes, saved))
+        vars(ctx).update(restore_attributes(how.attributes, saved))
         given = [
             np.zeros(*form)[()] if g is None and form is not None and how.materialize else g
             for g, form in zip(cotangents, how.outputs)

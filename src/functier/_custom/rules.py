@@ -21,7 +21,7 @@ from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fill_zeros, is_inexact
 from .._levels.life import run
-from .._levels.runs import push_forward, record
+from .._levels.runs import Site, push_forward, record
 
 
 class Rules:
@@ -82,7 +82,7 @@ def caller() -> FrameType:
 def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list, list]:
     """The values and nodes of the results of ``call(starts)``, and the nodes of `starts`."""
     outer = [x for x in (*starts, *others) if isinstance(x, Tensor)]
-    results, roots, inputs, _, _ = record(label, "dead", caller(), outer, call, starts, False)
+    results, roots, inputs, _, _ = record(Site(label, "dead", caller(), outer), call, starts)
     return results, roots, inputs
 
 
@@ -258,8 +258,8 @@ class Pushed(Derived):
 
         starts = [values[i] for i in self.own]
         outer = [x for x in leaves if isinstance(x, Tensor)]
-        label = f"jvp({self.name})"
-        pairs, _, _ = push_forward(label, "dead", caller(), outer, results, starts, tangents, False)
+        site = Site(f"jvp({self.name})", "dead", caller(), outer)
+        pairs, _, _ = push_forward(site, results, starts, tangents)
         outs, form = found
         places = inexact(outs)
         for i, (primal, _) in zip(places, pairs):

@@ -180,7 +180,7 @@ class BatchLevel(Level):
             def fill(x: Any) -> Any:
                 if type(x) is not _Slot:
                     return x
-                v = found[x.number]
+                v = found[x.index]
                 if 0 in batch:
                     return np.zeros(v.shape[k:], v.dtype)
                 return v[tuple(i if n > 1 else 0 for i, n in zip(index, v.shape[:k]))]
@@ -252,7 +252,7 @@ class BatchLevel(Level):
                 check_mapped(self, leaf, dim, args)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
-                value = self._below(moved)
+                value = self._lower_physical(moved)
             if size != self.size:
                 if self.size is not None:
                     raise wrong_size(
@@ -264,7 +264,7 @@ class BatchLevel(Level):
             inner.append(x)
         return inner
 
-    def _below(self, leaf: Any) -> Any:
+    def _lower_physical(self, leaf: Any) -> Any:
         """`leaf`, whose axis 0 is this level's, with the outer batch axes in front."""
         if self.parent is None:
             return self.lower(leaf)
@@ -368,10 +368,10 @@ class BatchLevel(Level):
 class _Slot:
     """The place of a batched argument in the arguments of a looped function."""
 
-    __slots__ = ("number",)
+    __slots__ = ("index",)
 
-    def __init__(self, number: int):
-        self.number = number
+    def __init__(self, index: int):
+        self.index = index
 
 
 # ---- the hot path ----

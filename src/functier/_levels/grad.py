@@ -18,7 +18,7 @@ from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, on
 from .fast_calls import FastCalls
 from .level import Level, has_methods
 from .memory import own_memory
-from .tape import node_of, number, output_rule
+from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
 new = object.__new__
@@ -38,7 +38,7 @@ class GradLevel(Level):
         for leaf in leaves:
             x = new(cls)
             x._value = leaf if type(leaf) in PLAIN else self.lower(leaf)
-            x._extra = next(number), None
+            x._extra = next(node_numbers), None
             tracked.append(x)
         return tracked
 
@@ -47,7 +47,7 @@ class GradLevel(Level):
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
-            kind, number=number, fix_for=fix_for, shape_of=shape_of,
+            kind, node_numbers=node_numbers, fix_for=fix_for, shape_of=shape_of,
             ndarray=ndarray, float64=float64, FLOAT=FLOAT,
         )  # fmt: skip
         one, two = "func, rule, pick, holomorphic", "rule2, pick2, holomorphic2"
@@ -103,22 +103,22 @@ class GradLevel(Level):
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
-        if isinstance(value, Tensor) and (below := value.level).depth:
-            ans = below.function(op.func, (value,), given)  # where NumPy would come to
+        if isinstance(value, Tensor) and (outer := value.level).depth:
+            ans = outer.function(op.func, (value,), given)  # where NumPy would come to
         else:
             ans = op.kernel(value, **given)
         kind = type(ans)
         if kind is float64 or (kind is ndarray and ans.dtype is FLOAT):
-            plain = type(value) is ndarray and value.dtype is FLOAT
+            is_plain = type(value) is ndarray and value.dtype is FLOAT
         elif isinstance(ans, (tuple, list)) or not is_inexact(ans):
             return self.record(op, Call(op, given, op.lead, [x], True), [value], ans)
         else:
-            plain = False
+            is_plain = False
         y = new(self.cls)
         y._value = ans
-        fix = (value.shape, FLOAT, False) if plain else fix_for(ans, value, rule.holomorphic)
+        fix = (value.shape, FLOAT, False) if is_plain else fix_for(ans, value, rule.holomorphic)
         saved = rule.save_direct(ans, given, (value,))
-        y._extra = next(number), x._extra, rule.fn, saved, fix, None
+        y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y
 
     def several(self, ans: Any, edges: list) -> Any:
@@ -185,7 +185,7 @@ class GradLevel(Level):
                     f"{self}: the function returned dtype {dtype_of(value)}; "
                     f"{_remedy(dtype_of(value).kind, holomorphic)}"
                 )
-        return value, output._extra if mine else (next(number), None)
+        return value, output._extra if mine else (next(node_numbers), None)
 
 
 def _remedy(kind: str, holomorphic: bool) -> str:
@@ -223,7 +223,7 @@ else:
     fix = fix_for(ans, value, holomorphic)
 y._value = ans
 saved = pick(ans, value) if pick else ()
-y._extra = next(number), x._extra, rule, saved, fix, None
+y._extra = next(node_numbers), x._extra, rule, saved, fix, None
 """
 
 BINARY = {
@@ -235,21 +235,21 @@ BINARY = {
         rest = b._extra, rule2, saved, fix, None
         saved = pick(ans, x, y) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-        node = next(number), a._extra, rule, saved, fix, rest
+        node = next(node_numbers), a._extra, rule, saved, fix, rest
     """,
     "left": """
         x = a._value
         ans = func(x, b)
         saved = pick(ans, x, b) if pick else ()
         fix = None if type(ans) is float64 is type(x) else fix_for(ans, x, holomorphic)
-        node = next(number), a._extra, rule, saved, fix, None
+        node = next(node_numbers), a._extra, rule, saved, fix, None
     """,
     "right": """
         y = b._value
         ans = func(a, y)
         saved = pick2(ans, a, y) if pick2 else ()
         fix = None if type(ans) is float64 is type(y) else fix_for(ans, y, holomorphic2)
-        node = next(number), b._extra, rule2, saved, fix, None
+        node = next(node_numbers), b._extra, rule2, saved, fix, None
     """,
     "result": "z._value, z._extra = ans, node",
 }
@@ -259,5 +259,5 @@ value = x._value
 if type(value) is float or type(value) is complex:
     return level.getitem(x, index)
 y._value = value[index]
-y._extra = next(number), x._extra, rule, (shape_of(value), index), None, None
+y._extra = next(node_numbers), x._extra, rule, (shape_of(value), index), None, None
 """

@@ -36,7 +36,7 @@ from .spares import ALONE, LevelType, is_alone, note, verified
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
-Mode = Literal["forward", "reverse"]
+Direction = Literal["forward", "reverse"]
 
 ENDED: dict[str, type["Level"]] = {}
 """The class of a level object whose level has ended, by escape mode; `_levels.ended` fills it."""
@@ -53,7 +53,7 @@ class Level:
     # The facts that each kind states. A level that has ended does none of it; what it did, its
     # kind goes on stating: `level.kind.batches`.
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
-    differentiates: ClassVar[Mode | None]  # `_extra` is the tangent, or the node on the tape
+    differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
     records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
 
     instead = (
@@ -63,10 +63,10 @@ class Level:
     live = True
     methods: ClassVar[dict[str, Callable] | None] = None
     generator: tuple[int, int] | None = None
-    written = False  # whether a method is handed on as it is, and not as what it means
+    forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
     serves = True  # whether a later level may have the class
-    held = False  # whether a generator has entered this level or one around it
+    in_generator = False  # a generator has entered this level or one around it
     parent: "Level | None" = None  # the level around it that shares its tensors
     label: str
     escape: Escape
@@ -103,7 +103,7 @@ class Level:
         outer = enclosing = AMBIENT.get()
         parent = outer.level
         key: Any = kind
-        if parent.held or not parent.live:
+        if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
         for leaf in leaves:
@@ -124,8 +124,8 @@ class Level:
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
-            if level.held:
-                level.held = False
+            if level.in_generator:
+                level.in_generator = False
             if level.label != label:
                 level.label = label
                 type.__setattr__(level.cls, "__name__", label)
@@ -134,9 +134,9 @@ class Level:
         level.made = frame.f_code, frame.f_lasti  # the line is worked out when it is asked for
         if lexical:
             level.generator = generator_of(frame)
-            level.held = level.generator is not None or outer.level.held
-        elif outer.level.held:
-            level.held = True
+            level.in_generator = level.generator is not None or outer.level.in_generator
+        elif outer.level.in_generator:
+            level.in_generator = True
         if LEVELS:
             for show in LEVELS[:]:
                 show(level)

@@ -36,12 +36,12 @@ def chain(cls: type) -> str:
     return " <- ".join(c.__name__ for c in reversed(classes))
 
 
-def innermost(values: Iterable, frame: FrameType) -> type[Tensor]:
+def innermost_class(values: Iterable, frame: FrameType) -> type[Tensor]:
     """The class of the innermost level around `frame`, or around one of `values` that
     came from there to a thread which no level was made in.
     """
     inner = AMBIENT.get()
-    if inner.level.held or not inner.level.live:
+    if inner.level.in_generator or not inner.level.live:
         inner = enclosing_level(inner, frame)
     for x in values:
         cls = type(x)
@@ -68,7 +68,7 @@ def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
                 steps = steps_to(level.generator, frame)
             if steps >= 0 and (found is Tensor or (steps < nearest and not issubclass(found, cls))):
                 found, nearest = cls, steps
-                if not level.held:
+                if not level.in_generator:
                     break
         cls = level.outer
     return found

@@ -11,9 +11,10 @@ from .spares import COUNTS, getrefcount
 
 ndarray = np.ndarray
 
-SEEN: dict[type, Callable] = {}
-"""The class of arrays that ask modes, which nobody gets, and what makes plain ones of them;
-empty until a mode has been on.
+TO_PLAIN: dict[type, Callable] = {}
+"""Functions that make plain arrays, by the class of arrays that ask modes (which nobody else gets).
+
+Empty until a mode has been on.
 """
 
 
@@ -21,7 +22,7 @@ def own_memory(grads: list, given: Sequence = ()) -> list:
     """(Co)tangents as arrays that the caller may write to: each has its own memory,
     shared with no other and with none of `given`.
     """
-    if SEEN:
+    if TO_PLAIN:
         grads[:] = show_plain(grads)
     return separate(grads, given)
 
@@ -95,4 +96,6 @@ def owner_of(x: Any) -> Any:
 
 def show_plain(values: list) -> list:
     """`values` with plain arrays for those that ask modes."""
-    return [SEEN[type(v)](v) if type(v) in SEEN else v for v in values] if SEEN else values
+    return (
+        [TO_PLAIN[type(v)](v) if type(v) in TO_PLAIN else v for v in values] if TO_PLAIN else values
+    )

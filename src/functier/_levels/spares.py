@@ -78,7 +78,7 @@ def note(level: Any) -> None:
     names = next(part for part in gc.get_referents(cls) if type(part) is dict)
     level.expected = [level.alone + ASKING, ORDER, REFERENCE, NAMES, LEVEL, WEAK]
     level.parts = (cls, cls.__mro__, ref(cls), names, level), level.expected
-    level.below = 0
+    level.nested = 0
 
 
 def verified(make: Callable[[], Any]) -> bool:
@@ -95,7 +95,7 @@ def verified(make: Callable[[], Any]) -> bool:
 
 def give_back(level: Any) -> None:
     """Let a later level have the class of `level`, which has ended, if nobody holds it."""
-    if level.spare or level.below:  # there are nested spares, or were the last time
+    if level.spare or level.nested:  # there are nested spares, or were the last time
         _count(level)
     if getrefcount(level.cls) == level.expected[0]:
         level.home[level.key] = level
@@ -107,14 +107,14 @@ def _count(level: Any) -> None:
     Each has it in its ``__mro__``; a child has its parent as its base, too, twice, and mostly as
     what was ambient before.
     """
-    below = children = by_levels = 0
+    nested = children = by_levels = 0
     cls = level.cls
     for child in tuple(level.spare.values()):
-        below += 1 + child.below
+        nested += 1 + child.nested
         children += 3 if child.outer is cls else 2
         by_levels += child.parent is level
-    level.below = below
-    level.expected[0] = level.alone + ASKING + below + children
+    level.nested = nested
+    level.expected[0] = level.alone + ASKING + nested + children
     level.expected[4] = LEVEL + by_levels
 
 

@@ -14,7 +14,7 @@ NOTE [one assignment]
 
 NOTE [a layer is lifted meanwhile]
     The block of another thread may end, and lift a layer, while a method of the layer runs. So
-    these methods go on by `below`, and call each other by their class, not by the level's.
+    these methods go on by `next_layer`, and call each other by their class, not by the level's.
 
 NOTE [a level that contexts see differently]
     `no_dispatch` switches a level off, and a backward pass makes an ended one live again: both
@@ -106,7 +106,7 @@ def state_of(kind: type, layers: tuple[Layer, ...]) -> type:
     return type(layer.name + inner.__name__, (layer.mixin(kind), inner), {})
 
 
-def below(mixin: type, level: Level) -> Any:
+def next_layer(mixin: type, level: Level) -> Any:
     """`level` as what `mixin`, a layer's class, lies over; as it is, where somebody has lifted
     the layer meanwhile.
     """
@@ -148,8 +148,8 @@ class ContextualLevel(PassthroughLevel):
         if type(level) is not ContextualLevel:
             return level
         get = object.__getattribute__
-        resumed = get(level, "again") is not None and get(level, "cls") in RESUMED.get()
-        return get(level, "again" if resumed else "level")
+        is_resumed = get(level, "again") is not None and get(level, "cls") in RESUMED.get()
+        return get(level, "again" if is_resumed else "level")
 
     def __getattribute__(self, name: str) -> Any:
         get = object.__getattribute__
@@ -204,7 +204,7 @@ def _release(cls: Any, user: User) -> None:
 
 
 @block
-def resumed(cls: type[Tensor]) -> Iterator[None]:
+def resume(cls: type[Tensor]) -> Iterator[None]:
     """The level of `cls` and those around it are live here, and ambient, also if they have ended.
 
     For what runs again in a backward pass. To other threads an ended level stays ended.
@@ -264,9 +264,9 @@ def no_dispatch(cls: type) -> Iterator[None]:
     """
     if not (isinstance(cls, type) and hasattr(cls, "__tensor_function__")):
         raise TypeError(f"no_dispatch: {cls!r} is not a class with __tensor_function__")
-    yield from switched_off([cls])
+    yield from switch_off([cls])
 
 
-def switched_off(classes: list[type]) -> Iterator[None]:
+def switch_off(classes: list[type]) -> Iterator[None]:
     """The body of `no_dispatch`, for several classes at once."""
     return _differing(DISABLED, classes)

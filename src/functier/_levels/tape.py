@@ -15,7 +15,7 @@ from typing import Any
 
 from .._core.observers import RULES
 
-number = count()
+node_numbers = count()
 Node = Sequence[Any]
 
 
@@ -32,7 +32,7 @@ def node_of(edges: list) -> Node:
     rest: tuple | None = None
     for edge in reversed(edges):
         rest = (*edge, rest)
-    return (next(number), None) if rest is None else (next(number), *rest)
+    return (next(node_numbers), None) if rest is None else (next(node_numbers), *rest)
 
 
 def output_rule(i: int, n: int) -> Callable:

@@ -121,8 +121,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     edges = _edges(a, bins, range, weights)
     if weights is None:
         ordered = np.sort(a)
-        below = np.searchsorted(ordered, edges[:-1], "left")
-        below = np.concatenate([below, np.searchsorted(ordered, edges[-1:], "right")])
+        totals = np.searchsorted(ordered, edges[:-1], "left")
+        totals = np.concatenate([totals, np.searchsorted(ordered, edges[-1:], "right")])
     else:
         column = np.reshape(a, (-1, 1))
         under = np.concatenate([column < edges[:-1], column <= edges[-1:]], axis=1)
@@ -132,8 +132,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
         weights, dtype = np.ravel(weights), weights.dtype
         if dtype.kind == "b" and np.ndim(bins) == 1:
             raise TypeError("numpy.histogram: weights cannot be bool where bins are edges")
-        below = np.sum(np.where(under, np.reshape(weights, (-1, 1)), 0), axis=0)
-    counts = np.diff(below)
+        totals = np.sum(np.where(under, np.reshape(weights, (-1, 1)), 0), axis=0)
+    counts = np.diff(totals)
     if weights is not None:
         counts = np.astype(counts, dtype, copy=False)
     if density:
@@ -146,8 +146,8 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 
 def _numbers(x, edges):
     """The bin of each value, 0 and the last for those outside of the edges."""
-    number = np.searchsorted(edges, x, side="right")
-    return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
+    index = np.searchsorted(edges, x, side="right")
+    return index - np.equal(x, edges[-1])  # the last bin has its right edge, too
 
 
 def _count(bins):

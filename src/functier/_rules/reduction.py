@@ -58,7 +58,7 @@ op(
 )
 
 
-def number(shape, axis=None, keepdims=False, where=True):
+def count_elements(shape, axis=None, keepdims=False, where=True):
     """How many elements a reduction takes in: an int, or an array under a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
@@ -76,7 +76,7 @@ def ratio(total, count):
 
 
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
-    n = number(a_shape, axis, keepdims, where)
+    n = count_elements(a_shape, axis, keepdims, where)
     if where is not True:
         g = ratio(g, np.maximum(n, 1))
     elif n > 1:
@@ -87,7 +87,7 @@ def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
 def _mean_kernel(a, axis=None, keepdims=False, **params):
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
         total = np.add.reduce(a, axis=axis, keepdims=keepdims)
-        return total / number(a.shape, axis)
+        return total / count_elements(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
 
@@ -141,9 +141,9 @@ def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True
 
 
 def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
-    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
-    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
-    if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
+    is_plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    share = (_shares if is_plain else shares)(a, ans, axis, keepdims, initial is None, where)
+    if is_plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
         c = np.zeros(a_shape, g.dtype)
         c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
         return c

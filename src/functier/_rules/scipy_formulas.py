@@ -145,7 +145,7 @@ def struve(name, sign):
     return "v x", None, rule
 
 
-def below(n):
+def previous(n):
     """n - 1; for the degree 0 again 0, as `of_degree` drops the term."""
     return n - np.not_equal(n, 0)
 
@@ -189,7 +189,7 @@ def inv_boxcox_lmbda(g, power, y, lmbda):
 def expn_x(g, ans, n, x):
     """DLMF 8.19.13; for n = 0 the derivative of ``exp(-x) / x``."""
     zero = np.equal(n, 0)
-    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(below(n), x))
+    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(previous(n), x))
 
 
 def _voigt_slope(x, sigma, gamma):

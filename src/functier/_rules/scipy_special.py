@@ -23,7 +23,6 @@ from .scipy_formulas import (
     PI,
     SQRT_2PI,
     SQRT_PI,
-    below,
     bessel,
     beta_density,
     binomial_slope,
@@ -49,6 +48,7 @@ from .scipy_formulas import (
     of_distribution,
     of_results,
     owens_t_h,
+    previous,
     ratio,
     rgamma_slope,
     spence_slope,
@@ -314,42 +314,42 @@ SEVERAL = {
         "n alpha beta x", None, None, None,
         lambda g, n, alpha, beta, x: of_degree(
             lambda n, x: (n + alpha + beta + 1) / 2
-            * special.eval_jacobi(below(n), alpha + 1, beta + 1, x))(g, n, x),
+            * special.eval_jacobi(previous(n), alpha + 1, beta + 1, x))(g, n, x),
     ),
     "eval_sh_jacobi": (
         "n p q x", None, None, None,
-        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(below(n), p + 2, q + 1, x)),
+        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(previous(n), p + 2, q + 1, x)),
     ),
     "eval_gegenbauer": (
         "n alpha x", None, None,
         lambda g, n, alpha, x: of_degree(
-            lambda n, x: 2 * alpha * special.eval_gegenbauer(below(n), alpha + 1, x))(g, n, x),
+            lambda n, x: 2 * alpha * special.eval_gegenbauer(previous(n), alpha + 1, x))(g, n, x),
     ),
     "eval_genlaguerre": (
         "n alpha x", None, None,
         lambda g, n, alpha, x: of_degree(
-            lambda n, x: -special.eval_genlaguerre(below(n), alpha + 1, x))(g, n, x),
+            lambda n, x: -special.eval_genlaguerre(previous(n), alpha + 1, x))(g, n, x),
     ),
     "eval_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) / 2 * special.eval_jacobi(below(n), 1.0, 1.0, x))),
-    "eval_chebyt": ("n x", None, of_degree(lambda n, x: n * special.eval_chebyu(below(n), x))),
+        lambda n, x: (n + 1) / 2 * special.eval_jacobi(previous(n), 1.0, 1.0, x))),
+    "eval_chebyt": ("n x", None, of_degree(lambda n, x: n * special.eval_chebyu(previous(n), x))),
     "eval_chebyu": ("n x", None, of_degree(
-        lambda n, x: 2 * special.eval_gegenbauer(below(n), 2.0, x))),
-    "eval_chebyc": ("n x", None, of_degree(lambda n, x: n * special.eval_chebys(below(n), x))),
+        lambda n, x: 2 * special.eval_gegenbauer(previous(n), 2.0, x))),
+    "eval_chebyc": ("n x", None, of_degree(lambda n, x: n * special.eval_chebys(previous(n), x))),
     "eval_chebys": ("n x", None, of_degree(
-        lambda n, x: special.eval_gegenbauer(below(n), 2.0, x / 2))),
+        lambda n, x: special.eval_gegenbauer(previous(n), 2.0, x / 2))),
     "eval_hermite": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_hermite(below(n), x))),
+        lambda n, x: 2 * n * special.eval_hermite(previous(n), x))),
     "eval_hermitenorm": ("n x", None, of_degree(
-        lambda n, x: n * special.eval_hermitenorm(below(n), x))),
+        lambda n, x: n * special.eval_hermitenorm(previous(n), x))),
     "eval_laguerre": ("n x", None, of_degree(
-        lambda n, x: -special.eval_genlaguerre(below(n), 1.0, x))),
+        lambda n, x: -special.eval_genlaguerre(previous(n), 1.0, x))),
     "eval_sh_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) * special.eval_jacobi(below(n), 1.0, 1.0, 2 * x - 1))),
+        lambda n, x: (n + 1) * special.eval_jacobi(previous(n), 1.0, 1.0, 2 * x - 1))),
     "eval_sh_chebyt": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_sh_chebyu(below(n), x))),
+        lambda n, x: 2 * n * special.eval_sh_chebyu(previous(n), x))),
     "eval_sh_chebyu": ("n x", None, of_degree(
-        lambda n, x: 4 * special.eval_gegenbauer(below(n), 2.0, 2 * x - 1))),
+        lambda n, x: 4 * special.eval_gegenbauer(previous(n), 2.0, 2 * x - 1))),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of
 from .axes import normalize, nowhere, unlisted
 from .constructors import checked, composite
-from .reduction import number, ratio, reduced
+from .reduction import count_elements, ratio, reduced
 
 _NoValue = np._NoValue
 
@@ -62,7 +62,7 @@ def _var(
     rest = a - mean
     squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
     total = reduced(np.sum, squares, axis, keepdims, where, wide)
-    n = number(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
+    n = count_elements(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
     variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
 
@@ -83,7 +83,7 @@ def _nanvar(
         np.where(there, a, 0), axis, dtype, None, ddof, keepdims,
         where=there, mean=mean, correction=correction,
     )  # fmt: skip
-    n = number(np.shape(a), axis, _given(keepdims, False), there)
+    n = count_elements(np.shape(a), axis, _given(keepdims, False), there)
     few = np.less_equal(n, _degrees(ddof, correction))
     return variance if nowhere(few) else np.where(few, np.nan, variance)
 
@@ -133,7 +133,7 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     normalize(axis, len(shape))
     if weights is None:
         average = np.mean(a, axis=axis, keepdims=keepdims)
-        n = number(shape, axis)
+        n = count_elements(shape, axis)
         count = np.ones(np.shape(average), dtype_of(average)) * n
         return (average, count) if returned else average
     weights = along_axes(weights, shape, axis)

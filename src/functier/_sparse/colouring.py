@@ -129,13 +129,13 @@ def colour_rows(rows: ndarray, cols: ndarray) -> ndarray:
     by_column = np.argsort(cols, kind="stable")
     degrees = np.bincount(cols, minlength=size)
     ends = np.cumsum(degrees)
-    number = np.repeat(np.arange(len(counts)), counts)  # of the row among those with entries
-    members, stops = number[by_column].tolist(), ends.tolist()
+    row_of_entry = np.repeat(np.arange(len(counts)), counts)  # among the rows with entries
+    members, stops = row_of_entry[by_column].tolist(), ends.tolist()
     starts = (ends - degrees).tolist()
     used = np.flatnonzero(degrees)
     best = int(band)
     # How many columns meet each column in its rows: the largest first leave the easy ones last.
-    meets = np.bincount(cols, counts[number] - 1.0, size)
+    meets = np.bincount(cols, counts[row_of_entry] - 1.0, size)
     for order in (used, used[np.argsort(-meets[used], kind="stable")]):
         found = _greedy(order.tolist(), starts, stops, members, len(counts), size)
         if max(found) + 1 < best:
@@ -143,7 +143,7 @@ def colour_rows(rows: ndarray, cols: ndarray) -> ndarray:
         if best == least:
             return colours
     for n in range(least, min(best, least + 8)):  # of a grid, the columns in turn
-        turns = np.sort(number * n + cols % n)
+        turns = np.sort(row_of_entry * n + cols % n)
         if np.all(turns[1:] != turns[:-1]):
             return np.where(degrees > 0, np.arange(size) % n, -1)
     return colours

@@ -18,7 +18,7 @@ from .probing import entries, settle
 from .products import Point, Settings, refuse_tensor
 
 P = ParamSpec("P")
-Mode = Literal["auto", "fwd", "rev"]
+JacobianMode = Literal["auto", "fwd", "rev"]
 
 
 def _scipy(label: str) -> Any:
@@ -122,7 +122,7 @@ def sparse_jacobian(
     *,
     pattern: Any = None,
     argnames: str | tuple[str, ...] | None = None,
-    mode: Mode = "auto",
+    mode: JacobianMode = "auto",
     chunk_size: int | None = None,
     holomorphic: bool = False,
     form: Literal["csr", "data"] = "csr",
@@ -270,7 +270,7 @@ def jacobian_pattern(
     has_aux: bool = False,
     *,
     argnames: str | tuple[str, ...] | None = None,
-    mode: Mode = "auto",
+    mode: JacobianMode = "auto",
     chunk_size: int | None = None,
     holomorphic: bool = False,
     escape: Escape = "dead",

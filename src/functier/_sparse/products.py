@@ -13,14 +13,14 @@ from .._core.tensor import Tensor
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
-from .._levels.runs import pull_rows, push_batch, record
+from .._levels.runs import Site, pull_rows, push_batch, record
 from .._transforms.arguments import Argnums, choose, choose_complex, choose_real
 from .._transforms.jacobian import result_paths, split_call
 from .colouring import Pattern
 
 ndarray = np.ndarray
 
-INSTEAD = (
+WRITE_DENSE = (
     "SciPy's arrays hold plain numbers: write jacfwd, or give a pattern and form='data', which "
     "returns the entries as an array"
 )
@@ -103,11 +103,11 @@ class Point:
     def forward(self, seeds: ndarray) -> Any:
         """The products with `seeds`, shape (k, n): shape (k, m)."""
         settings = self.settings
-        run = (
-            f"jvp({settings.name})", settings.escape, self.frame, self.outer, self.call, self.leaves
-        )  # fmt: skip
+        site = Site(f"jvp({settings.name})", settings.escape, self.frame, self.outer)
         basis = _split_seeds(seeds, self.leaves)
-        rows, structure, aux = push_batch(settings.label, run, basis, settings.has_aux, "error")
+        rows, structure, aux = push_batch(
+            settings.label, site, self.call, self.leaves, basis, settings.has_aux
+        )
         if settings.holomorphic:
             refuse(settings.label, rows, False, REAL_RESULT, result_paths, structure, rows)
         sizes = [prod(shape_of(r)[1:]) for r in rows]
@@ -118,10 +118,10 @@ class Point:
         """The results, what the backward passes start from, and where they end."""
         if self.tape is None:
             settings = self.settings
+            site = Site(f"vjp({settings.name})", settings.escape, self.frame, self.outer)
             results, roots, inputs, structure, aux = record(
-                f"vjp({settings.name})", settings.escape, self.frame, self.outer, self.call,
-                self.leaves, settings.has_aux,
-            )  # fmt: skip
+                site, self.call, self.leaves, settings.has_aux
+            )
             wrong = REAL_RESULT if settings.holomorphic else COMPLEX_IN_REVERSE
             where = result_paths, structure, results
             refuse(settings.label, results, not settings.holomorphic, wrong, *where)
@@ -135,8 +135,8 @@ class Point:
             return self.forward(seeds)
         results, roots, inputs = self.taped()
         k, basis = len(seeds), _split_seeds(seeds, results)
-        label = self.settings.label
-        rows = pull_rows(label, self.frame, self.outer, list(roots), basis, inputs)
+        site = Site(self.settings.label, "dead", self.frame, self.outer)
+        rows = pull_rows(site, list(roots), basis, inputs)
         if self.settings.holomorphic:
             rows = [r if r is None else np.conjugate(r) for r in rows]
         parts = []
@@ -180,5 +180,6 @@ def refuse_tensor(x: Any, settings: Settings) -> None:
                 f"array"
             )
         raise type(x).level.refusal(
-            ConversionError, f"{settings.label} would take tensors out of their level; {INSTEAD}"
+            ConversionError,
+            f"{settings.label} would take tensors out of their level; {WRITE_DENSE}",
         )

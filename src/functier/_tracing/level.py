@@ -34,7 +34,7 @@ ndarray = np.ndarray
 float64 = np.float64
 new = object.__new__
 NUMBERS = float, float64
-number = count()
+step_numbers = count()
 
 ALIKE: set[Callable] = {np.add, np.subtract, np.multiply, np.divide}
 """Ufuncs of two operands whose result has the form of these, where they have one."""
@@ -55,13 +55,13 @@ class TraceLevel(Level):
 
     def unknown(self, values: list) -> list:
         """Tensors that stand for what is given later, in the forms of `values`."""
-        return [self.result(x, (next(number), INPUT)) for x in values]
+        return [self.result(x, (next(step_numbers), INPUT)) for x in values]
 
     def result(self, value: Any, step: Step) -> Any:
         """The tensor, or tensors, of what `step` makes."""
         if isinstance(value, (tuple, list)):
             return like(value, [
-                self.result(v, (next(number), LEFT, operator.getitem, step, i, None))
+                self.result(v, (next(step_numbers), LEFT, operator.getitem, step, i, None))
                 for i, v in enumerate(value)
             ])  # fmt: skip
         if not is_value(value):
@@ -73,8 +73,8 @@ class TraceLevel(Level):
     @classmethod
     def fast_calls(kind) -> dict[Callable, Callable]:
         fast = FastCalls(
-            kind, number=number, common_form=_common_form, errstate=np.errstate, ndarray=ndarray,
-            ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
+            kind, step_numbers=step_numbers, common_form=_common_form, errstate=np.errstate,
+            ndarray=ndarray, ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
         )  # fmt: skip
         unary = fast.unary("func", UNARY)
         binary = fast.binary("func, quick, alike, product", BINARY)
@@ -111,7 +111,7 @@ class TraceLevel(Level):
             step: Step = ONE, func, places[0][1], None, None
         else:
             step = MANY, func, tuple(constants), tuple(places), given
-        return self.result(ans, (next(number), *step))
+        return self.result(ans, (next(step_numbers), *step))
 
     def check_form(self, op: Op, call: Call) -> None:
         """Raise where the form of a result depends on a value that is not known yet."""
@@ -204,7 +204,7 @@ def _common_form(x: Any, y: Any) -> Any:
 UNARY = """
 with errstate(all="ignore"):
     y._value = func(x._value)
-y._extra = next(number), ONE, func, x._extra, None, None
+y._extra = next(step_numbers), ONE, func, x._extra, None, None
 """
 
 BINARY = {
@@ -229,6 +229,6 @@ BINARY = {
         else:
             with errstate(all="ignore"):
                 z._value = func(x, y)
-        z._extra = next(number), kind, quick, first, second, None
+        z._extra = next(step_numbers), kind, quick, first, second, None
     """,
 }

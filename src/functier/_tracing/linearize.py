@@ -26,7 +26,7 @@ from .._levels.level import Escape
 from .._levels.life import run
 from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import outer_tensors, push_forward, record
+from .._levels.runs import Site, outer_tensors, push_forward, record
 from .level import TraceLevel
 from .program import Program
 
@@ -103,7 +103,7 @@ def linearize(
 
     # Dead once it has ended: a tangent has no value that could be passed through.
     level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
-    at = (label, escape, frame, outer, call, leaves, has_aux)
+    at = (Site(label, escape, frame, outer), call, leaves, has_aux)
     results, out_structure, aux, program, known = run(level, _record_tangents, at)
     del at
     program.keep()
@@ -124,16 +124,14 @@ def linearize(
     return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
 
 
-def _record_tangents(level: Any, given: tuple) -> tuple:
+def _record_tangents(level: TraceLevel, given: tuple) -> tuple:
     """The results of a function, their structure, the rest, the program of their tangents, and
     by their places the tangents that are other than 0 whatever those of the primals are.
     """
-    label, escape, frame, outer, call, leaves, has_aux = given
+    site, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
     inputs = [t._extra for t in tangents]
-    pairs, structure, aux = push_forward(
-        label, escape, frame, outer, call, leaves, tangents, has_aux
-    )
+    pairs, structure, aux = push_forward(site, call, leaves, tangents, has_aux)
     program = Program(inputs, [t._extra if type(t) is level.cls else None for _, t in pairs])
     known = {
         i: np.copy(t) for i, (_, t) in enumerate(pairs)
@@ -194,9 +192,10 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
     check_inputs(label, leaves, paths, primals, "primals")
     results, roots, inputs, out_structure, _ = record(
-        label, "dead", sys._getframe(1), [], lambda inner: func(*unflatten(structure, inner)),
-        leaves, False,
-    )  # fmt: skip
+        Site(label, "dead", sys._getframe(1), []),
+        lambda inner: func(*unflatten(structure, inner)),
+        leaves,
+    )
     roots = copy_tape(roots)
     given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
 

@@ -18,7 +18,7 @@ from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape, check_flag
-from .._levels.runs import outer_tensors, record
+from .._levels.runs import Site, outer_tensors, record
 from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
 
 P = ParamSpec("P")
@@ -310,10 +310,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     leaves, structure = flatten(primals, label, "primals")
     check_inputs(label, leaves, paths, primals, "primals")
     results, roots, inputs, out_structure, aux = record(
-        label,
-        escape,
-        sys._getframe(1),
-        outer_tensors(leaves),
+        Site(label, escape, sys._getframe(1), outer_tensors(leaves)),
         lambda inner: func(*unflatten(structure, inner)),
         leaves,
         has_aux,

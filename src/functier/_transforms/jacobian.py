@@ -4,7 +4,6 @@ import functools
 import sys
 from collections.abc import Callable, Iterable
 from math import prod
-from types import FrameType
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -22,7 +21,7 @@ from .._levels.cotangents import complex_derivatives, fill_zeros, one
 from .._levels.level import Escape
 from .._levels.memory import own_memory
 from .._levels.options import check_escape, check_flag, check_randomness
-from .._levels.runs import Evaluation, outer_tensors, pull_rows, push_batch, push_forward, record
+from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
 from .arguments import (
     Mixed,
     choose,
@@ -261,7 +260,7 @@ def _reverse(
         )
         frame = sys._getframe(1)
         results, roots, inputs, out_structure, aux = record(
-            inner_label, escape, frame, outer, call, leaves, has_aux
+            Site(inner_label, escape, frame, outer), call, leaves, has_aux
         )
         refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
         sizes = [prod(shape_of(y)) for y in results]
@@ -272,12 +271,12 @@ def _reverse(
             rows = fill_zeros(backward(pairs, inputs), leaves)
         else:
             total = sum(sizes)
-            at = label, frame, outer, roots
+            site = Site(label, "dead", frame, outer)
             if chunk_size is None or chunk_size >= total:
-                rows = pull_rows(*at, units(results, sizes, total), inputs)
+                rows = pull_rows(site, roots, units(results, sizes, total), inputs)
                 _fill(rows, leaves, total)
             else:
-                rows = _pull_in_chunks(*at, results, sizes, inputs, leaves, chunk_size)
+                rows = _pull_in_chunks(site, roots, results, inputs, leaves, chunk_size)
         if holomorphic:
             rows = complex_derivatives(rows)
         columns = [blocks(r, results, total) for r in own_memory(rows)]
@@ -296,10 +295,10 @@ def _fill(rows: list, leaves: list, n: int) -> None:
 
 
 def _pull_in_chunks(
-    label: str, frame: FrameType, outer: list, roots: list, results: list, sizes: list[int],
-    inputs: list, leaves: list, chunk_size: int,
-) -> list:  # fmt: skip
+    site: Site, roots: list, results: list, inputs: list, leaves: list, chunk_size: int
+) -> list:
     """Do as `pull_rows` for `chunk_size` unit vectors at a time; for 1, without a batch level."""
+    sizes = [prod(shape_of(y)) for y in results]
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         nodes = roots if chunk.stop == chunk.size else list(roots)  # the last one frees the tape
@@ -308,13 +307,14 @@ def _pull_in_chunks(
             nodes.clear()
             rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
         else:
-            rows = pull_rows(label, frame, outer, nodes, list(basis), inputs)
+            rows = pull_rows(site, nodes, list(basis), inputs)
         _fill(rows, leaves, chunk.stop - chunk.start)
         return rows
 
     return in_chunks(
-        rows_of, label, sum(sizes), chunk_size,
-        lambda start, stop: (tuple(some_units(results, sizes, start, stop)), {}), Join(label, 0),
+        rows_of, sum(sizes), chunk_size,
+        lambda start, stop: (tuple(some_units(results, sizes, start, stop)), {}),
+        Join(site.label, 0),
     )  # fmt: skip
 
 
@@ -384,21 +384,23 @@ def _forward(
         )
         frame = sys._getframe(1)
         sizes = [prod(shape_of(x)) for x in leaves]
-        at: Evaluation = (inner_label, escape, frame, outer, call, leaves)
+        site = Site(inner_label, escape, frame, outer)
         total: int | None = None
         if sizes == [1] or not sizes:
             pairs, out_structure, aux = push_forward(
-                *at, only_unit(leaves) if sizes else [], has_aux
+                site, call, leaves, only_unit(leaves) if sizes else [], has_aux
             )
             rows = [t for _, t in pairs]
         else:
             total = sum(sizes)
             if chunk_size is None or chunk_size >= total:
                 basis = units(leaves, sizes, total)
-                rows, out_structure, aux = push_batch(label, at, basis, has_aux, randomness)
+                rows, out_structure, aux = push_batch(
+                    label, site, call, leaves, basis, has_aux, randomness
+                )
             else:
                 rows, out_structure, aux = _push_in_chunks(
-                    label, at, sizes, has_aux, randomness, chunk_size
+                    label, site, call, leaves, has_aux, randomness, chunk_size
                 )
         if holomorphic:  # a tangent has the dtype of its result
             refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
@@ -413,24 +415,25 @@ def _forward(
 
 
 def _push_in_chunks(
-    label: str, at: Evaluation, sizes: list[int], has_aux: bool, randomness: Randomness,
-    chunk_size: int,
+    label: str, site: Site, call: Callable[[list], Any], leaves: list, has_aux: bool,
+    randomness: Randomness, chunk_size: int,
 ) -> tuple[list, Any, Any]:  # fmt: skip
     """Do as `push_batch` for `chunk_size` unit vectors at a time; for 1, without a batch level."""
-    leaves, first = at[-1], []
+    sizes = [prod(shape_of(x)) for x in leaves]
+    first: list = []
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
         if chunk_size == 1:
-            pairs, *rest = push_forward(*at, directions=[t[0] for t in basis], has_aux=has_aux)
+            pairs, *rest = push_forward(site, call, leaves, [t[0] for t in basis], has_aux)
             rows = [np.expand_dims(t, 0) for _, t in pairs]
         else:
-            rows, *rest = push_batch(label, at, list(basis), has_aux, randomness)
+            rows, *rest = push_batch(label, site, call, leaves, list(basis), has_aux, randomness)
         if not chunk.index:
             first.extend(rest)
         return rows
 
     rows = in_chunks(
-        rows_of, label, sum(sizes), chunk_size,
+        rows_of, sum(sizes), chunk_size,
         lambda start, stop: (tuple(some_units(leaves, sizes, start, stop)), {}), Join(label, 0),
         randomness=randomness,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from .._levels.level import Escape
 from .._levels.life import LevelContext
 from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import push_forward
+from .._levels.runs import Site, push_forward
 
 
 def match_directions(
@@ -96,10 +96,7 @@ def jvp(
     leaves, structure, directions = match_directions(label, primals, tangents)
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     pairs, out_structure, aux = push_forward(
-        label,
-        escape,
-        sys._getframe(1),
-        outer,
+        Site(label, escape, sys._getframe(1), outer),
         lambda inner: func(*unflatten(structure, inner)),
         leaves,
         directions,

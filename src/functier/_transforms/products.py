@@ -17,7 +17,7 @@ from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
 from .._levels.options import check_escape
-from .._levels.runs import push_forward, record
+from .._levels.runs import Site, push_forward, record
 from .grad import gradients
 from .jvp import match_directions
 
@@ -81,7 +81,7 @@ def hvp(
     outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
     gradient = _gradient("hvp", func, len(primals), has_aux, escape)
     pairs, tree, rest = push_forward(
-        f"jvp({name})", escape, sys._getframe(1), outer,
+        Site(f"jvp({name})", escape, sys._getframe(1), outer),
         lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
     )  # fmt: skip
     product = unflatten(tree, own_memory([t for _, t in pairs], directions))
@@ -153,18 +153,18 @@ def ggnvp(
     def call(inner: list) -> Any:
         return func(*unflatten(structure, inner))
 
-    outputs, tree, aux = push_forward(
-        f"jvp({name})", escape, frame, outer, call, leaves, directions, has_aux
-    )
+    site = Site(f"jvp({name})", escape, frame, outer)
+    outputs, tree, aux = push_forward(site, call, leaves, directions, has_aux)
     results = [y for y, _ in outputs]
     tangents_out = [t for _, t in outputs]
     gradient = _gradient("ggnvp", loss, 1, False, escape)
     outer += [x for x in (*results, *tangents_out) if isinstance(x, Tensor)]
     pairs, _, value = push_forward(
-        f"jvp({name_of_function(loss)})", escape, frame, outer,
+        Site(f"jvp({name_of_function(loss)})", escape, frame, outer),
         lambda inner: gradient(unflatten(tree, inner)), results, tangents_out, True,
     )  # fmt: skip
-    _, roots, inputs, _, _ = record(f"vjp({name})", escape, frame, outer, call, leaves, has_aux)
+    site = Site(f"vjp({name})", escape, frame, outer)
+    _, roots, inputs, _, _ = record(site, call, leaves, has_aux)
     cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
     roots.clear()
     product = unflatten(structure, own_memory(fill_zeros(backward(cotangents, inputs), leaves)))

@@ -10,7 +10,7 @@ from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._core.types import PyTree, Value
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.states import switched_off
+from .._levels.states import switch_off
 
 
 def stop_gradient(x: Any) -> Any:
@@ -115,7 +115,7 @@ def no_grad() -> Iterator[None]:
     array([0.25, 0.25])
     """
     around = [level.cls for level in levels_of(AMBIENT.get())]
-    yield from switched_off([cls for cls in around if _is_differentiating(cls)])
+    yield from switch_off([cls for cls in around if _is_differentiating(cls)])
 
 
 @block

@@ -272,8 +272,9 @@ def _in_chunks(
         join = Join(label, out_dims)
         randomness = options["randomness"] if options else "error"
         return in_chunks(
-            call, label, size, chunk_size, arguments, join, executor, progress, randomness
-        )
+            call, size, chunk_size, arguments, join,
+            executor=executor, progress=progress, randomness=randomness,
+        )  # fmt: skip
 
     return vmapped
 

@@ -169,14 +169,14 @@ class _Search:
         names = [i for i, x in self.objects.items() if self.is_name(x)]
         self.reached = set(names)
         while names:
-            below = []
+            children = []
             for i in names:
                 for child in self.holds.get(i, ()):
                     if child not in self.reached:
                         self.reached.add(child)
                         self.above[child] = i
-                        below.append(child)
-            names = below
+                        children.append(child)
+            names = children
 
     def look_at_variables(self) -> set[int]:
         """Note the variables of all running functions; the dicts that this has made."""
@@ -214,11 +214,11 @@ class _Search:
                 key = id(holder)
                 if key in own:
                     continue
-                held = {id(x) for x in gc.get_referents(holder)} & wanted
-                if held and _is_kept(holder):
-                    self.kept |= held
-                elif held:
-                    self.holds.setdefault(key, set()).update(held)
+                children = {id(x) for x in gc.get_referents(holder)} & wanted
+                if children and _is_kept(holder):
+                    self.kept |= children
+                elif children:
+                    self.holds.setdefault(key, set()).update(children)
                     if key not in self.objects:
                         self.objects[key] = holder
                         found.append(holder)
@@ -233,9 +233,9 @@ class _Search:
             return found[::-1]
         above, waiting = {key}, [key]
         while waiting:
-            held = waiting.pop()
+            child = waiting.pop()
             for i, children in self.holds.items():
-                if held in children and i not in above:
+                if child in children and i not in above:
                     above.add(i)
                     waiting.append(i)
         return None if above & self.kept else [x]

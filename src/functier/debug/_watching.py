@@ -34,8 +34,8 @@ from .._levels.grad import GradLevel
 from .._levels.jvp import JvpLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
-from .._levels.states import Layer, below
-from .._levels.tape import number
+from .._levels.states import Layer, next_layer
+from .._levels.tape import node_numbers
 from ._faults import Fault, counted, find_fault, parts
 
 LIBRARIES = tuple(
@@ -58,7 +58,7 @@ class Watch(NamedTuple):
         return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
 
 
-class Site(NamedTuple):
+class Location(NamedTuple):
     """Where the user called what; the lines from the inside out, up to the transform's."""
 
     what: str
@@ -71,11 +71,11 @@ class Site(NamedTuple):
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
-RUNNING: ContextVar[Site | None] = ContextVar("running", default=None)
+RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
 """The user's call that is being computed; what happens inside it is not looked at."""
 
 
-def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
+def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
     """The user's frames around `frame`, up to the one that runs `last`."""
     stack = []
     while frame is not None:
@@ -85,14 +85,14 @@ def site(what: str, frame: FrameType | None, last: CodeType | None) -> Site:
             if code is last:
                 break
         frame = frame.f_back
-    return Site(what, tuple(stack))
+    return Location(what, tuple(stack))
 
 
 @block
 def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
     """What a transform does itself, with the axes of its arguments, is not looked at."""
     before = RUNNING.get()
-    here = before or site(str(level), frame, level.made[0])
+    here = before or locate(str(level), frame, level.made[0])
     try:
         RUNNING.set(here)
         yield
@@ -111,12 +111,12 @@ class Watched(Level):
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         watch = WATCH.get()
         if watch is None or RUNNING.get() is not None:
-            return below(Watched, self).function(func, args, kwargs)
-        here = site(title(func), sys._getframe(1), self.made[0])
+            return next_layer(Watched, self).function(func, args, kwargs)
+        here = locate(title(func), sys._getframe(1), self.made[0])
         try:
             RUNNING.set(here)
             with watch.quiet():
-                result = below(Watched, self).function(func, args, kwargs)
+                result = next_layer(Watched, self).function(func, args, kwargs)
         finally:
             RUNNING.set(None)
         if watch.nans or watch.infs:
@@ -126,7 +126,7 @@ class Watched(Level):
                 Watched.report(self, fault, here, [x for _, x in operands])
         return result
 
-    def report(self, fault: Fault, here: Site, operands: list) -> None:
+    def report(self, fault: Fault, here: Location, operands: list) -> None:
         """Raise the error for a fault in the result of a call."""
         cls = (*classes_in(*operands), self.cls)[0]
         levels = levels_of(cls)
@@ -164,42 +164,42 @@ class WatchedBatch(Watched, BatchLevel):
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
         with unwatched(self, sys._getframe(1)):
-            return below(WatchedBatch, self).insert(leaves, dims, args)
+            return next_layer(WatchedBatch, self).insert(leaves, dims, args)
 
     def unwrap(self, x: Any, *where: Any) -> Any:
         with unwatched(self, sys._getframe(1)):
-            return below(WatchedBatch, self).unwrap(x, *where)
+            return next_layer(WatchedBatch, self).unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):
     def track(self, leaves: list, directions: Any) -> list:
         Watched.look(self, [*leaves, *directions])
-        return below(WatchedJvp, self).track(leaves, directions)
+        return next_layer(WatchedJvp, self).track(leaves, directions)
 
 
 class WatchedGrad(Watched, GradLevel):
     def track(self, leaves: list) -> list:
         Watched.look(self, leaves)
-        return below(WatchedGrad, self).track(leaves)
+        return next_layer(WatchedGrad, self).track(leaves)
 
     def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
-        start = next(number)
+        start = next(node_numbers)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
         return WatchedGrad.noted(
-            self, below(WatchedGrad, self).record(op, call, values, ans), start, op, names
+            self, next_layer(WatchedGrad, self).record(op, call, values, ans), start, op, names
         )
 
     def apply_single(self, op: Op, x: Any, given: dict) -> Any:
-        start = next(number)
+        start = next(node_numbers)
         return WatchedGrad.noted(
-            self, below(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
+            self, next_layer(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
         )
 
     def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
         """`result`, the rules of whose new nodes know where they come from."""
         watch = WATCH.get()
         if watch is not None:
-            here = RUNNING.get() or site(op.name, sys._getframe(2), self.made[0])
+            here = RUNNING.get() or locate(op.name, sys._getframe(2), self.made[0])
             known: dict[int, tuple] = {}
             for y in result if isinstance(result, (tuple, list)) else (result,):
                 if type(y) is self.cls:
@@ -254,7 +254,7 @@ class Edge:
 
     __slots__ = ("elementwise", "fix", "here", "label", "names", "notes", "rule", "what")
 
-    def __init__(self, rule: Callable, label: str, op: Op, operand: str, here: Site, fix: Any):
+    def __init__(self, rule: Callable, label: str, op: Op, operand: str, here: Location, fix: Any):
         self.rule, self.label, self.here, self.fix = rule, label, here, fix
         self.notes, self.elementwise = noting(), is_elementwise(op.func)
         self.what = f"the derivative of {title(op.func)}"
@@ -288,7 +288,7 @@ class Edge:
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
         """What the rule returns, and that in the form of the operand."""
-        before, here = RUNNING.get(), Site(self.what, self.here.stack)
+        before, here = RUNNING.get(), Location(self.what, self.here.stack)
         try:
             RUNNING.set(here)
             c = self.rule(g, *saved)
@@ -334,7 +334,7 @@ class CustomEdge(Edge):
         level = AMBIENT.get().level
         last = level.made[0] if level.depth else None
         self.rule, self.label, self.fix, self.names = rule, str(level), None, ()
-        self.here, self.elementwise = site("a custom rule", sys._getframe(2), last), False
+        self.here, self.elementwise = locate("a custom rule", sys._getframe(2), last), False
         self.notes, self.what = noting(), "a custom derivative rule"
 
     def operands(self, saved: tuple) -> Iterable:

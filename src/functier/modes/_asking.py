@@ -32,8 +32,8 @@ from .._core.table import OPS
 from .._core.tensor import CANONICAL, Tensor, canonical
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
-from .._levels.memory import SEEN
-from .._levels.states import Layer, below
+from .._levels.memory import TO_PLAIN
+from .._levels.states import Layer, next_layer
 
 ndarray = np.ndarray
 
@@ -44,7 +44,7 @@ class State(NamedTuple):
     functions: tuple = ()
     operations: tuple = ()
     asked: tuple = ()  # those for functions whose handlers are running, innermost first
-    below: bool = False  # whether a handler for operations is running
+    in_handler: bool = False  # whether a handler for operations is running
     left: tuple | None = None  # in a handler: those that were left while they were off
 
 
@@ -67,7 +67,7 @@ class Mode(Manager[Any]):
         return self
 
     def _inside(self) -> Generator:
-        SEEN[Seen] = owned_array
+        TO_PLAIN[Seen] = owned_array
         state = STATE.get()
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))
@@ -196,7 +196,7 @@ def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
     state = STATE.get()
     functions, asked = state.functions, state.asked
     if not functions or func in FACTS:
-        return _below(func, args, kwargs) if state.below else NOBODY
+        return _ask_in_handler(func, args, kwargs) if state.in_handler else NOBODY
     types = classes_in(args, kwargs)
     while functions:
         mode, functions = functions[-1], functions[:-1]
@@ -223,7 +223,7 @@ def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
             STATE.set(_without(mode, STATE.get()))
 
 
-def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
+def _ask_in_handler(func: Callable, args: tuple, kwargs: dict) -> Any:
     """In a handler for operations: the hooks for functions have had their turn."""
     types = classes_in(args, kwargs)
     if not types or not issubclass(types[0], Tensor) or types[0].level.depth:
@@ -236,12 +236,12 @@ def _below(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
     """An operation on tensors of level 0, by the modes and then by the lower hook."""
-    return ask_below(
+    return ask_operations(
         func, types, args, kwargs, lambda: cls.__tensor_dispatch__(func, types, args, kwargs)
     )
 
 
-def ask_below(
+def ask_operations(
     func: Callable, types: Iterable, args: tuple, kwargs: dict, compute: Callable[[], Any]
 ) -> Any:
     """What the modes for operations answer, or else `compute`."""
@@ -249,7 +249,7 @@ def ask_below(
     operations = state.operations if func not in FACTS else ()
     while operations:
         mode, operations = operations[-1], operations[:-1]
-        inside = state._replace(functions=(), operations=operations, below=True)
+        inside = state._replace(functions=(), operations=operations, in_handler=True)
         answer = _inside(inside, mode.__tensor_dispatch__, func, types, args, kwargs)
         if answer is not NotImplemented:
             return answer
@@ -267,7 +267,7 @@ def _begin(level: Level) -> None:
 def is_looking() -> bool:
     """Whether a mode for operations is on in this context, or its handler running."""
     state = STATE.get()
-    return bool(state.operations) or state.below
+    return bool(state.operations) or state.in_handler
 
 
 # ---- levels that ask ----
@@ -276,12 +276,12 @@ def is_looking() -> bool:
 class Moded(Level):
     """What levels do while a mode is on: they ask it, and then do what they did."""
 
-    written = True
+    forwards_methods = True
 
     def unary(self, func: Any, x: Any) -> Any:
         spelled = OPERATORS[func][0] if func in OPERATORS else func
         answer = ask(spelled, (x,), {})
-        return below(Moded, self).unary(func, x) if answer is NOBODY else answer
+        return next_layer(Moded, self).unary(func, x) if answer is NOBODY else answer
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         if func not in OPERATORS:
@@ -292,19 +292,19 @@ class Moded(Level):
             answer = ask(OPERATORS[func][0], (a, b), {})
         else:
             answer = ask(OPERATORS[func][1], (b, a), {})
-        return below(Moded, self).binary(func, a, b) if answer is NOBODY else answer
+        return next_layer(Moded, self).binary(func, a, b) if answer is NOBODY else answer
 
     def getitem(self, x: Any, index: Any) -> Any:
         answer = ask(GETITEM, (x, index), {})
-        return below(Moded, self).getitem(x, index) if answer is NOBODY else answer
+        return next_layer(Moded, self).getitem(x, index) if answer is NOBODY else answer
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
-        return below(Moded, self).method(func, args, kwargs) if answer is NOBODY else answer
+        return next_layer(Moded, self).method(func, args, kwargs) if answer is NOBODY else answer
 
     def property(self, name: str, x: Any) -> Any:
         answer = ask(getattr(Tensor, name).__get__, (x,), {})
-        return below(Moded, self).property(name, x) if answer is NOBODY else answer
+        return next_layer(Moded, self).property(name, x) if answer is NOBODY else answer
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
@@ -315,15 +315,15 @@ class Moded(Level):
         state = state._replace(functions=again, asked=())
         if self.records:  # which computes forms alone; no mode is shown these numbers
             state = state._replace(operations=())
-        return _inside(state, below(Moded, self).function, func, args, kwargs)
+        return _inside(state, next_layer(Moded, self).function, func, args, kwargs)
 
     # ---- what enters and leaves; see NOTE [what is computed below the levels] ----
 
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
-        return Moded._looked_at(self, below(Moded, self).insert(leaves, dims, args))
+        return Moded._looked_at(self, next_layer(Moded, self).insert(leaves, dims, args))
 
     def track(self, *leaves: Any) -> list:
-        return Moded._looked_at(self, below(Moded, self).track(*leaves))
+        return Moded._looked_at(self, next_layer(Moded, self).track(*leaves))
 
     def _looked_at(self, inner: list) -> list:
         if is_looking():
@@ -335,10 +335,10 @@ class Moded(Level):
         return inner
 
     def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return as_plain(below(Moded, self).unwrap(x, *args, **kwargs))
+        return as_plain(next_layer(Moded, self).unwrap(x, *args, **kwargs))
 
     def scalar(self, *args: Any) -> Any:
-        value, node = below(Moded, self).scalar(*args)
+        value, node = next_layer(Moded, self).scalar(*args)
         return as_plain(value), node
 
 
@@ -392,10 +392,10 @@ def as_seen(x: Any) -> Any:
 
 def as_plain(result: Any) -> Any:
     """`result` with plain arrays for those that ask."""
-    return tree_map(lambda x: plain(x) if type(x) is Seen else x, result)
+    return tree_map(lambda x: plain_view(x) if type(x) is Seen else x, result)
 
 
-def plain(x: Seen) -> ndarray:
+def plain_view(x: Seen) -> ndarray:
     """The array that `x` is a view of, where it shows all of it; else a plain view."""
     base: Any = x.base
     whole = type(base) is ndarray and base.dtype is x.dtype and base.shape == x.shape
@@ -406,7 +406,7 @@ def plain(x: Seen) -> ndarray:
 
 def owned_array(x: Seen) -> ndarray:
     """The same, or a copy: an array whose base tells who owns its memory."""
-    array = plain(x)
+    array = plain_view(x)
     return array if array is x.base else np.array(x)
 
 
@@ -417,7 +417,7 @@ def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
     op = OPS.get(func)
     if op is not None and op.body is not None and op.body is not func:
         return op.body(*args, **kwargs)
-    out = ask_below(func, (), args, kwargs, lambda: func(*as_plain(args), **as_plain(kwargs)))
+    out = ask_operations(func, (), args, kwargs, lambda: func(*as_plain(args), **as_plain(kwargs)))
     return tree_map(as_seen, out)
 
 
@@ -429,7 +429,7 @@ def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
         given, options = tree_map(as_seen, (args, kwargs))
         if any(type(x) is Seen for x in _leaves((given, options))):
             return func(*given, **options)
-    return tree_map(as_seen, ask_below(func, (), args, kwargs, lambda: func(*args, **kwargs)))
+    return tree_map(as_seen, ask_operations(func, (), args, kwargs, lambda: func(*args, **kwargs)))
 
 
 def _leaves(tree: Any) -> list:

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
-from ._parameter import CHANGES, is_parameter, made, plain
+from ._parameter import CHANGES, is_parameter, made, plain_array
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
@@ -142,7 +142,7 @@ def flatten(module: Any) -> tuple[list, Form, tuple]:
     form = Form(module, "", found, names, {})
     form.names = tuple(names)
     _keep(module, form, count)
-    return [plain(x) for _, x in found.values()], form, form.names
+    return [plain_array(x) for _, x in found.values()], form, form.names
 
 
 def unflatten(form: Form, leaves: Iterable) -> Any:
@@ -179,6 +179,6 @@ def _keep(module: Any, form: Form, count: int) -> None:
 def _collect(module: Any, form: Form, leaves: list) -> None:
     state = vars(module)
     for name, *_ in form.arrays:
-        leaves.append(plain(state[name]))
+        leaves.append(plain_array(state[name]))
     for name, inner in form.modules:
         _collect(state[name], inner, leaves)

@@ -16,7 +16,7 @@ from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
 from ._form import BUFFER, MODULE, PARAMETER, flatten, replaced, unflatten
 from ._hooks import RemovableHandle, note_place
-from ._parameter import Parameter, is_parameter, note_change, plain
+from ._parameter import Parameter, is_parameter, note_change, plain_array
 
 M = TypeVar("M", bound="Module")
 
@@ -322,7 +322,7 @@ class Module:
 
         Names of shared arrays and modules are all there. ``copy.deepcopy`` it to keep it.
         """
-        return {name: plain(vars(owner)[key]) for name, owner, key in self._places(prefix)}
+        return {name: plain_array(vars(owner)[key]) for name, owner, key in self._places(prefix)}
 
     def _places(self, prefix: str = "") -> list[tuple[str, "Module", str]]:
         """For each name of `state_dict` the module that has it, and its name there."""
@@ -435,7 +435,7 @@ class Module:
                 for name, x in module._named_own(kind):
                     if dtype_of(x).kind in "fc":
                         if id(x) not in memo:
-                            y = plain(x).astype(dtype)
+                            y = plain_array(x).astype(dtype)
                             memo[id(x)] = Parameter(y, x.requires_grad) if is_parameter(x) else y
                         vars(module)[name] = memo[id(x)]
         return self
@@ -492,7 +492,7 @@ def _joined(prefix: str, name: str) -> str:
 
 def _array(x: Any) -> Any:
     """An array of a list or a number."""
-    return x if isinstance(x, Tensor) else plain(np.asarray(x))
+    return x if isinstance(x, Tensor) else plain_array(np.asarray(x))
 
 
 register_pytree_node(Module, flatten, unflatten)

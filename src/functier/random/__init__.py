@@ -31,11 +31,11 @@ from ._sampling import (
     Size,
     batches,
     derivative_in,
+    is_outside_levels,
     method,
     moved,
     normal_vector,
     picked,
-    plain,
     refuse_write,
     sample,
     tensors_in,
@@ -180,7 +180,7 @@ class Generator(Base):
 
     def bytes(self, length: int) -> Any:
         """Random bytes. Raises where every example should have its own: they are no array."""
-        for level in [] if plain(()) else batches((), "bytes"):
+        for level in [] if is_outside_levels(()) else batches((), "bytes"):
             if level.randomness == "different":
                 raise level.refusal(
                     RandomnessError,
@@ -438,7 +438,7 @@ class Generator(Base):
 
         Without replacement, or with batched `p`, one call of NumPy's for each example.
         """
-        if plain((a, p)):
+        if is_outside_levels((a, p)):
             with self._lock:
                 stream = stream_of(self, CHUNK.get())
                 return stream.choice(a, size, replace, p, axis, shuffle)
@@ -458,7 +458,7 @@ class Generator(Base):
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """`x` with its parts along `axis` in another order, or the integers below `x`."""
-        if plain((x,)):
+        if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
@@ -470,7 +470,7 @@ class Generator(Base):
         """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
         if out is not None:
             refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
-        if out is not None or plain((x,)):
+        if out is not None or is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
         array = x if isinstance(x, Tensor) else np.asarray(x)

@@ -49,23 +49,23 @@ def velocity(z: Any, a: Any) -> Any:
     it can be differentiated again.
     """
     z = np.maximum(z, TINY)
-    below = np.less(z, a)
+    is_below = np.less(z, a)
     wide = np.greater(a, 1.0)
     root = np.sqrt(np.where(wide, a, 1.0))
     width = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
     level = digamma(a)
 
-    lower = np.where(below, z, a)  # a number for which the integral below is a tame one
+    lower = np.where(is_below, z, a)  # a number for which the integral below is a tame one
     t = -width[..., None] * NODES  # log of the place, from that of z
     w = np.exp(each(a) * t - each(lower) * np.expm1(t)) * WEIGHTS
     under = -lower * width * np.sum(w * (t - each(level - np.log(lower))), axis=-1)
 
-    upper = np.where(below, a, z)
+    upper = np.where(is_below, a, z)
     u = each(root) * NODES  # the place, from z
     t = np.log1p(u / each(upper))
     w = np.exp((each(a) - 1) * t - u) * WEIGHTS
     over = root * np.sum(w * (t - each(level - np.log(upper))), axis=-1)
-    return np.where(below, under, over)
+    return np.where(is_below, under, over)
 
 
 def each(x: Any) -> Any:

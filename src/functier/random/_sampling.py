@@ -31,13 +31,13 @@ from .._core.root import DISABLED
 from .._core.tensor import Tensor
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
-from .._levels.lineage import AMBIENT, innermost, levels_of
+from .._levels.lineage import AMBIENT, innermost_class, levels_of
 
 Size = int | Sequence[int] | None
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
-INSTEAD = {
+ADVICE = {
     "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
     "randomness='same' for the same ones for all",
     "jacfwd": FORWARD,
@@ -47,7 +47,7 @@ ELSE = "draw before {} and pass the numbers in"
 """What a message proposes, by transform."""
 
 
-def plain(operands: tuple) -> bool:
+def is_outside_levels(operands: tuple) -> bool:
     """Whether no level has to be asked: none is around, and no operand is a tensor."""
     return AMBIENT.get() is Tensor and not tensors_in(operands)
 
@@ -67,14 +67,14 @@ def method(name: str) -> Callable:
 def batches(operands: tuple, name: str) -> list[BatchLevel]:
     """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
     found: list[BatchLevel] = []
-    for level in levels_of(innermost(operands, sys._getframe())):
+    for level in levels_of(innermost_class(operands, sys._getframe())):
         if level.batches and level.cls not in DISABLED.get():
             if level.randomness == "error":
                 transform = level.label.partition("(")[0]
                 raise level.refusal(
                     RandomnessError,
                     f"rng.{name}(...) draws, and randomness is 'error', the default; "
-                    f"{INSTEAD.get(transform, ELSE).format(transform)}",
+                    f"{ADVICE.get(transform, ELSE).format(transform)}",
                 )
             found.insert(0, level)
     return found
@@ -117,7 +117,7 @@ def sample(
         What the numbers will be put together with, whose levels are around the draw too.
     """
     everything = operands + near
-    if plain(everything):
+    if is_outside_levels(everything):
         with source._lock:
             return draw(stream_of(source, CHUNK.get()), *operands, size)
     levels = batches(everything, name)
@@ -306,7 +306,7 @@ def picked(array: Any, index: Any, axis: int) -> Any:
 
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
     """Raise where a call that writes to an array has to ask a level."""
-    if plain(operands):
+    if is_outside_levels(operands):
         return
     levels: list[Level] = list(batches(operands, name))
     levels += [type(x).level for x in operands if isinstance(x, Tensor)]
@@ -336,10 +336,10 @@ def _weibull(z: Any, a: Any) -> Any:
 
 def _triangular(u: Any, left: Any, mode: Any, right: Any) -> Any:
     base = right - left
-    below = u * base <= mode - left
-    part = np.where(below, u * (mode - left), (1 - u) * (right - mode)) * base
+    is_left = u * base <= mode - left
+    part = np.where(is_left, u * (mode - left), (1 - u) * (right - mode)) * base
     length = np.sqrt(part)
-    return np.where(below, left + length, right - length)
+    return np.where(is_left, left + length, right - length)
 
 
 PATHS: dict[str, tuple[str, Callable]] = {
@@ -404,7 +404,7 @@ def _fits(shape: tuple, wanted: tuple) -> bool:
         return False
 
 
-METHODS = {"svd", "eigh", "cholesky"}
+FACTORIZATIONS = {"svd", "eigh", "cholesky"}
 
 
 def normal_vector(
@@ -426,7 +426,7 @@ def normal_vector(
             f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
             f"(n,) and (n, n) for each example"
         )
-    if method not in METHODS or check_valid not in ("warn", "raise", "ignore"):
+    if method not in FACTORIZATIONS or check_valid not in ("warn", "raise", "ignore"):
         raise ValueError(
             f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
             f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"

@@ -59,9 +59,9 @@ def append(d: Draw, name: str) -> Step:
 def block(d: Draw, name: str) -> Step:
     x = d.x(nd=(2, 2))
     n, m = d.form(x)
-    right, below, corner = d.new((n, 2)), d.new((1, m)), d.new((1, 2), "f")
+    right, bottom, corner = d.new((n, 2)), d.new((1, m)), d.new((1, 2), "f")
     if d.chance(0.5):
-        return Step(name, ([[x, right], [below, corner]],))
+        return Step(name, ([[x, right], [bottom, corner]],))
     return Step(name, ([x, right],))
 
 
