@@ -2,13 +2,15 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, overload
 
 import numpy as np
 
 from .._core.numpy_facts import BIG, PLAIN, dtype_of
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._core.tensor import Tensor
+from .._core.types import Function, PyTree
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
 from .._levels.copies import copy_tape
@@ -20,6 +22,7 @@ from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape, check_flag
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -28,16 +31,16 @@ ndarray = np.ndarray
 
 def gradients(
     transform: str,
-    func: Callable | None,
-    argnums: Any,
-    has_aux: bool,
-    argnames: Any,
-    holomorphic: bool,
-    allow_int: bool,
-    escape: Escape,
-    pack: Callable[[Any, Any], Any] | None,
+    func: Function | None,
+    options: Options,
+    pack: Callable[[PyTree, Any], Any] | None,
 ) -> Any:
-    """What the transforms to a gradient share; `pack` orders gradient and value."""
+    """Return the function that a transform to a gradient returns, or a context manager.
+
+    `pack` combines the gradient and the value, or ``(value, aux)``; None for `grad`.
+    """
+    escape, has_aux = options.escape, options.has_aux
+    holomorphic, allow_int = options.holomorphic, options.allow_int
     check_escape(transform, func, escape)
     flags = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     for option, value in flags.items():
@@ -48,18 +51,16 @@ def gradients(
             GradLevel,
             f"{transform}()",
             escape,
-            lambda f: gradients(
-                transform, f, argnums, has_aux, argnames, holomorphic, allow_int, escape, pack
-            ),
+            lambda f: gradients(transform, f, options, pack),
             holomorphic=holomorphic,
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
-    several = argnames is not None or isinstance(argnums, tuple)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    several = options.argnames is not None or isinstance(argnums, tuple)
     select = choose_complex if holomorphic else choose
 
-    def differentiate(level: Any, given: tuple) -> tuple:
+    def differentiate(level: GradLevel, given: tuple) -> tuple:
         """Return the gradients, the value, and the second result, or None without `has_aux`."""
         args, kwargs, leaves, structure, keys = given
         tracked = level.track(leaves)
@@ -88,7 +89,7 @@ def gradients(
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
-        outer: Any = ()
+        outer: Sequence[Tensor] = ()
         given = (*args, kwargs) if kwargs else args
         for arg in given:  # this loop avoids the call, which costs 5 % of a small gradient
             if type(arg) not in PLAIN:
@@ -185,7 +186,8 @@ def grad(
     >>> float(grad(lambda x, *, scale: scale * x**2, argnames="scale")(3.0, scale=2.0))
     9.0
     """
-    return gradients("grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape, None)
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("grad", func, options, None)
 
 
 @overload
@@ -221,10 +223,8 @@ def value_and_grad(
     >>> float(value), float(slope)
     (9.0, 6.0)
     """
-    return gradients(
-        "value_and_grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
-        lambda g, v: (v, g),
-    )  # fmt: skip
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("value_and_grad", func, options, lambda gradient, value: (value, gradient))
 
 
 @overload
@@ -260,10 +260,8 @@ def grad_and_value(
     >>> float(slope), float(value)
     (6.0, 9.0)
     """
-    return gradients(
-        "grad_and_value", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
-        lambda g, v: (g, v),
-    )  # fmt: skip
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("grad_and_value", func, options, lambda gradient, value: (gradient, value))
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:

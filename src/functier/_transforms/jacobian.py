@@ -13,7 +13,8 @@ from .._chunks.compute import in_chunks
 from .._chunks.join import Join
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import check_callable, name_of_function, paths, unflatten
-from .._core.types import PyTree, Structure, Value
+from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Structure, Value
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
@@ -23,7 +24,9 @@ from .._levels.memory import own_memory
 from .._levels.options import check_escape, check_flag, check_randomness
 from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
 from .arguments import (
+    Argnums,
     Mixed,
+    Selection,
     choose,
     choose_complex,
     choose_real,
@@ -31,6 +34,7 @@ from .arguments import (
     insert_arguments,
     resolve_argnums,
 )
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -59,22 +63,30 @@ def check_options(transform: str, func: Any, escape: Any, chunk_size: Any, **fla
     return name
 
 
+def _check(transform: str, func: Function, options: Options) -> str:
+    """Return the name of `func`, or raise an error where an option is wrong."""
+    flags = {"has_aux": options.has_aux, "holomorphic": options.holomorphic}
+    return check_options(
+        transform, func, options.escape, options.chunk_size, **flags, allow_int=options.allow_int
+    )
+
+
 def split_call(
     label: str,
-    func: Callable,
+    func: Function,
     args: tuple,
     kwargs: dict,
-    argnums: Any,
-    select: Callable,
+    argnums: Argnums,
+    select: Callable[..., Selection],
     allow_int: bool = False,
-) -> tuple[list, Any, list, Callable]:
+) -> tuple[list, Structure, list[Tensor], Callable[[list], PyTree]]:
     """Return the leaves of the differentiated arguments, their structure, the tensors among
     all arguments, and `func` as a function of the leaves.
     """
     leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
     given = (*args, kwargs) if kwargs else args
 
-    def call(inner: list) -> Any:
+    def call(inner: list) -> PyTree:
         value = unflatten(structure, inner)
         if type(argnums) is int:
             full = list(args)
@@ -234,22 +246,17 @@ def jacrev(
     array([[2.+0.j, 0.+0.j],
            [0.+0.j, 0.+4.j]])
     """
-    return _reverse(
-        "jacrev", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
-    )
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size)
+    return _reverse("jacrev", func, options)
 
 
-def _reverse(
-    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
-    chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
-) -> Callable:  # fmt: skip
+def _reverse(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by reverse mode; messages name `transform`."""
-    name = check_options(
-        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
-        allow_int=allow_int,
-    )  # fmt: skip
+    name = _check(transform, func, options)
     label, inner_label = f"{transform}({name})", f"vjp({name})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
+    escape, chunk_size = options.escape, options.chunk_size
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
@@ -356,24 +363,19 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
-    return _forward(
-        "jacfwd", func, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
-        allow_int, escape,
-    )  # fmt: skip
+    options = Options(
+        argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
+    )
+    return _forward("jacfwd", func, options)
 
 
-def _forward(
-    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
-    chunk_size: int | None, randomness: Randomness, holomorphic: bool, allow_int: bool,
-    escape: Escape,
-) -> Callable:  # fmt: skip
+def _forward(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by forward mode; messages name `transform`."""
-    name = check_options(
-        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
-        allow_int=allow_int,
-    )  # fmt: skip
+    name = _check(transform, func, options)
     label, inner_label = f"{transform}({name})", f"jvp({name})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
+    escape, chunk_size, randomness = options.escape, options.chunk_size, options.randomness
     check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
@@ -415,9 +417,9 @@ def _forward(
 
 
 def _push_in_chunks(
-    label: str, site: Site, call: Callable[[list], Any], leaves: list, has_aux: bool,
+    label: str, site: Site, call: Callable[[list], PyTree], leaves: list, has_aux: bool,
     randomness: Randomness, chunk_size: int,
-) -> tuple[list, Any, Any]:  # fmt: skip
+) -> tuple[list, Structure, PyTree]:  # fmt: skip
     """Do as `push_batch` for `chunk_size` unit vectors at a time; for 1, without a batch level."""
     sizes = [prod(shape_of(x)) for x in leaves]
     first: list = []
@@ -476,10 +478,7 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    inner = _reverse(
-        "hessian", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
+    options = Options(
+        argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward(
-        "hessian", inner, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
-        allow_int, escape,
-    )  # fmt: skip
+    return _forward("hessian", _reverse("hessian", func, options), options)

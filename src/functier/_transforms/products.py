@@ -20,6 +20,7 @@ from .._levels.options import check_escape
 from .._levels.runs import Site, push_forward, record
 from .grad import gradients
 from .jvp import match_directions
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -247,9 +248,8 @@ def elementwise_grad(
                 )
         return (grad, aux) if has_aux else grad
 
-    return gradients(
-        "elementwise_grad", total, argnums, True, argnames, holomorphic, allow_int, escape, check
-    )
+    options = Options(argnums, True, argnames, holomorphic, allow_int, escape)
+    return gradients("elementwise_grad", total, options, check)
 
 
 # ---- shared parts ----
@@ -268,10 +268,8 @@ def _gradient(transform: str, func: Callable, n: int, has_aux: bool, escape: Esc
 
     Messages name `transform`.
     """
-    return gradients(
-        transform, func, tuple(range(n)), has_aux, None, False, False, escape,
-        lambda gradient, value: (gradient, value),
-    )  # fmt: skip
+    options = Options(tuple(range(n)), has_aux, escape=escape)
+    return gradients(transform, func, options, lambda gradient, value: (gradient, value))
 
 
 def _with_aux(product: PyTree, rest: Any, has_aux: bool) -> tuple:

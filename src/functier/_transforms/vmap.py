@@ -3,6 +3,8 @@
 import functools
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from types import CodeType
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -20,7 +22,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
-from .._core.types import PyTree, Structure, Value
+from .._core.types import Function, PyTree, Structure, Value
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
@@ -143,7 +145,7 @@ def vmap(
     """
     if type(escape) is not str or escape != "dead":
         check_escape("vmap", func, escape)
-    options: dict[str, Any] | None = None
+    attributes: dict[str, Any] | None = None
     if progress is not False:
         check_flag("vmap", func, "progress", progress)
     drawn = type(randomness) is not str or randomness != "error"
@@ -156,7 +158,7 @@ def vmap(
             )
         if axis_size is not None:
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
-        options = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+        attributes = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
     in_parts = chunk_size is not None or executor is not None or progress
     if in_parts:
         chunk_size = check_chunking("vmap", chunk_size, executor, progress)
@@ -169,30 +171,44 @@ def vmap(
                 f, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size,
                 axis_name=axis_name, executor=executor, progress=progress, escape=escape,
             ),
-            **(options or {}),
+            **(attributes or {}),
         )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
+    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes)
     if chunk_size is not None:
-        return _in_chunks(
-            func, label, in_dims, out_dims, options, escape, chunk_size, executor, progress
-        )
-    return _whole(func, label, in_dims, out_dims, options, escape)
+        return _in_chunks(mapping, chunk_size, executor, progress)
+    return _whole(mapping)
 
 
-def _whole(
-    func: Callable, label: str, in_dims: Any, out_dims: Any, options: dict[str, Any] | None,
-    escape: Escape,
-) -> Callable:  # fmt: skip
-    """Return `func` for a whole batch; `options` are attributes for its level."""
-    axis_size = options["size"] if options else None
+@dataclass(slots=True)
+class _Mapping:
+    """A function to map, the axes to map, and the attributes of the level for the batch."""
+
+    func: Function
+    label: str
+    in_dims: PyTree
+    out_dims: PyTree
+    escape: Escape
+    attributes: dict[str, Any] | None
+
+    @property
+    def axis_size(self) -> int | None:
+        return self.attributes["size"] if self.attributes else None
+
+
+def _whole(mapping: _Mapping) -> Function:
+    """Return the mapped function for a whole batch."""
+    func, label, escape = mapping.func, mapping.label, mapping.escape
+    in_dims, out_dims = mapping.in_dims, mapping.out_dims
+    attributes, axis_size = mapping.attributes, mapping.axis_size
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
-    flat: dict[int, Any] = {}  # the axes for so many bare arrays
+    flat: dict[int, list] = {}  # the axes for each number of bare arrays
 
-    def batch(level: Any, call: tuple) -> Any:
+    def batch(level: BatchLevel, call: tuple) -> tuple:
         """Return the result with its batch axis and None, or its leaves and their structure.
 
         The second item is None for a bare array, and otherwise the structure and the axes.
@@ -227,8 +243,8 @@ def _whole(
             _batch_size(label, leaves, dims, args, axis_size)
         given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
         level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
-        if options is not None:
-            vars(level).update(options)
+        if attributes is not None:
+            vars(level).update(attributes)
             if level.axis_name is not None:  # a second run may look the level up by its name
                 level.serves = False
         result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
@@ -245,19 +261,17 @@ def _whole(
     return vmapped
 
 
-def _in_chunks(
-    func: Callable, label: str, in_dims: Any, out_dims: Any, options: dict[str, Any] | None,
-    escape: Escape, chunk_size: int, executor: Any, progress: bool,
-) -> Callable:  # fmt: skip
-    """Return `func` for a batch in parts of `chunk_size` examples."""
-    axis_size = options["size"] if options else None
+def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool) -> Function:
+    """Return the mapped function for a batch in parts of `chunk_size` examples."""
+    label, in_dims, axis_size = mapping.label, mapping.in_dims, mapping.axis_size
+    attributes = mapping.attributes
 
-    @functools.wraps(func)
+    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
         size = _batch_size(label, leaves, dims, args, axis_size)
         frame = sys._getframe(1)
-        call = _Part(func, label, in_dims, out_dims, options, escape, (frame.f_code, frame.f_lasti))
+        call = _Part(mapping, (frame.f_code, frame.f_lasti))
         del frame
         parts = [
             (lambda start, stop, leaf=leaf: leaf)
@@ -269,8 +283,8 @@ def _in_chunks(
         def arguments(start: int, stop: int) -> tuple[tuple, dict]:
             return unflatten(structure, [part(start, stop) for part in parts]), kwargs
 
-        join = Join(label, out_dims)
-        randomness = options["randomness"] if options else "error"
+        join = Join(label, mapping.out_dims)
+        randomness = attributes["randomness"] if attributes else "error"
         return in_chunks(
             call, size, chunk_size, arguments, join,
             executor=executor, progress=progress, randomness=randomness,
@@ -280,30 +294,27 @@ def _in_chunks(
 
 
 class _Part:
-    """A function for a part of a batch; it can be pickled if `func` can."""
+    """A mapped function for a part of a batch; it can be pickled if the function can."""
 
-    def __init__(
-        self, func: Callable, label: str, in_dims: Any, out_dims: Any,
-        options: dict[str, Any] | None, escape: Escape, made: tuple,
-    ):  # fmt: skip
-        self.func, self.label, self.in_dims, self.out_dims = func, label, in_dims, out_dims
-        self.options = options or {"randomness": "error", "axis_name": None}
-        self.escape, self.made = escape, made
+    def __init__(self, mapping: _Mapping, made: tuple[CodeType, int]):
+        self.mapping, self.made = mapping, made
 
-    def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> Any:
-        options = {**self.options, "size": chunk.stop - chunk.start, "made": self.made}
-        if options["axis_name"] is not None:
-            options["chunk"] = chunk
-        whole = _whole(self.func, self.label, self.in_dims, self.out_dims, options, self.escape)
-        return whole(*args, **kwargs)
+    def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> PyTree:
+        attributes = {
+            **(self.mapping.attributes or {"randomness": "error", "axis_name": None}),
+            "size": chunk.stop - chunk.start, "made": self.made,
+        }  # fmt: skip
+        if attributes["axis_name"] is not None:
+            attributes["chunk"] = chunk
+        return _whole(replace(self.mapping, attributes=attributes))(*args, **kwargs)
 
     def __getstate__(self) -> dict:
         code, instruction = self.made
-        return {**vars(self), "made": (code.co_filename, line_of(code, instruction))}
+        return {"mapping": self.mapping, "made": (code.co_filename, line_of(code, instruction))}
 
     def __setstate__(self, state: dict) -> None:
-        vars(self).update(state)
-        file, line = self.made
+        self.mapping = state["mapping"]
+        file, line = state["made"]
         code = _Part.__setstate__.__code__.replace(co_filename=file, co_firstlineno=line)
         self.made = code, 0
 
