@@ -212,7 +212,10 @@ def test_examples_of_differing_shapes():
     f = ft.sequential_vmap(lambda x: np.ones(2) if x > 1 else np.ones(3))
     f.__name__ = "f"
     raises(
-        ValueError, lambda: ft.vmap(f)(X), "f: example 1 returned an array of shape (2,)", "first"
+        ValueError,
+        lambda: ft.vmap(f)(X),
+        "f: example 1 returned an array of shape (2,)",
+        "example 0",
     )
 
 

@@ -426,7 +426,7 @@ def test_a_large_pattern_of_nans_is_refused():
         lambda: ft.sparse_jacobian(np.log)(np.zeros(9000)),
         "sparse_jacobian(log)",
         "not finite in 9000 of 9000 rows",
-        "give a pattern",
+        "pass a pattern",
     )
     out = ft.sparse_jacobian(np.log, pattern=sp.eye_array(9000))(np.zeros(9000))
     assert out.nnz == 9000 and np.all(np.isinf(out.data))

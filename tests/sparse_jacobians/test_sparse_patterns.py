@@ -301,7 +301,7 @@ def test_errors_of_options():
         (
             TypeError,
             lambda: ft.sparse_jacobian(model, pattern=(1.5, 2.5)),
-            "tuple of something else",
+            "tuple of other objects",
         ),
         (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1, 2], [1])), "(2,) and (1,)"),
         (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1], [-1])), "negative"),
