@@ -1,12 +1,12 @@
-"""Watched levels: who made a NaN, and which forward line a failing derivative belongs to.
+"""Watched levels, which check the results of calls and of derivative rules.
 
 NOTE [watched levels]
-    While somebody debugs, a level that is entered gets a layer, `LOOKING`: the fast paths,
-    which ask ``type(level) is GradLevel``, hand on to `Level.function`, and that looks at
+    While a debugger is on, a level that is entered gets a layer, `LOOKING`. The fast paths
+    ask ``type(level) is GradLevel``, so they pass calls on to `Level.function`, which checks
     operands and results. See NOTE [the state of a level is its class] in `_levels.states`.
 
-Only the call that the user has made is looked at. What a rule computes on its way, one
-level down, may well be infinite and then be left out by `numpy.where`.
+Only the calls of the user are checked. The intermediate values of a rule, one level out, may
+be infinite if `numpy.where` drops them later.
 """
 
 import linecache
@@ -41,25 +41,25 @@ from ._faults import Fault, counted, find_fault, parts
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
 )
-"""Where the frames are that are nobody's own."""
+"""The folders whose frames are not code of the user."""
 
 
 class Watch(NamedTuple):
-    """What is looked for, in one context."""
+    """The checks that are on in one context."""
 
     nans: bool = False
     infs: bool = False
     rules: bool = False  # NaNs of derivative rules only
-    notes: bool = False  # whether errors of derivative rules get a note
+    notes: bool = False  # notes on errors of derivative rules
 
-    def quiet(self) -> Any:
-        """NumPy's warnings of what this raises an error for are left out."""
+    def quiet(self) -> np.errstate:
+        """Switch off NumPy's warnings of values for which this raises an error."""
         named = {"invalid": self.nans, "divide": self.infs, "over": self.infs}
         return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
 
 
 class Location(NamedTuple):
-    """Where the user called what; the lines from the inside out, up to the transform's."""
+    """The name of a call of the user, and its stack, from the inside out to the transform."""
 
     what: str
     stack: tuple[tuple[CodeType, int], ...]
@@ -72,11 +72,11 @@ class Location(NamedTuple):
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
-"""The user's call that is being computed; what happens inside it is not looked at."""
+"""The running call of the user; calls inside it are not checked."""
 
 
 def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
-    """The user's frames around `frame`, up to the one that runs `last`."""
+    """Return the frames of the user around `frame`, up to the one that runs `last`."""
     stack = []
     while frame is not None:
         code = frame.f_code
@@ -90,7 +90,7 @@ def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Locatio
 
 @block
 def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
-    """What a transform does itself, with the axes of its arguments, is not looked at."""
+    """Switch off the checks in a block, for the calls that a transform makes itself."""
     before = RUNNING.get()
     here = before or locate(str(level), frame, level.made[0])
     try:
@@ -104,9 +104,9 @@ def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
 
 
 class Watched(Level):
-    """What all watched levels do: they look at the result of every call."""
+    """The behaviour of all watched levels: they check the result of every call."""
 
-    flawed: tuple[str, ...] = ()  # inputs that are not finite
+    flawed: tuple[str, ...] = ()  # descriptions of inputs that are not finite
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         watch = WATCH.get()
@@ -127,7 +127,7 @@ class Watched(Level):
         return result
 
     def report(self, fault: Fault, here: Location, operands: list) -> None:
-        """Raise the error for a fault in the result of a call."""
+        """Raise the error about a fault in the result of a call."""
         cls = (*classes_in(*operands), self.cls)[0]
         levels = levels_of(cls)
         flawed = [text for level in levels for text in getattr(level, "flawed", ())]
@@ -136,21 +136,21 @@ class Watched(Level):
         elif flawed:
             text = f"{here.what} returned {fault.what}, from inputs: {'; '.join(flawed)}"
         elif not fault.nan:
-            return  # an infinity that the user has written, as a mask has
+            return  # an infinity that the user wrote, as in a mask
         else:
-            text = f"{here.what} returned {fault.what}, which came in with an operand"
+            text = f"{here.what} returned {fault.what}, which an operand already had"
         level = levels[0]
         where = f"{chain(level.cls)}, made at {level.where()}"
         raise fault.error(f"{level} ({where}): {text}", next(here.lines(1), "")) from None
 
     def look(self, leaves: Iterable) -> None:
-        """Note which of the values that enter the level are not finite."""
+        """Note the values that enter the level and are not finite."""
         watch = WATCH.get()
         if watch is None or not (watch.nans or watch.infs):
             return
         for x in leaves:
             if isinstance(x, Tensor) and x.level.depth:
-                continue  # made under other levels, which looked at it
+                continue  # the levels around have checked it
             for part in parts(x):
                 nan, inf = np.isnan(part.bare), np.isinf(part.bare)
                 bad = (nan & watch.nans) | (inf & watch.infs)
@@ -196,7 +196,7 @@ class WatchedGrad(Watched, GradLevel):
         )
 
     def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
-        """`result`, the rules of whose new nodes know where they come from."""
+        """Return `result` with rules in its new nodes that know their origin."""
         watch = WATCH.get()
         if watch is not None:
             here = RUNNING.get() or locate(op.name, sys._getframe(2), self.made[0])
@@ -241,7 +241,7 @@ LOOKING = Layer("Watched", 0, _mixin)
 
 
 def watch_level(level: Any) -> None:
-    """Have a level that is live, or about to be, watched where this context asks for it."""
+    """Watch a level that is live, or about to be, if checks are on in this context."""
     if WATCH.get() is not None and LOOKING.lay(level):
         level.flawed = ()
 
@@ -250,7 +250,7 @@ def watch_level(level: Any) -> None:
 
 
 class Edge:
-    """A derivative rule on the tape that knows its forward line and looks at its result."""
+    """A derivative rule on the tape that knows its forward line and checks its result."""
 
     __slots__ = ("elementwise", "fix", "here", "label", "names", "notes", "rule", "what")
 
@@ -283,11 +283,11 @@ class Edge:
         return result
 
     def operands(self, saved: tuple) -> Iterable:
-        """The values that the rule reads beside the cotangent, with its names."""
+        """Return the names and values that the rule reads beside the cotangent."""
         return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
 
     def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
-        """What the rule returns, and that in the form of the operand."""
+        """Return the result of the rule, as it is and in the form of the operand."""
         before, here = RUNNING.get(), Location(self.what, self.here.stack)
         try:
             RUNNING.set(here)
@@ -298,8 +298,8 @@ class Edge:
                 return c, fit(c, self.fix[0], self.fix[1])
             if shape_of(c) != shape_of(g):
                 raise ValueError(
-                    f"{self.label}: {self.what} returned shape {shape_of(c)} for a cotangent of "
-                    f"shape {shape_of(g)}, which is that of its operand, too"
+                    f"{self.label}: {self.what} returned shape {shape_of(c)}, but its operand has "
+                    f"shape {shape_of(g)}, that of the cotangent; return an array of this shape"
                 )
             return c, c
         finally:
@@ -326,7 +326,7 @@ class Edge:
 
 
 class CustomEdge(Edge):
-    """A rule that somebody has written: what happens inside it is looked at, too."""
+    """A custom rule; the calls inside it are checked, too."""
 
     __slots__ = ()
 
@@ -354,7 +354,7 @@ def watch_rule(rule: Callable) -> Callable:
     return rule if WATCH.get() is None else CustomEdge(rule)
 
 
-# ---- the words of a message ----
+# ---- texts for messages ----
 
 
 def is_elementwise(func: Any) -> bool:
@@ -367,7 +367,7 @@ def title(func: Callable) -> str:
 
 
 def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
-    """The values among the arguments of a call, each with the name of its parameter."""
+    """Return the arguments of a call with the names of their parameters."""
     op = OPS.get(func)
     names = op.params if op is not None and op.bind_args is None and not op.variadic else ()
     given = [(names[i] if i < len(names) else f"argument {i}", x) for i, x in enumerate(args)]
@@ -375,7 +375,7 @@ def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str,
 
 
 def argument_path(leaf: Any) -> str:
-    """What the arguments of a transform's call, which is on the stack, name `leaf`."""
+    """Return the path of `leaf` among the arguments of the transform's call on the stack."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(6):
         if frame is None:

@@ -1,10 +1,10 @@
 """Modes: context managers that see calls before any hook, for one context.
 
 NOTE [levels are told]
-    Where no mode is on nobody asks for one: the fast paths know their level's class, and
-    the dispatch of plain tensors asks whether a list is empty. A mode that is entered
-    puts a layer, `Moded`, over the live levels around it, and over each that is entered
-    while it is on: so the fast paths hand on to `Level.binary` and the like, which ask the
+    While no mode is on, none is looked for: the fast paths check the class of their level, and
+    the dispatch of plain tensors checks if a list is empty. A mode that is entered puts a
+    layer, `Moded`, over the live levels around it, and over each level that is entered while
+    it is on. So the fast paths pass calls on to `Level.binary` and the like, which ask the
     modes. See NOTE [the state of a level is its class] in `_levels.states`.
 
 NOTE [what is computed below the levels]
@@ -52,11 +52,11 @@ STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  #
 
 
 BY_HAND: list[tuple[int, Callable]] = []
-"""Functions that close the modes which no ``with`` statement has entered."""
+"""Functions that leave the modes which were entered without a ``with`` statement."""
 
 
 class Mode(Manager[Any]):
-    """What the two kinds of modes share; a class may be both."""
+    """The base class of the two kinds of modes; a class may be of both."""
 
     is_mode = True
     __slots__ = ()
@@ -80,29 +80,28 @@ class Mode(Manager[Any]):
 class TensorFunctionMode(Mode):
     """A context manager that sees every call on a tensor before any hook does.
 
-    Subclasses define ``__tensor_function__(self, func, types, args=(), kwargs=None)``, as if
-    each call had one more argument, first, of the mode's class. `func` is what was
-    written: a NumPy function or ufunc, a method, operator or property getter of `Tensor`
-    (of any class and any level), a function with `tensor_function_dispatch`, and what is
-    called through `functier.numpy`, also where no tensor is among its arguments. The
-    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves the call to
-    the next.
+    Subclasses define ``__tensor_function__(self, func, types, args=(), kwargs=None)``. `func`
+    is the function of the call: a NumPy function or ufunc, a method, operator or property
+    getter of `Tensor` (of any class and any level), or a function with
+    `tensor_function_dispatch`. Calls through `functier.numpy` are seen even if no tensor is
+    among the arguments. The handler computes the result by ``func(*args, **kwargs)``;
+    ``NotImplemented`` passes the call to the next mode or hook.
 
-    The innermost mode is asked first, and is off while its own handler runs; ``with self:``
-    switches it on again there. It holds in the context (thread or task) that has
-    entered it. Where no mode is on it costs nothing.
+    The innermost mode is asked first. It is off while its handler runs; ``with self:``
+    switches it on again there. It applies to the context (thread or task) that has entered
+    it. While no mode is on, calls cost nothing more.
 
     Attributes
     ----------
     nested : bool
-        Whether it also sees the calls that a level makes, in computing a call, on values
-        one level out. False, where a subclass does not say so.
+        Whether the mode also sees the calls that a level makes on values one level out. The
+        default is False.
 
     Notes
     -----
-    A call on plain arrays alone is NumPy's, which asks nobody: make the arrays by
-    `functier.numpy`, or look at what is computed with a `TensorDispatchMode`. Tensors of
-    a level that another context has entered, and this one has not, are not seen.
+    NumPy does not dispatch a call on plain arrays alone: make the arrays with
+    `functier.numpy`, or use a `TensorDispatchMode` to see the computations. A mode does not
+    see tensors of a level that only another context has entered.
 
     Examples
     --------
@@ -126,25 +125,26 @@ class TensorFunctionMode(Mode):
     def __tensor_function__(
         self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """To be overridden; leaves the call to the next."""
+        """Handle a call; subclasses override it."""
         return NotImplemented
 
 
 class TensorDispatchMode(Mode):
-    """A context manager that sees what is computed in the end, once the levels have acted.
+    """A context manager that sees the computations that remain once the levels have acted.
 
     Subclasses define ``__tensor_dispatch__(self, func, types, args=(), kwargs=None)``. `func` is
     a canonical operation: a NumPy function, a ufunc or a method of one, or
     `operator.getitem`; composite functions come in their parts. Operands are arrays or
-    tensors of level 0, with all batch axes; what a derivative computes is seen, too. The
-    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves it to the
-    next. Order, switching and cost are those of `TensorFunctionMode`.
+    tensors of level 0, with all batch axes. The mode also sees the computations of
+    derivatives. The handler computes the result by ``func(*args, **kwargs)``;
+    ``NotImplemented`` passes the call to the next mode or hook. Order, switching and cost are
+    those of `TensorFunctionMode`.
 
     Notes
     -----
-    While such a mode is on, arrays inside of levels are of a subclass of `numpy.ndarray`,
-    which an array that a transform has returned may still be. NumPy scalars and Python
-    numbers are computed with unseen.
+    While such a mode is on, arrays inside levels are of a subclass of `numpy.ndarray`, and an
+    array that a transform returns may still be. The mode does not see computations on NumPy
+    scalars and Python numbers.
 
     Examples
     --------
@@ -164,12 +164,12 @@ class TensorDispatchMode(Mode):
     def __tensor_dispatch__(
         self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """To be overridden; leaves the call to the next."""
+        """Handle a call; subclasses override it."""
         return NotImplemented
 
 
 def _without(mode: Mode, state: State) -> State:
-    """`state` without the last that is `mode`, where modes are left in another order."""
+    """Return `state` without the last entry of `mode`, for modes that do not end in order."""
     functions, operations = [*state.functions], [*state.operations]
     for modes in functions, operations:
         for i in reversed(range(len(modes))):
@@ -188,11 +188,11 @@ FACTS = frozenset({
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.common_type, np.min_scalar_type,
     np.iscomplexobj, np.isrealobj, np.may_share_memory, np.shares_memory,
 })  # fmt: skip
-"""What asks for the form of a value, as rules and handlers do; it is no operation."""
+"""Functions that return the form of a value, and are not operations for modes."""
 
 
 def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """What the modes for functions answer; `NOBODY` where there is none."""
+    """Return the answer of the modes for functions, or `NOBODY` where none is on."""
     state = STATE.get()
     functions, asked = state.functions, state.asked
     if not functions or func in FACTS:
@@ -213,7 +213,7 @@ def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """The result of a call for which the modes are those of `state`."""
+    """Return the result of a call for which the modes are those of `state`."""
     before = STATE.get()
     try:
         STATE.set(state._replace(left=()))
@@ -235,7 +235,7 @@ def _ask_in_handler(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
-    """An operation on tensors of level 0, by the modes and then by the lower hook."""
+    """Compute an operation on tensors of level 0, by the modes or else by the lower hook."""
     return ask_operations(
         func, types, args, kwargs, lambda: cls.__tensor_dispatch__(func, types, args, kwargs)
     )
@@ -244,7 +244,7 @@ def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) 
 def ask_operations(
     func: Callable, types: Iterable, args: tuple, kwargs: dict, compute: Callable[[], Any]
 ) -> Any:
-    """What the modes for operations answer, or else `compute`."""
+    """Return the answer of the modes for operations, or else ``compute()``."""
     state = STATE.get()
     operations = state.operations if func not in FACTS else ()
     while operations:
@@ -258,14 +258,14 @@ def ask_operations(
 
 
 def _begin(level: Level) -> None:
-    """Have a level that begins, and those around it, ask the modes of this context."""
+    """Let a level that begins, and those around it, ask the modes of this context."""
     if STATE.get()._replace(left=None) != State():
         for around in levels_of(level.cls):
             ASKING.lay(around)
 
 
 def is_looking() -> bool:
-    """Whether a mode for operations is on in this context, or its handler running."""
+    """Return True where a mode for operations is on in this context, or its handler runs."""
     state = STATE.get()
     return bool(state.operations) or state.in_handler
 
@@ -274,7 +274,7 @@ def is_looking() -> bool:
 
 
 class Moded(Level):
-    """What levels do while a mode is on: they ask it, and then do what they did."""
+    """The behaviour of levels while a mode is on: they ask the mode first."""
 
     forwards_methods = True
 
@@ -313,7 +313,7 @@ class Moded(Level):
         state = STATE.get()
         again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
         state = state._replace(functions=again, asked=())
-        if self.records:  # which computes forms alone; no mode is shown these numbers
+        if self.records:  # it computes only forms, and modes should not see these numbers
             state = state._replace(operations=())
         return _inside(state, next_layer(Moded, self).function, func, args, kwargs)
 
@@ -386,17 +386,17 @@ for _name in METHODS:
 
 
 def as_seen(x: Any) -> Any:
-    """A plain array as one that asks, while a mode for operations is on."""
+    """Return a plain array as a `Seen` while a mode for operations is on."""
     return x.view(Seen) if type(x) is ndarray and is_looking() else x
 
 
 def as_plain(result: Any) -> Any:
-    """`result` with plain arrays for those that ask."""
+    """Return `result` with plain arrays for each `Seen`."""
     return tree_map(lambda x: plain_view(x) if type(x) is Seen else x, result)
 
 
 def plain_view(x: Seen) -> ndarray:
-    """The array that `x` is a view of, where it shows all of it; else a plain view."""
+    """Return the array that `x` is a view of if it shows all of it, else a plain view."""
     base: Any = x.base
     whole = type(base) is ndarray and base.dtype is x.dtype and base.shape == x.shape
     if whole and base.__array_interface__ == x.__array_interface__:
@@ -405,13 +405,13 @@ def plain_view(x: Seen) -> ndarray:
 
 
 def owned_array(x: Seen) -> ndarray:
-    """The same, or a copy: an array whose base tells who owns its memory."""
+    """Return the array that `x` is a view of, or a copy that owns its memory."""
     array = plain_view(x)
     return array if array is x.base else np.array(x)
 
 
 def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """The result of an operation on arrays that ask."""
+    """Compute an operation on `Seen` arrays."""
     if not is_looking():
         return func(*as_plain(args), **as_plain(kwargs))
     op = OPS.get(func)
@@ -422,7 +422,7 @@ def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """A call through `functier.numpy` that no mode for functions has answered."""
+    """Make a call through `functier.numpy` that no mode for functions has answered."""
     if not is_looking() or classes_in(args, kwargs):
         return func(*args, **kwargs)
     if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):
