@@ -66,7 +66,7 @@ def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, st
 
 
 def moves(row: Row) -> bool:
-    """Whether the result of a row varies with its operands, and not from step to step."""
+    """Tell if the result of a row varies with its operands, and not from step to step."""
     with warnings.catch_warnings(), ft.grad() as G:
         warnings.simplefilter("ignore")
         out = row.call(*[G(x) if x.dtype.kind in "fc" else x for x in row.leaves])

@@ -32,7 +32,7 @@ def _nothing_left_on():
 
 
 def line_of(text):
-    """How a message names the line of this file that has `text`."""
+    """Return the file and line of the line with `text`, as messages name it."""
     with open(__file__) as file:
         for n, line in enumerate(file, 1):
             if line.strip().startswith(text):

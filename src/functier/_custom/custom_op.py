@@ -20,7 +20,7 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._levels.memory import TO_PLAIN
-from ..modes._asking import STATE, as_plain, as_seen, ask_operations
+from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
@@ -263,7 +263,7 @@ class CustomOp:
             out = ask_operations(self, (), args, {}, lambda: self._kernel(arrays)(*arrays))
         else:
             out = self._kernel(arrays)(*arrays)
-        return tree_map(as_seen, out)
+        return tree_map(as_mode_array, out)
 
     def _kernel(self, args: tuple) -> Callable:
         if self._kernels:

@@ -74,7 +74,7 @@ class FunctionRules(Rules):
         """Return the remedy for a custom operation whose rule is missing."""
         return "; give it one with register_vjp or register_jvp" if self.spec.nested else ""
 
-    def differentiable(self, outs: list, form: Any) -> list[int]:
+    def differentiable(self, outs: list, form: Result) -> list[int]:
         places = inexact(outs)
         return [i for i in places if i not in form.constant] if form.constant else places
 
@@ -106,14 +106,14 @@ class FunctionRules(Rules):
 
     # ---- the function ----
 
-    def apply(self, leaves: list) -> tuple[list, Any]:
+    def apply(self, leaves: list) -> tuple[list, Result]:
         """Return the result of the call; see NOTE [a context for each level]."""
         leaves, level = level_among(leaves, self.name)
         if level is not None and level.batches:
             self.randomness = level.randomness
         return apply(self, leaves)
 
-    def run(self, leaves: list) -> tuple[list, Any]:
+    def run(self, leaves: list) -> tuple[list, Result]:
         spec = self.spec
         tensors = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
         batched = next((x for x in tensors if x.level.batches), None)
@@ -162,7 +162,9 @@ class FunctionRules(Rules):
         names = {cls.__name__ for x in tensors for cls in type(x).__mro__[:-1]}
         return is_refusal(error) or any(f"{name}'" in str(error) for name in names)
 
-    def forward(self, leaves: list, ctx: Any, guarded: bool) -> tuple[list, Any, list, Any]:
+    def forward(
+        self, leaves: list, ctx: Context | None, guarded: bool
+    ) -> tuple[list, Result, list, Any]:
         """Run `forward`; return the outputs, their form, the arguments, and the bare result.
 
         With `guarded`, the arrays belong to the caller and must not change: `forward` gets
@@ -209,7 +211,7 @@ class FunctionRules(Rules):
                             outs[j] = leaves[i]  # without the guard
         return outs, Result(kind, same), args, out
 
-    def guard(self, x: Any) -> Any:
+    def guard(self, x: np.ndarray) -> np.ndarray:
         if self.spec.dirty:
             return x.copy()
         x = x.view()
@@ -218,7 +220,7 @@ class FunctionRules(Rules):
 
     # ---- contexts ----
 
-    def context(self, leaves: list, setup: Callable | None) -> tuple[list, Any, Context]:
+    def context(self, leaves: list, setup: Callable | None) -> tuple[list, Result, Context]:
         """Return the outputs, their form, and the context of a level that differentiates."""
         needs = self.needs()
         ctx = Context(self.name, needs)
@@ -254,7 +256,7 @@ class FunctionRules(Rules):
             return leaf
         return [k for k, (n, _) in enumerate(self.parts) for _ in range(n)][leaf]
 
-    def mark(self, ctx: Context, form: Any, args: list, outs: list) -> Any:
+    def mark(self, ctx: Context, form: Result, args: list, outs: list) -> Result:
         """Return the form of the outputs with the marks of the context, checked."""
         constant = frozenset(
             j for x in ctx._constant for j, y in enumerate(outs) if x is y and is_value(x)
@@ -294,7 +296,7 @@ class FunctionRules(Rules):
 
     # ---- reverse mode ----
 
-    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+    def fwd(self, leaves: list) -> tuple[list, Result, list, BackwardInfo]:
         outs, form, ctx = self.context(leaves, self.spec.setup)
         saved = list(ctx._saved or ())
         n = len(saved)
@@ -304,7 +306,7 @@ class FunctionRules(Rules):
         info = BackwardInfo(n, attributes, ctx.needs_input_grad, ctx._materialize, inputs, forms)
         return outs, form, saved, info
 
-    def bwd(self, saved: list, info: Any, cotangents: list) -> list:
+    def bwd(self, saved: list, info: BackwardInfo, cotangents: list) -> list:
         backward = self.spec.backward
         if backward is None:
             raise NoRuleError(
@@ -399,7 +401,7 @@ class FunctionRules(Rules):
 
     # ---- forward mode ----
 
-    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Result, list]:
         jvp, spec = self.spec.jvp, self.spec
         assert jvp is not None
         outs, form, ctx = self.context(leaves, spec.setup_jvp or spec.setup)
@@ -445,7 +447,7 @@ class FunctionRules(Rules):
 
     # ---- batches ----
 
-    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Result, list]:
         rule = self.spec.vmap
         assert rule is not None
         info = VmapInfo(size, self.randomness)
@@ -487,7 +489,7 @@ class FunctionRules(Rules):
         return outs, Result(type(out) if several else None, {}), dims_out
 
 
-def _guard(g: Any) -> Any:
+def _guard(g: np.ndarray) -> np.ndarray:
     g = g.view()
     g.flags.writeable = False
     return g

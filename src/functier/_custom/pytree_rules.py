@@ -45,7 +45,7 @@ def call_rule(name: str, rule: str, expected: str, func: Callable, *args: Any) -
         raise
 
 
-def form_of(x: Any) -> Form:
+def form_of(x: Value) -> Form:
     """Return the shape and dtype of a leaf that has a derivative, else None."""
     return (shape_of(x), dtype_of(x)) if is_value(x) and is_inexact(x) else None
 
@@ -81,10 +81,10 @@ class PytreeCall(Rules):
             start += n
         return found
 
-    def run(self, leaves: list) -> tuple[list, Any]:
+    def run(self, leaves: list) -> tuple[list, Structure]:
         return flatten(self.custom.fun(*self.args(leaves)))
 
-    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+    def fwd(self, leaves: list) -> tuple[list, Structure, list, tuple]:
         assert self.custom._fwd is not None
         args = self.args(leaves)
         result = call_rule(self.name, "fwd", "fwd(*args)", self.custom._fwd, *args)
@@ -160,7 +160,7 @@ class PytreeCall(Rules):
             )
         return cast_from_rule(self.name, lambda: f"the {what()} returned", g, dtype)
 
-    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Structure, list]:
         custom = self.custom
         if custom._partials is not None:
             return self.sum_of_partials(custom._partials, leaves, tangents)
@@ -177,7 +177,7 @@ class PytreeCall(Rules):
 
     def sum_of_partials(
         self, partials: tuple, leaves: list, tangents: list
-    ) -> tuple[list, Any, list]:
+    ) -> tuple[list, Structure, list]:
         args = self.args(leaves)
         if len(partials) != len(args):
             raise TypeError(
@@ -218,7 +218,7 @@ class PytreeCall(Rules):
             found.append(None if own is None else t)
         return found
 
-    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Structure, list]:
         assert self.custom._batch is not None
         batched = tuple(self.args([dim == 0 for dim in dims]))
         result = call_rule(
@@ -256,7 +256,7 @@ def _fill(tangents: list, values: list) -> list:
     return [zeros(x) if t is None and is_value(x) else t for t, x in zip(tangents, values)]
 
 
-def _cotangent_form(x: Any) -> Form:
+def _cotangent_form(x: Value) -> Form:
     return (shape_of(x), dtype_of(x)) if is_value(x) else None
 
 

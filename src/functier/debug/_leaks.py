@@ -22,6 +22,7 @@ from .._core.errors import LeakError, LeakWarning
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.observers import Observer
 from .._core.tensor import Tensor
+from .._core.types import Value
 from .._levels.level import Level
 from .._levels.lineage import chain
 from .._levels.tape import Given
@@ -141,7 +142,7 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
     return "\n".join(lines) if n else "", tuple(path for _, path in shown)
 
 
-def _form(x: Any) -> str:
+def _form(x: Value) -> str:
     """Return the dtype and shape of a tensor whose level has ended, for a message."""
     k = 0
     while isinstance(x, Tensor) and x.level.depth:
@@ -224,7 +225,7 @@ class _Search:
                         self.objects[key] = holder
                         found.append(holder)
 
-    def chain_to(self, x: Any) -> list | None:
+    def chain_to(self, x: Tensor) -> list | None:
         """Return the holders of a tensor from a name on, or None where a backward pass needs it."""
         key, found = id(x), [x]
         if key in self.reached:

@@ -12,7 +12,7 @@ be infinite if `numpy.where` drops them later.
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -28,6 +28,7 @@ from .._core.pytree import flatten, paths
 from .._core.root import classes_in
 from .._core.table import OPS
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fit
 from .._levels.grad import GradLevel
@@ -161,18 +162,18 @@ class Watched(Level):
 
 
 class WatchedBatch(Watched, BatchLevel):
-    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
+    def insert(self, leaves: Sequence, dims: Sequence, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
         with unwatched(self, sys._getframe(1)):
             return next_layer(WatchedBatch, self).insert(leaves, dims, args)
 
-    def unwrap(self, x: Any, *where: Any) -> Any:
+    def unwrap(self, x: Value, *where: Any) -> Any:
         with unwatched(self, sys._getframe(1)):
             return next_layer(WatchedBatch, self).unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):
-    def track(self, leaves: list, directions: Any) -> list:
+    def track(self, leaves: list, directions: list) -> list:
         Watched.look(self, [*leaves, *directions])
         return next_layer(WatchedJvp, self).track(leaves, directions)
 
@@ -182,20 +183,20 @@ class WatchedGrad(Watched, GradLevel):
         Watched.look(self, leaves)
         return next_layer(WatchedGrad, self).track(leaves)
 
-    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
+    def record(self, op: Op, call: Call, values: list, ans: Value) -> Value:
         start = next(node_numbers)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
-        return WatchedGrad.noted(
+        return WatchedGrad.note_origin(
             self, next_layer(WatchedGrad, self).record(op, call, values, ans), start, op, names
         )
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         start = next(node_numbers)
-        return WatchedGrad.noted(
+        return WatchedGrad.note_origin(
             self, next_layer(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
         )
 
-    def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
+    def note_origin(self, result: Value, start: int, op: Op, names: Iterable) -> Any:
         """Return `result` with rules in its new nodes that know their origin."""
         watch = WATCH.get()
         if watch is not None:
@@ -265,7 +266,7 @@ class Edge:
         own = op.vjp.get(operand)
         self.names = own.needs if own is not None and own.fn is rule else ()
 
-    def __call__(self, g: Any, *saved: Any) -> Any:
+    def __call__(self, g: Value, *saved: Any) -> Value:
         watch, outermost = WATCH.get(), RUNNING.get()
         try:
             with watch.quiet() if watch is not None else nullcontext():
@@ -286,7 +287,7 @@ class Edge:
         """Return the names and values that the rule reads beside the cotangent."""
         return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
 
-    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
+    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
         """Return the result of the rule, as it is and in the form of the operand."""
         before, here = RUNNING.get(), Location(self.what, self.here.stack)
         try:
@@ -305,7 +306,8 @@ class Edge:
         finally:
             RUNNING.set(before)
 
-    def report(self, fault: Fault, g: Any) -> None:
+    def report(self, fault: Fault, g: Value) -> None:
+        """Raise the error about a fault in the result of the rule."""
         if fault.made:
             text = f"made {fault.what} out of {fault.given}"
         elif any(not np.isfinite(part.bare).all() for part in parts(g)):
@@ -340,7 +342,7 @@ class CustomEdge(Edge):
     def operands(self, saved: tuple) -> Iterable:
         return ()
 
-    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
+    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
         c = self.rule(g, *saved)
         return c, c
 
@@ -357,7 +359,7 @@ def watch_rule(rule: Callable) -> Callable:
 # ---- texts for messages ----
 
 
-def is_elementwise(func: Any) -> bool:
+def is_elementwise(func: Function) -> bool:
     return func is np.where or (isinstance(func, np.ufunc) and func.signature is None)
 
 
@@ -374,7 +376,7 @@ def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str,
     return [*given, *kwargs.items()]
 
 
-def argument_path(leaf: Any) -> str:
+def argument_path(leaf: Value) -> str:
     """Return the path of `leaf` among the arguments of the transform's call on the stack."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(6):

@@ -17,6 +17,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.root import tree_map
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from ._asking import TensorDispatchMode, TensorFunctionMode
 
 __all__ = [
@@ -209,7 +210,7 @@ class FlopCounterMode(TensorDispatchMode):
     __str__ = table
 
 
-def operations(func: Callable, args: tuple, kwargs: dict, result: Any) -> int:
+def operations(func: Function, args: tuple, kwargs: dict, result: Value) -> int:
     """Return the number of floating-point operations of a call; see `FlopCounterMode`.
 
     Products other than `numpy.matmul` and `numpy.dot`, such as `numpy.einsum`, come in parts.
@@ -236,7 +237,7 @@ def operations(func: Callable, args: tuple, kwargs: dict, result: Any) -> int:
     return 0
 
 
-def _size(x: Any) -> int:
+def _size(x: Value) -> int:
     return math.prod(shape_of(x))
 
 
@@ -306,7 +307,7 @@ class MemoryMode(TensorDispatchMode):
         tree_map(lambda x: self.note(name_of(func), owner(x), before), result)
         return result
 
-    def note(self, name: str, made: Any, before: set[int]) -> None:
+    def note(self, name: str, made: np.ndarray | None, before: set[int]) -> None:
         """Count an array that a function has made, until it is freed."""
         key = id(made)
         if made is None or key in before or key in self._alive:
@@ -328,7 +329,7 @@ class MemoryMode(TensorDispatchMode):
         return "\n".join([*lines, *[f"  {n:>14,}  {name}" for name, n in rows]])
 
 
-def owner(x: Any) -> Any:
+def owner(x: Value) -> np.ndarray | None:
     """Return the array that owns the memory of a value, or None."""
     while isinstance(x, Tensor):
         x = x.elem()
