@@ -19,7 +19,7 @@ from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.memory import own_memory, show_plain
-from .._levels.options import check_escape, check_flag
+from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
 from .options import Options
@@ -42,10 +42,8 @@ def gradients(
     escape, has_aux = options.escape, options.has_aux
     holomorphic, allow_int = options.holomorphic, options.allow_int
     check_escape(transform, func, escape)
-    flags = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
-    for option, value in flags.items():
-        if value is not False:
-            check_flag(transform, func, option, value)
+    if has_aux is not False or holomorphic is not False or allow_int is not False:
+        options.check_flags(transform, func)
     if func is None:
         return LevelContext(
             GradLevel,

@@ -21,7 +21,7 @@ from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import complex_derivatives, fill_zeros, one
 from .._levels.level import Escape
 from .._levels.memory import own_memory
-from .._levels.options import check_escape, check_flag, check_randomness
+from .._levels.options import check_escape, check_randomness
 from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
 from .arguments import (
     Argnums,
@@ -46,12 +46,10 @@ COMPLEX_RESULT = (
 # ---- what both modes share ----
 
 
-def check_options(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
+def check_options(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
     """Return the name of `func`, or raise an error where an option is wrong."""
     check_escape(transform, func, escape)
     check_callable(transform, func)
-    for option, value in flags.items():
-        check_flag(transform, func, option, value)
     name = name_of_function(func)
     if chunk_size is not None:
         is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
@@ -61,14 +59,6 @@ def check_options(transform: str, func: Any, escape: Any, chunk_size: Any, **fla
                 f"Jacobian to compute at once, at least 1, or None for all of them"
             )
     return name
-
-
-def _check(transform: str, func: Function, options: Options) -> str:
-    """Return the name of `func`, or raise an error where an option is wrong."""
-    flags = {"has_aux": options.has_aux, "holomorphic": options.holomorphic}
-    return check_options(
-        transform, func, options.escape, options.chunk_size, **flags, allow_int=options.allow_int
-    )
 
 
 def split_call(
@@ -252,7 +242,8 @@ def jacrev(
 
 def _reverse(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by reverse mode; messages name `transform`."""
-    name = _check(transform, func, options)
+    name = check_options(transform, func, options.escape, options.chunk_size)
+    options.check_flags(transform, func)
     label, inner_label = f"{transform}({name})", f"vjp({name})"
     argnums = resolve_argnums(label, func, options.argnums, options.argnames)
     has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
@@ -371,7 +362,8 @@ def jacfwd(
 
 def _forward(transform: str, func: Function, options: Options) -> Function:
     """Return a function for the Jacobian by forward mode; messages name `transform`."""
-    name = _check(transform, func, options)
+    name = check_options(transform, func, options.escape, options.chunk_size)
+    options.check_flags(transform, func)
     label, inner_label = f"{transform}({name})", f"jvp({name})"
     argnums = resolve_argnums(label, func, options.argnums, options.argnames)
     has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int

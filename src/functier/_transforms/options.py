@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from .._core.types import Function
 from .._levels.batch import Randomness
 from .._levels.level import Escape
+from .._levels.options import check_flag
 
 
 @dataclass(slots=True)
@@ -18,3 +20,8 @@ class Options:
     escape: Escape = "dead"
     chunk_size: int | None = None  # of Jacobians
     randomness: Randomness = "error"  # of forward mode
+
+    def check_flags(self, transform: str, func: Function | None) -> None:
+        """Raise an error where a flag is not a bool."""
+        for option in ("has_aux", "holomorphic", "allow_int"):
+            check_flag(transform, func, option, getattr(self, option))

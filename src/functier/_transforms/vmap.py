@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -306,7 +306,9 @@ class _Part:
         }  # fmt: skip
         if attributes["axis_name"] is not None:
             attributes["chunk"] = chunk
-        return _whole(replace(self.mapping, attributes=attributes))(*args, **kwargs)
+        m = self.mapping
+        part = _Mapping(m.func, m.label, m.in_dims, m.out_dims, m.escape, attributes)
+        return _whole(part)(*args, **kwargs)
 
     def __getstate__(self) -> dict:
         code, instruction = self.made
