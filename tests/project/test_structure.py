@@ -390,7 +390,7 @@ def is_rung(node):
 
 def test_nobody_asks_a_level_for_its_class():
     names, found = classes_of_levels(), []
-    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "Moded", "Watched"}
+    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "ModeLevel", "Watched"}
     for path in FILES:
         for node in questions_by_class(TREES[path], names):
             if name_of(path) not in LADDERS or not is_rung(node):
@@ -422,7 +422,11 @@ def test_each_kind_states_all_facts():
     stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
               if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
 
-    assert kinds.keys() - stated.keys() == {"Moded", "Watched", "_Bare"}  # put on a kind; no kind
+    assert kinds.keys() - stated.keys() == {
+        "ModeLevel",
+        "Watched",
+        "_Bare",
+    }  # put on a kind; no kind
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
         "RootLevel": [False, None, False],
