@@ -474,22 +474,22 @@ def test_dtypes_that_wrap_around(verdicts, full):
 
 def lone_axes_left(monkeypatch):
     """Leave the axes that one operand alone has to the engine, which fits some of them."""
-    right = _contract.pulled
+    right = _contract.cotangent_spec
 
     def pulled(*given):
         return right(*given)[0], False
 
-    monkeypatch.setattr(_contract, "pulled", pulled)
+    monkeypatch.setattr(_contract, "cotangent_spec", pulled)
 
 
 def lone_axes_in_their_dtype(monkeypatch):
     """Sum the axes that one operand alone has before it is cast."""
-    right = _contract._prepared
+    right = _contract._prepare
 
     def prepared(x, steps, other):
         return right(x, steps, x)
 
-    monkeypatch.setattr(_contract, "_prepared", prepared)
+    monkeypatch.setattr(_contract, "_prepare", prepared)
 
 
 def stacks_in_any_dtype(monkeypatch):
@@ -503,7 +503,7 @@ def stacks_in_any_dtype(monkeypatch):
 
 def pairs_in_their_dtype(monkeypatch):
     """Multiply the first two of several operands before they are cast."""
-    monkeypatch.setattr(_einsum, "_promoted", lambda arrays: arrays)
+    monkeypatch.setattr(_einsum, "_promote", lambda arrays: arrays)
 
 
 def test_lone_axes_that_nobody_spreads_are_found(monkeypatch):

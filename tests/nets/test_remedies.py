@@ -200,7 +200,7 @@ TEXTS = {
     *_methods.MEMORY.values(),
     *_methods.LAYOUT.values(),
     *ufunc_methods.AT.values(),
-    _sampling.INSTEAD["vmap"],
+    _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
 }
 

@@ -20,7 +20,7 @@ LATE = {
     for name in (
         "fft",
         "neural",
-        "polynomial_several",
+        "polynomial_multivariate",
         "scipy_formulas",
         "scipy_special",
         "unsupported_records",

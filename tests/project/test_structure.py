@@ -191,7 +191,7 @@ ASKING = {
 """What turns a value into something static."""
 
 ALLOWED = {
-    ("contract", "array", "np.asarray(x)"): "a number or a list: what is no array yet",
+    ("contract", "ensure_array", "np.asarray(x)"): "a number or a list: what is no array yet",
     ("creation", "_arange", "np.arange(*args, **kwargs)"): "where all of them are plain numbers",
     ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
 }

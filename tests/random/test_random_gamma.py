@@ -47,7 +47,7 @@ def check_velocities(a, tolerance):
     second = twice / (180 * (1e-2 * a) ** 2)
 
     def slope(b):
-        return ft.jvp(lambda b: _gamma.followed(z, b), (b,), (1.0,))[1]
+        return ft.jvp(lambda b: _gamma.follow(z, b), (b,), (1.0,))[1]
 
     value, curve = ft.jvp(slope, (a,), (1.0,))
     np.testing.assert_allclose(value, first, rtol=tolerance)

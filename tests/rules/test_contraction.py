@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._rules.linalg.contract import _by_memory, _prepared, contract, plan
+from functier._rules.linalg.contract import _order_by_memory, _prepare, contract, plan
 from functier._rules.linalg.linear_systems import INVERSES
 from rows import each
 
@@ -239,11 +239,11 @@ def test_a_plan_of_views_copies_nothing():
 )
 def test_what_is_not_contiguous_is_not_copied(x, product):
     """Axes merge in the order of memory, and not across a gap."""
-    moved, labels, gaps = _by_memory(x, (0, 1, 2))
+    moved, labels, gaps = _order_by_memory(x, (0, 1, 2))
     made = plan((labels, (2, 3), (0, 1, 3)), moved.shape, (C, J), (gaps, ()))
     operand = made.right if made.swap else made.left
     assert made.product is product
-    assert operand is None or np.shares_memory(_prepared(moved, operand, x), x)
+    assert operand is None or np.shares_memory(_prepare(moved, operand, x), x)
 
 
 @pytest.mark.parametrize(

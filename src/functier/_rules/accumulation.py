@@ -18,11 +18,11 @@ from .._core.op import NO_VALUE
 from .._core.rule import Rule
 from .._core.table import OPS
 from .axes import as_rows, from_rows
-from .indexing import scattered
-from .reduction import backwards, from_last, recurrence, to_last
+from .indexing import transpose_read
+from .reduction import from_last, recurrence, reverse, to_last
 
 
-def differentiable(ufunc: np.ufunc) -> bool:
+def is_differentiable(ufunc: np.ufunc) -> bool:
     """Whether the ufunc has a derivative by both of its operands."""
     record = OPS.get(ufunc)
     return record is not None and ufunc.nout == 1 and {"x", "y"} <= set(record.vjp)
@@ -31,7 +31,7 @@ def differentiable(ufunc: np.ufunc) -> bool:
 # ---- along the last axis ----
 
 
-def _factors(ufunc: Any, x: Any, y: Any) -> list:
+def _step_factors(ufunc: Any, x: Any, y: Any) -> list:
     """The derivatives of each step by what came before it and by its element."""
     known = {"ans": y[..., 1:], "x": y[..., :-1], "y": x[..., 1:], "where": True}
     form = np.ones_like(known["ans"])
@@ -39,30 +39,30 @@ def _factors(ufunc: Any, x: Any, y: Any) -> list:
     return [rule.fn(form, *[known.get(name) for name in rule.needs]) for rule in rules]
 
 
-def _none_like(x: Any) -> Any:
+def _zero_step(x: Any) -> Any:
     """The zero of one step."""
     return np.zeros_like(x[..., :1])
 
 
-def _push(ufunc: Any, t: Any, x: Any, y: Any) -> Any:
+def _push_forward(ufunc: Any, t: Any, x: Any, y: Any) -> Any:
     """The tangent of ``y = ufunc.accumulate(x)``."""
-    before, own = _factors(ufunc, x, y)
+    before, own = _step_factors(ufunc, x, y)
     steps = np.concatenate([t[..., :1], own * t[..., 1:]], axis=-1)
-    return recurrence(np.concatenate([_none_like(x), before], axis=-1), steps)
+    return recurrence(np.concatenate([_zero_step(x), before], axis=-1), steps)
 
 
-def _pull(ufunc: Any, g: Any, x: Any, y: Any, length: Any = None) -> Any:
+def _pull_back(ufunc: Any, g: Any, x: Any, y: Any, length: Any = None) -> Any:
     """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``.
 
     Of rows that are longer than their `length` the rest has no part: its factors may be
     infinite.
     """
-    before, own = _factors(ufunc, x, y)
+    before, own = _step_factors(ufunc, x, y)
     if length is not None:
         inside = np.arange(1, np.shape(x)[-1]) < length
         before, own = np.where(inside, before, 0), np.where(inside, own, 0)
-    after = backwards(np.concatenate([before, _none_like(x)], axis=-1))
-    total = backwards(recurrence(after, backwards(g)))
+    after = reverse(np.concatenate([before, _zero_step(x)], axis=-1))
+    total = reverse(recurrence(after, reverse(g)))
     return np.concatenate([total[..., :1], own * total[..., 1:]], axis=-1)
 
 
@@ -74,23 +74,25 @@ def accumulate_rules(ufunc: Any) -> dict[str, Any]:
 
     def jvp(t: Any, array: Any, ans: Any, axis: int = 0) -> Any:
         x, y = to_last(array, axis), to_last(ans, axis)
-        return from_last(_push(ufunc, to_last(t, axis), x, y), axis, ans.shape)
+        return from_last(_push_forward(ufunc, to_last(t, axis), x, y), axis, ans.shape)
 
     def vjp(g: Any, array: Any, ans: Any, axis: int = 0) -> Any:
         x, y = to_last(array, axis), to_last(ans, axis)
-        return from_last(_pull(ufunc, to_last(g, axis), x, y), axis, ans.shape)
+        return from_last(_pull_back(ufunc, to_last(g, axis), x, y), axis, ans.shape)
 
-    return _both(jvp, vjp, "array")
+    return _pair_rules(jvp, vjp, "array")
 
 
-def _both(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
+def _pair_rules(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
     return {"jvp": {"array": jvp}, "vjp": {"array": Rule(vjp, operands, holomorphic=True)}}
 
 
 # ---- reduce: the last that is accumulated ----
 
 
-def _reduced(ufunc: Any, array: Any, axis: Any, initial: Any, where: Any) -> tuple[Any, bool]:
+def _rows_to_accumulate(
+    ufunc: Any, array: Any, axis: Any, initial: Any, where: Any
+) -> tuple[Any, bool]:
     """The rows that are accumulated, and whether `initial` leads each of them.
 
     NumPy begins with the identity of the ufunc, which matters for one element alone.
@@ -117,33 +119,33 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
     def jvp(
         t: Any, array: Any, ans: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True
     ) -> Any:
-        x, led = _reduced(ufunc, array, axis, initial, where)
+        x, led = _rows_to_accumulate(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
         moved = as_rows(np.where(where, t, 0), axis if np.ndim(array) else None)
         if led:
-            moved = np.concatenate([_none_like(x), moved], axis=-1)
-        moved = _push(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
+            moved = np.concatenate([_zero_step(x), moved], axis=-1)
+        moved = _push_forward(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
         return np.reshape(moved[..., -1], np.shape(ans))
 
     def vjp(g: Any, array: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True) -> Any:
-        x, led = _reduced(ufunc, array, axis, initial, where)
+        x, led = _rows_to_accumulate(ufunc, array, axis, initial, where)
         n = np.shape(x)[-1]
         if n == 0:
             return np.zeros_like(array)
         lead = np.reshape(g, (*np.shape(x)[:-1], 1)) * (np.arange(n) == n - 1)
-        given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
+        given = _pull_back(ufunc, lead, x, ufunc.accumulate(x, axis=-1))
         given = given[..., 1:] if led else given
         axis = axis if np.ndim(array) else None
         return np.where(where, from_rows(given, axis, np.shape(array)), 0)
 
-    return _both(jvp, vjp, "array", "where")
+    return _pair_rules(jvp, vjp, "array", "where")
 
 
 # ---- reduceat: every slice as a row, its last element repeated up to the longest ----
 
 
-def _slices(indices: Any, n: int) -> tuple:
+def _slice_places(indices: Any, n: int) -> tuple:
     """The positions of the elements of each slice, and how many there are."""
     start = np.reshape(indices, (-1, 1))
     stop = np.concatenate([start[1:], np.reshape(n, (1, 1))])
@@ -157,22 +159,24 @@ def reduceat_rules(ufunc: Any) -> dict[str, Any]:
 
     def jvp(t: Any, array: Any, indices: Any, axis: int = 0) -> Any:
         array, t = np.moveaxis(array, axis, -1), np.moveaxis(t, axis, -1)
-        places, length = _slices(indices, np.shape(array)[-1])
+        places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
         with np.errstate(all="ignore"):  # of what is repeated
-            moved = _push(ufunc, np.take(t, places, axis=-1), x, ufunc.accumulate(x, axis=-1))
+            moved = _push_forward(
+                ufunc, np.take(t, places, axis=-1), x, ufunc.accumulate(x, axis=-1)
+            )
         last = np.reshape(length - 1, (1,) * (np.ndim(array) - 1) + np.shape(length))
         moved = np.take_along_axis(moved, last, axis=-1)
         return np.moveaxis(np.reshape(moved, np.shape(moved)[:-1]), -1, axis)
 
     def vjp(g: Any, array: Any, indices: Any, axis: int = 0) -> Any:
         array, g = np.moveaxis(array, axis, -1), np.moveaxis(g, axis, -1)
-        places, length = _slices(indices, np.shape(array)[-1])
+        places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
         lead = np.reshape(g, (*np.shape(g), 1)) * (np.arange(np.shape(places)[-1]) == length - 1)
         with np.errstate(all="ignore"):  # of what is repeated
-            given = _pull(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
+            given = _pull_back(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
         index = (slice(None),) * (np.ndim(array) - 1) + (places,)
-        return np.moveaxis(scattered(given, np.shape(array), index), -1, axis)
+        return np.moveaxis(transpose_read(given, np.shape(array), index), -1, axis)
 
-    return _both(jvp, vjp, "array", "indices")
+    return _pair_rules(jvp, vjp, "array", "indices")

@@ -21,17 +21,17 @@ def as_array(values: Any) -> Any:
     return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
 
 
-def unlisted(*values: Any) -> list:
+def convert_lists(*values: Any) -> list:
     """Lists as arrays; the rest as it is, since a number is weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
 
 
-def strong(x: Any) -> Any:
+def as_strong(x: Any) -> Any:
     """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
     return x if np.ndim(x) else np.reshape(x, ())
 
 
-def promoting(x: Any) -> Any:
+def promotion_operand(x: Any) -> Any:
     """`x` as `numpy.result_type` has to see it: a Python number is weak in a tensor, too."""
     if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
         return x
@@ -39,15 +39,15 @@ def promoting(x: Any) -> Any:
     return (0.0 if x.dtype.char == "d" else 0j) if weak else x
 
 
-def nowhere(mask: Any) -> bool:
+def is_known_false(mask: Any) -> bool:
     """Whether a mask is known to hold nowhere; a tensor's cannot be asked."""
     return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
 
 
-def without_zero(x: Any) -> Any:
+def replace_zeros(x: Any) -> Any:
     """`x` with 1 for each 0, to divide by."""
     zero = np.equal(x, 0)
-    return x if nowhere(zero) else np.where(zero, 1, x)
+    return x if is_known_false(zero) else np.where(zero, 1, x)
 
 
 # ---- axes ----
@@ -67,7 +67,7 @@ def shift_all(axis: Any, k: int, ndim: int) -> Any:
     return shift(axis, k, ndim)
 
 
-def unless_scalar(axis: Any, ndim: int) -> Any:
+def ignore_scalar_axis(axis: Any, ndim: int) -> Any:
     """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
     return None if not ndim and axis in (0, -1) else axis
 
@@ -84,7 +84,7 @@ def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
     return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
 
 
-def collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+def collapse(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     """`shape` with axes of size 1."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
@@ -115,7 +115,7 @@ def from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
     return np.transpose(whole, [order.index(i) for i in range(len(shape))])
 
 
-def flat(k: int, a: Any) -> Any:
+def flatten_examples(k: int, a: Any) -> Any:
     """`a` with one axis after the batch's; also where a batch or the array is empty."""
     shape = np.shape(a)
     return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
@@ -129,10 +129,10 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
         axis = normalize_axis_index(axis, len(shape))
         return g.reshape((*shape[:axis], 1, *shape[axis + 1 :]))  # a fifth of np.reshape
     axes = normalize(axis, len(shape))
-    return np.reshape(g, collapsed(shape, axes))
+    return np.reshape(g, collapse(shape, axes))
 
 
-def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
+def broadcast_back(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
     """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
     kind = type(g)
     if not shape:

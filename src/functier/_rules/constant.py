@@ -38,15 +38,15 @@ def _size(a, axis=None):
     return int(np.prod([a.shape[i] for i in axes], dtype=int))
 
 
-def _filled(make):
+def _filling_body(make):
     def body(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
         return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
 
     return body
 
 
-composite(np.zeros_like, _filled(np.zeros))
-composite(np.ones_like, _filled(np.ones))
+composite(np.zeros_like, _filling_body(np.zeros))
+composite(np.ones_like, _filling_body(np.ones))
 
 
 @lambda body: composite(np.empty_like, body)
@@ -54,19 +54,19 @@ def _empty_like(prototype, /, dtype=None, order="K", subok=True, shape=None, *, 
     return np.zeros_like(prototype, dtype, shape=shape)
 
 
-def _form(value):
+def _dtype_or_value(value):
     """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
     return value.dtype if hasattr(value, "dtype") and not isinstance(value, type) else value
 
 
-composite(np.result_type, lambda *values: np.result_type(*map(_form, values)))
+composite(np.result_type, lambda *values: np.result_type(*map(_dtype_or_value, values)))
 composite(np.common_type, lambda *arrays: np.common_type(*(np.empty(0, a.dtype) for a in arrays)))
 composite(np.min_scalar_type, lambda a, /: np.min_scalar_type(np.zeros(a.shape or 1, a.dtype)))
 
 
 @lambda body: composite(np.can_cast, body)
 def _can_cast(from_, to, casting="safe"):
-    return np.can_cast(_form(from_), _form(to), casting)
+    return np.can_cast(_dtype_or_value(from_), _dtype_or_value(to), casting)
 
 
 composite(np.iscomplexobj, lambda x: np.result_type(x).kind == "c")

@@ -21,7 +21,7 @@ from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule, unchanged
 from .._core.table import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED
-from .axes import batch_shape, flat, shift, shift_all, unless_scalar
+from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 
 __all__ = [
     "MAKERS",
@@ -34,10 +34,11 @@ __all__ = [
     "Rule",
     "UnsupportedError",
     "align",
-    "checked",
+    "allow_missing_out",
+    "check_values",
     "composite",
     "constant",
-    "data_dependent",
+    "data_dependent_vmap",
     "dtype_of",
     "elementwise",
     "elementwise_vmap",
@@ -46,7 +47,6 @@ __all__ = [
     "one_axis_vmap",
     "op",
     "primitive",
-    "quiet",
     "reduce_kernel",
     "reduction_vmap",
     "unsupported",
@@ -80,7 +80,7 @@ def elementwise_vmap(func: Callable) -> Callable:
 
 
 def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
-    """Reductions with ``axis=None`` for all axes; `scalars`: see `unless_scalar`."""
+    """Reductions with ``axis=None`` for all axes; `scalars`: see `ignore_scalar_axis`."""
 
     def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
         if params and hasattr(params.get("where"), "shape"):
@@ -91,7 +91,7 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
             if a.ndim == k and (scalars or "where" in params):
-                axis = unless_scalar(axis, 0)
+                axis = ignore_scalar_axis(axis, 0)
             axis = shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
@@ -105,15 +105,15 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
     """
 
     def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None or (scalars and unless_scalar(axis, np.ndim(a) - k) is None):
-            a, axis = flat(k, a), -1
+        if axis is None or (scalars and ignore_scalar_axis(axis, np.ndim(a) - k) is None):
+            a, axis = flatten_examples(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)
 
     return rule
 
 
-def data_dependent(func: Callable, remedy: str) -> Callable:
+def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
     """The batching rule of an operation whose result has no fixed shape: it raises."""
 
     def rule(k: int, *args: Any, **params: Any) -> Any:
@@ -156,14 +156,14 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     return function
 
 
-def _checked(x: Any, passes: Callable, message: str) -> Any:
+def _check_values(x: Any, passes: Callable, message: str) -> Any:
     """`x`, after a look at its values (those of all examples), as NumPy has one."""
     if not passes(x):
         raise ValueError(message)
     return x
 
 
-checked = primitive(_checked)
+check_values = primitive(_check_values)
 
 
 # ---- the constructors ----
@@ -198,18 +198,18 @@ def elementwise(
     operands = params.split()[: len(names)]
     rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
     if not facts.get("constant"):
-        shared = _masked(rules, operands) if ufunc else rules  # by both modes
+        shared = _mask_rules(rules, operands) if ufunc else rules  # by both modes
         for mode in ("jvp", "vjp"):
             given = facts.setdefault(mode, shared)
             if ufunc and given is not shared:
-                facts[mode] = _masked(given, operands)
+                facts[mode] = _mask_rules(given, operands)
     record = op(
         func,
         f"{params} out where" if ufunc else params,
         f"{' '.join(operands)} where" if ufunc else " ".join(operands),
         family="elementwise",
-        kernel=quiet(func) if ufunc else func,
-        vmap=vmap or elementwise_vmap(quiet(func) if ufunc else func),
+        kernel=allow_missing_out(func) if ufunc else func,
+        vmap=vmap or elementwise_vmap(allow_missing_out(func) if ufunc else func),
         **facts,
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
@@ -220,7 +220,7 @@ def elementwise(
     return record
 
 
-def quiet(func: Callable) -> Callable:
+def allow_missing_out(func: Callable) -> Callable:
     """`func`, whose callers may leave ``out=`` out where they give ``where=``.
 
     They had written ``out=None``, which NumPy takes out of a call that it dispatches.
@@ -234,11 +234,11 @@ def quiet(func: Callable) -> Callable:
     return kernel
 
 
-def _masked(rules: dict, operands: list[str]) -> dict[str, Rule]:
-    return {n: _masked_rule(r, operands) for n, r in rules.items()}
+def _mask_rules(rules: dict, operands: list[str]) -> dict[str, Rule]:
+    return {n: _mask_rule(r, operands) for n, r in rules.items()}
 
 
-def _masked_rule(rule: Any, operands: list[str]) -> Rule:
+def _mask_rule(rule: Any, operands: list[str]) -> Rule:
     """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
 
     Real operands are complex ones to it where the ufunc was told to compute with those. Where
@@ -251,10 +251,10 @@ def _masked_rule(rule: Any, operands: list[str]) -> Rule:
         *saved, where, dtype = saved  # type: ignore[assignment]
         if dtype is not None and np.dtype(dtype).kind == "c":
             one = np.dtype(dtype).type(1)
-            saved = [v * one if _real(v) else v for v in saved]  # type: ignore[assignment]
+            saved = [v * one if _is_real(v) else v for v in saved]  # type: ignore[assignment]
         if where is True:
             return rule.fn(g, *saved)
-        kept = [np.where(where, v, 0.5) if _inexact(v) else v for v in saved]
+        kept = [np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved]
         c = rule.fn(g, *kept)
         if isinstance(c, tuple):
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
@@ -265,11 +265,11 @@ def _masked_rule(rule: Any, operands: list[str]) -> Rule:
     return masked
 
 
-def _real(value: Any) -> bool:
+def _is_real(value: Any) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fiu"
 
 
-def _inexact(value: Any) -> bool:
+def _is_inexact(value: Any) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fc"
 
 
@@ -294,9 +294,9 @@ def composite(func: Callable, body: Callable) -> Op:
 
 
 op(
-    checked,
+    check_values,
     "x passes message",
-    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    vmap=lambda k, x, passes, message: check_values(x, passes, message),
     jvp={"x": lambda t: t},
     vjp={"x": lambda g: g},
 )

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from .._core.numpy_facts import PLAIN
-from .axes import as_array, strong
+from .axes import as_array, as_strong
 from .constructors import composite
 
 func: Callable
@@ -52,21 +52,21 @@ def _full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     return filled if dtype is None else filled.astype(dtype)
 
 
-def _stacked(value):
+def _stack_nested(value):
     """A nested sequence as one array; tensors may stand in it."""
     if isinstance(value, (list, tuple)):
-        return np.stack([_stacked(v) for v in value]) if value else np.zeros(0)
+        return np.stack([_stack_nested(v) for v in value]) if value else np.zeros(0)
     return value
 
 
-def _converted(a, dtype=None, *args, ndmin=0, **kwargs):
-    a = _stacked(a)
+def _convert(a, dtype=None, *args, ndmin=0, **kwargs):
+    a = _stack_nested(a)
     if np.ndim(a) < ndmin:
         a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))
-    return a if dtype is None else np.astype(strong(as_array(a)), dtype)
+    return a if dtype is None else np.astype(as_strong(as_array(a)), dtype)
 
 
 for func in (
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ):  # fmt: skip
-    composite(func, _converted)
+    composite(func, _convert)

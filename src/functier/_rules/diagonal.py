@@ -62,7 +62,7 @@ def _diagflat(v, k=0):
     return from_diagonal(v if v.ndim == 1 else np.ravel(v), (n, n), k)
 
 
-def _matrix(depth, m, name):
+def _as_matrix(depth, m, name):
     """A vector is each row of the matrix that NumPy cuts."""
     if m.ndim == depth:
         raise ValueError(f"{name} needs an array of 1 or more dimensions")
@@ -72,7 +72,7 @@ def _matrix(depth, m, name):
     return np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))
 
 
-def _triangle(func, compare):
+def _declare_triangle(func, compare):
     """tril and triu: zero on one side of a diagonal of the last two axes."""
 
     def cut(m, k=0):
@@ -80,20 +80,20 @@ def _triangle(func, compare):
         return varying(0, m, k) if hasattr(k, "level") else func(m, k)
 
     def varying(depth, m, k):
-        m = _matrix(depth, m, func.__name__)
+        m = _as_matrix(depth, m, func.__name__)
         k = np.reshape(k, np.shape(k) + (1,) * (m.ndim - depth))
         diagonal = np.arange(m.shape[-1]) - np.reshape(np.arange(m.shape[-2]), (-1, 1))
         return np.where(compare(diagonal, k), m, 0)
 
     def rule(depth, m, k=0):
         if not hasattr(k, "size"):
-            return func(_matrix(depth, m, func.__name__), k)
+            return func(_as_matrix(depth, m, func.__name__), k)
         if k.size != 1:
             return varying(depth, m, k)
-        return cut(_matrix(depth, m, func.__name__), np.reshape(k, ()))
+        return cut(_as_matrix(depth, m, func.__name__), np.reshape(k, ()))
 
     linear(func, "m k", "m k", kernel=cut, vmap=rule, vjp={"m": lambda g, k=0: cut(g, k)})
 
 
-_triangle(np.tril, np.less_equal)
-_triangle(np.triu, np.greater_equal)
+_declare_triangle(np.tril, np.less_equal)
+_declare_triangle(np.triu, np.greater_equal)

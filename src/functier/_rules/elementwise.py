@@ -12,11 +12,11 @@ import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of
 from .._core.rule import negated, over, times, unchanged
-from .axes import as_array, nowhere, strong, without_zero
+from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
     constant,
-    data_dependent,
+    data_dependent_vmap,
     elementwise,
     elementwise_vmap,
     primitive,
@@ -29,14 +29,14 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 # ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
 
 
-def _over(g, made):
+def _divide_by(g, made):
     if type(made) is np.ndarray is type(g) and made.size > BIG:
         if made.shape == g.shape and made.dtype == g.dtype:
             return np.divide(g, made, out=made)
     return g / made
 
 
-def _one_minus(made):
+def _subtract_from_one(made):
     if type(made) is np.ndarray and made.size > BIG:
         return np.subtract(1, made, out=made)
     return 1 - made
@@ -56,7 +56,7 @@ elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
-def _exponent(y, g):
+def _match_precision(y, g):
     """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
     if hasattr(y, "dtype") and y.dtype.kind in "biuf":
         dtype = np.finfo(dtype_of(g)).dtype
@@ -75,9 +75,9 @@ def _power_x(g, x, y):
         # The operator has fast squares and roots, but is Python's own on a Python number.
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
-    y = _exponent(y, g)
+    y = _match_precision(y, g)
     zero, others = np.equal(y, 0), np.power(x, y - 1)
-    if nowhere(zero):
+    if is_known_false(zero):
         return g * (y * others)
     # Not 0 wherever y is: the derivative of this by y is x^-1 there.
     spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
@@ -92,7 +92,7 @@ def _power_y(g, ans, x):
         return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
-    return g * ans * np.log(without_zero(x))
+    return g * ans * np.log(replace_zeros(x))
 
 
 elementwise(np.power, _power_x, _power_y)
@@ -104,15 +104,15 @@ elementwise(np.exp, (times, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
 elementwise(np.log, (over, "x"))
-elementwise(np.log2, lambda g, x: _over(g, x * LN2))
-elementwise(np.log10, lambda g, x: _over(g, x * LN10))
-elementwise(np.log1p, lambda g, x: _over(g, x + 1))
+elementwise(np.log2, lambda g, x: _divide_by(g, x * LN2))
+elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10))
+elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
 
 
-def share_of(exp, g, ans, x):
+def softmax_share(exp, g, ans, x):
     """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
-    if nowhere(infinite):
+    if is_known_false(infinite):
         return g * exp(x - ans)
     share = exp(np.where(infinite, 0, x) - np.where(infinite, 0, ans))
     return g * np.where(infinite, np.isposinf(x), share)
@@ -120,27 +120,27 @@ def share_of(exp, g, ans, x):
 
 elementwise(
     np.logaddexp,
-    lambda g, ans, x: share_of(np.exp, g, ans, x),
-    lambda g, ans, y: share_of(np.exp, g, ans, y),
+    lambda g, ans, x: softmax_share(np.exp, g, ans, x),
+    lambda g, ans, y: softmax_share(np.exp, g, ans, y),
 )
 elementwise(
     np.logaddexp2,
-    lambda g, ans, x: share_of(np.exp2, g, ans, x),
-    lambda g, ans, y: share_of(np.exp2, g, ans, y),
+    lambda g, ans, x: softmax_share(np.exp2, g, ans, x),
+    lambda g, ans, y: softmax_share(np.exp2, g, ans, y),
 )
 
 # ---- roots ----
 
-elementwise(np.sqrt, lambda g, ans: _over(g, 2 * ans))
-elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
+elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans))
+elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans))
 
 
 def _over_hypot(g, ans, x):
     """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
     infinite = np.isinf(ans)
-    if nowhere(infinite):
-        return g * x / without_zero(ans)
-    share = np.where(infinite, 0, x) / without_zero(np.where(infinite, 1, ans))
+    if is_known_false(infinite):
+        return g * x / replace_zeros(ans)
+    share = np.where(infinite, 0, x) / replace_zeros(np.where(infinite, 1, ans))
     return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 
 
@@ -155,16 +155,16 @@ elementwise(np.cos, lambda g, x: -g * np.sin(x))
 elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
 
 
-def _other_side(x):
+def _cos_of_arcsin(x):
     """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
     if dtype_of(x).kind == "c":
         return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
-    return np.sqrt(_one_minus(x * x))
+    return np.sqrt(_subtract_from_one(x * x))
 
 
-elementwise(np.arcsin, lambda g, x: _over(g, _other_side(x)))
-elementwise(np.arccos, lambda g, x: -g / _other_side(x))
-elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
+elementwise(np.arcsin, lambda g, x: _divide_by(g, _cos_of_arcsin(x)))
+elementwise(np.arccos, lambda g, x: -g / _cos_of_arcsin(x))
+elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 
 def _over_square(g, x, y):
@@ -174,9 +174,9 @@ def _over_square(g, x, y):
         x, y = x * one, y * one
     square = x * x + y * y
     infinite = np.isinf(square)
-    if nowhere(infinite):
-        return g * y / without_zero(square)
-    return g * np.where(infinite, 0, y) / np.where(infinite, 1, without_zero(square))
+    if is_known_false(infinite):
+        return g * y / replace_zeros(square)
+    return g * np.where(infinite, 0, y) / np.where(infinite, 1, replace_zeros(square))
 
 
 elementwise(
@@ -186,10 +186,10 @@ elementwise(
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))
-elementwise(np.tanh, lambda g, ans: g * _one_minus(ans * ans))
-elementwise(np.arcsinh, lambda g, x: _over(g, np.sqrt(x * x + 1)))
-elementwise(np.arccosh, lambda g, x: _over(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
-elementwise(np.arctanh, lambda g, x: _over(g, _one_minus(x * x)))
+elementwise(np.tanh, lambda g, ans: g * _subtract_from_one(ans * ans))
+elementwise(np.arcsinh, lambda g, x: _divide_by(g, np.sqrt(x * x + 1)))
+elementwise(np.arccosh, lambda g, x: _divide_by(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
+elementwise(np.arctanh, lambda g, x: _divide_by(g, _subtract_from_one(x * x)))
 elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
 elementwise(np.radians, lambda g: g * (np.pi / 180))
 elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
@@ -201,7 +201,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 def _choice(x, y, ans):
     """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
     chosen, tie = np.equal(x, ans), np.equal(x, y)
-    if nowhere(tie):
+    if is_known_false(tie):
         return chosen
     return np.where(tie, 0.5, chosen).astype(ans.dtype)
 
@@ -222,7 +222,9 @@ def _where_vmap(k, condition, *branches):
     return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)
 
 
-_nonzero = data_dependent(np.where, "write numpy.where(condition, x, y), which keeps its shape")
+_nonzero = data_dependent_vmap(
+    np.where, "write numpy.where(condition, x, y), which keeps its shape"
+)
 
 elementwise(
     np.where,
@@ -253,7 +255,7 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
     low, high = (None if bound is _NoValue else bound for bound in (low, high))
-    a = strong(as_array(a))
+    a = as_strong(as_array(a))
     if low is None and high is None:
         return np.positive(a, **kwargs)
     if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
@@ -266,25 +268,25 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
 # ---- modulus and sign: kinks have the subgradient 0 ----
 
 
-def _modulus(g, x):
+def _absolute_rule(g, x):
     """g sign x; the tangent of a complex number is complex, that of its modulus real."""
     if dtype_of(g).kind == "c":
         return np.real(g * np.conjugate(np.sign(x)))
     return g * np.sign(x)
 
 
-def _direction(g, ans, x):
+def _sign_rule(g, ans, x):
     """The part of g across x / |x|, over |x|; real numbers have none."""
     if dtype_of(ans).kind != "c":
         return g * 0
     radius = np.absolute(x)
     along = np.real(g * np.conjugate(ans))
-    return (g - along * ans) / without_zero(radius)
+    return (g - along * ans) / replace_zeros(radius)
 
 
-elementwise(np.absolute, _modulus, holomorphic=False)
-elementwise(np.fabs, _modulus)
-elementwise(np.sign, _direction, holomorphic=False)
+elementwise(np.absolute, _absolute_rule, holomorphic=False)
+elementwise(np.fabs, _absolute_rule)
+elementwise(np.sign, _sign_rule, holomorphic=False)
 elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g: g * 0)
 elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
 

@@ -25,7 +25,7 @@ from .pad import pad_with
 
 # ---- along one axis ----
 
-EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+INVERSE_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The `norm` of the inverse that gives it the scaling which `norm` gives the transform."""
 
 DOUBLED = np.array([1.0, 2.0, 1.0])
@@ -33,14 +33,14 @@ HALVED = np.array([1.0, 0.5, 1.0])
 """What the first element of half a spectrum counts, those between, and the last."""
 
 
-def _weighted(spectrum, weights, n, axis):
+def _weigh(spectrum, weights, n, axis):
     """Half the spectrum of `n` points, its elements counted with `weights`."""
     weights = np.astype(weights, np.finfo(spectrum.dtype).dtype)
     row = np.repeat(weights, (1, (n - 1) // 2, 1 - n % 2))
     return spectrum * np.reshape(row, (-1,) + (1,) * (spectrum.ndim - axis - 1))
 
 
-def _resized(x, n, axis):
+def _resize(x, n, axis):
     """The first `n` elements along an axis; zeros where there are fewer."""
     lacking = n - x.shape[axis]
     if lacking < 0:
@@ -50,7 +50,7 @@ def _resized(x, n, axis):
     return x
 
 
-def _transform(func, inverse, half_result=False, half_operand=False):
+def _declare_transform(func, inverse, half_result=False, half_operand=False):
     """Declare a transform and its inverse: see NOTE [the adjoint ...]."""
 
     def adjoint(g, a_shape, a_dtype, n=None, axis=-1, norm=None):
@@ -58,15 +58,15 @@ def _transform(func, inverse, half_result=False, half_operand=False):
         own = a_shape[axis]
         if half_result:
             n = own if n is None else n
-            g = _weighted(g, HALVED, n, axis)
+            g = _weigh(g, HALVED, n, axis)
         else:
             n = g.shape[axis]
-        c = inverse(g, n, axis, EXCHANGED[norm])
+        c = inverse(g, n, axis, INVERSE_NORM[norm])
         if half_operand:
             # The engine does not look where operand and result have one form.
-            c = _weighted(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
+            c = _weigh(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
             c = np.astype(c, a_dtype, copy=False)
-        return _resized(c, own, axis)
+        return _resize(c, own, axis)
 
     linear(
         func,
@@ -78,12 +78,12 @@ def _transform(func, inverse, half_result=False, half_operand=False):
     )
 
 
-_transform(fft.fft, fft.ifft)
-_transform(fft.ifft, fft.fft)
-_transform(fft.rfft, fft.irfft, half_result=True)
-_transform(fft.irfft, fft.rfft, half_operand=True)
-_transform(fft.hfft, fft.ihfft, half_operand=True)
-_transform(fft.ihfft, fft.hfft, half_result=True)
+_declare_transform(fft.fft, fft.ifft)
+_declare_transform(fft.ifft, fft.fft)
+_declare_transform(fft.rfft, fft.irfft, half_result=True)
+_declare_transform(fft.irfft, fft.rfft, half_operand=True)
+_declare_transform(fft.hfft, fft.ihfft, half_operand=True)
+_declare_transform(fft.ihfft, fft.hfft, half_result=True)
 
 # ---- along several axes: one after the other ----
 
@@ -99,7 +99,7 @@ def _lengths(shape, s, axes):
     return [shape[axis] if n == -1 else n for n, axis in zip(s, axes)], list(axes)
 
 
-def _along_all(func, one, last=None, axes=None):
+def _declare_along_axes(func, one, last=None, axes=None):
     """Declare the transform along `axes` by `one`, or `last` for the last of them.
 
     The last axis comes first, except for a half spectrum as the operand: its transform
@@ -124,23 +124,23 @@ def _along_all(func, one, last=None, axes=None):
     composite(func, body)
 
 
-_along_all(fft.fftn, fft.fft)
-_along_all(fft.ifftn, fft.ifft)
-_along_all(fft.rfftn, fft.fft, fft.rfft)
-_along_all(fft.irfftn, fft.ifft, fft.irfft)
-_along_all(fft.fft2, fft.fft, axes=(-2, -1))
-_along_all(fft.ifft2, fft.ifft, axes=(-2, -1))
-_along_all(fft.rfft2, fft.fft, fft.rfft, axes=(-2, -1))
-_along_all(fft.irfft2, fft.ifft, fft.irfft, axes=(-2, -1))
+_declare_along_axes(fft.fftn, fft.fft)
+_declare_along_axes(fft.ifftn, fft.ifft)
+_declare_along_axes(fft.rfftn, fft.fft, fft.rfft)
+_declare_along_axes(fft.irfftn, fft.ifft, fft.irfft)
+_declare_along_axes(fft.fft2, fft.fft, axes=(-2, -1))
+_declare_along_axes(fft.ifft2, fft.ifft, axes=(-2, -1))
+_declare_along_axes(fft.rfft2, fft.fft, fft.rfft, axes=(-2, -1))
+_declare_along_axes(fft.irfft2, fft.ifft, fft.irfft, axes=(-2, -1))
 
 # ---- the zero frequency to the middle, and back ----
 
 
-def _rolled(x, axes, sign):
+def _roll_by_half(x, axes, sign):
     shape = np.shape(x)
     axes = normalize(axes, len(shape))
     return np.roll(x, [sign * (shape[axis] // 2) for axis in axes], axes)
 
 
-composite(fft.fftshift, lambda x, axes=None: _rolled(x, axes, 1))
-composite(fft.ifftshift, lambda x, axes=None: _rolled(x, axes, -1))
+composite(fft.fftshift, lambda x, axes=None: _roll_by_half(x, axes, 1))
+composite(fft.ifftshift, lambda x, axes=None: _roll_by_half(x, axes, -1))

@@ -16,8 +16,16 @@ import numpy as np
 from .._core.errors import DataDependentError, MutationError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, name_of
 from .._core.table import PARTIALS
-from .axes import as_array, batch_shape, promoting, shift, unless_scalar, unlisted
-from .constructors import composite, constant, data_dependent, linear, op, primitive, reduction_vmap
+from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
+from .constructors import (
+    composite,
+    constant,
+    data_dependent_vmap,
+    linear,
+    op,
+    primitive,
+    reduction_vmap,
+)
 from .scatter import scatter
 
 HOLE = object()
@@ -27,7 +35,7 @@ BOOLEANS = (bool, np.bool_)
 # ---- the two directions ----
 
 
-def split(index):
+def split_index(index):
     """The skeleton of an index and its arrays: see NOTE [a split index]."""
     skeleton, indices = [], []
     for part in index if type(index) is tuple else (index,):
@@ -42,7 +50,7 @@ def split(index):
     return tuple(skeleton), indices
 
 
-def filled(skeleton, indices):
+def fill_holes(skeleton, indices):
     """The index of a skeleton and its arrays."""
     arrays = iter(indices)
     return tuple([next(arrays) if part is HOLE else part for part in skeleton])
@@ -51,13 +59,13 @@ def filled(skeleton, indices):
 @primitive
 def getitem(x, skeleton, *indices):
     """``x[index]`` that dispatches on the arrays in the index too."""
-    return x[filled(skeleton, indices)]
+    return x[fill_holes(skeleton, indices)]
 
 
 @primitive
 def add_at(values, shape, skeleton, *indices):
     """Zeros of `shape` with `values` added at an index; repeated positions add up."""
-    return scatter(values, shape, filled(skeleton, indices), indices)
+    return scatter(values, shape, fill_holes(skeleton, indices), indices)
 
 
 def read(x, indices, skeleton):
@@ -66,13 +74,13 @@ def read(x, indices, skeleton):
         for i in indices:
             if type(i) is not np.ndarray:
                 return getitem(x, skeleton, *indices)
-        return x[filled(skeleton, indices) if indices else skeleton]
-    return as_array(x)[filled(skeleton, indices)]
+        return x[fill_holes(skeleton, indices) if indices else skeleton]
+    return as_array(x)[fill_holes(skeleton, indices)]
 
 
-def at(x, index):
+def read_at(x, index):
     """``x[index]``, where `x` may be a plain array and the index hold tensors."""
-    skeleton, indices = split(index)
+    skeleton, indices = split_index(index)
     return read(x, indices, skeleton)
 
 
@@ -82,23 +90,23 @@ def place(values, shape, index):
     return scatter(values, shape, index, ())
 
 
-def scattered(g, shape, index, distinct=False):
+def transpose_read(g, shape, index, distinct=False):
     """The transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
     if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
         return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
-    skeleton, indices = split(index)
+    skeleton, indices = split_index(index)
     return add_at(g, shape, skeleton, *indices)
 
 
-PARTIALS[operator.getitem] = (scattered, None, False)
+PARTIALS[operator.getitem] = (transpose_read, None, False)
 
 
 # ---- a batch: one NumPy call serves ----
 
 
-def _layout(k, ndim, indices, skeleton):
+def _advanced_axes(k, ndim, indices, skeleton):
     """The rank of the advanced axes, and where one example's result has them (None: first).
 
     See NOTE [where NumPy puts advanced axes].
@@ -123,7 +131,7 @@ def _layout(k, ndim, indices, skeleton):
     return rank, sum(ndim - consumed if part is Ellipsis else 1 for part in before)
 
 
-def _plan(k, shape, indices, skeleton):
+def _plan_batch(k, shape, indices, skeleton):
     """How to index a batch of `shape`, whose first `k` axes are the batch's.
 
     The shape, index arrays and skeleton for one NumPy call, and the axes to move in its
@@ -136,7 +144,7 @@ def _plan(k, shape, indices, skeleton):
                 "elements in each; write numpy.sum(x, where=mask) for a sum, and "
                 "numpy.where(mask, x, y) to keep all elements"
             )
-    rank, start = _layout(k, len(shape) - k, indices, skeleton)
+    rank, start = _advanced_axes(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
     if batch_shape(k, *indices) in ((), one):
         indices = [np.reshape(i, i.shape[k:]) for i in indices]
@@ -159,7 +167,7 @@ def _plan(k, shape, indices, skeleton):
     return shape, grids + indices, lead + skeleton, (rank, k, k + start)
 
 
-def _moved(x, width, source, destination):
+def _move_axes(x, width, source, destination):
     """`x` with `width` neighbouring axes moved from `source` to `destination`."""
     if not width or source == destination:
         return x
@@ -171,9 +179,9 @@ def _getitem_vmap(k, x, indices, skeleton):
     try:
         if not indices and not any([type(part) in BOOLEANS for part in skeleton]):
             return read(x, (), (FULL,) * k + skeleton)
-        shape, arrays, index, (width, here, there) = _plan(k, x.shape, indices, skeleton)
+        shape, arrays, index, (width, here, there) = _plan_batch(k, x.shape, indices, skeleton)
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
-        return _moved(y, width, here, there)
+        return _move_axes(y, width, here, there)
     except IndexError:
         _raise_for_one(k, x.shape[k:], indices, skeleton)
         raise
@@ -190,8 +198,8 @@ def _raise_for_one(k, shape, indices, skeleton):
 def _add_at_vmap(k, values, indices, shape, skeleton):
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
-    full, arrays, index, (width, here, there) = _plan(k, batch + shape, indices, skeleton)
-    return add_at(_moved(values, width, there, here), full, index, *arrays)
+    full, arrays, index, (width, here, there) = _plan_batch(k, batch + shape, indices, skeleton)
+    return add_at(_move_axes(values, width, there, here), full, index, *arrays)
 
 
 def _getitem_x(g, indices, skeleton, x_shape):
@@ -199,7 +207,7 @@ def _getitem_x(g, indices, skeleton, x_shape):
 
 
 def _bind_index(x, index):
-    skeleton, indices = split(index)
+    skeleton, indices = split_index(index)
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
@@ -207,7 +215,7 @@ def _bind_split(x, skeleton, *indices):
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _masks(call):
+def _mask_places(call):
     """The places of the masks in an index."""
     if len(call.operands) == 1:
         return ()
@@ -223,7 +231,7 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
         bind=bind,
         kernel=read,
         vmap=_getitem_vmap,
-        by_value=_masks,
+        by_value=_mask_places,
         vjp={"x": _getitem_x},
     )
 
@@ -253,7 +261,7 @@ linear(
 # ---- reading along an axis ----
 
 
-def within(indices, n, mode):
+def apply_mode(indices, n, mode):
     """Indices into an axis of length `n` as `mode` has them; "raise" is for the reading."""
     if mode == "raise":
         return indices
@@ -266,7 +274,7 @@ def within(indices, n, mode):
 
 def _take(a, indices, axis=None, out=None, mode="raise"):
     a, indices = as_array(a), as_array(indices)
-    if unless_scalar(axis, a.ndim) is None:
+    if ignore_scalar_axis(axis, a.ndim) is None:
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
@@ -274,10 +282,10 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
     if not a.size and not a.shape[axis]:  # of no elements NumPy takes none, whatever the index
         shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
         return np.reshape(a, shape) if 0 in shape else np.take(np.zeros(0), 0)  # NumPy's error
-    return at(a, (FULL,) * axis + (within(indices, a.shape[axis], mode),))
+    return read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
 
 
-def along(shape, indices, axis):
+def index_along(shape, indices, axis):
     """The index that reads `indices` along `axis` of an array of `shape`."""
     ndim = len(shape)
     grids = [np.arange(n).reshape((n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
@@ -290,10 +298,10 @@ def _take_along_axis(arr, indices, axis=-1):
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        return at(np.ravel(arr), indices)
+        return read_at(np.ravel(arr), indices)
     if arr.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    return at(arr, along(arr.shape, indices, shift(axis, 0, arr.ndim)))
+    return read_at(arr, index_along(arr.shape, indices, shift(axis, 0, arr.ndim)))
 
 
 composite(np.take, _take)
@@ -320,7 +328,7 @@ linear(
     vmap=_choose_vmap,
     vjp={
         "choices": lambda g, a, index, shapes, mode="raise": np.where(
-            np.equal(within(a, len(shapes), mode), index), g, 0
+            np.equal(apply_mode(a, len(shapes), mode), index), g, 0
         )
     },
 )
@@ -331,8 +339,8 @@ def _select(condlist, choicelist, default=0):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    *choicelist, default = unlisted(*choicelist, default)
-    dtype = np.result_type(*map(promoting, [*choicelist, default]))
+    *choicelist, default = convert_lists(*choicelist, default)
+    dtype = np.result_type(*map(promotion_operand, [*choicelist, default]))
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):
         if dtype_of(condlist[i]).kind != "b":
@@ -350,7 +358,7 @@ REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
 for func, params in (
     (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
 ):  # fmt: skip
-    constant(func, params, vmap=data_dependent(func, REMEDY), by_value=params)
+    constant(func, params, vmap=data_dependent_vmap(func, REMEDY), by_value=params)
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 
@@ -358,10 +366,10 @@ constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonze
 
 
 def _ix(*args):
-    return tuple([_open(as_array(a), i, len(args)) for i, a in enumerate(args)])
+    return tuple([_open_mesh_index(as_array(a), i, len(args)) for i, a in enumerate(args)])
 
 
-def _open(a, axis, ndim):
+def _open_mesh_index(a, axis, ndim):
     """A one-dimensional index along one axis of an open mesh."""
     if a.ndim != 1:
         raise ValueError("Cross index must be 1 dimensional")
@@ -380,7 +388,7 @@ def _diag_indices_from(arr):
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
-def _triangle(indices):
+def _triangle_body(indices):
     def body(arr, k=0):
         if arr.ndim != 2:
             raise ValueError("input array must be 2-d")
@@ -391,8 +399,8 @@ def _triangle(indices):
 
 composite(np.ix_, _ix)
 composite(np.diag_indices_from, _diag_indices_from)
-composite(np.tril_indices_from, _triangle(np.tril_indices))
-composite(np.triu_indices_from, _triangle(np.triu_indices))
+composite(np.tril_indices_from, _triangle_body(np.tril_indices))
+composite(np.triu_indices_from, _triangle_body(np.triu_indices))
 constant(
     np.unravel_index,
     "indices shape order",
@@ -420,7 +428,7 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, 
 composite(np.full_like, _full_like)
 
 
-def _writing(func, remedy):
+def _declare_writing(func, remedy):
     """A function that writes to its first argument: refused at every level."""
 
     def refuse(*args, **kwargs):
@@ -432,13 +440,15 @@ def _writing(func, remedy):
     op(func, "", family="writing", bind=refuse)
 
 
-_writing(
+_declare_writing(
     np.copyto,
     "write numpy.where(where, src, dst), and for numpy.full_like(a, t), which calls it, "
     "numpy.zeros_like(a) + t",
 )
-_writing(np.put, "write a = numpy.where(mask, v, a) with a mask of the places")
-_writing(np.put_along_axis, "write arr = numpy.where(mask, values, arr) with a mask of the places")
-_writing(np.place, "write arr = numpy.where(mask, vals, arr)")
-_writing(np.putmask, "write a = numpy.where(mask, values, a)")
-_writing(np.fill_diagonal, "write a = numpy.where(numpy.eye(n, dtype=bool), val, a)")
+_declare_writing(np.put, "write a = numpy.where(mask, v, a) with a mask of the places")
+_declare_writing(
+    np.put_along_axis, "write arr = numpy.where(mask, values, arr) with a mask of the places"
+)
+_declare_writing(np.place, "write arr = numpy.where(mask, vals, arr)")
+_declare_writing(np.putmask, "write a = numpy.where(mask, values, a)")
+_declare_writing(np.fill_diagonal, "write a = numpy.where(numpy.eye(n, dtype=bool), val, a)")

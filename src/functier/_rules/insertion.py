@@ -9,21 +9,21 @@ import numpy as np
 from .._core.errors import DataDependentError
 from .axes import as_array, shift
 from .constructors import composite
-from .indexing import at
+from .indexing import read_at
 
 
-def _varies(places):
+def _is_tensor(places):
     """Whether the places are a tensor, which NumPy's own arithmetic cannot read."""
     return hasattr(places, "level")
 
 
-def _whole(places):
+def _check_integers(places):
     """Raise where `places` is an array that cannot be an index."""
     if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
 
 
-def _places(obj):
+def _as_places(obj):
     """An index as an array; that of an empty list is one of integers."""
     places = as_array(obj)
     return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
@@ -33,11 +33,11 @@ def _from_the_start(places, n):
     return np.where(places < 0, places + n, places)
 
 
-def _rest(obj, n):
+def _remaining_places(obj, n):
     """The places that `obj` does not name."""
-    obj = _places(obj) if isinstance(obj, (list, tuple)) else obj
-    _whole(obj)
-    if not _varies(obj):
+    obj = _as_places(obj) if isinstance(obj, (list, tuple)) else obj
+    _check_integers(obj)
+    if not _is_tensor(obj):
         return np.delete(np.arange(n), obj)
     if np.size(obj) != 1 or np.result_type(obj).kind == "b":
         raise DataDependentError(
@@ -54,12 +54,12 @@ def _delete(arr, obj, axis=None):
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
-    return at(arr, (slice(None),) * axis + (_rest(obj, arr.shape[axis]),))
+    return read_at(arr, (slice(None),) * axis + (_remaining_places(obj, arr.shape[axis]),))
 
 
-def _order(places, n, length):
+def _insertion_order(places, n, length):
     """Where each element of the result stands in the old ones and the new ones behind."""
-    if not _varies(places):
+    if not _is_tensor(places):
         return np.insert(np.arange(n), places, n + np.arange(length))
     before = np.broadcast_to(np.ravel(_from_the_start(places, n)) - 0.5, (length,))
     order = np.argsort(np.concatenate([before, np.arange(n)]), stable=True)
@@ -77,14 +77,14 @@ def _insert(arr, obj, values, axis=None):
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
     n = arr.shape[axis]
-    places = obj if isinstance(obj, slice) else _places(obj)
+    places = obj if isinstance(obj, slice) else _as_places(obj)
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     if not isinstance(places, slice) and places.ndim == 0:
         values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
     if isinstance(places, slice):
         places = np.arange(n)[places]
     else:
-        _whole(places)
+        _check_integers(places)
     if places.dtype == bool and places.ndim != 1:
         raise ValueError("boolean array argument obj to insert must be one dimensional")
     if places.dtype == bool:
@@ -93,4 +93,4 @@ def _insert(arr, obj, values, axis=None):
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
     whole = np.concatenate([arr, new], axis)
-    return at(whole, (slice(None),) * axis + (_order(places, n, length),))
+    return read_at(whole, (slice(None),) * axis + (_insertion_order(places, n, length),))

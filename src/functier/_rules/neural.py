@@ -8,7 +8,7 @@ import numpy as np
 
 from .axes import expand, shift_all
 from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
-from .elementwise import share_of
+from .elementwise import softmax_share
 
 # ---- elementwise ----
 
@@ -83,10 +83,12 @@ for func in (softmax, log_softmax):
     )
 
 
-def _weighed(g, ans, x, axis=None, keepdims=False):
+def _logsumexp_vjp(g, ans, x, axis=None, keepdims=False):
     """g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
-    return share_of(np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x)
+    return softmax_share(
+        np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x
+    )
 
 
 op(
@@ -96,12 +98,12 @@ op(
     vmap=reduction_vmap(logsumexp),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
-            share_of(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
+            softmax_share(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
             axis=axis,
             keepdims=keepdims,
         )
     },
-    vjp={"x": _weighed},
+    vjp={"x": _logsumexp_vjp},
 )
 
 # ---- windows over the last axes: of `size`, every `step`, with a `gap` between their elements ----

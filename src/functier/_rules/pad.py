@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .._core.errors import UnsupportedError
-from .axes import as_array, strong
+from .axes import as_array, as_strong
 from .constructors import composite, op, primitive
 
 OPTIONS = {
@@ -29,11 +29,11 @@ def pad_with(a, widths, value):
     """An array with one number around it, `widths` of it before and after each axis."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     out = np.full(shape, value, a.dtype)
-    out[_inner(a.shape, widths)] = a
+    out[_inner_index(a.shape, widths)] = a
     return out
 
 
-def _inner(shape, widths):
+def _inner_index(shape, widths):
     """The index of what the padding is around."""
     return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths)])
 
@@ -43,7 +43,7 @@ op(
     "a widths value",
     vmap=lambda k, a, widths, value: pad_with(a, [(0, 0)] * k + widths, value),
     jvp={"a": lambda t, widths: pad_with(t, widths, 0)},
-    vjp={"a": lambda g, a_shape, widths: g[_inner(a_shape, widths)]},
+    vjp={"a": lambda g, a_shape, widths: g[_inner_index(a_shape, widths)]},
 )
 
 
@@ -59,7 +59,7 @@ def _pad(array, pad_width, mode="constant", **options):
     wrong = set(options) - {OPTIONS[mode]}
     if wrong:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
-    array = strong(as_array(array))
+    array = as_strong(as_array(array))
     widths = _widths(pad_width, array.ndim)
     given = options.get(OPTIONS[mode], None if mode in STATISTICS else 0)
     if mode in ("constant", "empty") and isinstance(given, (int, float, complex, np.generic)):
@@ -78,7 +78,7 @@ def _pad(array, pad_width, mode="constant", **options):
         elif mode in STATISTICS:
             start, stop = _statistics(array, axis, mode, given, before, after)
         elif options.get("reflect_type", "even") == "odd" and array.shape[axis] > 1:
-            array = _odd(array, axis, before, after, mode == "symmetric")
+            array = _pad_odd(array, axis, before, after, mode == "symmetric")
             continue
         else:  # NumPy itself says which element goes where
             index = np.pad(np.arange(array.shape[axis]), (before, after), mode)
@@ -109,22 +109,24 @@ def _pair(given, array, axis):
     return pairs[axis, 0], pairs[axis, 1]
 
 
-def _part(array, axis, start, stop, step=None):
+def _slice_along(array, axis, start, stop, step=None):
     return array[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
-def _sized(array, axis, n):
+def _resized_shape(array, axis, n):
     return (*array.shape[:axis], n, *array.shape[axis + 1 :])
 
 
-def _filled(value, array, axis, n):
+def _fill_block(value, array, axis, n):
     """A block of `n` along an axis, all `value`, of the dtype of `array`."""
-    return np.astype(np.broadcast_to(value, _sized(array, axis, n)), array.dtype, copy=False)
+    return np.astype(
+        np.broadcast_to(value, _resized_shape(array, axis, n)), array.dtype, copy=False
+    )
 
 
 def _ends(array, axis, given, before, after):
     first, last = _pair(given, array, axis)
-    return _filled(first, array, axis, before), _filled(last, array, axis, after)
+    return _fill_block(first, array, axis, before), _fill_block(last, array, axis, after)
 
 
 def _ramps(array, axis, given, before, after):
@@ -137,8 +139,8 @@ def _ramps(array, axis, given, before, after):
         values = np.floor(values) if array.dtype.kind in "iu" else values
         return np.astype(values, array.dtype, copy=False)
 
-    start = ramp(first, _part(array, axis, 0, 1), before)
-    stop = ramp(last, _part(array, axis, -1, None), after)
+    start = ramp(first, _slice_along(array, axis, 0, 1), before)
+    stop = ramp(last, _slice_along(array, axis, -1, None), after)
     return start, np.flip(stop, axis)
 
 
@@ -153,13 +155,13 @@ def _statistics(array, axis, mode, given, before, after):
     def block(part, n):
         value = STATISTICS[mode](part, axis=axis, keepdims=True)
         value = np.rint(value) if array.dtype.kind in "iu" else value
-        return _filled(value, array, axis, n)
+        return _fill_block(value, array, axis, n)
 
-    start = block(_part(array, axis, 0, first), before)
-    return start, block(_part(array, axis, n - last, n), after)
+    start = block(_slice_along(array, axis, 0, first), before)
+    return start, block(_slice_along(array, axis, n - last, n), after)
 
 
-def _odd(array, axis, before, after, whole):
+def _pad_odd(array, axis, before, after, whole):
     """Reflections through the point at each edge, as many as it takes.
 
     `whole`: the edge itself is reflected too (mode "symmetric"). The pieces that NumPy
@@ -172,19 +174,19 @@ def _odd(array, axis, before, after, whole):
         parts = [array]
         if before:
             n = min(length, before)
-            mirrored = np.flip(_part(array, axis, skip, skip + n), axis)
-            parts.insert(0, _through(_part(array, axis, 0, 1), mirrored))
+            mirrored = np.flip(_slice_along(array, axis, skip, skip + n), axis)
+            parts.insert(0, _reflect_through(_slice_along(array, axis, 0, 1), mirrored))
             before -= n
         array = np.concatenate(parts, axis) if len(parts) > 1 else array
         if after:
             n, size = min(length, after), array.shape[axis]
-            mirrored = np.flip(_part(array, axis, size - skip - n, size - skip), axis)
-            last = _part(array, axis, size - 1, size)
-            array = np.concatenate([array, _through(last, mirrored)], axis)
+            mirrored = np.flip(_slice_along(array, axis, size - skip - n, size - skip), axis)
+            last = _slice_along(array, axis, size - 1, size)
+            array = np.concatenate([array, _reflect_through(last, mirrored)], axis)
             after -= n
     return array
 
 
-def _through(point, mirrored):
+def _reflect_through(point, mirrored):
     """Reflected through a point; NumPy writes it to an array of the dtype that was padded."""
     return np.astype(2 * point - mirrored, point.dtype, copy=False)

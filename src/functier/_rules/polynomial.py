@@ -8,8 +8,8 @@ import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.rule import Rule
-from .axes import as_array, strong, unlisted
-from .by_value import real_unless, stripped
+from .axes import as_array, as_strong, convert_lists
+from .by_value import real_unless, strip_zeros
 from .constructors import composite, op, primitive
 from .linalg.contract import conj
 from .linalg.factorization import linalg_dtype
@@ -66,16 +66,16 @@ def _correlate(a, v, mode="valid"):
 
 @lambda body: composite(np.polyval, body)
 def _polyval(p, x):
-    (p,), x = unlisted(p), strong(as_array(x))
+    (p,), x = convert_lists(p), as_strong(as_array(x))
     y = np.zeros_like(x)
     for i in range(np.shape(p)[0]):
         y = y * x + p[i]
     return y
 
 
-def _aligned(func):
+def _aligned_body(func):
     def body(a1, a2):
-        a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
+        a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
         size = max(np.shape(a1)[0], np.shape(a2)[0])
         padded = (
             np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
@@ -86,8 +86,8 @@ def _aligned(func):
     return body
 
 
-composite(np.polyadd, _aligned(np.add))
-composite(np.polysub, _aligned(np.subtract))
+composite(np.polyadd, _aligned_body(np.add))
+composite(np.polysub, _aligned_body(np.subtract))
 
 
 @lambda body: composite(np.polyder, body)
@@ -99,7 +99,7 @@ def _polyder(p, m=1):
 
 @lambda body: composite(np.polyint, body)
 def _polyint(p, m=1, k=None):
-    p, k = unlisted(p, 0.0 if k is None else k)
+    p, k = convert_lists(p, 0.0 if k is None else k)
     k = np.broadcast_to(k, (m,)) if np.size(k) == 1 else k
     for i in range(m):
         p = p / np.arange(np.shape(p)[0], 0, -1)
@@ -109,15 +109,15 @@ def _polyint(p, m=1, k=None):
 
 @lambda body: composite(np.polymul, body)
 def _polymul(a1, a2):
-    a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
+    a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
     # No coefficient at all is the polynomial 0.
-    a1, a2 = (stripped(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
+    a1, a2 = (strip_zeros(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
     return np.convolve(a1, a2)
 
 
 @lambda body: composite(np.polydiv, body)
 def _polydiv(u, v):
-    u, v = (np.atleast_1d(a) + 0.0 for a in unlisted(u, v))
+    u, v = (np.atleast_1d(a) + 0.0 for a in convert_lists(u, v))
     if not u.size or not v.size:
         raise IndexError("numpy.polydiv: a polynomial without coefficients")
     rest = np.astype(u, np.result_type(u, v))
@@ -128,7 +128,7 @@ def _polydiv(u, v):
         quotient.append(d)
         rest = np.concatenate([rest[:k], rest[k : k + size] - d * v, rest[k + size :]])
     whole = np.concatenate(quotient) if quotient else np.zeros(1, np.result_type(u, v))
-    return whole, stripped(rest, 1e-8, max(min(steps, np.shape(u)[0] - 1), 0))
+    return whole, strip_zeros(rest, 1e-8, max(min(steps, np.shape(u)[0] - 1), 0))
 
 
 # ---- polynomials and their roots ----
@@ -158,7 +158,7 @@ def _roots(p):
 roots = primitive(_roots)
 
 
-def _influence(ans, p):
+def _root_jacobian(ans, p):
     """How each root moves with each coefficient: by implicit differentiation, in rows."""
     n = np.shape(p)[-1]
     exponents = np.arange(n - 1, -1, -1, dtype=np.finfo(p.dtype).dtype)
@@ -168,12 +168,14 @@ def _influence(ans, p):
 
 
 def _roots_jvp(t, ans, p):
-    moved = np.matmul(_influence(ans, p), np.reshape(t, (*np.shape(t), 1)))
+    moved = np.matmul(_root_jacobian(ans, p), np.reshape(t, (*np.shape(t), 1)))
     return np.reshape(moved, np.shape(ans))
 
 
 def _roots_vjp(g, ans, p):
-    moved = np.matmul(np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _influence(ans, p))
+    moved = np.matmul(
+        np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _root_jacobian(ans, p)
+    )
     return np.reshape(moved, np.shape(p))
 
 
@@ -189,7 +191,7 @@ op(
 
 @lambda body: composite(np.roots, body)
 def _roots_of(p):
-    p = np.atleast_1d(*unlisted(p))
+    p = np.atleast_1d(*convert_lists(p))
     if np.ndim(p) != 1:
         raise ValueError("Input must be a rank-1 array.")
     return roots(p if p.dtype.kind in "fc" else np.astype(p, float))
@@ -197,7 +199,7 @@ def _roots_of(p):
 
 @lambda body: composite(np.poly, body)
 def _poly(seq_of_zeros):
-    zeros = np.atleast_1d(*unlisted(seq_of_zeros))
+    zeros = np.atleast_1d(*convert_lists(seq_of_zeros))
     shape, real = np.shape(zeros), np.result_type(zeros).kind != "c"
     if len(shape) == 2 and shape[0] == shape[1] != 0:
         zeros = np.linalg.eigvals(zeros)
@@ -218,7 +220,7 @@ def _poly(seq_of_zeros):
 # ---- fitting ----
 
 
-def _weighted(x, w):
+def _weigh(x, w):
     """`x` times `w` in the dtype of `x`, in which NumPy leaves it."""
     y = x * w
     if not np.can_cast(y.dtype, x.dtype, "same_kind"):
@@ -228,18 +230,18 @@ def _weighted(x, w):
 
 @lambda body: composite(np.polyfit, body)
 def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    x, y = (strong(np.add(v, 0.0)) for v in unlisted(x, y))
+    x, y = (as_strong(np.add(v, 0.0)) for v in convert_lists(x, y))
     if np.ndim(x) != 1 or np.ndim(y) not in (1, 2) or np.shape(x)[0] != np.shape(y)[0]:
         np.polyfit(np.broadcast_to(1.0, np.shape(x)), np.broadcast_to(1.0, np.shape(y)), deg)
     n, order = np.shape(x)[0], int(deg) + 1
     rcond = n * float(np.finfo(np.result_type(x)).eps) if rcond is None else rcond
     powers = np.vander(x, order)
     if w is not None:
-        w = np.add(unlisted(w)[0], 0.0)
+        w = np.add(convert_lists(w)[0], 0.0)
         if np.shape(w) != np.shape(x):
             raise TypeError("expected a 1-d array for weights, of the length of y")
-        powers = _weighted(powers, np.reshape(w, (-1, 1)))
-        y = _weighted(y, np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1)))
+        powers = _weigh(powers, np.reshape(w, (-1, 1)))
+        y = _weigh(y, np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1)))
     linalg_dtype(powers, y)
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale

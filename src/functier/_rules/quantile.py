@@ -8,9 +8,17 @@ from math import prod
 
 import numpy as np
 
-from .axes import as_array, as_rows, collapsed, normalize, promoting, strong, unlisted
-from .constructors import checked, composite
-from .statistics import along_axes
+from .axes import (
+    as_array,
+    as_rows,
+    as_strong,
+    collapse,
+    convert_lists,
+    normalize,
+    promotion_operand,
+)
+from .constructors import check_values, composite
+from .statistics import align_weights
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
 CONTINUOUS = {
@@ -24,7 +32,7 @@ CHOOSING = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
 BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
-def _virtual(n, q, method):
+def _virtual_indices(n, q, method):
     """The two indices to interpolate between, and the weight of the second; no weight where
     NumPy interpolates nothing, as q is whole.
     """
@@ -61,7 +69,7 @@ def _virtual(n, q, method):
     return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
 
 
-def _within(scale):
+def _make_range_check(scale):
     """Whether all are quantiles, or percentiles where `scale` is 100."""
     return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
@@ -72,7 +80,7 @@ def _is_distribution(weights):
     return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 
 
-def _positive(weights):
+def _is_nonnegative(weights):
     return not np.any(weights < 0)
 
 
@@ -88,14 +96,16 @@ def _quantile(scale, leave_out):
                 f"{method!r} is not a valid method. Use one of: "
                 f"{', '.join((*CONTINUOUS, *CHOOSING, *BETWEEN))}"
             )
-        (a,) = unlisted(a)
+        (a,) = convert_lists(a)
         dtype, shape = np.result_type(a), np.shape(a)
         normalize(axis, len(shape))  # NumPy's error
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
-        weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
+        weak, q = type(promotion_operand(q)) in (int, float), as_strong(as_array(q))
         name = "Quantiles" if scale == 1 else "Percentiles"
-        points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
+        points = check_values(
+            q, _make_range_check(scale), f"{name} must be in the range [0, {scale}]"
+        )
         points = points if scale == 1 else points / scale
         if leave_out and 0 in shape:  # NumPy, too, looks no further, not even at the shape of q
             return np.nanmean(a, axis, keepdims=keepdims)
@@ -105,7 +115,7 @@ def _quantile(scale, leave_out):
         else:
             order = np.argsort(x, axis=-1)
             x = np.take_along_axis(x, order, -1)
-            weights = along_axes(unlisted(weights)[0], shape, axis)
+            weights = align_weights(convert_lists(weights)[0], shape, axis)
             weights = as_rows(np.broadcast_to(weights, shape), axis)
             weights = np.take_along_axis(weights, order, -1)
         n, missing, kept = np.shape(x)[-1], False, np.shape(x)[:-1]
@@ -121,10 +131,10 @@ def _quantile(scale, leave_out):
                 weights = np.where(there, weights, np.where(empty, 1, 0))
         if weights is None:
             points = np.reshape(points, np.shape(q) + (1,) * len(kept))
-            low, high, weight = _virtual(n, points, method)
+            low, high, weight = _virtual_indices(n, points, method)
             method = "lower" if weight is None else method
         else:
-            low = _weighted(weights, points)
+            low = _weighted_index(weights, points)
         y = low = _pick(x, np.broadcast_to(low, np.shape(q) + kept), np.ndim(q))
         if method not in CHOOSING:
             if weak:  # as a Python number would be
@@ -134,15 +144,15 @@ def _quantile(scale, leave_out):
             y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
         if dtype.kind == "f":
             y = np.where(missing, np.nan, y)
-        return _kept(y, shape, axis, keepdims, np.ndim(q))
+        return _restore_axes(y, shape, axis, keepdims, np.ndim(q))
 
     return body
 
 
-def _weighted(weights, q):
+def _weighted_index(weights, q):
     """The first index where the cumulated part of the weights comes up to q."""
-    weights = checked(weights, _positive, "Weights must be non-negative.")
-    weights = checked(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
+    weights = check_values(weights, _is_nonnegative, "Weights must be non-negative.")
+    weights = check_values(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
     total = np.cumsum(weights, axis=-1, dtype=np.float64)
     part = total / total[..., -1:]
     if np.result_type(q).kind == "f":
@@ -161,10 +171,10 @@ def _pick(x, index, ndim):
     return np.moveaxis(values, range(-ndim, 0), range(ndim))
 
 
-def _kept(y, shape, axis, keepdims, ndim):
+def _restore_axes(y, shape, axis, keepdims, ndim):
     if not keepdims:
         return y
-    return np.reshape(y, np.shape(y)[:ndim] + collapsed(shape, normalize(axis, len(shape))))
+    return np.reshape(y, np.shape(y)[:ndim] + collapse(shape, normalize(axis, len(shape))))
 
 
 composite(np.quantile, _quantile(1, False))
@@ -177,7 +187,7 @@ def _median(leave_out):
     """The mean of the two elements in the middle, or of the one."""
 
     def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-        (a,) = unlisted(a)
+        (a,) = convert_lists(a)
         shape = np.shape(a)
         normalize(axis, len(shape))  # NumPy's error
         x = np.sort(as_rows(a, axis), axis=-1)
@@ -191,7 +201,7 @@ def _median(leave_out):
             n = np.sum(np.logical_not(np.isnan(x)), axis=-1, keepdims=True)
             places = np.concatenate([np.maximum(n - 1, 0) // 2, n // 2], axis=-1)
             y = np.mean(np.take_along_axis(x, np.minimum(places, last), -1), axis=-1)
-        return _kept(y, shape, axis, keepdims, 0)
+        return _restore_axes(y, shape, axis, keepdims, 0)
 
     return body
 

@@ -4,17 +4,17 @@ from typing import Any
 
 import numpy as np
 
-from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
-from .constructors import checked, composite
+from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
+from .constructors import check_values, composite
 
 _NoValue = np._NoValue
 
 
-def _inexact(x):
+def _is_inexact(x):
     return np.result_type(x).kind in "fc"
 
 
-def _at(x, axis, part):
+def _slice_along(x, axis, part):
     """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
     (axis,) = normalize(axis, np.ndim(x))
     return x[(slice(None),) * axis + (part,)]
@@ -25,7 +25,7 @@ def _at(x, axis, part):
 
 @lambda body: composite(np.isclose, body)
 def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    a, b = (strong(as_array(x)) for x in (a, b))
+    a, b = (as_strong(as_array(x)) for x in (a, b))
     b = np.astype(b, np.result_type(b, 1.0), copy=False)
     with np.errstate(invalid="ignore"):  # inf - inf
         near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
@@ -42,9 +42,9 @@ composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs
 def _array_equal(a1, a2, equal_nan=False):
     if np.shape(a1) != np.shape(a2):
         return False
-    a1, a2 = unlisted(a1, a2)
+    a1, a2 = convert_lists(a1, a2)
     same = np.equal(a1, a2)
-    if equal_nan and _inexact(a1) and _inexact(a2):
+    if equal_nan and _is_inexact(a1) and _is_inexact(a2):
         same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
     return np.all(same)
 
@@ -79,7 +79,7 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
             np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))
         )
         return real + 1j * imag
-    if not _inexact(x):
+    if not _is_inexact(x):
         return x
     info = np.finfo(np.result_type(x))
     x = np.where(np.isnan(x), nan, x)
@@ -90,12 +90,12 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 # ---- ranges between two ends, which may be tensors ----
 
 
-def _range(between):
+def _range_body(between):
     """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
 
     def body(start, stop, num, endpoint, dtype, axis):
-        start, stop = unlisted(start, stop)
-        natural = np.result_type(promoting(start), promoting(stop), float(num))
+        start, stop = convert_lists(start, stop)
+        natural = np.result_type(promotion_operand(start), promotion_operand(stop), float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
         # In the precision of the ends, along a new first axis, in front of theirs.
         i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
@@ -111,8 +111,12 @@ def _range(between):
     return body
 
 
-linear_range = _range(lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n))
-geometric_range = _range(lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n))
+linear_range = _range_body(
+    lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n)
+)
+geometric_range = _range_body(
+    lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n)
+)
 
 
 @lambda body: composite(np.linspace, body)
@@ -122,23 +126,23 @@ def _linspace(
     y = linear_range(start, stop, num, endpoint, dtype, axis)
     if not retstep:
         return y
-    start, stop = unlisted(start, stop)
+    start, stop = convert_lists(start, stop)
     div = num - 1 if endpoint else num
     if div <= 0:
         return y, np.nan
-    natural = np.result_type(promoting(start), promoting(stop), float(num))
+    natural = np.result_type(promotion_operand(start), promotion_operand(stop), float(num))
     return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
 
 
-def _nonzero(x):
+def _is_nonzero(x):
     return not np.any(np.equal(x, 0))
 
 
 @lambda body: composite(np.geomspace, body)
 def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     start, stop = (
-        checked(v * np.float64(1), _nonzero, "Geometric sequence cannot include zero")
-        for v in unlisted(start, stop)
+        check_values(v * np.float64(1), _is_nonzero, "Geometric sequence cannot include zero")
+        for v in convert_lists(start, stop)
     )  # no float32, as in NumPy
     return geometric_range(start, stop, num, endpoint, dtype, axis)
 
@@ -184,7 +188,7 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
     a = np.concatenate(parts, axis) if len(parts) > 1 else a
     minus = np.not_equal if np.result_type(a).kind == "b" else np.subtract
     for _ in range(n):
-        a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
+        a = minus(_slice_along(a, axis, slice(1, None)), _slice_along(a, axis, slice(None, -1)))
     return a
 
 
@@ -207,19 +211,19 @@ def _ediff1d(ary, to_end=None, to_begin=None):
 
 @lambda body: composite(np.trapezoid, body)
 def _trapezoid(y, x=None, dx=1.0, axis=-1):
-    y, x = unlisted(y, x)
+    y, x = convert_lists(y, x)
     (own,) = normalize(axis, np.ndim(y))
     if x is not None:  # which may have more axes than `y`, or fewer
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
             dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - own - 1))
-    sums = _at(y, own, slice(1, None)) + _at(y, own, slice(None, -1))
+    sums = _slice_along(y, own, slice(1, None)) + _slice_along(y, own, slice(None, -1))
     return np.sum(dx * sums / 2.0, axis=axis)
 
 
 @lambda body: composite(np.gradient, body)
 def _gradient(f, *varargs, axis=None, edge_order=1):
-    f, *varargs = unlisted(f, *varargs)  # type: ignore[assignment]
+    f, *varargs = convert_lists(f, *varargs)  # type: ignore[assignment]
     axes = normalize(axis, np.ndim(f))
     if len(varargs) not in (0, 1, len(axes)) or (
         len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0
@@ -243,12 +247,14 @@ def _slope(f, spacing, axis, edge_order):
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
-    dtype = np.result_type(f) if _inexact(f) else np.dtype(float)
+    dtype = np.result_type(f) if _is_inexact(f) else np.dtype(float)
     f = f.astype(float) if np.result_type(f).kind in "iu" else f
-    rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
+    rise = _slice_along(f, axis, slice(1, None)) - _slice_along(
+        f, axis, slice(None, -1)
+    )  # refuses truth values
     if np.ndim(spacing) == 0:
         rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
-        inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
+        inside = _slice_along(f, axis, slice(2, None)) - _slice_along(f, axis, slice(None, -2))
         inside = inside / (2.0 * spacing)
     else:
         if np.result_type(spacing).kind == "b":
@@ -262,14 +268,17 @@ def _slope(f, spacing, axis, edge_order):
             )
         rise, left, right = rise / h, h[:-1], h[1:]
         # In NumPy's order, which decides what infinities give.
-        inside = _at(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
-        inside = inside + _at(f, axis, slice(1, -1)) * ((right - left) / (left * right))
-        inside = inside + _at(f, axis, slice(2, None)) * (left / (right * (left + right)))
+        inside = _slice_along(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
+        inside = inside + _slice_along(f, axis, slice(1, -1)) * ((right - left) / (left * right))
+        inside = inside + _slice_along(f, axis, slice(2, None)) * (left / (right * (left + right)))
         a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
-    first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
+    first, last = (
+        _slice_along(rise, axis, slice(None, 1)),
+        _slice_along(rise, axis, slice(-1, None)),
+    )
     if edge_order == 2:
-        first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
-        last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
+        first = first + a * (first - _slice_along(rise, axis, slice(1, 2))) / (a + b)
+        last = last + d * (last - _slice_along(rise, axis, slice(-2, -1))) / (c + d)
     return np.concatenate([first, inside, last], axis, dtype=dtype)
 
 
@@ -288,8 +297,8 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     if ambiguous:
         wrapped = np.where(np.equal(wrapped, low) & np.greater(steps, 0), high, wrapped)
     jumps = np.where(np.less(np.absolute(steps), discont), 0, wrapped - steps)
-    rest = _at(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
-    parts = [np.astype(part, dtype) for part in (_at(p, axis, slice(None, 1)), rest)]
+    rest = _slice_along(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
+    parts = [np.astype(part, dtype) for part in (_slice_along(p, axis, slice(None, 1)), rest)]
     return np.concatenate(parts, axis)
 
 
@@ -301,7 +310,7 @@ def _gather(x, index):
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
-def _double(x, strict):
+def _to_double(x, strict):
     """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
@@ -314,10 +323,10 @@ def _double(x, strict):
 
 @lambda body: composite(np.interp, body)
 def _interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = unlisted(x, xp, fp)
+    x, xp, fp = convert_lists(x, xp, fp)
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
-    x, xp, fp = (_double(v, period is None) for v in (x, xp, fp))
+    x, xp, fp = (_to_double(v, period is None) for v in (x, xp, fp))
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:
@@ -335,7 +344,7 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
     width = x1 - x0
-    slope = (y1 - y0) / without_zero(width)
+    slope = (y1 - y0) / replace_zeros(width)
     last = np.equal(x, x1)  # NumPy does not interpolate at the last point
     y = np.where(last, y1, y0) + slope * (x - np.where(last, x1, x0))
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)

@@ -10,7 +10,15 @@ import numpy as np
 
 from .._core.numpy_facts import align, dtype_of
 from .._core.rule import Rule
-from .axes import as_rows, collapsed, expand, from_rows, normalize, spread, unless_scalar
+from .axes import (
+    as_rows,
+    broadcast_back,
+    collapse,
+    expand,
+    from_rows,
+    ignore_scalar_axis,
+    normalize,
+)
 from .constructors import (
     composite,
     constant,
@@ -30,7 +38,7 @@ _NoValue = np._NoValue
 _sum = reduce_kernel(np.sum, np.add)
 
 
-def reduced(func, a, axis, keepdims, where, dtype=None):
+def reduce_with(func, a, axis, keepdims, where, dtype=None):
     """`func` with the options that say something: a call with the others takes longer."""
     options = {} if where is True else {"where": where}
     if dtype is not None:
@@ -39,11 +47,11 @@ def reduced(func, a, axis, keepdims, where, dtype=None):
 
 
 def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
-    return reduced(_sum, t, axis, keepdims, where, dtype)
+    return reduce_with(_sum, t, axis, keepdims, where, dtype)
 
 
 def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
-    g = spread(g, a_shape, axis, keepdims)
+    g = broadcast_back(g, a_shape, axis, keepdims)
     return g if where is True else np.where(where, g, 0)
 
 
@@ -58,14 +66,14 @@ op(
 )
 
 
-def number(shape, axis=None, keepdims=False, where=True):
+def count_elements(shape, axis=None, keepdims=False, where=True):
     """How many elements a reduction takes in: an int, or an array under a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
-def ratio(total, count):
+def divide_by_count(total, count):
     """`total` over a count, in the dtype of `total`."""
     if type(count) is int:
         return total / count
@@ -76,9 +84,9 @@ def ratio(total, count):
 
 
 def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
-    n = number(a_shape, axis, keepdims, where)
+    n = count_elements(a_shape, axis, keepdims, where)
     if where is not True:
-        g = ratio(g, np.maximum(n, 1))
+        g = divide_by_count(g, np.maximum(n, 1))
     elif n > 1:
         g = g / n
     return _sum_vjp(g, a_shape, axis, keepdims, where)
@@ -87,7 +95,7 @@ def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
 def _mean_kernel(a, axis=None, keepdims=False, **params):
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
         total = np.add.reduce(a, axis=axis, keepdims=keepdims)
-        return total / number(a.shape, axis)
+        return total / count_elements(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
 
@@ -124,9 +132,9 @@ shares = primitive(_shares, plain=True)
 
 def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
     shape = np.shape(a)[k:]
-    axes = normalize(unless_scalar(axis, len(shape)), len(shape))
+    axes = normalize(ignore_scalar_axis(axis, len(shape)), len(shape))
     if not keepdims:
-        ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
+        ans = np.reshape(ans, np.shape(ans)[:k] + collapse(shape, axes))
     if where is not True:
         a, ans, where = align(k, (a, ans, where))
     return shares(a, ans, tuple([i + k for i in axes]), True, met, where)
@@ -207,7 +215,7 @@ def from_last(x, axis, shape):
     return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
-def backwards(x):
+def reverse(x):
     return x[..., ::-1]
 
 
@@ -217,13 +225,13 @@ linear(
     vmap=one_axis_vmap(np.cumsum, None, scalars=True),
     vjp={
         "a": lambda g, a_shape, axis=None: from_last(
-            backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
+            reverse(np.cumsum(reverse(to_last(g, axis)), axis=-1)), axis, a_shape
         )
     },
 )
 
 
-def _before(products):
+def _exclusive_products(products):
     """What stands before each cumulative product: 1, and all of them but the last."""
     shape = np.shape(products)
     one = np.ones((*shape[:-1], 1), products.dtype)
@@ -243,7 +251,7 @@ def recurrence(a, b):
     return b
 
 
-def typed(dtype, *values):
+def cast_to(dtype, *values):
     """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 
@@ -253,17 +261,17 @@ def _cast(x, dtype):
 
 
 def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
-    t, a = typed(dtype, t, a)
+    t, a = cast_to(dtype, t, a)
     a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
-    return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
+    return from_last(recurrence(a, _exclusive_products(to_last(ans, axis)) * t), axis, shape)
 
 
 def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
     """The products before an element, times the sum of g over the products after it."""
-    (a,) = typed(dtype, a)
+    (a,) = cast_to(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
-    after = backwards(recurrence(_before(backwards(a)), backwards(g)))
-    return from_last(_before(to_last(ans, axis)) * after, axis, shape)
+    after = reverse(recurrence(_exclusive_products(reverse(a)), reverse(g)))
+    return from_last(_exclusive_products(to_last(ans, axis)) * after, axis, shape)
 
 
 op(
@@ -275,7 +283,7 @@ op(
 )
 
 
-def _cumulative(func, start):
+def _cumulative_body(func, start):
     def body(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
         x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
         if axis is None:
@@ -294,8 +302,8 @@ def _cumulative(func, start):
     return body
 
 
-composite(np.cumulative_sum, _cumulative(np.cumsum, np.zeros))
-composite(np.cumulative_prod, _cumulative(np.cumprod, np.ones))
+composite(np.cumulative_sum, _cumulative_body(np.cumsum, np.zeros))
+composite(np.cumulative_prod, _cumulative_body(np.cumprod, np.ones))
 
 # ---- products ----
 
@@ -306,20 +314,20 @@ def _products_of_others(a, axis, initial, where):
         a = np.where(where, a, 1)
     axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
-    left = _before(np.cumprod(x, axis=-1))
-    right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
+    left = _exclusive_products(np.cumprod(x, axis=-1))
+    right = reverse(_exclusive_products(np.cumprod(reverse(x), axis=-1)))
     others = from_rows(left * right * initial, axis, np.shape(a))
     return others if where is True else np.where(where, others, 0)
 
 
 def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    t, a = typed(dtype, t, a)
+    t, a = cast_to(dtype, t, a)
     others = _products_of_others(a, axis, initial, where)
     return np.sum(t * others, axis=axis, keepdims=keepdims)
 
 
 def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    (a,) = typed(dtype, a)
+    (a,) = cast_to(dtype, a)
     g = expand(g, np.shape(a), axis, keepdims)
     return g * _products_of_others(a, axis, initial, where)
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .axes import flat, shift
-from .constructors import composite, data_dependent, linear, primitive
+from .axes import flatten_examples, shift
+from .constructors import composite, data_dependent_vmap, linear, primitive
 
 
 @primitive
@@ -25,18 +25,18 @@ linear(
     vjp={"a": lambda g, counts, axis: np.repeat(g, counts, axis)},
 )
 
-_refused = data_dependent(np.repeat, "pass the same repeats for every example")
+_refuse_batch = data_dependent_vmap(np.repeat, "pass the same repeats for every example")
 
 
 def _repeat_vmap(k, a, repeats, axis=None):
     if hasattr(repeats, "shape"):
         if any(n != 1 for n in repeats.shape[:k]):
-            _refused(k, a, repeats)
+            _refuse_batch(k, a, repeats)
         repeats = np.reshape(repeats, repeats.shape[k:])
         if not repeats.size:  # an empty list has become an array of floats
             repeats = repeats.astype(np.intp)
     if axis is None or (np.ndim(a) == k and axis in (0, -1)):
-        return np.repeat(flat(k, a), repeats, k)
+        return np.repeat(flatten_examples(k, a), repeats, k)
     return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.numpy_facts import dtype_of
-from .axes import as_array, unlisted
+from .axes import as_array, convert_lists
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
-def completed(rule):
+def complete_rule(rule):
     """`rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
@@ -25,7 +25,7 @@ def completed(rule):
     fn, *needs = rule
 
     def fitted(g, *saved):
-        c = fn(g, *operands(*saved))
+        c = fn(g, *prepare_operands(*saved))
         if dtype_of(g).char in "fF" and dtype_of(c).char in SINGLE:
             return c.astype(SINGLE[dtype_of(c).char])
         return c
@@ -33,7 +33,7 @@ def completed(rule):
     return fitted, *needs
 
 
-def operands(*saved):
+def prepare_operands(*saved):
     """Operands as rules compute with them: lists as arrays, whole numbers of 64 bits with a sign.
 
     An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
@@ -41,14 +41,14 @@ def operands(*saved):
     """
     return [
         np.astype(as_array(v), np.int64) if dtype_of(v).kind in "biu" and type(v) is not int else v
-        for v in unlisted(*saved)
+        for v in convert_lists(*saved)
     ]
 
 
 SINGLE = {"d": np.float32, "D": np.complex64}
 
 
-def ratio(x, y):
+def safe_ratio(x, y):
     """x / y, with 0 where both are."""
     return x / np.where(np.logical_and(np.equal(x, 0), np.equal(y, 0)), 1, y)
 
@@ -145,17 +145,17 @@ def struve(name, sign):
     return "v x", None, rule
 
 
-def below(n):
-    """n - 1; for the degree 0 again 0, as `of_degree` drops the term."""
+def lower(n):
+    """n - 1; for the degree 0 again 0, as `degree_rule` drops the term."""
     return n - np.not_equal(n, 0)
 
 
-def of_degree(slope):
+def degree_rule(slope):
     """The rule of a polynomial whose derivative `slope` has, for a degree above 0."""
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
-def _far(z):
+def _exprel_far_from_zero(z):
     """Whether z is far from 0, and ``z * z * exprel'(z)`` there, in closed form (DLMF 13.6.2).
 
     SciPy's confluent hypergeometric function does not return for infinity.
@@ -168,7 +168,7 @@ def _far(z):
 
 def exprel_slope(z):
     """DLMF 13.3.15 near 0, where the closed form cancels."""
-    far, above = _far(z)
+    far, above = _exprel_far_from_zero(z)
     near = 0.5 * special.hyp1f1(2.0, 3.0, np.where(far, 0, z))
     z = np.where(far, z, 1)
     return np.where(far, above / (z * z), near)
@@ -176,7 +176,7 @@ def exprel_slope(z):
 
 def boxcox_lmbda(g, logarithm, lmbda):
     """For ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
-    far, above = _far(lmbda * logarithm)
+    far, above = _exprel_far_from_zero(lmbda * logarithm)
     inside, by = np.where(far, 0, logarithm), np.where(far, lmbda, 1)
     return g * np.where(far, above / (by * by), inside * inside * exprel_slope(lmbda * inside))
 
@@ -189,7 +189,7 @@ def inv_boxcox_lmbda(g, power, y, lmbda):
 def expn_x(g, ans, n, x):
     """DLMF 8.19.13; for n = 0 the derivative of ``exp(-x) / x``."""
     zero = np.equal(n, 0)
-    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(below(n), x))
+    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(lower(n), x))
 
 
 def _voigt_slope(x, sigma, gamma):
@@ -275,7 +275,7 @@ def binomial_slope(k, n, p):
     return -beta_density(np.floor(k) + 1, n - np.floor(k), p)
 
 
-def of_distribution(params, slope):
+def distribution_rows(params, slope):
     """The rows of the four functions of a distribution."""
     *fixed, x = params.split()
     none = (None,) * len(fixed)
@@ -308,21 +308,21 @@ def modified_mathieu(characteristic):
     return lambda ans, m, q, x: (ans[1], (value(m, q) - 2 * q * np.cosh(2 * x)) * ans[0])
 
 
-def of_results(params, variable, slopes):
+def result_rules(params, variable, slopes):
     """The rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
     def jvp(t, ans, *at):
-        return tuple(t * slope for slope in slopes(ans, *operands(*at)))
+        return tuple(t * slope for slope in slopes(ans, *prepare_operands(*at)))
 
     def vjp(g, ans, *at):
-        pairs = zip(g, slopes(ans, *operands(*at)))
+        pairs = zip(g, slopes(ans, *prepare_operands(*at)))
         return np.conjugate(sum(np.conjugate(c) * slope for c, slope in pairs))
 
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
 
-def damped(name, sign, part, unit):
+def damped_rules(name, sign, part, unit):
     """The rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
 
@@ -334,4 +334,4 @@ def damped(name, sign, part, unit):
         along = along if dtype_of(z).kind == "c" else np.real(along)
         return g * np.conjugate(half(v, z)) - along
 
-    return {"z": completed(jvp)}, {"z": completed(vjp)}
+    return {"z": complete_rule(jvp)}, {"z": complete_rule(vjp)}

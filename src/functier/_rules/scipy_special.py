@@ -16,20 +16,21 @@ from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.table import PARTIALS
-from .axes import without_zero
+from .axes import replace_zeros
 from .constructors import elementwise, unsupported
 from .scipy_formulas import (
     DEGREE,
     PI,
     SQRT_2PI,
     SQRT_PI,
-    below,
     bessel,
     beta_density,
     binomial_slope,
     boxcox_lmbda,
-    completed,
-    damped,
+    complete_rule,
+    damped_rules,
+    degree_rule,
+    distribution_rows,
     ellipe_slope,
     ellipeinc_m,
     ellipk_slope,
@@ -42,15 +43,14 @@ from .scipy_formulas import (
     gamma_density,
     inv_boxcox_lmbda,
     log,
+    lower,
     mathieu,
     modified_mathieu,
     normal_ratio,
-    of_degree,
-    of_distribution,
-    of_results,
     owens_t_h,
-    ratio,
+    result_rules,
     rgamma_slope,
+    safe_ratio,
     spence_slope,
     struve,
     t_density,
@@ -135,8 +135,10 @@ ONE = {
     "bei": lambda g, x: g * special.beip(x),
     "ker": lambda g, x: g * special.kerp(x),
     "kei": lambda g, x: g * special.keip(x),
-    "berp": lambda g, ans, x: -g * (special.bei(x) + ratio(ans, x)),
-    "beip": lambda g, ans, x: g * (special.ber(x) - np.where(np.equal(x, 0), 0.5, ratio(ans, x))),
+    "berp": lambda g, ans, x: -g * (special.bei(x) + safe_ratio(ans, x)),
+    "beip": lambda g, ans, x: (
+        g * (special.ber(x) - np.where(np.equal(x, 0), 0.5, safe_ratio(ans, x)))
+    ),
     "kerp": lambda g, ans, x: -g * (special.kei(x) + ans / x),
     "keip": lambda g, ans, x: g * (special.ker(x) - ans / x),
 }  # fmt: skip
@@ -206,14 +208,14 @@ SEVERAL = {
     ),
     "voigt_profile": ("x sigma gamma", voigt_x, voigt_sigma, voigt_gamma),
     # entropies and losses: where x is 0, so is the derivative for y, whatever y is
-    "xlogy": ("x y", lambda g, y: g * log(y), lambda g, x, y: g * ratio(x, y)),
-    "xlog1py": ("x y", lambda g, y: g * np.log1p(y), lambda g, x, y: g * ratio(x, 1 + y)),
+    "xlogy": ("x y", lambda g, y: g * log(y), lambda g, x, y: g * safe_ratio(x, y)),
+    "xlog1py": ("x y", lambda g, y: g * np.log1p(y), lambda g, x, y: g * safe_ratio(x, 1 + y)),
     "rel_entr": (
         "x y",
         lambda g, x, y: g * (log(x / y) + 1),
-        lambda g, x, y: -g * ratio(x, y),
+        lambda g, x, y: -g * safe_ratio(x, y),
     ),
-    "kl_div": ("x y", lambda g, x, y: g * log(x / y), lambda g, x, y: g * (1 - ratio(x, y))),
+    "kl_div": ("x y", lambda g, x, y: g * log(x / y), lambda g, x, y: g * (1 - safe_ratio(x, y))),
     "huber": (
         "delta r",
         lambda g, delta, r: g * np.maximum(np.absolute(r) - delta, 0),
@@ -249,7 +251,7 @@ SEVERAL = {
     "powm1": (
         "x y",
         lambda g, x, y: g * (y * np.power(x, y - 1)),
-        lambda g, ans, x: g * ((1 + ans) * np.log(without_zero(x))),
+        lambda g, ans, x: g * ((1 + ans) * np.log(replace_zeros(x))),
     ),
     "radian": (
         "d m s",
@@ -312,44 +314,44 @@ SEVERAL = {
     # orthogonal polynomials, in their variable: DLMF 18.9(iii), 18.7(i)
     "eval_jacobi": (
         "n alpha beta x", None, None, None,
-        lambda g, n, alpha, beta, x: of_degree(
+        lambda g, n, alpha, beta, x: degree_rule(
             lambda n, x: (n + alpha + beta + 1) / 2
-            * special.eval_jacobi(below(n), alpha + 1, beta + 1, x))(g, n, x),
+            * special.eval_jacobi(lower(n), alpha + 1, beta + 1, x))(g, n, x),
     ),
     "eval_sh_jacobi": (
         "n p q x", None, None, None,
-        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(below(n), p + 2, q + 1, x)),
+        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(lower(n), p + 2, q + 1, x)),
     ),
     "eval_gegenbauer": (
         "n alpha x", None, None,
-        lambda g, n, alpha, x: of_degree(
-            lambda n, x: 2 * alpha * special.eval_gegenbauer(below(n), alpha + 1, x))(g, n, x),
+        lambda g, n, alpha, x: degree_rule(
+            lambda n, x: 2 * alpha * special.eval_gegenbauer(lower(n), alpha + 1, x))(g, n, x),
     ),
     "eval_genlaguerre": (
         "n alpha x", None, None,
-        lambda g, n, alpha, x: of_degree(
-            lambda n, x: -special.eval_genlaguerre(below(n), alpha + 1, x))(g, n, x),
+        lambda g, n, alpha, x: degree_rule(
+            lambda n, x: -special.eval_genlaguerre(lower(n), alpha + 1, x))(g, n, x),
     ),
-    "eval_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) / 2 * special.eval_jacobi(below(n), 1.0, 1.0, x))),
-    "eval_chebyt": ("n x", None, of_degree(lambda n, x: n * special.eval_chebyu(below(n), x))),
-    "eval_chebyu": ("n x", None, of_degree(
-        lambda n, x: 2 * special.eval_gegenbauer(below(n), 2.0, x))),
-    "eval_chebyc": ("n x", None, of_degree(lambda n, x: n * special.eval_chebys(below(n), x))),
-    "eval_chebys": ("n x", None, of_degree(
-        lambda n, x: special.eval_gegenbauer(below(n), 2.0, x / 2))),
-    "eval_hermite": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_hermite(below(n), x))),
-    "eval_hermitenorm": ("n x", None, of_degree(
-        lambda n, x: n * special.eval_hermitenorm(below(n), x))),
-    "eval_laguerre": ("n x", None, of_degree(
-        lambda n, x: -special.eval_genlaguerre(below(n), 1.0, x))),
-    "eval_sh_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) * special.eval_jacobi(below(n), 1.0, 1.0, 2 * x - 1))),
-    "eval_sh_chebyt": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_sh_chebyu(below(n), x))),
-    "eval_sh_chebyu": ("n x", None, of_degree(
-        lambda n, x: 4 * special.eval_gegenbauer(below(n), 2.0, 2 * x - 1))),
+    "eval_legendre": ("n x", None, degree_rule(
+        lambda n, x: (n + 1) / 2 * special.eval_jacobi(lower(n), 1.0, 1.0, x))),
+    "eval_chebyt": ("n x", None, degree_rule(lambda n, x: n * special.eval_chebyu(lower(n), x))),
+    "eval_chebyu": ("n x", None, degree_rule(
+        lambda n, x: 2 * special.eval_gegenbauer(lower(n), 2.0, x))),
+    "eval_chebyc": ("n x", None, degree_rule(lambda n, x: n * special.eval_chebys(lower(n), x))),
+    "eval_chebys": ("n x", None, degree_rule(
+        lambda n, x: special.eval_gegenbauer(lower(n), 2.0, x / 2))),
+    "eval_hermite": ("n x", None, degree_rule(
+        lambda n, x: 2 * n * special.eval_hermite(lower(n), x))),
+    "eval_hermitenorm": ("n x", None, degree_rule(
+        lambda n, x: n * special.eval_hermitenorm(lower(n), x))),
+    "eval_laguerre": ("n x", None, degree_rule(
+        lambda n, x: -special.eval_genlaguerre(lower(n), 1.0, x))),
+    "eval_sh_legendre": ("n x", None, degree_rule(
+        lambda n, x: (n + 1) * special.eval_jacobi(lower(n), 1.0, 1.0, 2 * x - 1))),
+    "eval_sh_chebyt": ("n x", None, degree_rule(
+        lambda n, x: 2 * n * special.eval_sh_chebyu(lower(n), x))),
+    "eval_sh_chebyu": ("n x", None, degree_rule(
+        lambda n, x: 4 * special.eval_gegenbauer(lower(n), 2.0, 2 * x - 1))),
 }  # fmt: skip
 
 
@@ -404,9 +406,9 @@ RESULTS = {
 
 
 DAMPED = {
-    "jve": damped("jve", -1, np.imag, 1j),
-    "yve": damped("yve", -1, np.imag, 1j),
-    "ive": damped("ive", 1, np.real, 1),
+    "jve": damped_rules("jve", -1, np.imag, 1j),
+    "yve": damped_rules("yve", -1, np.imag, 1j),
+    "ive": damped_rules("ive", 1, np.real, 1),
 }
 
 # ---- what SciPy computes without asking the classes of its arguments ----
@@ -434,18 +436,18 @@ REMEDIES = {
 
 ROWS = {name: ("x", rule) for name, rule in ONE.items()} | SEVERAL
 for params, slope, *names in DISTRIBUTIONS:
-    ROWS.update(zip(names, of_distribution(params, slope)))
+    ROWS.update(zip(names, distribution_rows(params, slope)))
 
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
-        rules = [rule and completed(rule) for rule in rules]
+        rules = [rule and complete_rule(rule) for rule in rules]
         ufunc = elementwise(getattr(special, name), *rules, params=params).func
         # No fast paths: they are made before this file is imported, or not, and forward
         # mode's want tangents of the result's dtype (that of ``wofz(float32)`` is double).
         PARTIALS.pop(ufunc, None)
 
 for name, (params, variable, slopes) in RESULTS.items():
-    jvp, vjp = of_results(params, variable, slopes)
+    jvp, vjp = result_rules(params, variable, slopes)
     elementwise(getattr(special, name), params=params, jvp=jvp, vjp=vjp)
 
 for name, (jvp, vjp) in DAMPED.items():

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from .._core.errors import UnsupportedError
-from .axes import flat, shift, shift_all, unless_scalar
+from .axes import flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 
 # ---- the same elements in another shape ----
 
 
-def _order(func, order):
+def _resolve_order(func, order):
     """The order of elements; a tensor has no memory order for A and K to follow."""
     if order in ("C", "F", None):
         return order or "C"
@@ -28,7 +28,7 @@ def _order(func, order):
 def _reshape(a, shape=None, order="C", **options):
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
-    order = _order("reshape", order)
+    order = _resolve_order("reshape", order)
     if type(a) is np.ndarray:  # a third of the function's cost
         return a.reshape(shape, order=order, **options)
     return np.reshape(a, shape, order=order, **options)
@@ -39,7 +39,7 @@ def _reshape_vmap(k, a, shape=None, order="C", **options):
     if shape is None:
         return _reshape(a)
     batch, size = a.shape[:k], math.prod(a.shape[k:])
-    wanted = _tuple(shape)
+    wanted = _as_tuple(shape)
     given = math.prod(wanted)
     if -1 in wanted and given:
         i = wanted.index(-1)
@@ -50,11 +50,11 @@ def _reshape_vmap(k, a, shape=None, order="C", **options):
     return _reshape(a, (*batch, *wanted), order, **options)
 
 
-def _tuple(shape):
+def _as_tuple(shape):
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _unreshape(g, a_shape, order="C"):
+def _reshape_vjp(g, a_shape, order="C"):
     return np.reshape(g, a_shape, order=order)
 
 
@@ -63,14 +63,16 @@ linear(
     "a shape order copy",
     kernel=_reshape,
     vmap=_reshape_vmap,
-    vjp={"a": _unreshape},
+    vjp={"a": _reshape_vjp},
 )
 linear(
     np.ravel,
     "a order",
-    kernel=lambda a, order="C": np.ravel(a, _order("ravel", order)),
-    vmap=lambda k, a, order="C": flat(k, a) if order == "C" else _reshape_vmap(k, a, -1, order),
-    vjp={"a": _unreshape},
+    kernel=lambda a, order="C": np.ravel(a, _resolve_order("ravel", order)),
+    vmap=lambda k, a, order="C": (
+        flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
+    ),
+    vjp={"a": _reshape_vjp},
 )
 
 
@@ -79,7 +81,7 @@ def _squeeze_vmap(k, a, axis=None):
         axes = tuple(i for i in range(k, a.ndim) if a.shape[i] == 1)
     else:
         ndim = a.ndim - k
-        axes = shift_all(unless_scalar(axis, ndim), k, ndim)
+        axes = shift_all(ignore_scalar_axis(axis, ndim), k, ndim)
     return np.squeeze(a, axes)
 
 
@@ -88,7 +90,7 @@ linear(
 )
 
 
-def _expanded(shape, axis):
+def _expanded_shape(shape, axis):
     """The shape with axes of length 1 at the places that `axis` names in the result."""
     if isinstance(axis, (tuple, list)):
         ndim = len(shape) + len(axis)
@@ -102,13 +104,13 @@ linear(
     np.expand_dims,
     "a axis",
     # NumPy's own takes several times as long as the reshape that it comes to.
-    kernel=lambda a, axis: np.reshape(a, _expanded(np.shape(a), axis)),
-    vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded(a.shape[k:], axis)),
+    kernel=lambda a, axis: np.reshape(a, _expanded_shape(np.shape(a), axis)),
+    vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded_shape(a.shape[k:], axis)),
     vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)},
 )
 
 
-def _at_least(least):
+def _at_least_body(least):
     """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
 
     def one(a):
@@ -123,9 +125,9 @@ def _at_least(least):
     return body
 
 
-composite(np.atleast_1d, _at_least(1))
-composite(np.atleast_2d, _at_least(2))
-composite(np.atleast_3d, _at_least(3))
+composite(np.atleast_1d, _at_least_body(1))
+composite(np.atleast_2d, _at_least_body(2))
+composite(np.atleast_3d, _at_least_body(3))
 
 # ---- the order of axes ----
 
@@ -134,13 +136,13 @@ def _transpose_vmap(k, a, axes=None):
     ndim = a.ndim
     if axes is None:
         return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
-    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _tuple(axes)]))
+    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _as_tuple(axes)]))
 
 
 def _transpose_vjp(g, axes=None):
     if axes is None:
         return np.transpose(g)
-    axes = _tuple(axes)
+    axes = _as_tuple(axes)
     inverse = [0] * len(axes)
     for place, axis in enumerate(axes):
         inverse[axis] = place
@@ -197,7 +199,7 @@ def _rollaxis(a, axis, start=0):
 
 
 def _broadcast_to_vmap(k, array, shape, subok=False):
-    shape, own = _tuple(shape), array.shape
+    shape, own = _as_tuple(shape), array.shape
     if len(shape) > len(own) - k:
         array = np.reshape(array, own[:k] + (1,) * (len(shape) + k - len(own)) + own[k:])
     return np.broadcast_to(array, (*own[:k], *shape), subok)
@@ -242,7 +244,7 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 # ---- another dtype, or other memory ----
 
 
-def _astype_call(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
+def _bind_astype(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
     return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
 
 
@@ -255,7 +257,7 @@ def _astype(x, dtype, copy=True, device=None):
 linear(
     np.astype,
     "x dtype copy device",
-    bind=_astype_call,
+    bind=_bind_astype,
     kernel=_astype,
     vmap=lambda k, x, dtype, **options: np.astype(x, dtype, **options),
     vjp={"x": lambda g: g},  # the engine casts to the operand's dtype
@@ -309,14 +311,14 @@ def _rot90(m, k=1, axes=(0, 1)):
 
 def _roll(a, shift, axis=None):
     """NumPy's, which asks no tensor in the place of `shift`."""
-    return _rolled(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
+    return _roll_batch(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
 
 
-def _rolled(k, a, shift, axis):
+def _roll_batch(k, a, shift, axis):
     """Shifts that differ from example to example: an index into each axis."""
     shape, shift = np.shape(a), shift.astype(np.intp)
     if axis is None:
-        a = flat(k, a)
+        a = flatten_examples(k, a)
     axes = (0,) if axis is None else normalize_axis_tuple(axis, len(shape) - k)
     several = np.ndim(shift) > k
     for i in range(max(len(axes), np.shape(shift)[-1] if several else 1)):
@@ -334,10 +336,10 @@ def _roll_vmap(k, a, shift, axis=None):
         if np.result_type(shift).kind == "c":
             raise TypeError("numpy.roll: shift is complex; pass whole numbers")
         if math.prod(shift.shape[:k]) != 1:
-            return _rolled(k, a, shift, axis)
+            return _roll_batch(k, a, shift, axis)
         shift = np.reshape(shift, shift.shape[k:])
     if axis is None:
-        return np.reshape(_roll(flat(k, a), shift, k), a.shape)
+        return np.reshape(_roll(flatten_examples(k, a), shift, k), a.shape)
     return _roll(a, shift, shift_all(axis, k, a.ndim - k))
 
 

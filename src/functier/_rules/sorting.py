@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import align, dtype_of
-from .axes import batch_shape, flat, shift, unless_scalar
-from .constructors import composite, constant, data_dependent, one_axis_vmap, op
-from .indexing import along, scattered
+from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
+from .constructors import composite, constant, data_dependent_vmap, one_axis_vmap, op
+from .indexing import index_along, transpose_read
 
 
-def _parameters(func):
+def _parameter_names(func):
     """The parameters that this NumPy's `func` has."""
     return " ".join(inspect.signature(func).parameters)
 
@@ -20,54 +20,54 @@ def _parameters(func):
 # ---- sorting: linear in the elements, once their order is known ----
 
 
-def _on_axis(axis, *arrays):
+def _resolve_axis(axis, *arrays):
     """The arrays and the axis; for ``axis=None`` they are flattened."""
     if axis is None:
         return *[np.reshape(a, -1) for a in arrays], 0
     return *arrays, shift(axis, 0, np.ndim(arrays[0]))
 
 
-def _stable(a, axis, descending=False):
+def _stable_order(a, axis, descending=False):
     """The order that leaves equal elements as they stand."""
     options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
     return np.argsort(a, axis, stable=True, **options)
 
 
-def _matching(a, ans, axis):
+def _matching_places(a, ans, axis):
     """Where each element of `ans`, which has those of `a` in some order, comes from."""
-    ranks = np.argsort(_stable(ans, axis), axis)
-    return np.take_along_axis(_stable(a, axis), ranks, axis)
+    ranks = np.argsort(_stable_order(ans, axis), axis)
+    return np.take_along_axis(_stable_order(a, axis), ranks, axis)
 
 
 def _put_back(g, order, axis, shape):
     """The transpose of reading `order`, a permutation, along `axis`."""
     form = np.shape(order)
-    return np.reshape(scattered(g, form, along(form, order, axis), distinct=True), shape)
+    return np.reshape(transpose_read(g, form, index_along(form, order, axis), distinct=True), shape)
 
 
 def _sort_jvp(t, a, axis=-1, descending=False):
-    t, a, axis = _on_axis(axis, t, a)
-    return np.take_along_axis(t, _stable(a, axis, descending), axis)
+    t, a, axis = _resolve_axis(axis, t, a)
+    return np.take_along_axis(t, _stable_order(a, axis, descending), axis)
 
 
 def _sort_vjp(g, a, a_shape, axis=-1, descending=False):
-    a, axis = _on_axis(axis, a)
-    return _put_back(g, _stable(a, axis, descending), axis, a_shape)
+    a, axis = _resolve_axis(axis, a)
+    return _put_back(g, _stable_order(a, axis, descending), axis, a_shape)
 
 
 def _partition_jvp(t, a, ans, axis=-1):
-    t, a, axis = _on_axis(axis, t, a)
-    return np.take_along_axis(t, _matching(a, ans, axis), axis)
+    t, a, axis = _resolve_axis(axis, t, a)
+    return np.take_along_axis(t, _matching_places(a, ans, axis), axis)
 
 
 def _partition_vjp(g, a, ans, a_shape, axis=-1):
-    a, axis = _on_axis(axis, a)
-    return _put_back(g, _matching(a, ans, axis), axis, a_shape)
+    a, axis = _resolve_axis(axis, a)
+    return _put_back(g, _matching_places(a, ans, axis), axis, a_shape)
 
 
 op(
     np.sort,
-    _parameters(np.sort),  # `descending` came with NumPy 2.5
+    _parameter_names(np.sort),  # `descending` came with NumPy 2.5
     vmap=one_axis_vmap(np.sort),
     jvp={"a": _sort_jvp},
     vjp={"a": _sort_vjp},
@@ -79,7 +79,7 @@ op(
     jvp={"a": _partition_jvp},
     vjp={"a": _partition_vjp},
 )
-constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
+constant(np.argsort, _parameter_names(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
 constant(
     np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition, scalars=True)
 )
@@ -112,9 +112,9 @@ constant(
 def _arg_vmap(func):
     def rule(k, a, axis=None, keepdims=False):
         batch, rank = a.shape[:k], a.ndim - k
-        if unless_scalar(axis, rank) is not None:
+        if ignore_scalar_axis(axis, rank) is not None:
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
-        places = func(flat(k, a), axis=-1)
+        places = func(flatten_examples(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places
 
     return rule
@@ -126,7 +126,7 @@ for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
 # ---- searching in what is sorted ----
 
 
-def _less(x, y):
+def _is_less(x, y):
     """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
     (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
     mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
@@ -138,7 +138,7 @@ def _less(x, y):
 def _precedes(x, y, side):
     """Whether `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
-        return _less(x, y) if side == "left" else ~_less(y, x)
+        return _is_less(x, y) if side == "left" else ~_is_less(y, x)
     if side == "left":
         return np.less(x, y) | (np.isnan(y) & ~np.isnan(x))
     return np.less_equal(x, y) | np.isnan(y)
@@ -154,10 +154,10 @@ def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
     if a.ndim - k != 1:
         raise ValueError("object too deep for desired array")
     if sorter is not None:
-        a, sorter = _same_batch(k, a, sorter)
+        a, sorter = _broadcast_batch(k, a, sorter)
         a = np.take_along_axis(a, sorter, -1)
     form = v.shape[k:]
-    a, v = _same_batch(k, a, flat(k, v))
+    a, v = _broadcast_batch(k, a, flatten_examples(k, v))
     n = a.shape[-1]
     low, high = np.zeros(v.shape, int), np.full(v.shape, n)
     for _ in range(n.bit_length()):
@@ -172,7 +172,7 @@ def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
     return np.reshape(low, (*low.shape[:k], *form))
 
 
-def _same_batch(k, *values):
+def _broadcast_batch(k, *values):
     """The operands with all their batch axes of full size."""
     batch = batch_shape(k, *values)
     return [np.broadcast_to(v, batch + v.shape[k:]) for v in values]
@@ -224,34 +224,34 @@ constant(
 )
 
 
-def _firsts(ar, values, axis):
+def _first_places(ar, values, axis):
     """Where along `axis` of `ar` (None: of all its elements) its unique values are."""
     if axis is not None:
         return np.unique(ar, return_index=True, axis=axis)[1]
-    order = _stable(np.ravel(ar), 0)
+    order = _stable_order(np.ravel(ar), 0)
     return np.take(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
 
 
 def _unique_jvp(t, ar, ans, axis=None):
     values = ans[0] if isinstance(ans, tuple) else ans
-    moved = np.take(t, _firsts(ar, values, axis), axis)
+    moved = np.take(t, _first_places(ar, values, axis), axis)
     return (moved, *(None for _ in ans[1:])) if isinstance(ans, tuple) else moved
 
 
 def _unique_vjp(g, ar, ans, axis=None):
     values, g = (ans[0], g[0]) if isinstance(ans, tuple) else (ans, g)
-    firsts, shape = _firsts(ar, values, axis), np.shape(ar)
+    firsts, shape = _first_places(ar, values, axis), np.shape(ar)
     if axis is None:
-        return np.reshape(scattered(g, (math.prod(shape),), firsts), shape)
-    return scattered(g, shape, (slice(None),) * shift(axis, 0, len(shape)) + (firsts,))
+        return np.reshape(transpose_read(g, (math.prod(shape),), firsts), shape)
+    return transpose_read(g, shape, (slice(None),) * shift(axis, 0, len(shape)) + (firsts,))
 
 
 REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or numpy.where"
 
 op(
     np.unique,
-    _parameters(np.unique),  # `sorted` came with NumPy 2.3
-    vmap=data_dependent(np.unique, REMEDY),
+    _parameter_names(np.unique),  # `sorted` came with NumPy 2.3
+    vmap=data_dependent_vmap(np.unique, REMEDY),
     by_value="ar",
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
@@ -260,23 +260,23 @@ for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_
     op(
         unique,
         "x",
-        vmap=data_dependent(unique, REMEDY),
+        vmap=data_dependent_vmap(unique, REMEDY),
         by_value="x",
         jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
         vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
     )
 
 
-def _together(ar1, ar2, assume_unique):
+def _merge_sets(ar1, ar2, assume_unique):
     """The elements of both sets, in order, and where each comes from."""
     ar1, ar2 = [np.ravel(a) if assume_unique else np.unique(a) for a in (ar1, ar2)]
     both = np.concatenate((ar1, ar2))
-    order = _stable(both, 0)
+    order = _stable_order(both, 0)
     return np.take(both, order), order
 
 
 def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    both, order = _together(ar1, ar2, assume_unique)
+    both, order = _merge_sets(ar1, ar2, assume_unique)
     twice = np.flatnonzero(np.equal(both[1:], both[:-1]))
     values = np.take(both, twice)
     if not return_indices:
@@ -290,7 +290,7 @@ def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 
 
 def _setxor1d(ar1, ar2, assume_unique=False):
-    both, _ = _together(ar1, ar2, assume_unique)
+    both, _ = _merge_sets(ar1, ar2, assume_unique)
     if not both.size:
         return both
     differs = np.concatenate(([True], np.not_equal(both[1:], both[:-1]), [True]))

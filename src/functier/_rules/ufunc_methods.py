@@ -15,10 +15,10 @@ from .._core.numpy_facts import dtype_of, home_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule
 from .._core.table import MAKERS, OPS, load
-from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
-from .axes import as_array, batch_shape, shift, strong
-from .constructors import composite, elementwise_vmap, op, quiet, reduction_vmap
-from .reduction import typed
+from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
+from .axes import as_array, as_strong, batch_shape, shift
+from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap
+from .reduction import cast_to
 
 _NoValue = np._NoValue
 
@@ -29,7 +29,7 @@ def _cast(array, dtype):
     return array if dtype is None else np.astype(as_array(array), dtype)
 
 
-def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
+def _reduce_body(func, neutral=None, prepared=lambda array, dtype: array):
     """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false, or else
     `initial`, in the dtype of what is reduced, which NumPy casts it to.
 
@@ -55,7 +55,7 @@ def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
     return body
 
 
-def _truth(func, pair):
+def _truth_reduction(func, pair):
     """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
 
     def reduced(a, axis, keepdims, initial=None, dtype=None):
@@ -70,14 +70,14 @@ def _truth(func, pair):
 for ufunc, func, neutral in (
     (np.add, np.sum, 0), (np.multiply, np.prod, 1),
     (np.maximum, np.max, None), (np.minimum, np.min, None),
-    (np.logical_or, _truth(np.any, np.logical_or), False),
-    (np.logical_and, _truth(np.all, np.logical_and), True),
+    (np.logical_or, _truth_reduction(np.any, np.logical_or), False),
+    (np.logical_and, _truth_reduction(np.all, np.logical_and), True),
 ):  # fmt: skip
     cast = {"prepared": _cast} if func in (np.max, np.min) else {}
-    composite(ufunc.reduce, _reduce(func, neutral, **cast))
+    composite(ufunc.reduce, _reduce_body(func, neutral, **cast))
 
 
-def _log_of_sum(pair, exp, log):
+def _log_sum_reduction(pair, exp, log):
     def prepared(array, dtype):
         """In the dtype of the result: of whole numbers that of their logarithms."""
         one = np.ones((), dtype_of(array))
@@ -97,11 +97,11 @@ def _log_of_sum(pair, exp, log):
     return reduced, -np.inf, prepared
 
 
-composite(np.logaddexp.reduce, _reduce(*_log_of_sum(np.logaddexp, np.exp, np.log)))
-composite(np.logaddexp2.reduce, _reduce(*_log_of_sum(np.logaddexp2, np.exp2, np.log2)))
+composite(np.logaddexp.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp, np.exp, np.log)))
+composite(np.logaddexp2.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp2, np.exp2, np.log2)))
 
 
-def _accumulate(func):
+def _accumulate_body(func):
     def body(array, axis=0, dtype=None, out=None):
         if np.ndim(array) == 0:
             raise TypeError("cannot accumulate on a scalar")
@@ -110,66 +110,68 @@ def _accumulate(func):
     return body
 
 
-composite(np.add.accumulate, _accumulate(np.cumsum))
-composite(np.multiply.accumulate, _accumulate(np.cumprod))
+composite(np.add.accumulate, _accumulate_body(np.cumsum))
+composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 
 # ---- the methods of any ufunc ----
 
 
-def _method(func, owner):
+def _method_record(func, owner):
     """The record of a bound method of a ufunc, which its name tells."""
     if func.__name__ == "outer":
-        return _composite(func, functools.partial(_outer, owner))
+        return _composite_record(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
-        return _composite(func, functools.partial(_at, owner))
+        return _composite_record(func, functools.partial(_refuse_at, owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
-    known = not constant and differentiable(owner)
+    known = not constant and is_differentiable(owner)
     if func.__name__ == "reduceat":
-        rules = _in_dtype(reduceat_rules(owner)) if known else {}
+        rules = _cast_rules(reduceat_rules(owner)) if known else {}
         return Op(
             func,
             "array indices axis dtype out",
             "array indices",
-            vmap=_reduceat(func),
+            vmap=_reduceat_vmap(func),
             constant=constant,
             **rules,
         )
     if func.__name__ == "accumulate":
-        rules = _in_dtype(accumulate_rules(owner)) if known else {}
-        return Op(func, "array axis dtype out", vmap=_along_axis(func), constant=constant, **rules)
-    rules = _in_dtype(reduce_rules(owner)) if known else {}
+        rules = _cast_rules(accumulate_rules(owner)) if known else {}
+        return Op(
+            func, "array axis dtype out", vmap=_accumulate_vmap(func), constant=constant, **rules
+        )
+    rules = _cast_rules(reduce_rules(owner)) if known else {}
     return Op(
         func, "array axis dtype out keepdims initial where", "array where",
-        vmap=_reduction(func), constant=constant, **rules,
+        vmap=_reduce_vmap(func), constant=constant, **rules,
     )  # fmt: skip
 
 
-def _in_dtype(rules):
+def _cast_rules(rules):
     """Rules of what is computed in the dtype that ``dtype=`` asks for."""
-    return {mode: {"array": _typed_rule(given["array"], mode)} for mode, given in rules.items()}
+    return {mode: {"array": _cast_rule(given["array"], mode)} for mode, given in rules.items()}
 
 
-def _typed_rule(rule, mode):
+def _cast_rule(rule, mode):
     rule = rule if isinstance(rule, Rule) else Rule(rule, ())
     place = rule.needs.index("array")
 
     def fn(g, *saved):
         *kept, dtype = saved
-        kept = [*kept[:place], *typed(dtype, kept[place]), *kept[place + 1 :]]
-        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *kept)
+        kept = [*kept[:place], *cast_to(dtype, kept[place]), *kept[place + 1 :]]
+        return rule.fn(*cast_to(dtype if mode == "jvp" else None, g), *kept)
 
     whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
     whole.defaults = {**rule.defaults, "dtype": None}
     return whole
 
 
-def _composite(func, body):
+def _composite_record(func, body):
     return Op(func, "", "", family="composite", body=body)
 
 
 def _outer(owner, a, b, **kwargs):
-    a, b = strong(as_array(a)), strong(as_array(b))
+    a, b = as_strong(as_array(a)), as_strong(as_array(b))
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
@@ -179,7 +181,7 @@ AT = {
 }
 
 
-def _at(owner, *args):
+def _refuse_at(owner, *args):
     name = name_of(owner)
     general = (
         f"a = {name}(a, {name}.reduce(c, 1)), where c is numpy.where(numpy.equal("
@@ -190,18 +192,18 @@ def _at(owner, *args):
     )
 
 
-def _along_axis(func):
+def _accumulate_vmap(func):
     return lambda k, array, axis=0, **params: func(
         array, axis=shift(axis, k, np.ndim(array) - k), **params
     )
 
 
-def _reduction(func):
+def _reduce_vmap(func):
     rule = reduction_vmap(func)
     return lambda k, array, axis=0, **params: rule(k, array, axis=axis, **params)
 
 
-def _reduceat(func):
+def _reduceat_vmap(func):
     def rule(k, array, indices, axis=0, **params):
         logical = np.shape(indices)[k:]
         batch = np.shape(indices)[:k]
@@ -237,7 +239,7 @@ op(
     np.add.reduceat,
     "array indices axis dtype out",
     "array indices",
-    vmap=_reduceat(np.add.reduceat),
+    vmap=_reduceat_vmap(np.add.reduceat),
     jvp="linear",
     vjp={"array": _add_reduceat_vjp},
 )
@@ -254,7 +256,7 @@ def _core_ranks(signature):
     )
 
 
-def _negative(axes, ndim):
+def _negative_axes(axes, ndim):
     """Axes counted from the end, where a batch in front does not move them."""
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
@@ -271,17 +273,18 @@ def _gufunc_vmap(func):
             axes += [(axis,) if core or keepdims else () for core in outs]
         if axes is not None:
             results = [loop + (core or (ins[0] if keepdims else 0)) for core in outs]
-            params["axes"] = [_negative(a, n) for a, n in zip(axes, ranks + results)]
+            params["axes"] = [_negative_axes(a, n) for a, n in zip(axes, ranks + results)]
         if keepdims:
             params["keepdims"] = True
         return func(
-            *[_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)], **params
+            *[_insert_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)],
+            **params,
         )
 
     return rule
 
 
-def _loop_axes(x, k, missing):
+def _insert_loop_axes(x, k, missing):
     """`x` with axes of size 1 after its batch axes."""
     shape = np.shape(x)
     return np.reshape(x, (*shape[:k], *(1,) * missing, *shape[k:])) if missing and shape else x
@@ -291,14 +294,20 @@ def _loop_axes(x, k, missing):
 def _record(func, owner):
     """The record of a ufunc that nobody declared, or of a method of any ufunc."""
     if func is not owner:
-        return _method(func, owner)
+        return _method_record(func, owner)
     load(home_of(func))
     if func in OPS:
         return OPS[func]
     operands = " ".join(f"x{i}" for i in range(func.nin))
     if func.signature is None:
-        vmap = elementwise_vmap(quiet(func))
-        return Op(func, f"{operands} out where", f"{operands} where", kernel=quiet(func), vmap=vmap)
+        vmap = elementwise_vmap(allow_missing_out(func))
+        return Op(
+            func,
+            f"{operands} out where",
+            f"{operands} where",
+            kernel=allow_missing_out(func),
+            vmap=vmap,
+        )
     # An optional core axis (``n?``) is told by the rank, which a batch changes.
     batchable = "?" not in func.signature
     return Op(func, operands, operands, vmap=_gufunc_vmap(func) if batchable else None)

@@ -4,8 +4,8 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ._form import MODULE
 from ._module import Module
+from ._structure import MODULE
 
 
 class _Listed(Module):

@@ -9,7 +9,7 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._rules import neural
 
 
-def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
+def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
     """An option of a window, an int or one for each axis, as a tuple."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
     if len(values) == 1:
@@ -22,7 +22,7 @@ def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int,
     return tuple([int(x) for x in values])
 
 
-def _with_batch(name: str, input: Any, n: int) -> tuple[Any, bool]:
+def _add_batch_axis(name: str, input: Any, n: int) -> tuple[Any, bool]:
     """The input with an axis of examples, and whether it had one."""
     rank = len(shape_of(input))
     if rank not in (n + 1, n + 2):
@@ -36,7 +36,7 @@ def _with_batch(name: str, input: Any, n: int) -> tuple[Any, bool]:
 SIZES = {1: ", length", 2: ", height, width"}
 
 
-def _padded(x: Any, widths: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+def _pad(x: Any, widths: Sequence[tuple[int, int]], value: Any = 0) -> Any:
     if not any(map(any, widths)):
         return x
     lead = [(0, 0)] * (len(shape_of(x)) - len(widths))
@@ -55,7 +55,7 @@ def _conv(
     name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
     groups: int,
 ) -> Any:  # fmt: skip
-    x, has_batch = _with_batch(name, input, n)
+    x, has_batch = _add_batch_axis(name, input, n)
     whole = shape_of(weight)
     if len(whole) != n + 2:
         raise ValueError(
@@ -63,7 +63,10 @@ def _conv(
             f"in_channels // groups{SIZES[n].replace(', ', ', kernel_')})"
         )
     outputs, inputs, size = whole[0], whole[1], whole[2:]
-    step, gap = spread(name, "stride", stride, n, 1), spread(name, "dilation", dilation, n, 1)
+    step, gap = (
+        expand_option(name, "stride", stride, n, 1),
+        expand_option(name, "dilation", dilation, n, 1),
+    )
     channels = shape_of(x)[1]
     if groups < 1 or outputs % groups or channels != inputs * groups:
         raise ValueError(
@@ -79,8 +82,8 @@ def _conv(
         widths = [(t // 2, t - t // 2) for t in total]
     else:
         around = 0 if padding == "valid" else padding
-        widths = [(p, p) for p in spread(name, "padding", around, n, 0)]
-    x = _padded(x, widths)
+        widths = [(p, p) for p in expand_option(name, "padding", around, n, 0)]
+    x = _pad(x, widths)
     _check_windows(name, shape_of(x), size, step, gap)
     # One matrix with a column for each place of the kernel and a row for each of its elements:
     # it is written once, and both modes use it as it is.
@@ -172,16 +175,16 @@ def conv2d(
     return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _pooled(
+def _prepare_pool(
     name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool, fill: Any,
 ) -> tuple:  # fmt: skip
     """The padded input of a pooling, its windows' size, step and gap, and what was padded."""
-    x, has_batch = _with_batch(name, input, 2)
-    size = spread(name, "kernel_size", kernel_size, 2, 1)
-    step = size if stride is None else spread(name, "stride", stride, 2, 1)
-    gap = spread(name, "dilation", dilation, 2, 1)
-    around = spread(name, "padding", padding, 2, 0)
+    x, has_batch = _add_batch_axis(name, input, 2)
+    size = expand_option(name, "kernel_size", kernel_size, 2, 1)
+    step = size if stride is None else expand_option(name, "stride", stride, 2, 1)
+    gap = expand_option(name, "dilation", dilation, 2, 1)
+    around = expand_option(name, "padding", padding, 2, 0)
     if any(2 * p > k for p, k in zip(around, size)):
         raise ValueError(
             f"{name}: padding={padding!r} is more than half of kernel_size={kernel_size!r}"
@@ -195,7 +198,7 @@ def _pooled(
             count -= (count - 1) * s >= length + p
             after += max(0, (count - 1) * s - rest)
         widths.append((p, after))
-    padded = _padded(x, widths, fill)
+    padded = _pad(x, widths, fill)
     _check_windows(name, shape_of(padded), size, step, gap)
     return padded, has_batch, size, step, gap, widths
 
@@ -234,7 +237,7 @@ def max_pool2d(
     """
     dtype = dtype_of(input)
     fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else 0
-    x, has_batch, size, step, gap, widths = _pooled(
+    x, has_batch, size, step, gap, widths = _prepare_pool(
         "max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, fill
     )
     out = neural.window_max(x, size, step, gap)
@@ -279,7 +282,7 @@ def avg_pool2d(
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
     """
-    x, has_batch, size, step, gap, widths = _pooled(
+    x, has_batch, size, step, gap, widths = _prepare_pool(
         "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, 0
     )
     total = np.sum(neural.windows(x, size, step, gap), axis=(-4, -3))

@@ -7,19 +7,19 @@ import numpy as np
 
 from . import functional as F
 from . import init
-from ._conv import spread
+from ._conv import expand_option
 from ._module import Module
 from ._parameter import Parameter
 from ._random import generator_of
 
 
-def _made(module: Module, name: str, shape: Any, dtype: Any, wanted: bool = True) -> None:
+def _add_parameter(module: Module, name: str, shape: Any, dtype: Any, wanted: bool = True) -> None:
     """Register a parameter with undefined values, or its name alone."""
     dtype = np.float64 if dtype is None else dtype
     module.register_parameter(name, Parameter(np.empty(shape, dtype)) if wanted else None)
 
 
-def _uniform(module: Any, generator: Any) -> None:
+def _reset_uniform(module: Any, generator: Any) -> None:
     """What torch's layers begin with: uniform within ``1 / sqrt(fan_in)``."""
     inputs = init.fans(module.weight)[0]
     bound = 1 / math.sqrt(inputs) if inputs else 0.0
@@ -59,13 +59,13 @@ class Linear(Module):
     ):  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        _made(self, "weight", (out_features, in_features), dtype)
-        _made(self, "bias", out_features, dtype, bias)
+        _add_parameter(self, "weight", (out_features, in_features), dtype)
+        _add_parameter(self, "bias", out_features, dtype, bias)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Any = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(in_features)``."""
-        _uniform(self, generator)
+        _reset_uniform(self, generator)
 
     def forward(self, input: Any) -> Any:
         return F.linear(input, self.weight, self.bias)
@@ -113,21 +113,21 @@ class Conv2d(Module):
                 f"divisible by groups={groups}"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = spread("Conv2d", "kernel_size", kernel_size, 2, 1)
-        self.stride = spread("Conv2d", "stride", stride, 2, 1)
-        self.dilation = spread("Conv2d", "dilation", dilation, 2, 1)
+        self.kernel_size = expand_option("Conv2d", "kernel_size", kernel_size, 2, 1)
+        self.stride = expand_option("Conv2d", "stride", stride, 2, 1)
+        self.dilation = expand_option("Conv2d", "dilation", dilation, 2, 1)
         named = isinstance(padding, str)
         if named and padding not in ("same", "valid"):
             raise ValueError(f"Conv2d: padding={padding!r}; a str has to be 'same' or 'valid'")
-        self.padding = padding if named else spread("Conv2d", "padding", padding, 2, 0)
+        self.padding = padding if named else expand_option("Conv2d", "padding", padding, 2, 0)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
-        _made(self, "weight", shape, dtype)
-        _made(self, "bias", out_channels, dtype, bias)
+        _add_parameter(self, "weight", shape, dtype)
+        _add_parameter(self, "bias", out_channels, dtype, bias)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Any = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(fan_in)``."""
-        _uniform(self, generator)
+        _reset_uniform(self, generator)
 
     def forward(self, input: Any) -> Any:
         return F.conv2d(
@@ -178,8 +178,8 @@ class LayerNorm(Module):
         form = normalized_shape if np.iterable(normalized_shape) else (normalized_shape,)
         self.normalized_shape, self.eps = tuple(form), eps
         self.elementwise_affine = elementwise_affine
-        _made(self, "weight", self.normalized_shape, dtype, elementwise_affine)
-        _made(self, "bias", self.normalized_shape, dtype, elementwise_affine and bias)
+        _add_parameter(self, "weight", self.normalized_shape, dtype, elementwise_affine)
+        _add_parameter(self, "bias", self.normalized_shape, dtype, elementwise_affine and bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -231,7 +231,7 @@ class Embedding(Module):
                 f"Embedding: padding_idx={padding_idx} is none of {num_embeddings} rows"
             )
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        _made(self, "weight", (num_embeddings, embedding_dim), dtype)
+        _add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Any = None) -> None:

@@ -8,7 +8,7 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._rules import indexing, neural
 
 
-def reduced(name: str, loss: Any, reduction: str) -> Any:
+def reduce_loss(name: str, loss: Any, reduction: str) -> Any:
     """The losses as they are, their sum or their mean."""
     if reduction == "mean":
         return np.mean(loss)
@@ -37,7 +37,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     2.0
     """
     _check_shapes("mse_loss", input, target)
-    return reduced("mse_loss", np.square(input - target), reduction)
+    return reduce_loss("mse_loss", np.square(input - target), reduction)
 
 
 def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
@@ -50,7 +50,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     1.0
     """
     _check_shapes("l1_loss", input, target)
-    return reduced("l1_loss", np.abs(input - target), reduction)
+    return reduce_loss("l1_loss", np.abs(input - target), reduction)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
@@ -68,7 +68,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     d = input - target
     size = np.abs(d)
     loss = np.where(size < delta, 0.5 * np.square(d), delta * (size - 0.5 * delta))
-    return reduced("huber_loss", loss, reduction)
+    return reduce_loss("huber_loss", loss, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -99,7 +99,7 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         missed = missed * (1 + (pos_weight - 1) * target)
     loss = (1 - target) * input + missed
-    return reduced(name, loss if weight is None else loss * weight, reduction)
+    return reduce_loss(name, loss if weight is None else loss * weight, reduction)
 
 
 def _class_axis(name: str, input: Any) -> int:
@@ -109,7 +109,7 @@ def _class_axis(name: str, input: Any) -> int:
     return 1 if rank > 1 else 0
 
 
-def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -> tuple:
+def _pick_classes(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -> tuple:
     """The loss of each target's class, and its weight: 0 where it is ignored."""
     axis = _class_axis(name, logp)
     shape = shape_of(logp)
@@ -138,7 +138,7 @@ def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -
     chosen = np.take_along_axis(logp, np.expand_dims(known, axis), axis)
     factor = kept.astype(dtype_of(logp))
     if weight is not None:
-        factor = factor * indexing.at(weight, (known,))
+        factor = factor * indexing.read_at(weight, (known,))
     return np.negative(np.squeeze(chosen, axis)), factor, kept
 
 
@@ -171,11 +171,11 @@ def nll_loss(
     >>> nll_loss(np.array([[-1.0, -2.0], [-3.0, -4.0]]), np.array([0, 1]), reduction="none")
     array([1., 4.])
     """
-    loss, factor, kept = _picked("nll_loss", input, target, weight, ignore_index)
+    loss, factor, kept = _pick_classes("nll_loss", input, target, weight, ignore_index)
     loss = np.where(kept, loss, 0) * factor
     if reduction == "mean":
         return np.sum(loss) / np.sum(factor)
-    return reduced("nll_loss", loss, reduction)
+    return reduce_loss("nll_loss", loss, reduction)
 
 
 def cross_entropy(
@@ -238,13 +238,13 @@ def cross_entropy(
         loss = np.negative(np.sum(spent, axis=axis))
         if reduction == "mean":
             return np.sum(loss) / max(1, _count(shape) // classes)
-        return reduced(name, loss, reduction)
+        return reduce_loss(name, loss, reduction)
     if not smooth:
         if weight is None and reduction == "mean" and type(target) is np.ndarray:
             if not (target == ignore_index).any():
-                return np.mean(_picked(name, logp, target, None, ignore_index)[0])
+                return np.mean(_pick_classes(name, logp, target, None, ignore_index)[0])
         return nll_loss(logp, target, weight, ignore_index=ignore_index, reduction=reduction)
-    loss, factor, kept = _picked(name, logp, target, weight, ignore_index)
+    loss, factor, kept = _pick_classes(name, logp, target, weight, ignore_index)
     each = logp
     if weight is not None:
         each = each * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
@@ -254,7 +254,7 @@ def cross_entropy(
     )
     if reduction == "mean":
         return np.sum(loss) / np.sum(factor)
-    return reduced(name, loss, reduction)
+    return reduce_loss(name, loss, reduction)
 
 
 def _count(shape: tuple) -> int:

@@ -14,9 +14,9 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
-from ._form import BUFFER, MODULE, PARAMETER, flatten, replaced, unflatten
 from ._hooks import RemovableHandle, note_place
-from ._parameter import Parameter, is_parameter, note_change, plain
+from ._parameter import Parameter, is_parameter, note_change, plain_array
+from ._structure import BUFFER, MODULE, PARAMETER, flatten, replace_arrays, unflatten
 
 M = TypeVar("M", bound="Module")
 
@@ -92,11 +92,11 @@ class Module:
         """A copy with other arrays, in less time than `functier.functional_call` takes for it;
         None where it cannot be made so.
         """
-        return replaced(self, given)
+        return replace_arrays(self, given)
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles are made of."""
-        return {name: x for name, x in vars(self).items() if name != "_form"}
+        return {name: x for name, x in vars(self).items() if name != "_structure"}
 
     # ---- calls ----
 
@@ -238,7 +238,7 @@ class Module:
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Add an array that is state and not trained; `persistent`: it is in `state_dict`."""
-        self._register(name, tensor if tensor is None else _array(tensor), BUFFER)
+        self._register(name, tensor if tensor is None else _as_array(tensor), BUFFER)
         change = self._transient - {name} if persistent else self._transient | {name}
         vars(self)["_transient"] = change
         note_change()
@@ -262,7 +262,7 @@ class Module:
             memo.add(id(self))
         yield prefix, self
         for name, module in self._named_own(MODULE):
-            yield from module.named_modules(memo, _joined(prefix, name), remove_duplicate)
+            yield from module.named_modules(memo, _join_names(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator["Module"]:
         """This module and all in it, each once."""
@@ -313,7 +313,7 @@ class Module:
                 if once and id(x) in seen:
                     continue
                 seen.add(id(x))
-                yield _joined(path, name), x
+                yield _join_names(path, name), x
 
     # ---- state ----
 
@@ -322,12 +322,12 @@ class Module:
 
         Names of shared arrays and modules are all there. ``copy.deepcopy`` it to keep it.
         """
-        return {name: plain(vars(owner)[key]) for name, owner, key in self._places(prefix)}
+        return {name: plain_array(vars(owner)[key]) for name, owner, key in self._places(prefix)}
 
     def _places(self, prefix: str = "") -> list[tuple[str, "Module", str]]:
         """For each name of `state_dict` the module that has it, and its name there."""
         return [
-            (_joined(path, name), module, name)
+            (_join_names(path, name), module, name)
             for path, module in self.named_modules(None, prefix.rstrip("."), False)
             for kind in (PARAMETER, BUFFER)
             for name, _ in module._named_own(kind)
@@ -369,7 +369,7 @@ class Module:
         if strict:
             wrong += [f"missing key {n!r}" for n in keys.missing_keys]
             wrong += [f"unexpected key {n!r}" for n in keys.unexpected_keys]
-        given = [(n, m, key, _array(state_dict[n])) for n, m, key in places if n in state_dict]
+        given = [(n, m, key, _as_array(state_dict[n])) for n, m, key in places if n in state_dict]
         for name, module, key, x in given:
             own = vars(module)[key]
             if shape_of(x) != shape_of(own):
@@ -435,7 +435,7 @@ class Module:
                 for name, x in module._named_own(kind):
                     if dtype_of(x).kind in "fc":
                         if id(x) not in memo:
-                            y = plain(x).astype(dtype)
+                            y = plain_array(x).astype(dtype)
                             memo[id(x)] = Parameter(y, x.requires_grad) if is_parameter(x) else y
                         vars(module)[name] = memo[id(x)]
         return self
@@ -486,13 +486,13 @@ FITS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _joined(prefix: str, name: str) -> str:
+def _join_names(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _array(x: Any) -> Any:
+def _as_array(x: Any) -> Any:
     """An array of a list or a number."""
-    return x if isinstance(x, Tensor) else plain(np.asarray(x))
+    return x if isinstance(x, Tensor) else plain_array(np.asarray(x))
 
 
 register_pytree_node(Module, flatten, unflatten)

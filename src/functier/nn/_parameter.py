@@ -49,7 +49,7 @@ class Parameter(np.ndarray):
                 f"{cls.__name__}: only floating-point and complex arrays can require gradients, "
                 f"not {array.dtype}; pass one of these, or requires_grad=False"
             )
-        return made(array, requires_grad, cls)
+        return make_parameter(array, requires_grad, cls)
 
     @property
     def requires_grad(self) -> bool:
@@ -70,24 +70,24 @@ class Parameter(np.ndarray):
     def __deepcopy__(self, memo: dict) -> Any:  # type: ignore[override]
         if not is_parameter(self):
             return self.copy()
-        new = type(self)(plain(self).copy(), self.requires_grad)
+        new = type(self)(plain_array(self).copy(), self.requires_grad)
         memo[id(self)] = new
         return new
 
     def __reduce__(self) -> Any:
         if not is_parameter(self):
-            return np.ndarray.__reduce__(plain(self))
-        return _restored, (type(self), plain(self), self.requires_grad)
+            return np.ndarray.__reduce__(plain_array(self))
+        return _restore, (type(self), plain_array(self), self.requires_grad)
 
 
-def made(array: np.ndarray, requires_grad: Any, cls: Any = Parameter) -> Any:
+def make_parameter(array: np.ndarray, requires_grad: Any, cls: Any = Parameter) -> Any:
     """A parameter of an array of NumPy's own class, which it keeps."""
     new = array.view(cls)
     new._trained, new._array = bool(requires_grad), array
     return new
 
 
-def _restored(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
+def _restore(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
     return cls(data, requires_grad)
 
 
@@ -96,7 +96,7 @@ def is_parameter(x: Any) -> bool:
     return isinstance(x, Parameter) and "_trained" in vars(x)
 
 
-def plain(x: Any) -> Any:
+def plain_array(x: Any) -> Any:
     """The same memory as an array of NumPy's own class; anything else as it is.
 
     Of a parameter the array that it was made of, each time: messages look leaves up.

@@ -105,7 +105,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """
     if dtype_of(input).kind not in "iu":
         raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
-    rows = indexing.at(weight, (input,))
+    rows = indexing.read_at(weight, (input,))
     if padding_idx is None:
         return rows
     count = shape_of(weight)[0]

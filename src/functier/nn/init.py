@@ -30,7 +30,7 @@ GAINS = {
 }  # fmt: skip
 
 
-def _written(name: str, tensor: Any, values: Any) -> Any:
+def _write(name: str, tensor: Any, values: Any) -> Any:
     if not isinstance(tensor, np.ndarray):
         raise TypeError(
             f"{name}: an array is needed, to write to, got {type(tensor).__name__}; initialize "
@@ -50,7 +50,7 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
     >>> bool((abs(w) <= 0.1).all())
     True
     """
-    return _written("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
+    return _write("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
 
 
 def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
@@ -63,7 +63,7 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
     >>> bool((abs(w - 5.0) < 1.0).all())
     True
     """
-    return _written("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
+    return _write("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
 
 
 def trunc_normal_(
@@ -99,7 +99,7 @@ def trunc_normal_(
         outside = (values < a) | (values > b)
         count = int(np.count_nonzero(outside))
         if not count:
-            return _written("trunc_normal_", tensor, values)
+            return _write("trunc_normal_", tensor, values)
         values[outside] = rng.normal(mean, std, count)
 
 
@@ -112,7 +112,7 @@ def constant_(tensor: Any, val: Any) -> Any:
     >>> constant_(np.empty(3), 0.5)
     array([0.5, 0.5, 0.5])
     """
-    return _written("constant_", tensor, val)
+    return _write("constant_", tensor, val)
 
 
 def zeros_(tensor: Any) -> Any:
@@ -124,7 +124,7 @@ def zeros_(tensor: Any) -> Any:
     >>> zeros_(np.ones(3))
     array([0., 0., 0.])
     """
-    return _written("zeros_", tensor, 0)
+    return _write("zeros_", tensor, 0)
 
 
 def ones_(tensor: Any) -> Any:
@@ -136,7 +136,7 @@ def ones_(tensor: Any) -> Any:
     >>> ones_(np.zeros(3))
     array([1., 1., 1.])
     """
-    return _written("ones_", tensor, 1)
+    return _write("ones_", tensor, 1)
 
 
 def eye_(tensor: Any) -> Any:
@@ -151,7 +151,7 @@ def eye_(tensor: Any) -> Any:
     """
     if np.ndim(tensor) != 2:
         raise ValueError(f"eye_: two axes are needed, got the shape {np.shape(tensor)}")
-    return _written("eye_", tensor, np.eye(*np.shape(tensor)))
+    return _write("eye_", tensor, np.eye(*np.shape(tensor)))
 
 
 def dirac_(tensor: Any, groups: int = 1) -> Any:
@@ -175,7 +175,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     for group in range(groups):
         for i in range(min(outputs, shape[1])):
             values[(group * outputs + i, i, *middle)] = 1
-    return _written("dirac_", tensor, values)
+    return _write("dirac_", tensor, values)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -238,7 +238,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
-def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"kaiming: mode={mode!r}; it has to be 'fan_in' or 'fan_out'")
     fan = fans(tensor)[mode == "fan_out"]
@@ -263,7 +263,7 @@ def kaiming_uniform_(
     >>> bool((abs(w) <= 1.0).all())
     True
     """
-    bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -283,7 +283,7 @@ def kaiming_normal_(
     >>> round(float(np.std(w)), 1)
     0.2
     """
-    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
 def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
@@ -305,4 +305,4 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     flat = generator_of(generator).normal(size=(max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(flat)
     q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # uniform over all of them
-    return _written("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))
+    return _write("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))

@@ -26,19 +26,19 @@ from .._chunks.chunk import CHUNK
 from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
-from ._gamma import MADE_OF_GAMMAS, gammas
+from ._gamma import MADE_OF_GAMMAS, draw_gammas
 from ._sampling import (
     Size,
-    batches,
-    derivative_in,
-    method,
-    moved,
+    batch_levels,
+    draw_by_formula,
+    find_derivative_level,
+    has_tensor,
+    is_outside_levels,
+    method_of,
     normal_vector,
-    picked,
-    plain,
+    pick,
     refuse_write,
     sample,
-    tensors_in,
 )
 
 __all__ = ["Generator", "default_rng"]
@@ -152,7 +152,7 @@ class Generator(Base):
         return f"functier.random.Generator({type(self._own.bit_generator).__name__})"
 
     def __reduce__(self) -> tuple:
-        return _made, (type(self), self._own, self._key, None, True)
+        return _rebuild, (type(self), self._own, self._key, None, True)
 
     def __copy__(self) -> "Generator":
         with self._lock:
@@ -163,7 +163,7 @@ class Generator(Base):
 
     def _child(self, own: Any) -> "Generator":
         """A generator for a stream that belongs to this scope already."""
-        return _made(type(self), own, new_key(), CHUNK.get(), False)
+        return _rebuild(type(self), own, new_key(), CHUNK.get(), False)
 
     @property
     def bit_generator(self) -> Any:
@@ -180,7 +180,7 @@ class Generator(Base):
 
     def bytes(self, length: int) -> Any:
         """Random bytes. Raises where every example should have its own: they are no array."""
-        for level in [] if plain(()) else batches((), "bytes"):
+        for level in [] if is_outside_levels(()) else batch_levels((), "bytes"):
             if level.randomness == "different":
                 raise level.refusal(
                     RandomnessError,
@@ -225,8 +225,8 @@ class Generator(Base):
         self, shape: Any, size: Size = None, dtype: Any = np.float64, out: Any = None
     ) -> Any:
         """Gamma numbers of scale 1."""
-        if out is None and derivative_in((shape,)):
-            return gammas(self, "standard_gamma", shape, size, dtype)
+        if out is None and find_derivative_level((shape,)):
+            return draw_gammas(self, "standard_gamma", shape, size, dtype)
         return self._standard("standard_gamma", size, {"dtype": dtype}, out, shape)
 
     def standard_cauchy(self, size: Size = None) -> Any:
@@ -255,65 +255,65 @@ class Generator(Base):
 
     def _drawn(self, name: str, size: Size, *operands: Any) -> Any:
         """A draw without a formula; `MADE_OF_GAMMAS` has those with a derivative."""
-        if name in MADE_OF_GAMMAS and derivative_in(operands):
+        if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-        return sample(self, name, method(name), operands, size)
+        return sample(self, name, method_of(name), operands, size)
 
     # ---- differentiated by their parameters ----
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
         """``low + (high - low) * u``, with `u` uniform in [0, 1)."""
-        return moved(self, "uniform", (low, high), size)
+        return draw_by_formula(self, "uniform", (low, high), size)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """``loc + scale * z``, with `z` standard normal."""
-        return moved(self, "normal", (loc, scale), size)
+        return draw_by_formula(self, "normal", (loc, scale), size)
 
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
         """``exp(mean + sigma * z)``, with `z` standard normal."""
-        return moved(self, "lognormal", (mean, sigma), size)
+        return draw_by_formula(self, "lognormal", (mean, sigma), size)
 
     def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
         """``scale * e``, with `e` standard exponential."""
-        return moved(self, "exponential", (scale,), size)
+        return draw_by_formula(self, "exponential", (scale,), size)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """``loc + scale * z``, with `z` of the standard Laplace distribution."""
-        return moved(self, "laplace", (loc, scale), size)
+        return draw_by_formula(self, "laplace", (loc, scale), size)
 
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """``loc + scale * z``, with `z` of the standard logistic distribution."""
-        return moved(self, "logistic", (loc, scale), size)
+        return draw_by_formula(self, "logistic", (loc, scale), size)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
         """``loc + scale * z``, with `z` of the standard Gumbel distribution."""
-        return moved(self, "gumbel", (loc, scale), size)
+        return draw_by_formula(self, "gumbel", (loc, scale), size)
 
     def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
         """``scale * sqrt(2 * e)``, with `e` standard exponential."""
-        return moved(self, "rayleigh", (scale,), size)
+        return draw_by_formula(self, "rayleigh", (scale,), size)
 
     def weibull(self, a: Any, size: Size = None) -> Any:
         """``e ** (1 / a)``, with `e` standard exponential."""
-        return moved(self, "weibull", (a,), size)
+        return draw_by_formula(self, "weibull", (a,), size)
 
     def pareto(self, a: Any, size: Size = None) -> Any:
         """``expm1(e / a)``, with `e` standard exponential."""
-        return moved(self, "pareto", (a,), size)
+        return draw_by_formula(self, "pareto", (a,), size)
 
     def power(self, a: Any, size: Size = None) -> Any:
         """``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
-        return moved(self, "power", (a,), size)
+        return draw_by_formula(self, "power", (a,), size)
 
     def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
         """The inverse of the distribution function at a uniform number in [0, 1)."""
-        return moved(self, "triangular", (left, mode, right), size)
+        return draw_by_formula(self, "triangular", (left, mode, right), size)
 
     def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
         """``scale * g``, with `g` of `standard_gamma`."""
-        if derivative_in((shape,)):
+        if find_derivative_level((shape,)):
             return self._drawn("gamma", size, shape, scale)
-        return moved(self, "gamma", (shape, scale), size, fixed=1)
+        return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Size = None, check_valid: str = "warn",
@@ -327,7 +327,7 @@ class Generator(Base):
         "eigh" they are not those of the numbers for a fixed seed, as the eigenvectors do
         not take part; expectations have the same derivatives. A singular `cov` has none.
         """
-        if tensors_in((mean, cov)):
+        if has_tensor((mean, cov)):
             return normal_vector(self, mean, cov, size, check_valid, tol, method)
         given = {"check_valid": check_valid, "tol": tol, "method": method}
         return self._vectors("multivariate_normal", size, mean, cov, options=given)
@@ -392,7 +392,7 @@ class Generator(Base):
 
     def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
         """Multinomial counts: the last axis of the result is that of `pvals`."""
-        return sample(self, "multinomial", method("multinomial"), (n, pvals), size, cores=(0, 1))
+        return sample(self, "multinomial", method_of("multinomial"), (n, pvals), size, cores=(0, 1))
 
     def dirichlet(self, alpha: Any, size: Size = None) -> Any:
         """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
@@ -409,9 +409,9 @@ class Generator(Base):
     def _vectors(self, name: str, size: Size, *operands: Any, options: Any = None) -> Any:
         """A draw of vectors, of parameters that NumPy does not broadcast."""
         options = options or {}
-        if name in MADE_OF_GAMMAS and derivative_in(operands):
+        if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-        if tensors_in(operands):
+        if has_tensor(operands):
             return sample(
                 self,
                 name,
@@ -438,7 +438,7 @@ class Generator(Base):
 
         Without replacement, or with batched `p`, one call of NumPy's for each example.
         """
-        if plain((a, p)):
+        if is_outside_levels((a, p)):
             with self._lock:
                 stream = stream_of(self, CHUNK.get())
                 return stream.choice(a, size, replace, p, axis, shuffle)
@@ -454,29 +454,29 @@ class Generator(Base):
             each=bool(given) or not replace,
             near=(a,),
         )
-        return picked(array, index, axis) if array.ndim else index
+        return pick(array, index, axis) if array.ndim else index
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """`x` with its parts along `axis` in another order, or the integers below `x`."""
-        if plain((x,)):
+        if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
         order = self._orders("permutation", (n,), 0, array)
-        return picked(array, order, axis) if array.ndim else order
+        return pick(array, order, axis) if array.ndim else order
 
     def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
         """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
         if out is not None:
             refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
-        if out is not None or plain((x,)):
+        if out is not None or is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
             order = self._orders("permuted", (array.size,), 0, array)
-            return np.reshape(picked(np.reshape(array, -1), order, 0), array.shape)
+            return np.reshape(pick(np.reshape(array, -1), order, 0), array.shape)
         return np.take_along_axis(array, self._orders("permuted", array.shape, axis, array), axis)
 
     def _orders(self, name: str, shape: tuple, axis: int, array: Any) -> Any:
@@ -496,5 +496,5 @@ class Generator(Base):
             stream_of(self, CHUNK.get()).shuffle(x, axis)
 
 
-def _made(kind: Any, own: Any, key: tuple, home: Any, sent: bool) -> Any:
+def _rebuild(kind: Any, own: Any, key: tuple, home: Any, sent: bool) -> Any:
     return kind.__new__(kind)._make(own, key, home, sent)

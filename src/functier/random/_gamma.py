@@ -19,7 +19,7 @@ from .._core.errors import NoRuleError
 from .._core.numpy_facts import shape_of
 from .._custom.decorators import custom_jvp
 from .._transforms.stop_gradient import stop_gradient
-from ._sampling import Size, as_shape, batches, derivative_in, frozen, sample
+from ._sampling import Size, as_shape, batch_levels, find_derivative_level, freeze, sample
 
 TINY = np.finfo(float).tiny
 GRID = np.arange(-3.2, 6.0, 0.125)
@@ -30,12 +30,12 @@ the trapezoidal rule in the logarithm of the logarithm (Takahasi & Mori, 1974)."
 
 
 @custom_jvp
-def followed(z: Any, a: Any) -> Any:
+def follow(z: Any, a: Any) -> Any:
     """Standard gamma numbers `z`, which keep their place in the distribution of shape `a`."""
     return z
 
 
-followed.defjvps(
+follow.defjvps(
     lambda tangent, out, z, a: tangent,
     lambda tangent, out, z, a: velocity(out, a) * tangent,
 )
@@ -57,18 +57,18 @@ def velocity(z: Any, a: Any) -> Any:
 
     lower = np.where(below, z, a)  # a number for which the integral below is a tame one
     t = -width[..., None] * NODES  # log of the place, from that of z
-    w = np.exp(each(a) * t - each(lower) * np.expm1(t)) * WEIGHTS
-    under = -lower * width * np.sum(w * (t - each(level - np.log(lower))), axis=-1)
+    w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
+    under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
 
     upper = np.where(below, a, z)
-    u = each(root) * NODES  # the place, from z
-    t = np.log1p(u / each(upper))
-    w = np.exp((each(a) - 1) * t - u) * WEIGHTS
-    over = root * np.sum(w * (t - each(level - np.log(upper))), axis=-1)
+    u = add_node_axis(root) * NODES  # the place, from z
+    t = np.log1p(u / add_node_axis(upper))
+    w = np.exp((add_node_axis(a) - 1) * t - u) * WEIGHTS
+    over = root * np.sum(w * (t - add_node_axis(level - np.log(upper))), axis=-1)
     return np.where(below, under, over)
 
 
-def each(x: Any) -> Any:
+def add_node_axis(x: Any) -> Any:
     """`x` with an axis for the nodes."""
     return np.expand_dims(x, -1)
 
@@ -91,7 +91,7 @@ def digamma(x: Any) -> Any:
 # ---- NumPy's methods that are made of gamma numbers ----
 
 
-def gammas(
+def draw_gammas(
     source: Any, name: str, a: Any, size: Size = None, dtype: Any = np.float64, near: tuple = ()
 ) -> Any:
     """Standard gamma numbers of shape `a`, differentiated by it."""
@@ -103,45 +103,47 @@ def gammas(
         size,
         near=near,
     )
-    return followed(np.float64(z) if type(z) is float else z, a)
+    return follow(np.float64(z) if type(z) is float else z, a)
 
 
 def gamma(source: Any, size: Size, shape: Any, scale: Any) -> Any:
-    if np.any(frozen(scale, batches((shape, scale), "gamma")) < 0):
+    if np.any(freeze(scale, batch_levels((shape, scale), "gamma")) < 0):
         raise ValueError("scale < 0")  # as NumPy says it
-    size = _together(size, shape, scale)
-    return scale * gammas(source, "gamma", shape, size, near=(scale,))
+    size = _joint_shape(size, shape, scale)
+    return scale * draw_gammas(source, "gamma", shape, size, near=(scale,))
 
 
 def chisquare(source: Any, size: Size, df: Any) -> Any:
-    return 2.0 * gammas(source, "chisquare", df / 2.0, size)
+    return 2.0 * draw_gammas(source, "chisquare", df / 2.0, size)
 
 
 def f(source: Any, size: Size, dfnum: Any, dfden: Any) -> Any:
-    over, under = _pairs(source, "f", size, dfnum / 2.0, dfden / 2.0)
+    over, under = _draw_pairs(source, "f", size, dfnum / 2.0, dfden / 2.0)
     return (over * dfden) / (under * dfnum)
 
 
 def beta(source: Any, size: Size, a: Any, b: Any) -> Any:
-    levels = batches((a, b), "beta")
-    if np.any((frozen(a, levels) <= 1) & (frozen(b, levels) <= 1)):
+    levels = batch_levels((a, b), "beta")
+    if np.any((freeze(a, levels) <= 1) & (freeze(b, levels) <= 1)):
+        level = find_derivative_level((a, b))
         raise NoRuleError(
-            f"{derivative_in((a, b))}: the numbers of rng.beta(a, b) have no derivative where "
+            f"{level}: the numbers of rng.beta(a, b) have no derivative where "
             f"a <= 1 and b <= 1, since NumPy draws these by rejection; write "
             f"x, y = rng.standard_gamma(a), rng.standard_gamma(b), and x / (x + y)"
         )
-    x, y = _pairs(source, "beta", size, a, b)
+    x, y = _draw_pairs(source, "beta", size, a, b)
     return x / (x + y)
 
 
 def dirichlet(source: Any, size: Size, alpha: Any) -> Any:
-    if np.any(np.max(frozen(alpha, batches((alpha,), "dirichlet")), axis=-1) < 0.1):
+    if np.any(np.max(freeze(alpha, batch_levels((alpha,), "dirichlet")), axis=-1) < 0.1):
+        level = find_derivative_level((alpha,))
         raise NoRuleError(
-            f"{derivative_in((alpha,))}: the numbers of rng.dirichlet(alpha) have no derivative "
+            f"{level}: the numbers of rng.dirichlet(alpha) have no derivative "
             f"where all of alpha is below 0.1, since NumPy draws these by rejection; write "
             f"x = rng.standard_gamma(alpha), and x / numpy.sum(x)"
         )
-    x = gammas(source, "dirichlet", alpha, (*as_shape(size), *shape_of(alpha)))
+    x = draw_gammas(source, "dirichlet", alpha, (*as_shape(size), *shape_of(alpha)))
     return x / np.sum(x, axis=-1, keepdims=True)
 
 
@@ -155,14 +157,14 @@ MADE_OF_GAMMAS: dict[str, Callable] = {
 """How NumPy makes the numbers of a method: so they are its own, up to rounding."""
 
 
-def _pairs(source: Any, name: str, size: Size, a: Any, b: Any) -> tuple[Any, Any]:
+def _draw_pairs(source: Any, name: str, size: Size, a: Any, b: Any) -> tuple[Any, Any]:
     """Two gamma numbers for each of a draw, in NumPy's order: one after the other."""
-    shape = _together(size, a, b)
+    shape = _joint_shape(size, a, b)
     both = np.stack([np.broadcast_to(a, shape), np.broadcast_to(b, shape)], axis=-1)
-    z = gammas(source, name, both, (*shape, 2))
+    z = draw_gammas(source, name, both, (*shape, 2))
     return z[..., 0], z[..., 1]
 
 
-def _together(size: Size, *operands: Any) -> tuple[int, ...]:
+def _joint_shape(size: Size, *operands: Any) -> tuple[int, ...]:
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     return shape if size is None else as_shape(size)

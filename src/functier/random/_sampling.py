@@ -4,7 +4,7 @@ NOTE [the axes of a draw]
     A draw has one axis for each "different" level around it, outermost first, then those
     that its caller asked for. One call of NumPy's method fills it, and it becomes a tensor
     of these levels. Parameters that vary along a level have their axis of it in the same
-    place: `sunk` brings it there.
+    place: `unwrap_levels` brings it there.
 
 NOTE [same]
     At a "same" level each example draws what it would draw by itself. So where nothing that
@@ -37,34 +37,34 @@ Size = int | Sequence[int] | None
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
-INSTEAD = {
+DRAW_REMEDIES = {
     "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
     "randomness='same' for the same ones for all",
     "jacfwd": FORWARD,
     "hessian": FORWARD,
 }
-ELSE = "draw before {} and pass the numbers in"
+OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
 """What a message proposes, by transform."""
 
 
-def plain(operands: tuple) -> bool:
+def is_outside_levels(operands: tuple) -> bool:
     """Whether no level has to be asked: none is around, and no operand is a tensor."""
-    return AMBIENT.get() is Tensor and not tensors_in(operands)
+    return AMBIENT.get() is Tensor and not has_tensor(operands)
 
 
-def tensors_in(operands: tuple) -> bool:
+def has_tensor(operands: tuple) -> bool:
     for x in operands:
         if isinstance(x, Tensor):
             return True
     return False
 
 
-def method(name: str) -> Callable:
+def method_of(name: str) -> Callable:
     """A function of a NumPy generator and the arguments of one of its methods."""
     return getattr(np.random.Generator, name)
 
 
-def batches(operands: tuple, name: str) -> list[BatchLevel]:
+def batch_levels(operands: tuple, name: str) -> list[BatchLevel]:
     """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
     found: list[BatchLevel] = []
     for level in levels_of(innermost(operands, sys._getframe())):
@@ -74,7 +74,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
                 raise level.refusal(
                     RandomnessError,
                     f"rng.{name}(...) draws, and randomness is 'error', the default; "
-                    f"{INSTEAD.get(transform, ELSE).format(transform)}",
+                    f"{DRAW_REMEDIES.get(transform, OTHER_DRAW_REMEDY).format(transform)}",
                 )
             found.insert(0, level)
     return found
@@ -117,27 +117,27 @@ def sample(
         What the numbers will be put together with, whose levels are around the draw too.
     """
     everything = operands + near
-    if plain(everything):
+    if is_outside_levels(everything):
         with source._lock:
             return draw(stream_of(source, CHUNK.get()), *operands, size)
-    levels = batches(everything, name)
+    levels = batch_levels(everything, name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
         different = [level for level in levels if level.randomness == "different"]
-        lead = tuple([_size(level, name) for level in different])
-        tensors = tensors_in(operands)
+        lead = tuple([_batch_size(level, name) for level in different])
+        tensors = has_tensor(operands)
         if not tensors and not lead:
             return draw(stream, *operands, size)
         if not tensors and not each:
             shape = as_shape(size)
             if size is None and operands:
-                shape = _loops([shape_of(x) for x in operands], cores)
-            return _risen(draw(stream, *operands, lead + shape), different)
-        values = [sunk(x, levels, name, i) for i, x in enumerate(operands)]
-        return _drawn(stream, draw, values, levels, lead, size, cores, each)
+                shape = _loop_shape([shape_of(x) for x in operands], cores)
+            return _wrap_in_levels(draw(stream, *operands, lead + shape), different)
+        values = [unwrap_levels(x, levels, name, i) for i, x in enumerate(operands)]
+        return _draw_along(stream, draw, values, levels, lead, size, cores, each)
 
 
-def _drawn(
+def _draw_along(
     stream: Any, draw: Callable, values: list, levels: list[BatchLevel], lead: tuple,
     size: Size, cores: tuple, each: bool,
 ) -> Any:  # fmt: skip
@@ -145,17 +145,17 @@ def _drawn(
     k = len(levels)
     varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
     if size is None and not each:
-        shape: Any = _loops([v.shape[k:] for v in values], cores)
+        shape: Any = _loop_shape([v.shape[k:] for v in values], cores)
     else:
         shape = size if each else as_shape(size)
     if not each:
-        values = aligned(k, values, cores, k + len(shape))
+        values = align_operands(k, values, cores, k + len(shape))
     different = [i for i, level in enumerate(levels) if level.randomness == "different"]
     same = [i for i in range(k) if i not in different and varying[i] > 1]
 
     def once(chosen: tuple) -> Any:
         """The draw at one place along the levels in `same`."""
-        own = [_at(v, k, dict(zip(same, chosen)), different) for v in values]
+        own = [_select(v, k, dict(zip(same, chosen)), different) for v in values]
         if not each:
             return draw(stream, *own, lead + shape if lead or shape else None)
         m = len(lead)
@@ -165,11 +165,11 @@ def _drawn(
             rows.append(np.asarray(draw(stream, *row, shape)))
         if rows:
             return np.stack(rows).reshape((*lead, *rows[0].shape))
-        form = np.asarray(draw(copy.deepcopy(stream), *[_some(v, m) for v in own], shape))
+        form = np.asarray(draw(copy.deepcopy(stream), *[_stand_in(v, m) for v in own], shape))
         return np.empty((*lead, *form.shape), form.dtype)
 
     if not same:
-        return _risen(once(()), [levels[i] for i in different])
+        return _wrap_in_levels(once(()), [levels[i] for i in different])
     start, rows = copy.deepcopy(stream), []
     for chosen in np.ndindex(*[varying[i] for i in same]):
         stream.bit_generator.state = start.bit_generator.state
@@ -179,16 +179,16 @@ def _drawn(
     kept = sorted([*same, *different])
     order = [same.index(i) if i in same else len(same) + different.index(i) for i in kept]
     result = result.transpose(*order, *range(len(order), result.ndim))
-    return _risen(result, [levels[i] for i in kept])
+    return _wrap_in_levels(result, [levels[i] for i in kept])
 
 
-def _some(value: Any, m: int) -> Any:
+def _stand_in(value: Any, m: int) -> Any:
     """A valid operand in the place of the examples of an empty batch."""
     shape = value.shape[m:]
     return np.full(shape, 1 if value.dtype.kind in "iu" else 1 / max(1, *shape[-1:]))[()]
 
 
-def _at(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any:
+def _select(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any:
     """`value` at one place along some of its `k` leading axes; those in `different` stay."""
     index: list[Any] = []
     for i in range(k):
@@ -199,20 +199,20 @@ def _at(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any
     return value[tuple(index)]
 
 
-def _loops(shapes: list, cores: tuple) -> tuple[int, ...]:
+def _loop_shape(shapes: list, cores: tuple) -> tuple[int, ...]:
     """What the shapes without their core axes broadcast to."""
     cores = cores or (0,) * len(shapes)
     return np.broadcast_shapes(*[s[: len(s) - c] for s, c in zip(shapes, cores)])
 
 
-def aligned(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
+def align_operands(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
     """Arrays with `k` leading axes, and `rank` or more, that broadcast but for core axes."""
     cores = cores or (0,) * len(values)
     rank = max([rank, *[v.ndim - c for v, c in zip(values, cores)]])
     return [stretch(k, v, v.shape, rank + c) for v, c in zip(values, cores)]
 
 
-def _size(level: BatchLevel, name: str) -> int:
+def _batch_size(level: BatchLevel, name: str) -> int:
     if level.size is None:
         raise ValueError(
             f"{level}: rng.{name}(...) draws for each example, and the level has no batch size "
@@ -224,33 +224,33 @@ def _size(level: BatchLevel, name: str) -> int:
 # ---- into the levels, and out of them ----
 
 
-def _risen(value: Any, levels: list[BatchLevel]) -> Any:
+def _wrap_in_levels(value: Any, levels: list[BatchLevel]) -> Any:
     """A tensor of the levels, whose axes are the first of `value`, outermost first."""
     for level in levels:
         (value,) = level.insert([value], [0], "a draw")
     return value
 
 
-def sunk(
+def unwrap_levels(
     x: Any, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
 ) -> Any:
     """An operand as a plain array with an axis for each level, of size 1 where it does not
     vary; without its derivatives where `stop` says so, else it must have none.
     """
     for level in reversed(levels):
-        x = _value(x, name, place, stop)
+        x = _unwrap_derivatives(x, name, place, stop)
         if type(x) is level.cls:
             x = level.elem(x)
         else:
             x = level.lower(x)
             x = np.reshape(x, (1, *shape_of(x)))
-    x = _value(x, name, place, stop)
+    x = _unwrap_derivatives(x, name, place, stop)
     if isinstance(x, Tensor):  # of no level, or of one that has ended
         x = x.level.unwrap(x) if x.level.depth else x.elem()
     return np.asarray(x)
 
 
-def _value(x: Any, name: str, place: int, stop: bool) -> Any:
+def _unwrap_derivatives(x: Any, name: str, place: int, stop: bool) -> Any:
     """`x` without the levels of derivatives, or that are switched off, around the others."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
         if type(x) not in DISABLED.get():
@@ -264,17 +264,17 @@ def _value(x: Any, name: str, place: int, stop: bool) -> Any:
     return x
 
 
-def frozen(x: Any, levels: list[BatchLevel]) -> Any:
+def freeze(x: Any, levels: list[BatchLevel]) -> Any:
     """`x` without its derivatives, as an array with an axis for each level."""
-    return sunk(x, levels, stop=True)
+    return unwrap_levels(x, levels, stop=True)
 
 
-def risen(value: Any, levels: list[BatchLevel]) -> Any:
-    """The inverse of `frozen`; levels along which nothing varies are left out."""
+def restore_levels(value: Any, levels: list[BatchLevel]) -> Any:
+    """The inverse of `freeze`; levels along which nothing varies are left out."""
     k = len(levels)
     kept = [i for i in range(k) if value.shape[i] > 1 or levels[i].size == 1]
     shape = tuple([value.shape[i] for i in kept]) + value.shape[k:]
-    return _risen(value.reshape(shape), [levels[i] for i in kept])
+    return _wrap_in_levels(value.reshape(shape), [levels[i] for i in kept])
 
 
 DISCRETE = frozenset({
@@ -297,7 +297,7 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     )
 
 
-def picked(array: Any, index: Any, axis: int) -> Any:
+def pick(array: Any, index: Any, axis: int) -> Any:
     """`array` at the places `index` along an axis; `np.take` dispatches on the array only."""
     if isinstance(index, Tensor) and not isinstance(array, Tensor):
         return index.level.function(np.take, (array, index), {"axis": axis})
@@ -306,9 +306,9 @@ def picked(array: Any, index: Any, axis: int) -> Any:
 
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
     """Raise where a call that writes to an array has to ask a level."""
-    if plain(operands):
+    if is_outside_levels(operands):
         return
-    levels: list[Level] = list(batches(operands, name))
+    levels: list[Level] = list(batch_levels(operands, name))
     levels += [type(x).level for x in operands if isinstance(x, Tensor)]
     if levels:
         raise levels[-1].refusal(
@@ -361,24 +361,26 @@ PATHS: dict[str, tuple[str, Callable]] = {
 and the parameters (``numpy/random/src/distributions/distributions.c``)."""
 
 
-def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int = 0) -> Any:
+def draw_by_formula(
+    source: Any, name: str, operands: tuple, size: Size = None, fixed: int = 0
+) -> Any:
     """A draw by the formula in `PATHS`, where an operand is a tensor; else by NumPy.
 
     Derivatives go through the formula. The first `fixed` operands are parameters of the
     standard draw, which has no derivative by them.
     """
 
-    if not tensors_in(operands):
-        return sample(source, name, method(name), operands, size)
-    levels = batches(operands, name)
-    values = aligned(len(levels), [frozen(x, levels) for x in operands])
+    if not has_tensor(operands):
+        return sample(source, name, method_of(name), operands, size)
+    levels = batch_levels(operands, name)
+    values = align_operands(len(levels), [freeze(x, levels) for x in operands])
     with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
-        method(name)(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
+        method_of(name)(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     if size is not None:
         wanted = as_shape(size)
-        if not _fits(shape, wanted):
+        if not _is_broadcastable(shape, wanted):
             raise ValueError(
                 f"rng.{name}(...): size {wanted} does not fit its parameters, which have the "
                 f"shape {shape} together; write size={shape}, or leave size out"
@@ -396,7 +398,7 @@ def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int
     return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
 
 
-def _fits(shape: tuple, wanted: tuple) -> bool:
+def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
     """Whether an array of a shape can be broadcast to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
@@ -404,7 +406,7 @@ def _fits(shape: tuple, wanted: tuple) -> bool:
         return False
 
 
-METHODS = {"svd", "eigh", "cholesky"}
+FACTORIZATIONS = {"svd", "eigh", "cholesky"}
 
 
 def normal_vector(
@@ -419,20 +421,20 @@ def normal_vector(
     "cholesky" it is the derivative of the Cholesky factor itself.
     """
     name = "multivariate_normal"
-    levels = batches((mean, cov), name)
+    levels = batch_levels((mean, cov), name)
     form, n = shape_of(cov), (*shape_of(mean), 0)[0]
     if form != (n, n) or len(shape_of(mean)) != 1:
         raise ValueError(
             f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
             f"(n,) and (n, n) for each example"
         )
-    if method not in METHODS or check_valid not in ("warn", "raise", "ignore"):
+    if method not in FACTORIZATIONS or check_valid not in ("warn", "raise", "ignore"):
         raise ValueError(
             f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
             f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"
         )
-    value = frozen(cov, levels)
-    factor, spread, valid = _factored(value, method, tol)
+    value = freeze(cov, levels)
+    factor, spread, valid = _factorize(value, method, tol)
     if check_valid != "ignore" and not valid:
         text = "covariance is not symmetric positive-semidefinite."  # NumPy's words
         if check_valid == "raise":
@@ -446,21 +448,21 @@ def normal_vector(
         (*as_shape(size), n),
         near=(mean, cov),
     )
-    a = risen(factor, levels)
-    level = derivative_in((cov,))
+    a = restore_levels(factor, levels)
+    level = find_derivative_level((cov,))
     if level is not None:
         if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
             raise NoRuleError(
                 f"{level}: cov is singular, and rng.{name}(...) has no derivative by it there; "
                 f"write cov + 1e-9 * numpy.eye(n)"
             )
-        inverse = risen(np.linalg.inv(factor), levels)
+        inverse = restore_levels(np.linalg.inv(factor), levels)
         whole = inverse @ cov @ np.swapaxes(inverse, -1, -2)
         a = a @ np.linalg.cholesky((whole + np.swapaxes(whole, -1, -2)) / 2)
     return z @ np.swapaxes(a, -1, -2) + mean
 
 
-def _factored(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
+def _factorize(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
     """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
     takes the matrix for a covariance.
     """
@@ -477,7 +479,7 @@ def _factored(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
     return vectors * np.sqrt(np.abs(values))[..., None, :], values, valid
 
 
-def derivative_in(operands: tuple) -> Level | None:
+def find_derivative_level(operands: tuple) -> Level | None:
     """A level of derivatives in one of the operands."""
     for x in operands:
         while isinstance(x, Tensor):

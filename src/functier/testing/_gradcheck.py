@@ -11,7 +11,15 @@ from .._core.pytree import flatten
 from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
 from .._transforms.vmap import vmap
-from ._numeric import Differences, Problem, check_forms, compare, random_like, real_vector, unit
+from ._numeric import (
+    Differences,
+    Problem,
+    check_forms,
+    compare,
+    random_like,
+    real_vector,
+    unit_vector,
+)
 
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
 
@@ -106,7 +114,7 @@ def gradcheck(
         "dtypes": check_grad_dtypes, "fast": fast_mode,
     }  # fmt: skip
     try:
-        problem = Problem("gradcheck", func, _tuple(inputs), "inputs")
+        problem = Problem("gradcheck", func, _as_tuple(inputs), "inputs")
         tolerances = tolerances_of(problem, atol, rtol)
         check_deterministic(problem, nondet_tol)
         check_problem(
@@ -116,9 +124,9 @@ def gradcheck(
             **options,
         )
         if check_batched_forward_grad and check_forward_ad:
-            check_batched(problem, FORWARD, problem.point, pushing(problem), *tolerances)
+            check_batched(problem, FORWARD, problem.point, make_push(problem), *tolerances)
         if check_batched_grad and check_backward_ad:
-            check_batched(problem, REVERSE, problem.value, pulling(problem), *tolerances)
+            check_batched(problem, REVERSE, problem.value, make_pull(problem), *tolerances)
     except GradcheckError:
         if raise_exception:
             raise
@@ -192,7 +200,7 @@ def gradgradcheck(
         "dtypes": check_grad_dtypes, "fast": fast_mode,
     }  # fmt: skip
     try:
-        first = Problem("gradgradcheck", func, _tuple(inputs), "inputs")
+        first = Problem("gradgradcheck", func, _as_tuple(inputs), "inputs")
         cotangents = _cotangents(first, grad_outputs, gen_non_contig_grad_outputs)
         for name, given, forward, reverse in (
             ("reverse", cotangents, check_fwd_over_rev, check_rev_over_rev),
@@ -200,16 +208,16 @@ def gradgradcheck(
         ):
             if not (forward or reverse):
                 continue
-            problem = derivative(first, name, given)
+            problem = derivative_problem(first, name, given)
             tolerances = tolerances_of(problem, atol, rtol)
             modes = {f"forward over {name} mode": forward, f"reverse over {name} mode": reverse}
             over_forward, over_reverse = modes
             check_deterministic(problem, nondet_tol)
             check_problem(problem, modes, *tolerances, **options)
             if check_batched_grad and reverse:
-                check_batched(problem, over_reverse, problem.value, pulling(problem), *tolerances)
+                check_batched(problem, over_reverse, problem.value, make_pull(problem), *tolerances)
             if check_batched_grad and forward:
-                check_batched(problem, over_forward, problem.point, pushing(problem), *tolerances)
+                check_batched(problem, over_forward, problem.point, make_push(problem), *tolerances)
     except GradcheckError:
         if raise_exception:
             raise
@@ -217,7 +225,7 @@ def gradgradcheck(
     return True
 
 
-def _tuple(inputs: Any) -> tuple:
+def _as_tuple(inputs: Any) -> tuple:
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
@@ -241,7 +249,7 @@ def _cotangents(problem: Problem, grad_outputs: Any, gaps: bool) -> list:
     return [np.asarray(g).astype(np.result_type(y)) for g, y in zip(given, problem.value)]
 
 
-def derivative(first: Problem, name: str, given: list) -> Problem:
+def derivative_problem(first: Problem, name: str, given: list) -> Problem:
     """The derivative of a problem in one mode, a function of its inputs and of `given`."""
     n, reverse = len(first.point), name == "reverse"
 
@@ -259,12 +267,12 @@ def derivative(first: Problem, name: str, given: list) -> Problem:
     return problem
 
 
-def pushing(problem: Problem) -> Callable[[Sequence], list]:
+def make_push(problem: Problem) -> Callable[[Sequence], list]:
     """From a tangent to the tangent of the results."""
     return lambda tangents: list(jvp(problem, tuple(problem.point), tuple(tangents))[1])
 
 
-def pulling(problem: Problem) -> Callable[[Sequence], list]:
+def make_pull(problem: Problem) -> Callable[[Sequence], list]:
     """From a cotangent to the cotangents of the inputs; the function runs once."""
     pullback = vjp(problem, *problem.point)[1]
     return lambda cotangents: list(pullback(list(cotangents)))
@@ -275,10 +283,12 @@ def pulling(problem: Problem) -> Callable[[Sequence], list]:
 
 def check_deterministic(problem: Problem, nondet_tol: float) -> None:
     """The function, run again, gives the same."""
-    _again(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
+    _check_repeat(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
 
 
-def _again(problem: Problem, what: str, first: Sequence, second: Sequence, tol: float) -> None:
+def _check_repeat(
+    problem: Problem, what: str, first: Sequence, second: Sequence, tol: float
+) -> None:
     a, b = real_vector(first), real_vector(second)
     if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=tol, equal_nan=True):
         size = float(np.nanmax(np.abs(a - b))) if a.shape == b.shape else np.inf
@@ -309,7 +319,7 @@ def check_problem(
             check_forms(problem.label, f"the value under {forward}", problem.outputs, value,
                         problem.value)  # fmt: skip
             check_forms(problem.label, f"the tangent of {forward}", problem.outputs, moved, value)
-        _again(problem, forward, moved, pushing(problem)(seeds[0]), nondet_tol)
+        _check_repeat(problem, forward, moved, make_push(problem)(seeds[0]), nondet_tol)
     if check_reverse:
         value, pullback = vjp(problem, *problem.point)
         pulled = list(pullback(seeds[1]))
@@ -318,8 +328,10 @@ def check_problem(
                         problem.value)  # fmt: skip
             check_forms(problem.label, f"the cotangent of {reverse}", problem.inputs, pulled,
                         problem.point)  # fmt: skip
-        _again(problem, f"a second pass of {reverse}", pulled, pullback(seeds[1]), nondet_tol)
-        _again(problem, reverse, pulled, pulling(problem)(seeds[1]), nondet_tol)
+        _check_repeat(
+            problem, f"a second pass of {reverse}", pulled, pullback(seeds[1]), nondet_tol
+        )
+        _check_repeat(problem, reverse, pulled, make_pull(problem)(seeds[1]), nondet_tol)
     if fast:
         _check_products(problem, modes, atol, rtol, eps)
     else:
@@ -339,15 +351,19 @@ def check_problem(
 
 
 def jacobian_forward(problem: Problem) -> np.ndarray:
-    push, point = pushing(problem), problem.point
-    units = [unit(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)]
+    push, point = make_push(problem), problem.point
+    units = [
+        unit_vector(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)
+    ]
     rows = real_vector(problem.value).size
     return np.stack([real_vector(push(u)) for u in units], 1) if units else np.zeros((rows, 0))
 
 
 def jacobian_reverse(problem: Problem) -> np.ndarray:
-    pull, value = pulling(problem), problem.value
-    units = [unit(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)]
+    pull, value = make_pull(problem), problem.value
+    units = [
+        unit_vector(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)
+    ]
     columns = real_vector(problem.point).size
     return np.stack([real_vector(pull(u)) for u in units]) if units else np.zeros((0, columns))
 
@@ -357,14 +373,14 @@ def _check_products(
 ) -> None:
     """The modes' products with random vectors, by each input alone."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
-    moved = Moved(problem, eps)
+    moved = DirectionalProducts(problem, eps)
     if check_forward:
-        moved.compare_pushed(forward, pushing(problem), atol, rtol)
+        moved.compare_push(forward, make_push(problem), atol, rtol)
     if check_reverse:
-        moved.compare_pulled(reverse, pulling(problem), atol, rtol)
+        moved.compare_pull(reverse, make_pull(problem), atol, rtol)
 
 
-class Moved:
+class DirectionalProducts:
     """How the results move along a random direction of each input: finite differences."""
 
     def __init__(self, problem: Problem, eps: float | None):
@@ -377,7 +393,7 @@ class Moved:
     def differences(self, h: float) -> np.ndarray:
         return np.stack([self.problem.difference(d, h) for d in self.directions], 1)
 
-    def compare_pushed(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
+    def compare_push(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
         """Forward mode gives the same products."""
         pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
         label, rows = self.problem.label, self.problem.rows()
@@ -385,13 +401,13 @@ class Moved:
             lambda n: compare(label, mode, n, pushed, rows, self.columns, atol, rtol)
         )
 
-    def compare_pulled(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
+    def compare_pull(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
         """Reverse mode gives the products' products with a random cotangent of each result."""
         value, label = self.problem.value, self.problem.label
         zeros = [v * 0 for v in value]
         weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
         pulled = np.array(
-            [[_inner([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
+            [[_inner_product([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
         )
         rows = [(path, "its product with a random cotangent") for path in self.problem.outputs]
         vectors = np.stack([real_vector(w) for w in weights])
@@ -401,13 +417,13 @@ class Moved:
         )
 
 
-def _inner(a: Sequence, b: Sequence) -> float:
+def _inner_product(a: Sequence, b: Sequence) -> float:
     return float(real_vector(a) @ real_vector(b))
 
 
 def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> None:
     """A cotangent of one result alone gives what it gives beside zeros."""
-    pull = pulling(problem)
+    pull = make_pull(problem)
     for j, (path, c) in enumerate(zip(problem.outputs, cotangents)):
         whole = pull([c if i == j else y * 0 for i, y in enumerate(problem.value)])
         alone = vjp(lambda *xs: problem(*xs)[j], *problem.point)[1](c)

@@ -7,8 +7,16 @@ import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
-from ._gradcheck import Moved, check_problem, derivative, tolerances_of
-from ._numeric import Problem, check_forms, compare, copied, is_inexact, random_like, real_vector
+from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
+from ._numeric import (
+    Problem,
+    check_forms,
+    compare,
+    copy_value,
+    is_inexact,
+    random_like,
+    real_vector,
+)
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -76,7 +84,7 @@ def check_grads(
             for mode, name in MODES.items():
                 if mode in modes:
                     like = problem.value if name == "reverse" else problem.point
-                    further = derivative(problem, name, random_like(like, 10 + order))
+                    further = derivative_problem(problem, name, random_like(like, 10 + order))
                     check(further, order - 1, f" over {name}{inner}")
 
     check(Problem("check_grads", f, tuple(args), "args"), order, "")
@@ -120,14 +128,15 @@ def check_jvp(
         full = [x if is_inexact(x) else _zeros(x) for x in problem.given]
         for i, t in zip(problem.chosen, tangents):
             full[i] = t
-        given = [copied(x) if is_inexact(x) else x for x in problem.given]
+        given = [copy_value(x) if is_inexact(x) else x for x in problem.given]
         value, moved = f_jvp(*(unflatten(problem.structure, v) for v in (given, full)))
         _check_value(problem, "f_jvp", value)
         moved = [t for t, y in zip(flatten(moved)[0], flatten(value)[0]) if is_inexact(y)]
         check_forms(problem.label, "the tangent of f_jvp", problem.outputs, moved, problem.value)
         return moved
 
-    Moved(problem, eps).compare_pushed("f_jvp", push, *tolerances_of(problem, atol, rtol))
+    tolerances = tolerances_of(problem, atol, rtol)
+    DirectionalProducts(problem, eps).compare_push("f_jvp", push, *tolerances)
 
 
 def check_vjp(
@@ -165,7 +174,7 @@ def check_vjp(
     problem = Problem("check_vjp", f, tuple(args), "args")
 
     def pull(cotangents: Sequence) -> list:
-        given = [copied(x) if is_inexact(x) else x for x in problem.given]
+        given = [copy_value(x) if is_inexact(x) else x for x in problem.given]
         value, pullback = f_vjp(*unflatten(problem.structure, given))
         _check_value(problem, "f_vjp", value)
         leaves, structure = flatten(value)
@@ -177,7 +186,8 @@ def check_vjp(
         check_forms(problem.label, "the cotangent of f_vjp", problem.inputs, pulled, problem.point)
         return pulled
 
-    Moved(problem, eps).compare_pulled("f_vjp", pull, *tolerances_of(problem, atol, rtol))
+    tolerances = tolerances_of(problem, atol, rtol)
+    DirectionalProducts(problem, eps).compare_pull("f_vjp", pull, *tolerances)
 
 
 def _zeros(x: Any) -> Any:

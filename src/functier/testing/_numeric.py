@@ -45,13 +45,13 @@ class Problem:
         self.chosen = [i for i, x in enumerate(self.given) if is_inexact(x)]
         where = paths(args, root)
         self.inputs = [where[i] for i in self.chosen]
-        self.point = [copied(self.given[i]) for i in self.chosen]
+        self.point = [copy_value(self.given[i]) for i in self.chosen]
         if not self.point:
             raise ValueError(
                 f"{self.label}: none of the {root} is of a floating-point or complex dtype, so "
                 f"there is nothing to differentiate by; pass x.astype(float)"
             )
-        before = [copied(x) for x in self.point]
+        before = [copy_value(x) for x in self.point]
         out = self.run(before)
         self.check_unchanged(before, self.point)
         leaves, where = flatten(out)[0], paths(out, "the result")
@@ -61,7 +61,7 @@ class Problem:
                 f"{self.label}: the function returned nothing of a floating-point or complex "
                 f"dtype, so there is nothing to differentiate"
             )
-        self.value = [copied(y) for y in leaves if is_inexact(y)]
+        self.value = [copy_value(y) for y in leaves if is_inexact(y)]
         dtypes = [dtype_of(x) for x in (*self.point, *self.value)]
         self.step = max(float(np.finfo(d).eps) for d in dtypes) ** (1 / 3)
 
@@ -78,7 +78,7 @@ class Problem:
 
     def at(self, leaves: Sequence) -> np.ndarray:
         """The results as one real vector, for plain values."""
-        before = [copied(x) for x in leaves]
+        before = [copy_value(x) for x in leaves]
         values = self(*leaves)
         self.check_unchanged(leaves, before)
         forms = [(shape_of(y), dtype_of(y)) for y in values]
@@ -105,7 +105,7 @@ class Problem:
         h *= max([1.0, *(self.scale(x) for x, t in zip(self.point, tangents) if np.any(t))])
         ends = []
         for sign in (1, -1):
-            moved = [along(x, t, sign * h) for x, t in zip(self.point, tangents)]
+            moved = [step_along(x, t, sign * h) for x, t in zip(self.point, tangents)]
             ends.append(self.at(moved))
         with np.errstate(invalid="ignore"):
             return (ends[0] - ends[1]) / (2 * h)
@@ -171,7 +171,7 @@ class Differences:
         return compare(self.fine)
 
 
-def copied(x: Any) -> Any:
+def copy_value(x: Any) -> Any:
     """A copy of a value, a scalar where it is one; without gaps only if it has none."""
     y = np.array(x)
     if not y.shape:
@@ -191,12 +191,12 @@ def real_vector(values: Sequence) -> np.ndarray:
     return np.concatenate([real_view(v) for v in values]) if values else np.zeros(0)
 
 
-def along(x: Any, t: Any, h: float) -> Any:
+def step_along(x: Any, t: Any, h: float) -> Any:
     """``x + h * t`` in the dtype of `x`."""
-    return copied(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
+    return copy_value(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
 
 
-def unit(values: Sequence, i: int, k: int) -> list:
+def unit_vector(values: Sequence, i: int, k: int) -> list:
     """The unit vector of coordinate `k` of value `i`, in the form of the values."""
     made = [np.zeros(shape_of(v), dtype_of(v)) for v in values]
     real_view(made[i])[k] = 1
@@ -269,11 +269,11 @@ def compare(
         f"by {direction} of {given}:\n"
         f"  {names[0]} {a!r}, {names[1]} {b!r}, difference {float(off[i, j])!r} "
         f"(atol={atol:.3g}, rtol={rtol:.3g})\n"
-        f"  {names[0]}:\n{_shown(blocks[0])}\n  {names[1]}:\n{_shown(blocks[1])}"
+        f"  {names[0]}:\n{_format_block(blocks[0])}\n  {names[1]}:\n{_format_block(blocks[1])}"
     )
 
 
-def _shown(block: np.ndarray) -> str:
+def _format_block(block: np.ndarray) -> str:
     with np.printoptions(threshold=64, edgeitems=3, linewidth=96):
         return "    " + str(block).replace("\n", "\n    ")
 

@@ -10,7 +10,7 @@ from .._core.errors import GradcheckError, LevelError, NoRuleError
 from .._core.pytree import flatten, is_value, unflatten
 from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck
-from ._numeric import copied, random_like
+from ._numeric import copy_value, random_like
 from ._vmap import check_vmap
 
 TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivatives")
@@ -103,22 +103,22 @@ def opcheck(
                 if isinstance(error, (NoRuleError, LevelError)) or "twice" in str(error):
                     found[test] = f"refused: {error}"
                     continue
-                found[test] = _failed(name, test, i, error, raise_exception)
+                found[test] = _report_failure(name, test, i, error, raise_exception)
                 break
             except Exception as error:
-                found[test] = _failed(name, test, i, error, raise_exception)
+                found[test] = _report_failure(name, test, i, error, raise_exception)
                 break
     return found
 
 
-def _failed(name: str, test: str, i: int, error: Exception, raise_: bool) -> str:
+def _report_failure(name: str, test: str, i: int, error: Exception, raise_: bool) -> str:
     text = f"{name}: the test {test!r} failed for samples[{i}]: {error}"
     if raise_:
         raise GradcheckError(text) from error
     return f"failed: {text}"
 
 
-def _floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
+def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
     """`op` as a function of the arrays of a sample that have a derivative, and these."""
     leaves, structure = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x) and is_inexact(x)]
@@ -158,9 +158,9 @@ def _args(parts: list, leaves: list) -> list:
     return found
 
 
-def _arguments(op: Callable, sample: tuple, options: dict) -> bool:
+def _check_arguments(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
-    given = [copied(x) if is_value(x) else x for x in leaves]
+    given = [copy_value(x) if is_value(x) else x for x in leaves]
     results = [flatten(op(*_args(parts, given)))[0] for _ in range(2)]
     for i, (x, y) in enumerate(zip(given, leaves)):
         if not is_value(x):
@@ -181,28 +181,28 @@ def _arguments(op: Callable, sample: tuple, options: dict) -> bool:
     return True
 
 
-def _reverse(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_reverse(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradcheck(func, tuple(floats), check_forward_ad=False, **options)
 
 
-def _forward(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_forward(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradcheck(func, tuple(floats), check_backward_ad=False, **options)
 
 
-def _second(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_second(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradgradcheck(func, tuple(floats), **options)
 
 
-def _derivatives(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_batched_derivatives(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     both = {"check_batched_grad": True, "check_batched_forward_grad": True}
     return bool(floats) and gradcheck(func, tuple(floats), **{**both, **options})
 
 
-def _batches(op: Callable, sample: tuple, options: dict) -> bool:
+def _check_vmap(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x)]
 
@@ -225,10 +225,10 @@ def _batches(op: Callable, sample: tuple, options: dict) -> bool:
 
 
 RUN: dict[str, Callable[[Callable, tuple, dict], bool]] = {
-    "arguments": _arguments,
-    "reverse": _reverse,
-    "forward": _forward,
-    "second": _second,
-    "vmap": _batches,
-    "vmap of derivatives": _derivatives,
+    "arguments": _check_arguments,
+    "reverse": _check_reverse,
+    "forward": _check_forward,
+    "second": _check_second,
+    "vmap": _check_vmap,
+    "vmap of derivatives": _check_batched_derivatives,
 }

@@ -50,14 +50,14 @@ GAP: Any = None
 ndarray = np.ndarray
 
 
-def array(x: Any) -> Any:
+def ensure_array(x: Any) -> Any:
     """`x` with a shape and a dtype: an array of what is a number or a list."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def conj(x: Any) -> Any:
     """The complex conjugate, without a copy of what is real."""
-    x = array(x)
+    x = ensure_array(x)
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
@@ -84,8 +84,8 @@ class Plan:
         """Contract `x` with `y`, which have the shapes that were planned for."""
         if self.swap:
             x, y = y, x
-        left = x if self.left is None else _prepared(x, self.left, y)
-        right = y if self.right is None else _prepared(y, self.right, x)
+        left = x if self.left is None else _prepare(x, self.left, y)
+        right = y if self.right is None else _prepare(y, self.right, x)
         z = self.product(left, right)
         if self.shape is not None:
             z = z.reshape(self.shape)
@@ -105,7 +105,7 @@ class SummedPlan:
         return np.sum(z, axis=self.axes, dtype=z.dtype)
 
 
-def _prepared(x: Any, steps: tuple, other: Any) -> Any:
+def _prepare(x: Any, steps: tuple, other: Any) -> Any:
     """An operand as a plan wants it, which contracts it with `other`."""
     lone, order, shape = steps
     if lone is not None:
@@ -142,22 +142,26 @@ def plan(
     if not any(i in kept[1] and i not in out for i in kept[0]):
         shapes = [tuple(sizes[j] if j in kept[i] else 1 for j in out) for i in (0, 1)]
         steps = [
-            _steps(spec[i], (x_shape, y_shape)[i], kept[i], [j for j in out if j in kept[i]], shape)
+            _plan_operand(
+                spec[i], (x_shape, y_shape)[i], kept[i], [j for j in out if j in kept[i]], shape
+            )
             for i, shape in enumerate(shapes)
         ]
-        return Plan(False, steps[0], steps[1], _multiplied(*shapes), None, None)
+        return Plan(False, steps[0], steps[1], _choose_multiply(*shapes), None, None)
     kept = [[j for i in k for j in ((i, GAP) if i in g else (i,))] for k, g in zip(kept, gaps)]
-    over = _apart(kept, out, sizes)
+    over = _stacked_sums(kept, out, sizes)
     if over:
         return SummedPlan(plan((left, right, (*over, *out)), x_shape, y_shape, gaps), len(over))
     plans = [
-        _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
+        _plan_product(
+            swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1]
+        )
         for swap in (False, True)
     ]
-    return min(plans, key=_moves)
+    return min(plans, key=_transposition_cost)
 
 
-def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
+def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
     """The summed axes that are better a stack, which is added up, than merged with the others.
 
     Where the axes to sum over are not side by side in both operands, merging copies; a stack
@@ -185,12 +189,12 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
         if max(places) - min(places) >= len(places):
             copied += count(labels)
         free = [i for i in labels if i not in others and i is not GAP]
-        product *= count(_merged(labels, free, inner))
+        product *= count(_merged_axes(labels, free, inner))
     results = count(over) * count(i for i in out if i in kept[0] or i in kept[1])
     return over if results <= copied and product > 8**3 else ()
 
 
-def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
+def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
     """What multiplies operands of these shapes, which broadcast.
 
     Of outer products that are not small einsum makes 1.3 to 1.5 as many as `multiply`, in
@@ -210,13 +214,15 @@ def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
     return outer
 
 
-def _moves(plan: Plan) -> tuple:
+def _transposition_cost(plan: Plan) -> tuple:
     """How much a plan transposes: first of all not its result."""
     operands = [steps for steps in (plan.left, plan.right) if steps is not None]
     return plan.order is not None, sum(order is not None for _, order, _ in operands), plan.swap
 
 
-def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list) -> Plan:
+def _plan_product(
+    swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list
+) -> Plan:
     """The plan of a contraction that sums over an axis which both operands have."""
     a, b = (1, 0) if swap else (0, 1)
     out = spec[2]
@@ -224,7 +230,8 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
     larger = a if prod(shapes[a]) >= prod(shapes[b]) else b
     summed = [i for i in kept[larger] if i in shared and i not in out]
     rows, cols = (
-        _merged(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed) for i in (a, b)
+        _merged_axes(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed)
+        for i in (a, b)
     )
     stack = [i for i in wanted if i not in rows and i not in cols]
     vectors = not rows and not cols
@@ -244,7 +251,7 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
             shape += [size[n] for n in names if n == "summed" or not vectors]
         else:
             shape = [size[n] for n in names if groups[n]]
-        steps.append(_steps(spec[i], shapes[i], kept[i], order, tuple(shape)))
+        steps.append(_plan_operand(spec[i], shapes[i], kept[i], order, tuple(shape)))
     natural = stack + rows + cols
     final = None
     if natural == wanted:
@@ -258,11 +265,11 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
         raw += [size["rows"], size["cols"]]
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
-    product: Any = np.dot if not stack else _dots if vectors else np.matmul
+    product: Any = np.dot if not stack else _multiply_vectors if vectors else np.matmul
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
-def _dots(x: Any, y: Any) -> Any:
+def _multiply_vectors(x: Any, y: Any) -> Any:
     """Products of vectors, in a stack: by `vecdot`, the quickest, but it conjugates."""
     if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
         return np.vecdot(x, y)
@@ -270,7 +277,7 @@ def _dots(x: Any, y: Any) -> Any:
     return z.reshape(z.shape[:-2])
 
 
-def _merged(labels: list, free: list, summed: list) -> list:
+def _merged_axes(labels: list, free: list, summed: list) -> list:
     """Which of an operand's own axes merge into its rows (columns)."""
     places = [labels.index(i) for i in summed]
     if places != list(range(places[0], places[0] + len(places))):
@@ -290,7 +297,7 @@ def _merged(labels: list, free: list, summed: list) -> list:
     return runs[-1]
 
 
-def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:
+def _plan_operand(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:
     """What makes an operand one with the axes `order`, in the shape `wanted`."""
     lone = tuple(i for i, (j, n) in enumerate(zip(labels, shape)) if n != 1 and j not in kept)
     rest = [i for i in range(len(labels)) if i not in lone]
@@ -312,24 +319,24 @@ def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape)
 
 def _contract(x: Any, y: Any, spec: Spec) -> Any:
     """Contract two operands by the labels of their axes."""
-    x, y = array(x), array(y)
+    x, y = ensure_array(x), ensure_array(y)
     if type(x) is ndarray is type(y) and not (x.flags.c_contiguous and y.flags.c_contiguous):
-        x, left, x_gaps = _by_memory(x, spec[0])
-        y, right, y_gaps = _by_memory(y, spec[1])
+        x, left, x_gaps = _order_by_memory(x, spec[0])
+        y, right, y_gaps = _order_by_memory(y, spec[1])
         return plan((left, right, spec[2]), x.shape, y.shape, (x_gaps, y_gaps)).run(x, y)
     return plan(spec, x.shape, y.shape).run(x, y)
 
 
-def _by_memory(x: Any, labels: Labels) -> tuple[Any, Labels, Labels]:
+def _order_by_memory(x: Any, labels: Labels) -> tuple[Any, Labels, Labels]:
     """An operand with its axes as they lie in memory, and those with a gap after them."""
-    order, gaps = _layout(x.shape, x.strides)
+    order, gaps = _memory_order(x.shape, x.strides)
     if order is not None:
         x, labels = x.transpose(order), tuple([labels[i] for i in order])
     return x, labels, tuple([labels[i] for i in gaps])
 
 
 @lru_cache(maxsize=4096)
-def _layout(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
+def _memory_order(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
     """The order of axes that goes up in memory (None: theirs), and where the next does not
     continue an axis, so that the two do not merge without a copy.
     """
@@ -352,7 +359,7 @@ OUTER = ((0,), (1,), (0, 1))
 
 
 @lru_cache(maxsize=4096)
-def batched(spec: Spec, k: int) -> Spec:
+def batch_spec(spec: Spec, k: int) -> Spec:
     """The specification for operands with `k` leading batch axes."""
     batch = tuple(range(BATCH, BATCH + k))
     # Labels of an enclosing batch are renamed out of the way.
@@ -361,7 +368,7 @@ def batched(spec: Spec, k: int) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
+def cotangent_spec(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
     """What gives an operand's cotangent, from that of the result and the other operand.
 
     Where the operand was broadcast the product sums, by leaving the label out. The second
@@ -378,19 +385,19 @@ def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[S
 
 @lru_cache(maxsize=4096)
 def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Any:
-    return plan(batched(spec, k), x_shape, y_shape)
+    return plan(batch_spec(spec, k), x_shape, y_shape)
 
 
 def _contract_vmap(k: int, x: Any, y: Any, spec: Spec) -> Any:
     if type(x) is ndarray is type(y) and x.flags.c_contiguous and y.flags.c_contiguous:
         return _batched_plan(k, x.shape, y.shape, spec).run(x, y)
-    return contract(array(x), array(y), batched(spec, k))
+    return contract(ensure_array(x), ensure_array(y), batch_spec(spec, k))
 
 
 def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
     """The cotangent of the left operand."""
     y = conj(y)
-    back, lone = pulled(spec, x_shape, y.shape, 0)
+    back, lone = cotangent_spec(spec, x_shape, y.shape, 0)
     c = contract(g, y, back)
     return np.broadcast_to(c, x_shape) if lone else c
 
@@ -398,7 +405,7 @@ def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
 def pull_right(g: Any, x: Any, y_shape: Shape, spec: Spec) -> Any:
     """The cotangent of the right operand."""
     x = conj(x)
-    back, lone = pulled(spec, x.shape, y_shape, 1)
+    back, lone = cotangent_spec(spec, x.shape, y_shape, 1)
     c = contract(x, g, back)
     return np.broadcast_to(c, y_shape) if lone else c
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .contract import Labels, Shape, array, contract
+from .contract import Labels, Shape, contract, ensure_array
 
 Path = tuple[tuple[int, ...], ...]
 PAIR: Path = ((0, 1),)
@@ -15,7 +15,7 @@ PAIR: Path = ((0, 1),)
 # ---- the notations ----
 
 
-def _labels(term: Any, ndim: int) -> Labels:
+def _labels_of(term: Any, ndim: int) -> Labels:
     """The labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
     marks: list[Any]
     if isinstance(term, str):
@@ -29,7 +29,7 @@ def _labels(term: Any, ndim: int) -> Labels:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
+def _parse(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
     """The labels of operands and result, and the order of contraction.
 
     `numpy.einsum_path` finds the order, and refuses what does not fit.
@@ -46,7 +46,7 @@ def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
         extra = () if out is None else (list(out),)
         path = np.einsum_path(*pairs, *extra, optimize=optimize)[0]
         spelled = terms
-    labels = [_labels(term, len(shape)) for term, shape in zip(spelled, shapes)]
+    labels = [_labels_of(term, len(shape)) for term, shape in zip(spelled, shapes)]
     hidden = max([-i for own in labels for i in own if i < 0], default=0)
     if out is None:
         every = [i for own in labels for i in own]
@@ -55,7 +55,7 @@ def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
     else:
         marks = sum(c != "." for c in out.replace(" ", "")) if isinstance(out, str) else None
         count = len([m for m in out if m is not ...]) if marks is None else marks
-        result = _labels(out, count + hidden)
+        result = _labels_of(out, count + hidden)
     pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
     return tuple(labels), result, PAIR if pair else tuple(path[1:])
 
@@ -68,13 +68,13 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any
     else:
         arrays, terms = operands[: len(operands) // 2 * 2 : 2], tuple(map(tuple, operands[1::2]))
         wanted = tuple(operands[-1]) if len(operands) % 2 else None
-    arrays = tuple(array(x) for x in arrays)
+    arrays = tuple(ensure_array(x) for x in arrays)
     if params.get("dtype") is not None:
         arrays = _cast(arrays, np.dtype(params["dtype"]), params.get("casting", "safe"))
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
     shapes = tuple([x.shape for x in arrays])
-    labels, result, path = _parsed(terms, wanted, shapes, optimize)
+    labels, result, path = _parse(terms, wanted, shapes, optimize)
     if path is PAIR:
         return contract(*arrays, (*labels, result))
     return contract_path(arrays, labels, result, path)
@@ -93,7 +93,7 @@ def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
 # ---- several operands, two at a time ----
 
 
-def _promoted(arrays: tuple) -> tuple:
+def _promote(arrays: tuple) -> tuple:
     """Operands in the precision of their product, since they meet in pairs only.
 
     `numpy.einsum` casts all of them first; it does so without ``optimize=`` only, where its
@@ -112,24 +112,24 @@ def _promoted(arrays: tuple) -> tuple:
 
 def contract_path(arrays: Any, labels: Any, out: Labels, path: Path) -> Any:
     """Contract operands in the order of an einsum path."""
-    pool = [_once(x, own) for x, own in zip(_promoted(arrays), labels)]
+    pool = [_take_diagonals(x, own) for x, own in zip(_promote(arrays), labels)]
     for places in path:
         chosen = [pool.pop(i) for i in sorted(places, reverse=True)][::-1]
         while len(chosen) > 1:
             (x, left), (y, right) = chosen.pop(0), chosen.pop(0)
             rest = [i for _, own in chosen + pool for i in own]
-            kept = out if not rest else _kept(left, right, {*rest, *out})
+            kept = out if not rest else _kept_labels(left, right, {*rest, *out})
             chosen.insert(0, (contract(x, y, (left, right, kept)), kept))
         pool += chosen
     ((x, own),) = pool
-    return _arranged(x, own, out)
+    return _arrange(x, own, out)
 
 
-def _kept(left: Labels, right: Labels, needed: set) -> Labels:
+def _kept_labels(left: Labels, right: Labels, needed: set) -> Labels:
     return tuple(i for i in dict.fromkeys(left + right) if i in needed)
 
 
-def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
+def _take_diagonals(x: Any, labels: Labels) -> tuple[Any, Labels]:
     """An operand with each label once: the diagonal of axes that share a label."""
     while len(set(labels)) < len(labels):
         twice = next(i for i in labels if labels.count(i) > 1)
@@ -143,7 +143,7 @@ def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
+def _arrange(x: Any, labels: Labels, out: Labels) -> Any:
     """One operand, summed over the labels that the result lacks, in its order of axes.
 
     It is of the dtype of the result; see NOTE [sums are of the dtype of the result]
@@ -168,7 +168,7 @@ def contract_chain(arrays: list) -> Any:
         sizes[0] = 1
     if arrays[-1].ndim == 1:
         sizes[-1] = 1
-    split = _splits(tuple(sizes))
+    split = _split_places(tuple(sizes))
 
     def product(i: int, j: int) -> Any:
         if i == j:
@@ -179,7 +179,7 @@ def contract_chain(arrays: list) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _splits(sizes: Shape) -> dict:
+def _split_places(sizes: Shape) -> dict:
     """Where to split a chain of matrices (Cormen et al., Introduction to Algorithms)."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}

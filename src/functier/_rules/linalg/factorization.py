@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..axes import without_zero
+from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj
 
@@ -39,17 +39,17 @@ def adjoint(x: Any) -> Any:
     return conj(x).mT
 
 
-def column(x: Any) -> Any:
+def as_column(x: Any) -> Any:
     """Vectors as matrices of one column."""
     return x.reshape((*x.shape, 1))
 
 
-def row(x: Any) -> Any:
+def as_row(x: Any) -> Any:
     """Vectors as matrices of one row."""
     return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
-def factor(x: Any) -> Any:
+def as_factor(x: Any) -> Any:
     """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
     return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
 
@@ -64,14 +64,14 @@ def _half(x: Any, upper: bool) -> Any:
     return adjoint(half_lower(adjoint(x))) if upper else half_lower(x)
 
 
-def completed(t: Any, upper: bool = False) -> Any:
+def complete_hermitian(t: Any, upper: bool = False) -> Any:
     """The Hermitian matrix that one triangle stands for: see NOTE [one triangle]."""
     half = _half(t, upper)
     return half + adjoint(half)
 
 
-def on_triangle(g: Any, upper: bool = False) -> Any:
-    """The transpose of `completed`: the gradient by the triangle that is read."""
+def fold_triangle(g: Any, upper: bool = False) -> Any:
+    """The transpose of `complete_hermitian`: the gradient by the triangle that is read."""
     return _half(g + adjoint(g), upper)
 
 
@@ -81,15 +81,15 @@ def is_upper(UPLO: Any) -> bool:
 
 def reciprocal(x: Any) -> Any:
     """1 / x, with 0 for 0."""
-    return np.not_equal(x, 0) / without_zero(x)
+    return np.not_equal(x, 0) / replace_zeros(x)
 
 
-def gaps(w: Any) -> Any:
+def inverse_gaps(w: Any) -> Any:
     """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
-    return reciprocal(row(w) - column(w))
+    return reciprocal(as_row(w) - as_column(w))
 
 
-def stacked(func: Callable) -> Callable:
+def stacked_vmap(func: Callable) -> Callable:
     """The batching rule of what works on the last two axes: NumPy's own."""
 
     def rule(k: int, a: Any, **params: Any) -> Any:
@@ -106,7 +106,7 @@ def stacked(func: Callable) -> Callable:
 def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
     lower = adjoint(ans) if upper else ans
     inverse = np.linalg.inv(lower)
-    inner = np.matmul(np.matmul(inverse, completed(t, upper)), adjoint(inverse))
+    inner = np.matmul(np.matmul(inverse, complete_hermitian(t, upper)), adjoint(inverse))
     moved = np.matmul(lower, half_lower(inner))
     return adjoint(moved) if upper else moved
 
@@ -115,13 +115,13 @@ def _cholesky_vjp(g: Any, ans: Any, upper: bool = False) -> Any:
     lower, g = (adjoint(ans), adjoint(g)) if upper else (ans, g)
     inverse = np.linalg.inv(lower)
     inner = half_lower(np.matmul(adjoint(lower), g))
-    return on_triangle(np.matmul(np.matmul(adjoint(inverse), inner), inverse), upper)
+    return fold_triangle(np.matmul(np.matmul(adjoint(inverse), inner), inverse), upper)
 
 
 op(
     np.linalg.cholesky,
     "a upper",
-    vmap=stacked(np.linalg.cholesky),
+    vmap=stacked_vmap(np.linalg.cholesky),
     jvp={"a": _cholesky_jvp},
     vjp={"a": _cholesky_vjp},
 )
@@ -142,8 +142,8 @@ def _phase(v: Any) -> tuple:
 
 def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
     w, v = ans
-    inner = np.matmul(np.matmul(adjoint(v), completed(t, is_upper(UPLO))), v)
-    moved = np.matmul(v, gaps(w) * inner)
+    inner = np.matmul(np.matmul(adjoint(v), complete_hermitian(t, is_upper(UPLO))), v)
+    moved = np.matmul(v, inverse_gaps(w) * inner)
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         moved = moved - v * (1j * (np.imag(np.take_along_axis(moved, place, -2)) * scale))
@@ -155,36 +155,36 @@ def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
-        turn = row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
-        here = np.equal(column(np.arange(v.shape[-1])), place)
+        turn = as_row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
+        here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_moved = on_moved - 1j * (here * turn)
-    inner = gaps(w) * np.matmul(adjoint(v), on_moved) + row(g[0]) * np.eye(
+    inner = inverse_gaps(w) * np.matmul(adjoint(v), on_moved) + as_row(g[0]) * np.eye(
         w.shape[-1], dtype=w.dtype
     )
-    return on_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
+    return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
 def _eigvalsh_jvp(t: Any, a: Any, UPLO: Any = "L") -> Any:
     v = np.linalg.eigh(a, UPLO)[1]
-    return np.real(np.sum(conj(v) * np.matmul(completed(t, is_upper(UPLO)), v), axis=-2))
+    return np.real(np.sum(conj(v) * np.matmul(complete_hermitian(t, is_upper(UPLO)), v), axis=-2))
 
 
 def _eigvalsh_vjp(g: Any, a: Any, UPLO: Any = "L") -> Any:
     v = np.linalg.eigh(a, UPLO)[1]
-    return on_triangle(np.matmul(v * row(g), adjoint(v)), is_upper(UPLO))
+    return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
 
 
 op(
     np.linalg.eigh,
     "a UPLO",
-    vmap=stacked(np.linalg.eigh),
+    vmap=stacked_vmap(np.linalg.eigh),
     jvp={"a": eigh_jvp},
     vjp={"a": eigh_vjp},
 )
 op(
     np.linalg.eigvalsh,
     "a UPLO",
-    vmap=stacked(np.linalg.eigvalsh),
+    vmap=stacked_vmap(np.linalg.eigvalsh),
     jvp={"a": _eigvalsh_jvp},
     vjp={"a": _eigvalsh_vjp},
 )

@@ -17,10 +17,18 @@ import numpy as np
 from ..._core.numpy_facts import align
 from ..._core.rule import FORMS
 from ..._core.table import OPS
-from ..axes import nowhere
+from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
-from .contract import array, conj, contract
-from .factorization import adjoint, column, completed, factor, linalg_dtype, on_triangle, stacked
+from .contract import conj, contract, ensure_array
+from .factorization import (
+    adjoint,
+    as_column,
+    as_factor,
+    complete_hermitian,
+    fold_triangle,
+    linalg_dtype,
+    stacked_vmap,
+)
 
 # ---- what derivative rules share ----
 
@@ -60,14 +68,14 @@ INVERSES: WeakValueDictionary[int, Inverse] = WeakValueDictionary()
 """Those that tapes hold and nobody has asked for yet, by the identity of their matrices."""
 
 
-def _inverse(a: Any) -> Inverse:
+def _require_inverse(a: Any) -> Inverse:
     """What the rule of an operation on `a` saves that needs its inverse."""
-    found = _shared(a)
+    found = _share_inverse(a)
     found.needed = True
     return found
 
 
-def _shared(a: Any) -> Inverse:
+def _share_inverse(a: Any) -> Inverse:
     """What the rule of an operation on `a` saves that can make use of its inverse."""
     found = INVERSES.get(id(a))
     if found is None:
@@ -76,18 +84,20 @@ def _shared(a: Any) -> Inverse:
     return found
 
 
-FORMS.update(inverse=_inverse, shared=_shared)  # what a rule saves as `a_inverse`, `a_shared`
+FORMS.update(
+    inverse=_require_inverse, shared=_share_inverse
+)  # what a rule saves as `a_inverse`, `a_shared`
 
 # ---- solve, inv ----
 
 
 def _solve_vmap(k: int, a: Any, b: Any) -> Any:
-    a, b = array(a), array(b)
+    a, b = ensure_array(a), ensure_array(b)
     if a.ndim - k < 2 or b.ndim == k:
         return np.linalg.solve(*(np.broadcast_to(1.0, x.shape[k:]) for x in (a, b)))
     vector = b.ndim - k == 1
     if vector:
-        b = column(b)
+        b = as_column(b)
     a, b = align(k, (a, b))
     if a.shape[-1] == b.shape[-2] and set(a.shape[:-2]) == {1} != set(b.shape[:-2]):
         x = _solve_once(a, b)
@@ -108,7 +118,7 @@ def _solve(a: Any, b: Any, vector: bool) -> Any:
     """Solve for `b`, vectors in its last axis where `vector`."""
     if not vector or b.ndim == 1:
         return np.linalg.solve(a, b)
-    x = np.linalg.solve(a, column(b))
+    x = np.linalg.solve(a, as_column(b))
     return x.reshape(x.shape[:-1])
 
 
@@ -116,7 +126,7 @@ def _apply(a: Any, x: Any, vector: bool) -> Any:
     """Multiply `x`, vectors in its last axis where `vector`, by matrices."""
     if not vector or x.ndim == 1:
         return np.matmul(a, x)
-    y = np.matmul(a, column(x))
+    y = np.matmul(a, as_column(x))
     return y.reshape(y.shape[:-1])
 
 
@@ -161,7 +171,7 @@ op(
 op(
     np.linalg.inv,
     "a",
-    vmap=stacked(np.linalg.inv),
+    vmap=stacked_vmap(np.linalg.inv),
     jvp={"a": lambda t, ans: -np.matmul(np.matmul(ans, t), ans)},
     vjp={"a": lambda g, ans: -np.matmul(np.matmul(adjoint(ans), g), adjoint(ans))},
 )
@@ -175,26 +185,26 @@ def _adjugate(ans: Any, a: Any) -> Any:
     The recursion of Faddeev and LeVerrier (Gantmacher, The Theory of Matrices, IV.5); the
     determinant times the inverse above.
     """
-    a = array(a)
+    a = ensure_array(a)
     n = a.shape[-1]
     if n > 3:
-        return factor(ans) * np.linalg.inv(a)
+        return as_factor(ans) * np.linalg.inv(a)
     if n < 2:
         return np.ones_like(a)
     eye = np.eye(n, dtype=a.dtype)
-    first = a - factor(np.trace(a, 0, -2, -1)) * eye
+    first = a - as_factor(np.trace(a, 0, -2, -1)) * eye
     if n == 2:
         return -first
     second = np.matmul(a, first)
-    return second - factor(0.5 * np.trace(second, 0, -2, -1)) * eye
+    return second - as_factor(0.5 * np.trace(second, 0, -2, -1)) * eye
 
 
 op(
     np.linalg.det,
     "a",
-    vmap=stacked(np.linalg.det),
+    vmap=stacked_vmap(np.linalg.det),
     jvp={"a": lambda t, ans, a: np.sum(_adjugate(ans, a).mT * t, axis=(-2, -1))},
-    vjp={"a": lambda g, ans, a: factor(g) * adjoint(_adjugate(ans, a))},
+    vjp={"a": lambda g, ans, a: as_factor(g) * adjoint(_adjugate(ans, a))},
 )
 
 
@@ -210,13 +220,13 @@ def _slogdet_vjp(g: Any, ans: Any, a_inverse: Any = None) -> Any:
     inverse = a_inverse.get()
     if inverse.dtype.kind == "c":
         weight = weight - 1j * np.imag(np.conjugate(g[0]) * ans[0])
-    return factor(weight) * inverse
+    return as_factor(weight) * inverse
 
 
 op(
     np.linalg.slogdet,
     "a",
-    vmap=stacked(np.linalg.slogdet),
+    vmap=stacked_vmap(np.linalg.slogdet),
     jvp={"a": _slogdet_jvp},
     vjp={"a": _slogdet_vjp},
 )
@@ -227,7 +237,7 @@ op(
 def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
     """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
     if hermitian:
-        t, a = completed(t), completed(a)
+        t, a = complete_hermitian(t), complete_hermitian(a)
     th, ah = adjoint(t), adjoint(ans)
     right = th - np.matmul(np.matmul(th, a), ans)
     left = th - np.matmul(ans, np.matmul(a, th))
@@ -237,7 +247,7 @@ def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
 
 def _pinv_vjp(g: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
     if hermitian:
-        return on_triangle(_pinv_vjp(g, ans, completed(a)))
+        return fold_triangle(_pinv_vjp(g, ans, complete_hermitian(a)))
     gh, ah = adjoint(g), adjoint(ans)
     left = gh - np.matmul(a, np.matmul(ans, gh))
     right = gh - np.matmul(np.matmul(gh, ans), a)
@@ -248,7 +258,7 @@ def _pinv_vjp(g: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
 op(
     np.linalg.pinv,
     "a rcond hermitian rtol",
-    vmap=stacked(np.linalg.pinv),
+    vmap=stacked_vmap(np.linalg.pinv),
     jvp={"a": _pinv_jvp},
     vjp={"a": _pinv_vjp},
 )
@@ -267,7 +277,7 @@ constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
 
 @lambda body: composite(np.linalg.matrix_power, body)
 def _matrix_power(a: Any, n: int) -> Any:
-    a = array(a)
+    a = ensure_array(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
         np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
     if n == 0:
@@ -286,7 +296,7 @@ def _matrix_power(a: Any, n: int) -> Any:
 
 @lambda body: composite(np.linalg.tensorinv, body)
 def _tensorinv(a: Any, ind: int = 2) -> Any:
-    a = array(a)
+    a = ensure_array(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
     size = prod(a.shape[ind:])
@@ -296,7 +306,7 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
 
 @lambda body: composite(np.linalg.tensorsolve, body)
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    a, b = array(a), array(b)
+    a, b = ensure_array(a), ensure_array(b)
     if axes is not None:
         moved = [i % a.ndim for i in axes]
         a = np.transpose(a, (*(i for i in range(a.ndim) if i not in moved), *moved))
@@ -317,7 +327,13 @@ def _inverses(a: Any) -> Any:
 
 
 inverses = primitive(_inverses)
-op(inverses, "a", vmap=stacked(inverses), jvp=OPS[np.linalg.inv].jvp, vjp=OPS[np.linalg.inv].vjp)
+op(
+    inverses,
+    "a",
+    vmap=stacked_vmap(inverses),
+    jvp=OPS[np.linalg.inv].jvp,
+    vjp=OPS[np.linalg.inv].vjp,
+)
 
 
 def _condition(x: Any, p: Any) -> Any:
@@ -334,13 +350,13 @@ def _condition(x: Any, p: Any) -> Any:
 @lambda body: composite(np.linalg.cond, body)
 def _cond(x: Any, p: Any = None) -> Any:
     """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
-    x = array(x)
+    x = ensure_array(x)
     linalg_dtype(x)
     if x.ndim < 2:
         np.linalg.cond(np.broadcast_to(1.0, x.shape))  # NumPy's error
     c = _condition(x, p)
     missing = np.logical_and(np.isnan(c), np.logical_not(np.any(np.isnan(x), axis=(-2, -1))))
-    if nowhere(missing):
+    if is_known_false(missing):
         return c
     regular = np.where(missing[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
     return np.where(missing, np.inf, _condition(regular, p))

@@ -15,8 +15,8 @@ from ..._core.errors import DataDependentError
 from ..._core.numpy_facts import align
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
-from .contract import array, conj
-from .factorization import adjoint, column, linalg_dtype, row
+from .contract import conj, ensure_array
+from .factorization import adjoint, as_column, as_row, linalg_dtype
 
 
 def _tolerance(a: Any, rcond: Any) -> Any:
@@ -35,7 +35,7 @@ def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     kept = s > _tolerance(a, rcond) * s[..., :1]
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
-    x = np.matmul(adjoint(vh), column(inverse) * np.matmul(adjoint(u), b))
+    x = np.matmul(adjoint(vh), as_column(inverse) * np.matmul(adjoint(u), b))
     full = np.sum(kept, axis=-1) == n
     if a.shape[-2] <= n or (full.size and not np.any(full)):
         return x, np.zeros((*batch_shape(k, a, b), 0), s.dtype)
@@ -50,7 +50,7 @@ def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
 least_squares = primitive(_least_squares)
 
 
-def _moved(ans: Any, x: Any, r: Any, direction: Any) -> tuple:
+def _result_tangents(ans: Any, x: Any, r: Any, direction: Any) -> tuple:
     """The tangents of both results; `direction` is that of what is left, with x held."""
     if ans[1].shape[-1] == 0:
         return x, None
@@ -64,15 +64,15 @@ def _jvp_a(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     outside = np.matmul(adjoint(t), np.matmul(adjoint(p), x))
     outside = outside - np.matmul(p, np.matmul(a, outside))
     rest = np.matmul(adjoint(p), np.matmul(adjoint(t), r)) - along
-    return _moved(ans, np.matmul(p, rest) + outside, r, -along)
+    return _result_tangents(ans, np.matmul(p, rest) + outside, r, -along)
 
 
 def _jvp_b(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     p = np.linalg.pinv(a, _tolerance(a, rcond))
-    return _moved(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
+    return _result_tangents(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
 
 
-def _both(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _both_cotangents(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     """The cotangents of the matrix and of the right-hand sides."""
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
@@ -82,7 +82,7 @@ def _both(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     outside = g[0] - np.matmul(p, np.matmul(a, g[0]))
     on_a = on_a + np.matmul(np.matmul(adjoint(p), x), adjoint(outside))
     if ans[1].shape[-1]:
-        on_b = on_b + 2 * row(g[1]) * r
+        on_b = on_b + 2 * as_row(g[1]) * r
     return on_a - np.matmul(on_b, adjoint(x)), on_b
 
 
@@ -93,24 +93,24 @@ op(
     vmap=lambda k, a, b, rcond=None: least_squares(*align(k, (a, b)), rcond),
     jvp={"a": _jvp_a, "b": _jvp_b},
     vjp={
-        "a": lambda g, ans, a, b, rcond=None: _both(g, ans, a, b, rcond)[0],
-        "b": lambda g, ans, a, b, rcond=None: _both(g, ans, a, b, rcond)[1],
+        "a": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[0],
+        "b": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[1],
     },
-    joint=_both,
+    joint=_both_cotangents,
     by_value="a",
 )
 
 
 @lambda body: composite(np.linalg.lstsq, body)
 def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
-    a, b = array(a), array(b)
+    a, b = ensure_array(a), ensure_array(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         one, other = np.broadcast_to(0.0, a.shape), np.broadcast_to(0.0, b.shape)
         return np.linalg.lstsq(one, other)  # NumPy's error
     dtype = linalg_dtype(a, b)
     wide = np.result_type(dtype, np.float64)  # as NumPy has it: so the ranks agree
     a, b = np.astype(a, wide), np.astype(b, wide)
-    x, residuals = least_squares(a, b if b.ndim == 2 else column(b), rcond)
+    x, residuals = least_squares(a, b if b.ndim == 2 else as_column(b), rcond)
     s = np.linalg.svdvals(a)
     rank = np.sum(s > _tolerance(a, rcond) * np.max(s, initial=0), dtype=np.int32)
     x = x if b.ndim == 2 else np.reshape(x, x.shape[:1])

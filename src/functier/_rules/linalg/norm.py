@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ..axes import collapsed, expand, normalize, shift_all, strong, without_zero
+from ..axes import as_strong, collapse, expand, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
-from .contract import array, conj
+from .contract import conj, ensure_array
 
 # ---- the 2-norm ----
 
@@ -36,12 +36,12 @@ op(
     vmap=lambda k, x, axis=None, keepdims=False: norm2(x, shift_all(axis, k, x.ndim - k), keepdims),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: (
-            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / without_zero(ans)
+            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / replace_zeros(ans)
         )
     },
     vjp={
         "x": lambda g, ans, x, axis=None, keepdims=False: (
-            expand(g / without_zero(ans), x.shape, axis, keepdims) * x
+            expand(g / replace_zeros(ans), x.shape, axis, keepdims) * x
         )
     },
 )
@@ -51,14 +51,14 @@ op(
 
 @lambda body: composite(np.linalg.vector_norm, body)
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    x = _inexact(x)
+    x = _to_inexact(x)
     normalize(axis, x.ndim)  # a sum takes axis 0 of what has no axis, a norm does not
     if ord is None or ord == 2:
         return norm2(x, axis, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == 0:
-        return np.sum(np.astype(x != 0, _real(x)), axis=axis, keepdims=keepdims)
+        return np.sum(np.astype(x != 0, _real_dtype(x)), axis=axis, keepdims=keepdims)
     size = np.abs(x)
     if ord == np.inf:
         return _largest(size, axis, keepdims)
@@ -68,10 +68,10 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
         return np.sum(size, axis=axis, keepdims=keepdims)
     if ord < 0:  # no inverse, or those of infinities only, add up to 0
         total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-        return np.where(np.equal(total, 0), np.inf, np.power(without_zero(total), 1 / ord))
+        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
-    return np.where(np.equal(total, 0), total, np.power(without_zero(total), exponent))
+    return np.where(np.equal(total, 0), total, np.power(replace_zeros(total), exponent))
 
 
 def _largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
@@ -81,12 +81,12 @@ def _largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
-def _inexact(x: Any) -> Any:
-    x = strong(array(x))
+def _to_inexact(x: Any) -> Any:
+    x = as_strong(ensure_array(x))
     return x if x.dtype.kind in "fcO" else np.astype(x, float)
 
 
-def _real(x: Any) -> np.dtype:
+def _real_dtype(x: Any) -> np.dtype:
     return np.empty(0, x.dtype).real.dtype
 
 
@@ -101,7 +101,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         take: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
-        kept = collapsed(x.shape, axes)
+        kept = collapse(x.shape, axes)
         return np.reshape(result, kept) if keepdims else result
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
@@ -113,7 +113,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
 
 @lambda body: composite(np.linalg.norm, body)
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    x = _inexact(x)
+    x = _to_inexact(x)
     if axis is None and ord is None:
         return norm2(x, None, keepdims)
     if axis is None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .axes import as_array, normalize, strong
+from .axes import as_array, as_strong, normalize
 from .constructors import composite
 
 
@@ -50,12 +50,12 @@ def _piecewise(x, condlist, funclist, *args, **kw):
         )
     y = np.zeros(np.shape(x), np.result_type(x))
     for condition, func in zip(conditions, funclist):
-        piece = func(_inside(x, condition), *args, **kw) if callable(func) else func
-        y = np.where(condition, np.astype(strong(as_array(piece)), np.result_type(x)), y)
+        piece = func(_restrict(x, condition), *args, **kw) if callable(func) else func
+        y = np.where(condition, np.astype(as_strong(as_array(piece)), np.result_type(x)), y)
     return y
 
 
-def _inside(x, condition):
+def _restrict(x, condition):
     """`x` where the condition holds, elsewhere a value from there.
 
     So that a function meets its own domain only, and no NaN gets into a derivative.
