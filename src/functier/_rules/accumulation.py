@@ -17,6 +17,7 @@ from .._core.errors import NoRuleError
 from .._core.op import NO_VALUE
 from .._core.rule import Rule
 from .._core.table import OPS
+from .._core.types import Axis, Value
 from .axes import as_rows, from_rows
 from .indexing import transpose_read
 from .reduction import from_last, recurrence, reverse, to_last
@@ -31,7 +32,7 @@ def is_differentiable(ufunc: np.ufunc) -> bool:
 # ---- along the last axis ----
 
 
-def _step_factors(ufunc: Any, x: Any, y: Any) -> list:
+def _step_factors(ufunc: np.ufunc, x: Value, y: Value) -> list:
     """The derivatives of each step by what came before it and by its element."""
     known = {"ans": y[..., 1:], "x": y[..., :-1], "y": x[..., 1:], "where": True}
     form = np.ones_like(known["ans"])
@@ -39,19 +40,19 @@ def _step_factors(ufunc: Any, x: Any, y: Any) -> list:
     return [rule.fn(form, *[known.get(name) for name in rule.needs]) for rule in rules]
 
 
-def _zero_step(x: Any) -> Any:
+def _zero_step(x: Value) -> Value:
     """The zero of one step."""
     return np.zeros_like(x[..., :1])
 
 
-def _push_forward(ufunc: Any, t: Any, x: Any, y: Any) -> Any:
+def _push_forward(ufunc: np.ufunc, t: Value, x: Value, y: Value) -> Value:
     """The tangent of ``y = ufunc.accumulate(x)``."""
     before, own = _step_factors(ufunc, x, y)
     steps = np.concatenate([t[..., :1], own * t[..., 1:]], axis=-1)
     return recurrence(np.concatenate([_zero_step(x), before], axis=-1), steps)
 
 
-def _pull_back(ufunc: Any, g: Any, x: Any, y: Any, length: Any = None) -> Any:
+def _pull_back(ufunc: np.ufunc, g: Value, x: Value, y: Value, length: Value = None) -> Value:
     """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``.
 
     Of rows that are longer than their `length` the rest has no part: its factors may be
@@ -69,14 +70,14 @@ def _pull_back(ufunc: Any, g: Any, x: Any, y: Any, length: Any = None) -> Any:
 # ---- accumulate ----
 
 
-def accumulate_rules(ufunc: Any) -> dict[str, Any]:
+def accumulate_rules(ufunc: np.ufunc) -> dict[str, Any]:
     """The derivative rules of ``ufunc.accumulate``."""
 
-    def jvp(t: Any, array: Any, ans: Any, axis: int = 0) -> Any:
+    def jvp(t: Value, array: Value, ans: Value, axis: int = 0) -> Value:
         x, y = to_last(array, axis), to_last(ans, axis)
         return from_last(_push_forward(ufunc, to_last(t, axis), x, y), axis, ans.shape)
 
-    def vjp(g: Any, array: Any, ans: Any, axis: int = 0) -> Any:
+    def vjp(g: Value, array: Value, ans: Value, axis: int = 0) -> Value:
         x, y = to_last(array, axis), to_last(ans, axis)
         return from_last(_pull_back(ufunc, to_last(g, axis), x, y), axis, ans.shape)
 
@@ -91,7 +92,7 @@ def _pair_rules(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
 
 
 def _rows_to_accumulate(
-    ufunc: Any, array: Any, axis: Any, initial: Any, where: Any
+    ufunc: np.ufunc, array: Value, axis: Axis, initial: Value, where: Value
 ) -> tuple[Any, bool]:
     """The rows that are accumulated, and whether `initial` leads each of them.
 
@@ -113,12 +114,17 @@ def _rows_to_accumulate(
     return np.concatenate([first, x], axis=-1), True
 
 
-def reduce_rules(ufunc: Any) -> dict[str, Any]:
+def reduce_rules(ufunc: np.ufunc) -> dict[str, Any]:
     """The derivative rules of ``ufunc.reduce``."""
 
     def jvp(
-        t: Any, array: Any, ans: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True
-    ) -> Any:
+        t: Value,
+        array: Value,
+        ans: Value,
+        axis: int = 0,
+        initial: Value = NO_VALUE,
+        where: Value = True,
+    ) -> Value:
         x, led = _rows_to_accumulate(ufunc, array, axis, initial, where)
         if np.shape(x)[-1] == 0:
             return np.zeros_like(ans)
@@ -128,7 +134,9 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
         moved = _push_forward(ufunc, moved, x, ufunc.accumulate(x, axis=-1))
         return np.reshape(moved[..., -1], np.shape(ans))
 
-    def vjp(g: Any, array: Any, axis: Any = 0, initial: Any = NO_VALUE, where: Any = True) -> Any:
+    def vjp(
+        g: Value, array: Value, axis: Any = 0, initial: Value = NO_VALUE, where: Value = True
+    ) -> Value:
         x, led = _rows_to_accumulate(ufunc, array, axis, initial, where)
         n = np.shape(x)[-1]
         if n == 0:
@@ -145,7 +153,7 @@ def reduce_rules(ufunc: Any) -> dict[str, Any]:
 # ---- reduceat: every slice as a row, its last element repeated up to the longest ----
 
 
-def _slice_places(indices: Any, n: int) -> tuple:
+def _slice_places(indices: Value, n: int) -> tuple:
     """The positions of the elements of each slice, and how many there are."""
     start = np.reshape(indices, (-1, 1))
     stop = np.concatenate([start[1:], np.reshape(n, (1, 1))])
@@ -154,10 +162,10 @@ def _slice_places(indices: Any, n: int) -> tuple:
     return start + np.minimum(np.arange(size), length - 1), length
 
 
-def reduceat_rules(ufunc: Any) -> dict[str, Any]:
+def reduceat_rules(ufunc: np.ufunc) -> dict[str, Any]:
     """The derivative rules of ``ufunc.reduceat``."""
 
-    def jvp(t: Any, array: Any, indices: Any, axis: int = 0) -> Any:
+    def jvp(t: Value, array: Value, indices: Value, axis: int = 0) -> Value:
         array, t = np.moveaxis(array, axis, -1), np.moveaxis(t, axis, -1)
         places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
@@ -169,7 +177,7 @@ def reduceat_rules(ufunc: Any) -> dict[str, Any]:
         moved = np.take_along_axis(moved, last, axis=-1)
         return np.moveaxis(np.reshape(moved, np.shape(moved)[:-1]), -1, axis)
 
-    def vjp(g: Any, array: Any, indices: Any, axis: int = 0) -> Any:
+    def vjp(g: Value, array: Value, indices: Value, axis: int = 0) -> Value:
         array, g = np.moveaxis(array, axis, -1), np.moveaxis(g, axis, -1)
         places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Axis, Value
 
 # ---- operands ----
 
 
-def as_array(values: Any) -> Any:
+def as_array(values: Value) -> Value:
     """An array of a list or a number, which may hold tensors."""
     if hasattr(values, "shape"):
         return values
@@ -21,17 +22,17 @@ def as_array(values: Any) -> Any:
     return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
 
 
-def convert_lists(*values: Any) -> list:
+def convert_lists(*values: Value) -> list:
     """Lists as arrays; the rest as it is, since a number is weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
 
 
-def as_strong(x: Any) -> Any:
+def as_strong(x: Value) -> Value:
     """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
     return x if np.ndim(x) else np.reshape(x, ())
 
 
-def promotion_operand(x: Any) -> Any:
+def promotion_operand(x: Value) -> Value:
     """`x` as `numpy.result_type` has to see it: a Python number is weak in a tensor, too."""
     if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
         return x
@@ -39,12 +40,12 @@ def promotion_operand(x: Any) -> Any:
     return (0.0 if x.dtype.char == "d" else 0j) if weak else x
 
 
-def is_known_false(mask: Any) -> bool:
+def is_known_false(mask: Value) -> bool:
     """Whether a mask is known to hold nowhere; a tensor's cannot be asked."""
     return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
 
 
-def replace_zeros(x: Any) -> Any:
+def replace_zeros(x: Value) -> Value:
     """`x` with 1 for each 0, to divide by."""
     zero = np.equal(x, 0)
     return x if is_known_false(zero) else np.where(zero, 1, x)
@@ -53,12 +54,12 @@ def replace_zeros(x: Any) -> Any:
 # ---- axes ----
 
 
-def shift(axis: Any, k: int, ndim: int) -> int:
+def shift(axis: int, k: int, ndim: int) -> int:
     """The physical axis of a logical one, `ndim` being the logical rank."""
     return normalize_axis_index(axis, ndim) + k
 
 
-def shift_all(axis: Any, k: int, ndim: int) -> Any:
+def shift_all(axis: Axis | list[int], k: int, ndim: int) -> Any:
     """The physical axes of an axis argument that may be None (all) or a tuple."""
     if axis is None:
         return tuple(range(k, k + ndim))
@@ -67,18 +68,18 @@ def shift_all(axis: Any, k: int, ndim: int) -> Any:
     return shift(axis, k, ndim)
 
 
-def ignore_scalar_axis(axis: Any, ndim: int) -> Any:
+def ignore_scalar_axis(axis: Axis, ndim: int) -> Value:
     """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
     return None if not ndim and axis in (0, -1) else axis
 
 
-def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
+def normalize(axis: Axis | list[int], ndim: int) -> tuple[int, ...]:
     """An axis argument as a tuple of non-negative ints."""
     axes = shift_all(axis, 0, ndim)
     return axes if isinstance(axes, tuple) else (axes,)
 
 
-def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
+def batch_shape(k: int, *values: Value) -> tuple[int, ...]:
     """The common batch shape of operands; Python scalars have none."""
     shapes = [s for s in [np.shape(v)[:k] for v in values] if s]
     return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
@@ -89,17 +90,17 @@ def collapse(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
-def _rows_order(ndim: int, axis: Any) -> tuple[int, ...]:
+def _rows_order(ndim: int, axis: Axis) -> tuple[int, ...]:
     axes = _row_axes(ndim, axis)
     return (*(i for i in range(ndim) if i not in axes), *axes)
 
 
-def _row_axes(ndim: int, axis: Any) -> tuple[int, ...]:
+def _row_axes(ndim: int, axis: Axis) -> tuple[int, ...]:
     """The axes of a reduction, for which a number counts as an array of one axis."""
     return normalize(axis if ndim or axis not in (0, -1) else None, ndim)
 
 
-def as_rows(a: Any, axis: Any) -> Any:
+def as_rows(a: Value, axis: Axis) -> Value:
     """`a` with one last axis made of the axes that a reduction goes over."""
     shape, n = np.shape(a), len(_row_axes(np.ndim(a), axis))
     order = _rows_order(len(shape), axis)
@@ -108,20 +109,20 @@ def as_rows(a: Any, axis: Any) -> Any:
     return np.reshape(np.transpose(a, order), (*form[:cut], math.prod(form[cut:])))
 
 
-def from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
+def from_rows(rows: Value, axis: Axis, shape: tuple[int, ...]) -> Value:
     """The array of `shape` of which `as_rows` has made rows."""
     order = _rows_order(len(shape), axis)
     whole = np.reshape(rows, [shape[i] for i in order])
     return np.transpose(whole, [order.index(i) for i in range(len(shape))])
 
 
-def flatten_examples(k: int, a: Any) -> Any:
+def flatten_examples(k: int, a: Value) -> Value:
     """`a` with one axis after the batch's; also where a batch or the array is empty."""
     shape = np.shape(a)
     return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
 
 
-def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
+def expand(g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False) -> Value:
     """The result of a reduction, so that it broadcasts with what was reduced."""
     if keepdims or len(shape) < 2:
         return g
@@ -132,7 +133,9 @@ def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
     return np.reshape(g, collapse(shape, axes))
 
 
-def broadcast_back(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
+def broadcast_back(
+    g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False
+) -> Value:
     """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
     kind = type(g)
     if not shape:

@@ -6,13 +6,13 @@ the examples' results cannot be stacked the batch is refused.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib import scimath
 
 from .._core.errors import DataDependentError
 from .._core.numpy_facts import align
+from .._core.types import Shape, Value
 from .axes import as_strong
 from .constructors import composite, constant, linear, primitive
 from .linalg.contract import ensure_array
@@ -20,19 +20,19 @@ from .linalg.contract import ensure_array
 # ---- the choices ----
 
 
-def _complex_if(x: Any, any_of: Any) -> Any:
+def _complex_if(x: Value, any_of: Value) -> Value:
     """`x` as complex numbers, if any of `any_of` holds."""
     if not np.any(any_of):
         return x
     return x.astype(np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
 
 
-def _real_unless(x: Any, any_of: Any) -> Any:
+def _real_unless(x: Value, any_of: Value) -> Value:
     """The real part of `x`, unless any of `any_of` holds."""
     return x if np.any(any_of) else np.real(x)
 
 
-def _double_if(x: Any, any_of: Any) -> Any:
+def _double_if(x: Value, any_of: Value) -> Value:
     """`x` in double precision, if any of `any_of` holds."""
     return x.astype(float) if np.any(any_of) else x
 
@@ -60,7 +60,7 @@ constant(  # of whole numbers only
 )
 
 
-def _strip_zeros(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
+def _strip_zeros(x: Value, tolerance: float = 0.0, unknown: int = 0) -> Value:
     """`x` without the zeros at the front of its last axis; one element stays.
 
     All stacked rows have to lose equally many: `unknown` where there is no row.
@@ -81,7 +81,7 @@ def _strip_zeros(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
 strip_zeros = primitive(_strip_zeros)
 
 
-def _strip_zeros_vjp(g: Any, x_shape: Any) -> Any:
+def _strip_zeros_vjp(g: Value, x_shape: Shape) -> Value:
     zeros = np.zeros((*x_shape[:-1], x_shape[-1] - np.shape(g)[-1]), g.dtype)
     return np.concatenate([zeros, g], axis=-1)
 
@@ -99,7 +99,7 @@ linear(
 
 
 @lambda body: composite(np.real_if_close, body)
-def _real_if_close(a: Any, tol: float = 100) -> Any:
+def _real_if_close(a: Value, tol: float = 100) -> Value:
     if not np.iscomplexobj(a):
         return a
     if tol > 1:
@@ -107,16 +107,16 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
     return real_unless(a, np.logical_not(np.absolute(np.imag(a)) < tol))
 
 
-def _to_complex_where(x: Any, outside: Callable) -> Any:
+def _to_complex_where(x: Value, outside: Callable) -> Value:
     x = as_strong(ensure_array(x))
     return x if x.dtype.kind == "c" else complex_if(x, outside(x))
 
 
-def _to_complex_if_negative(x: Any) -> Any:
+def _to_complex_if_negative(x: Value) -> Value:
     return _to_complex_where(x, lambda x: x < 0)
 
 
-def _to_complex_if_large(x: Any) -> Any:
+def _to_complex_if_large(x: Value) -> Value:
     return _to_complex_where(x, lambda x: np.absolute(x) > 1)
 
 
@@ -134,7 +134,7 @@ composite(scimath.arctanh, lambda x: np.arctanh(_to_complex_if_large(x)))
 
 
 @lambda body: composite(scimath.power, body)
-def _power(x: Any, p: Any) -> Any:
+def _power(x: Value, p: Value) -> Value:
     p = as_strong(ensure_array(p))
     if p.dtype.kind == "i":
         p = double_if(p, p < 0)

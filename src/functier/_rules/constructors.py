@@ -21,6 +21,7 @@ from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule, unchanged
 from .._core.table import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED
+from .._core.types import Axis, Function, Value
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 
 __all__ = [
@@ -56,7 +57,7 @@ __all__ = [
 def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
     """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
 
-    def kernel(a: Any, axis: Any = None, keepdims: Any = False, **params: Any) -> Any:
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
         if type(a) is np.ndarray and not params:
             return ufunc.reduce(a, axis, None, None, keepdims)
         return func(a, axis=axis, keepdims=keepdims, **params)
@@ -70,7 +71,7 @@ def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
 def elementwise_vmap(func: Callable) -> Callable:
     """Broadcasting operations: align the ranks, call once."""
 
-    def rule(k: int, *xs: Any, **params: Any) -> Any:
+    def rule(k: int, *xs: Value, **params: Value) -> Value:
         if hasattr(params.get("where"), "shape"):
             *xs, params["where"] = align(k, (*xs, params["where"]))  # type: ignore[assignment]
             return func(*xs, **params)
@@ -82,7 +83,7 @@ def elementwise_vmap(func: Callable) -> Callable:
 def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
     """Reductions with ``axis=None`` for all axes; `scalars`: see `ignore_scalar_axis`."""
 
-    def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
+    def rule(k: int, a: Value, axis: Any = None, **params: Value) -> Value:
         if params and hasattr(params.get("where"), "shape"):
             a, where = align(k, (a, params["where"]))
             params["where"] = where
@@ -104,7 +105,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
     `scalars`: an array of no axes counts as one of one element.
     """
 
-    def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
+    def rule(k: int, a: Value, *args: Value, axis: Any = default, **params: Value) -> Value:
         if axis is None or (scalars and ignore_scalar_axis(axis, np.ndim(a) - k) is None):
             a, axis = flatten_examples(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
@@ -116,7 +117,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
 def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
     """The batching rule of an operation whose result has no fixed shape: it raises."""
 
-    def rule(k: int, *args: Any, **params: Any) -> Any:
+    def rule(k: int, *args: Value, **params: Value) -> Value:
         raise DataDependentError(
             f"the shape of the result of {name_of(func)} depends on the data, which differs "
             f"from example to example; {remedy}"
@@ -140,7 +141,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     run it as it is, so that their hooks see NumPy's functions only.
     """
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Value, **kwargs: Value) -> Value:
         for arg in args:
             if type(arg) in NO_TENSORS:
                 continue
@@ -156,7 +157,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     return function
 
 
-def _check_values(x: Any, passes: Callable, message: str) -> Any:
+def _check_values(x: Value, passes: Callable, message: str) -> Value:
     """`x`, after a look at its values (those of all examples), as NumPy has one."""
     if not passes(x):
         raise ValueError(message)
@@ -226,7 +227,7 @@ def allow_missing_out(func: Callable) -> Callable:
     They had written ``out=None``, which NumPy takes out of a call that it dispatches.
     """
 
-    def kernel(*args: Any, **params: Any) -> Any:
+    def kernel(*args: Value, **params: Value) -> Value:
         if "where" in params:
             params.setdefault("out", None)
         return func(*args, **params)
@@ -238,7 +239,7 @@ def _mask_rules(rules: dict, operands: list[str]) -> dict[str, Rule]:
     return {n: _mask_rule(r, operands) for n, r in rules.items()}
 
 
-def _mask_rule(rule: Any, operands: list[str]) -> Rule:
+def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
     """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
 
     Real operands are complex ones to it where the ufunc was told to compute with those. Where
@@ -247,7 +248,7 @@ def _mask_rule(rule: Any, operands: list[str]) -> Rule:
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
 
-    def fn(g: Any, *saved: Any) -> Any:
+    def fn(g: Value, *saved: Value) -> Value:
         *saved, where, dtype = saved  # type: ignore[assignment]
         if dtype is not None and np.dtype(dtype).kind == "c":
             one = np.dtype(dtype).type(1)
@@ -265,11 +266,11 @@ def _mask_rule(rule: Any, operands: list[str]) -> Rule:
     return masked
 
 
-def _is_real(value: Any) -> bool:
+def _is_real(value: Value) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fiu"
 
 
-def _is_inexact(value: Any) -> bool:
+def _is_inexact(value: Value) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fc"
 
 

@@ -4,12 +4,14 @@ What they make of static arguments is a plain array, a constant for every level.
 ``like=x`` a value made of tensors may be given too: ``np.array([t, u], like=t)``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import PLAIN
+from .._core.types import Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite
 
@@ -22,7 +24,7 @@ for func in (
 
 
 @lambda body: composite(np.arange, body)
-def _arange(*args, **kwargs):
+def _arange(*args: Value, **kwargs: Value) -> Value:
     names = ("stop",) if len(args) == 1 else ("start", "stop", "step", "dtype")
     given = dict(zip(names, args), **kwargs)
     start, stop, step = [given.get(name, n) for name, n in (("start", 0), ("stop", 0), ("step", 1))]
@@ -36,7 +38,9 @@ def _arange(*args, **kwargs):
 
 
 @lambda body: composite(np.fromiter, body)
-def _fromiter(iter, dtype, count=-1, *, like=None):
+def _fromiter(
+    iter: Iterable, dtype: DTypeLike | None, count: Value = -1, *, like: Value = None
+) -> Value:
     values = list(iter if count < 0 else islice(iter, count))
     if not any(hasattr(v, "shape") for v in values):
         return np.fromiter(values, dtype, count)
@@ -47,19 +51,29 @@ def _fromiter(iter, dtype, count=-1, *, like=None):
 
 
 @lambda body: composite(np.full, body)
-def _full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+def _full(
+    shape: Shape,
+    fill_value: Value,
+    dtype: DTypeLike | None = None,
+    order: str | None = "C",
+    *,
+    device: str | None = None,
+    like: Value = None,
+) -> Value:
     filled = np.multiply(np.ones(shape, np.result_type(fill_value)), fill_value)
     return filled if dtype is None else filled.astype(dtype)
 
 
-def _stack_nested(value):
+def _stack_nested(value: Value) -> Value:
     """A nested sequence as one array; tensors may stand in it."""
     if isinstance(value, (list, tuple)):
         return np.stack([_stack_nested(v) for v in value]) if value else np.zeros(0)
     return value
 
 
-def _convert(a, dtype=None, *args, ndmin=0, **kwargs):
+def _convert(
+    a: Value, dtype: DTypeLike | None = None, *args: Value, ndmin: int = 0, **kwargs: Value
+) -> Value:
     a = _stack_nested(a)
     if np.ndim(a) < ndmin:
         a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))

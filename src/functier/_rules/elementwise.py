@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of
 from .._core.rule import negated, over, times, unchanged
+from .._core.types import Function, Value
 from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
@@ -29,14 +30,14 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 # ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
 
 
-def _divide_by(g, made):
+def _divide_by(g: Value, made: Value) -> Value:
     if type(made) is np.ndarray is type(g) and made.size > BIG:
         if made.shape == g.shape and made.dtype == g.dtype:
             return np.divide(g, made, out=made)
     return g / made
 
 
-def _subtract_from_one(made):
+def _subtract_from_one(made: Value) -> Value:
     if type(made) is np.ndarray and made.size > BIG:
         return np.subtract(1, made, out=made)
     return 1 - made
@@ -56,7 +57,7 @@ elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
-def _match_precision(y, g):
+def _match_precision(y: Value, g: Value) -> Value:
     """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
     if hasattr(y, "dtype") and y.dtype.kind in "biuf":
         dtype = np.finfo(dtype_of(g)).dtype
@@ -65,7 +66,7 @@ def _match_precision(y, g):
     return y
 
 
-def _power_x(g, x, y):
+def _power_x(g: Value, x: Value, y: Value) -> Value:
     """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
     if isinstance(y, (int, float)):
         if y == 2:
@@ -84,7 +85,7 @@ def _power_x(g, x, y):
     return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 
 
-def _power_y(g, ans, x):
+def _power_y(g: Value, ans: Value, x: Value) -> Value:
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
     if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
         if x < 0 and dtype_of(ans).kind == "c":
@@ -109,7 +110,7 @@ elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10))
 elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
 
 
-def softmax_share(exp, g, ans, x):
+def softmax_share(exp: Function, g: Value, ans: Value, x: Value) -> Value:
     """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
     if is_known_false(infinite):
@@ -135,7 +136,7 @@ elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans))
 elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans))
 
 
-def _over_hypot(g, ans, x):
+def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
     """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
     infinite = np.isinf(ans)
     if is_known_false(infinite):
@@ -155,7 +156,7 @@ elementwise(np.cos, lambda g, x: -g * np.sin(x))
 elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
 
 
-def _cos_of_arcsin(x):
+def _cos_of_arcsin(x: Value) -> Value:
     """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
     if dtype_of(x).kind == "c":
         return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
@@ -167,7 +168,7 @@ elementwise(np.arccos, lambda g, x: -g / _cos_of_arcsin(x))
 elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 
-def _over_square(g, x, y):
+def _over_square(g: Value, x: Value, y: Value) -> Value:
     """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
     if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
         one = np.result_type(x, y).type(1)
@@ -198,7 +199,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 # ---- selection: an operand has the gradient where it was chosen ----
 
 
-def _choice(x, y, ans):
+def _choice(x: Value, y: Value, ans: Value) -> Value:
     """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
     chosen, tie = np.equal(x, ans), np.equal(x, y)
     if is_known_false(tie):
@@ -217,7 +218,7 @@ for func in (np.maximum, np.minimum, np.fmax, np.fmin):
     )
 
 
-def _where_vmap(k, condition, *branches):
+def _where_vmap(k: int, condition: Value, *branches: Value) -> Value:
     """With the condition alone it is `numpy.nonzero`."""
     return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)
 
@@ -247,7 +248,16 @@ elementwise(
 
 
 @lambda body: composite(np.clip, body)
-def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue, **kwargs):
+def _clip(
+    a: Value,
+    a_min: Value = _NoValue,
+    a_max: Value = _NoValue,
+    out: Value | None = None,
+    *,
+    min: Value = _NoValue,
+    max: Value = _NoValue,
+    **kwargs: Value,
+) -> Value:
     if (min is not _NoValue or max is not _NoValue) and (
         a_min is not _NoValue or a_max is not _NoValue
     ):
@@ -268,14 +278,14 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
 # ---- modulus and sign: kinks have the subgradient 0 ----
 
 
-def _absolute_rule(g, x):
+def _absolute_rule(g: Value, x: Value) -> Value:
     """g sign x; the tangent of a complex number is complex, that of its modulus real."""
     if dtype_of(g).kind == "c":
         return np.real(g * np.conjugate(np.sign(x)))
     return g * np.sign(x)
 
 
-def _sign_rule(g, ans, x):
+def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
     """The part of g across x / |x|, over |x|; real numbers have none."""
     if dtype_of(ans).kind != "c":
         return g * 0
@@ -320,7 +330,7 @@ SINC_SERIES = [(-1) ** n * 2 * n / math.factorial(2 * n + 1) for n in range(9, 0
 """sin(y) / y has the derivative y times this polynomial in y^2, to 1e-16 for |y| < 1."""
 
 
-def _sinc(g, ans, x):
+def _sinc(g: Value, ans: Value, x: Value) -> Value:
     """(cos(pi x) - sinc x) / x, by its power series near 0, where that cancels."""
     near = np.absolute(x) < 0.3
     y = np.pi * np.where(near, x, 0)
@@ -336,7 +346,7 @@ elementwise(np.sinc, _sinc)
 I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
 
 
-def _bessel_i1(x):
+def _bessel_i1(x: Value) -> Value:
     """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
     nodes = I0_NODES.astype(dtype_of(x))
     return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)

@@ -13,12 +13,15 @@ NOTE [the adjoint of a transform is its inverse, scaled as the transform]
 NumPy imports `numpy.fft` on demand: `find` imports this file for its first function.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy import fft
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._core.errors import MutationError
 from .._core.numpy_facts import name_of
+from .._core.types import Axis, Function, Shape, Value
 from .axes import normalize, shift
 from .constructors import composite, linear
 from .pad import pad_with
@@ -33,14 +36,14 @@ HALVED = np.array([1.0, 0.5, 1.0])
 """What the first element of half a spectrum counts, those between, and the last."""
 
 
-def _weigh(spectrum, weights, n, axis):
+def _weigh(spectrum: Value, weights: Value, n: int, axis: int) -> Value:
     """Half the spectrum of `n` points, its elements counted with `weights`."""
     weights = np.astype(weights, np.finfo(spectrum.dtype).dtype)
     row = np.repeat(weights, (1, (n - 1) // 2, 1 - n % 2))
     return spectrum * np.reshape(row, (-1,) + (1,) * (spectrum.ndim - axis - 1))
 
 
-def _resize(x, n, axis):
+def _resize(x: Value, n: int, axis: int) -> Value:
     """The first `n` elements along an axis; zeros where there are fewer."""
     lacking = n - x.shape[axis]
     if lacking < 0:
@@ -50,10 +53,19 @@ def _resize(x, n, axis):
     return x
 
 
-def _declare_transform(func, inverse, half_result=False, half_operand=False):
+def _declare_transform(
+    func: Function, inverse: Function, half_result: bool = False, half_operand: bool = False
+) -> None:
     """Declare a transform and its inverse: see NOTE [the adjoint ...]."""
 
-    def adjoint(g, a_shape, a_dtype, n=None, axis=-1, norm=None):
+    def adjoint(
+        g: Value,
+        a_shape: Shape,
+        a_dtype: np.dtype,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = None,
+    ) -> Value:
         axis = normalize_axis_index(axis, len(a_shape))
         own = a_shape[axis]
         if half_result:
@@ -88,7 +100,7 @@ _declare_transform(fft.ihfft, fft.hfft, half_result=True)
 # ---- along several axes: one after the other ----
 
 
-def _lengths(shape, s, axes):
+def _lengths(shape: Shape, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple:
     """The length of each transform (None: what follows from the operand), and its axis."""
     if s is None:
         axes = range(len(shape)) if axes is None else axes
@@ -99,7 +111,9 @@ def _lengths(shape, s, axes):
     return [shape[axis] if n == -1 else n for n, axis in zip(s, axes)], list(axes)
 
 
-def _declare_along_axes(func, one, last=None, axes=None):
+def _declare_along_axes(
+    func: Function, one: Function, last: Function | None = None, axes: Sequence[int] | None = None
+) -> None:
     """Declare the transform along `axes` by `one`, or `last` for the last of them.
 
     The last axis comes first, except for a half spectrum as the operand: its transform
@@ -107,7 +121,13 @@ def _declare_along_axes(func, one, last=None, axes=None):
     """
     default, to_real = axes, last is fft.irfft
 
-    def body(a, s=None, axes=default, norm=None, out=None):
+    def body(
+        a: Value,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
+        out: Value | None = None,
+    ) -> Value:
         if out is not None:
             raise MutationError(f"{name_of(func)} would write to out; write y = {func.__name__}(a)")
         lengths, axes = _lengths(np.shape(a), s, axes)
@@ -136,7 +156,7 @@ _declare_along_axes(fft.irfft2, fft.ifft, fft.irfft, axes=(-2, -1))
 # ---- the zero frequency to the middle, and back ----
 
 
-def _roll_by_half(x, axes, sign):
+def _roll_by_half(x: Value, axes: Axis, sign: int) -> Value:
     shape = np.shape(x)
     axes = normalize(axes, len(shape))
     return np.roll(x, [sign * (shape[axis] // 2) for axis in axes], axes)

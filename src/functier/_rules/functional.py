@@ -1,13 +1,18 @@
 """Functions that take a function."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from .._core.types import Axis, Function, Value
 from .axes import as_array, as_strong, normalize
 from .constructors import composite
 
 
 @lambda body: composite(np.apply_along_axis, body)
-def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
+def _apply_along_axis(
+    func1d: Function, axis: Axis, arr: Value, *args: Value, **kwargs: Value
+) -> Value:
     (axis,) = normalize(axis, np.ndim(arr))
     moved = np.moveaxis(arr, axis, -1)
     shape = np.shape(moved)[:-1]
@@ -21,7 +26,7 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 @lambda body: composite(np.apply_over_axes, body)
-def _apply_over_axes(func, a, axes):
+def _apply_over_axes(func: Function, a: Value, axes: Sequence[int]) -> Value:
     axes = axes if np.iterable(axes) else (axes,)
     axes = tuple(i + np.ndim(a) if i < 0 else i for i in axes)  # -1 again for one less than first
     for axis in normalize(axes, np.ndim(a)):
@@ -31,7 +36,7 @@ def _apply_over_axes(func, a, axes):
 
 
 @lambda body: composite(np.piecewise, body)
-def _piecewise(x, condlist, funclist, *args, **kw):
+def _piecewise(x: Value, condlist: Value, funclist: Sequence, *args: Value, **kw: Value) -> Value:
     several = isinstance(condlist, (list, tuple)) and (
         np.ndim(x) == 0 or isinstance(condlist[0], (list, tuple)) or np.ndim(condlist[0])
     )
@@ -55,7 +60,7 @@ def _piecewise(x, condlist, funclist, *args, **kw):
     return y
 
 
-def _restrict(x, condition):
+def _restrict(x: Value, condition: Value) -> Value:
     """`x` where the condition holds, elsewhere a value from there.
 
     So that a function meets its own domain only, and no NaN gets into a derivative.

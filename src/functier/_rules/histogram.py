@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .._core.errors import DataDependentError
+from .._core.types import Value
 from .axes import as_array, as_strong, convert_lists
 from .constructors import check_values, composite, constant, op, primitive
 from .indexing import transpose_read
@@ -13,12 +14,12 @@ from .ranges_and_differences import linear_range
 # ---- bincount is linear in the weights ----
 
 
-def _check_castable(weights):
+def _check_castable(weights: Value) -> None:
     if not np.can_cast(weights.dtype, np.float64):
         raise TypeError(f"cannot cast weights of dtype {weights.dtype} to float64 safely")
 
 
-def _bincount_vmap(k, x, weights=None, minlength=0):
+def _bincount_vmap(k: int, x: Value, weights: Value = None, minlength: int = 0) -> Value:
     if any(n != 1 for n in np.shape(x)[:k]):
         raise DataDependentError(
             "the length of numpy.bincount(x) depends on the data, which differs from "
@@ -49,7 +50,7 @@ op(
 
 
 @primitive
-def estimate_bins(a, bins, range=None):
+def estimate_bins(a: Value, bins: Value, range: Value = None) -> Value:
     """As many zeros as NumPy's estimator `bins` finds bins, in each of stacked rows."""
     n = np.shape(a)[-1]
     rows = np.reshape(a, (-1, n)) if np.size(a) else np.reshape(np.arange(n), (1, n))
@@ -70,15 +71,17 @@ constant(
 )
 
 
-def _is_rising(edges):
+def _is_rising(edges: Value) -> Value:
     return np.all(edges[..., :-1] < edges[..., 1:])
 
 
-def _is_finite(x):
+def _is_finite(x: Value) -> Value:
     return np.all(np.isfinite(x))
 
 
-def _bin_edges(a, bins, range, weights=None, several=False):
+def _bin_edges(
+    a: Value, bins: Value, range: Value, weights: Value = None, several: bool = False
+) -> Value:
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
@@ -111,12 +114,16 @@ def _bin_edges(a, bins, range, weights=None, several=False):
 
 
 @lambda body: composite(np.histogram_bin_edges, body)
-def _histogram_bin_edges(a, bins=10, range=None, weights=None):
+def _histogram_bin_edges(
+    a: Value, bins: Value = 10, range: Value = None, weights: Value = None
+) -> Value:
     return _bin_edges(np.ravel(a), bins, range, weights)
 
 
 @lambda body: composite(np.histogram, body)
-def _histogram(a, bins=10, range=None, density=None, weights=None):
+def _histogram(
+    a: Value, bins: Value = 10, range: Value = None, density: Value = None, weights: Value = None
+) -> tuple:
     shape, a = np.shape(a), np.ravel(a)
     edges = _bin_edges(a, bins, range, weights)
     if weights is None:
@@ -144,19 +151,25 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 # ---- histograms of several variables ----
 
 
-def _bin_numbers(x, edges):
+def _bin_numbers(x: Value, edges: Value) -> Value:
     """The bin of each value, 0 and the last for those outside of the edges."""
     number = np.searchsorted(edges, x, side="right")
     return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
 
 
-def _bin_count(bins):
+def _bin_count(bins: Value) -> Value:
     """How many there are; None for a number."""
     return len(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
 
 
 @lambda body: composite(np.histogramdd, body)
-def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+def _histogramdd(
+    sample: Value,
+    bins: Value = 10,
+    range: Value = None,
+    density: Value = None,
+    weights: Value = None,
+) -> tuple:
     if isinstance(sample, (list, tuple)):
         columns = [as_strong(as_array(x)) for x in sample]
         common = np.result_type(*columns)  # NumPy makes one array of them
@@ -196,7 +209,14 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 
 @lambda body: composite(np.histogram2d, body)
-def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+def _histogram2d(
+    x: Value,
+    y: Value,
+    bins: Value = 10,
+    range: Value = None,
+    density: Value = None,
+    weights: Value = None,
+) -> tuple:
     x, y = convert_lists(x, y)
     if np.shape(x)[0] != np.shape(y)[0]:
         raise ValueError("x and y must have the same length.")

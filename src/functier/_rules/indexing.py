@@ -10,12 +10,17 @@ NOTE [where NumPy puts advanced axes]
 """
 
 import operator
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.errors import DataDependentError, MutationError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, name_of
+from .._core.op import Call
 from .._core.table import PARTIALS
+from .._core.types import Function, Index, Shape, Value
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
     composite,
@@ -35,7 +40,7 @@ BOOLEANS = (bool, np.bool_)
 # ---- the two directions ----
 
 
-def split_index(index):
+def split_index(index: Index) -> tuple:
     """The skeleton of an index and its arrays: see NOTE [a split index]."""
     skeleton, indices = [], []
     for part in index if type(index) is tuple else (index,):
@@ -50,25 +55,25 @@ def split_index(index):
     return tuple(skeleton), indices
 
 
-def fill_holes(skeleton, indices):
+def fill_holes(skeleton: tuple, indices: Sequence[Value]) -> Value:
     """The index of a skeleton and its arrays."""
     arrays = iter(indices)
     return tuple([next(arrays) if part is HOLE else part for part in skeleton])
 
 
 @primitive
-def getitem(x, skeleton, *indices):
+def getitem(x: Value, skeleton: tuple, *indices: Sequence[Value]) -> Value:
     """``x[index]`` that dispatches on the arrays in the index too."""
     return x[fill_holes(skeleton, indices)]
 
 
 @primitive
-def add_at(values, shape, skeleton, *indices):
+def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Sequence[Value]) -> Value:
     """Zeros of `shape` with `values` added at an index; repeated positions add up."""
     return scatter(values, shape, fill_holes(skeleton, indices), indices)
 
 
-def read(x, indices, skeleton):
+def read(x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
     """``x[index]``, where any of the operands may be a tensor."""
     if type(x) is np.ndarray:
         for i in indices:
@@ -78,19 +83,19 @@ def read(x, indices, skeleton):
     return as_array(x)[fill_holes(skeleton, indices)]
 
 
-def read_at(x, index):
+def read_at(x: Value, index: Index) -> Value:
     """``x[index]``, where `x` may be a plain array and the index hold tensors."""
     skeleton, indices = split_index(index)
     return read(x, indices, skeleton)
 
 
 @primitive
-def place(values, shape, index):
+def place(values: Value, shape: Shape, index: tuple) -> Value:
     """`add_at` with an index without arrays: one operand, so the short way."""
     return scatter(values, shape, index, ())
 
 
-def transpose_read(g, shape, index, distinct=False):
+def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
     """The transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
@@ -106,7 +111,7 @@ PARTIALS[operator.getitem] = (transpose_read, None, False)
 # ---- a batch: one NumPy call serves ----
 
 
-def _advanced_axes(k, ndim, indices, skeleton):
+def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple) -> tuple:
     """The rank of the advanced axes, and where one example's result has them (None: first).
 
     See NOTE [where NumPy puts advanced axes].
@@ -131,7 +136,7 @@ def _advanced_axes(k, ndim, indices, skeleton):
     return rank, sum(ndim - consumed if part is Ellipsis else 1 for part in before)
 
 
-def _plan_batch(k, shape, indices, skeleton):
+def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> tuple:
     """How to index a batch of `shape`, whose first `k` axes are the batch's.
 
     The shape, index arrays and skeleton for one NumPy call, and the axes to move in its
@@ -167,7 +172,7 @@ def _plan_batch(k, shape, indices, skeleton):
     return shape, grids + indices, lead + skeleton, (rank, k, k + start)
 
 
-def _move_axes(x, width, source, destination):
+def _move_axes(x: Value, width: int, source: int, destination: int) -> Value:
     """`x` with `width` neighbouring axes moved from `source` to `destination`."""
     if not width or source == destination:
         return x
@@ -175,7 +180,7 @@ def _move_axes(x, width, source, destination):
     return np.moveaxis(x, [source + i for i in axes], [destination + i for i in axes])
 
 
-def _getitem_vmap(k, x, indices, skeleton):
+def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
     try:
         if not indices and not any([type(part) in BOOLEANS for part in skeleton]):
             return read(x, (), (FULL,) * k + skeleton)
@@ -187,7 +192,7 @@ def _getitem_vmap(k, x, indices, skeleton):
         raise
 
 
-def _raise_for_one(k, shape, indices, skeleton):
+def _raise_for_one(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> None:
     """Raise NumPy's error in the words for one example: its axes, its rank."""
     one = np.broadcast_to(np.zeros(()), shape)
     for b in np.ndindex(batch_shape(k, *indices)):
@@ -195,27 +200,29 @@ def _raise_for_one(k, shape, indices, skeleton):
         read(one, example, skeleton)
 
 
-def _add_at_vmap(k, values, indices, shape, skeleton):
+def _add_at_vmap(
+    k: int, values: Value, indices: Sequence[Value], shape: Shape, skeleton: tuple
+) -> Value:
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
     full, arrays, index, (width, here, there) = _plan_batch(k, batch + shape, indices, skeleton)
     return add_at(_move_axes(values, width, there, here), full, index, *arrays)
 
 
-def _getitem_x(g, indices, skeleton, x_shape):
+def _getitem_x(g: Value, indices: Sequence[Value], skeleton: tuple, x_shape: Shape) -> Value:
     return add_at(g, x_shape, skeleton, *indices)
 
 
-def _bind_index(x, index):
+def _bind_index(x: Value, index: Index) -> dict[str, Any]:
     skeleton, indices = split_index(index)
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _bind_split(x, skeleton, *indices):
+def _bind_split(x: Value, skeleton: tuple, *indices: Sequence[Value]) -> dict[str, Any]:
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _mask_places(call):
+def _mask_places(call: Call) -> Value:
     """The places of the masks in an index."""
     if len(call.operands) == 1:
         return ()
@@ -236,7 +243,9 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
     )
 
 
-def _bind_add_at(values, shape, skeleton, *indices):
+def _bind_add_at(
+    values: Value, shape: Shape, skeleton: tuple, *indices: Sequence[Value]
+) -> dict[str, Any]:
     return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton}
 
 
@@ -261,7 +270,7 @@ linear(
 # ---- reading along an axis ----
 
 
-def apply_mode(indices, n, mode):
+def apply_mode(indices: Value, n: int, mode: str) -> Value:
     """Indices into an axis of length `n` as `mode` has them; "raise" is for the reading."""
     if mode == "raise":
         return indices
@@ -272,9 +281,12 @@ def apply_mode(indices, n, mode):
     raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
 
 
-def _take(a, indices, axis=None, out=None, mode="raise"):
+def _take(
+    a: Value, indices: Value, axis: int | None = None, out: Value | None = None, mode: str = "raise"
+) -> Value:
     a, indices = as_array(a), as_array(indices)
-    if ignore_scalar_axis(axis, a.ndim) is None:
+    axis = ignore_scalar_axis(axis, a.ndim)
+    if axis is None:
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
@@ -285,14 +297,14 @@ def _take(a, indices, axis=None, out=None, mode="raise"):
     return read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
 
 
-def index_along(shape, indices, axis):
+def index_along(shape: Shape, indices: Value, axis: int) -> tuple:
     """The index that reads `indices` along `axis` of an array of `shape`."""
     ndim = len(shape)
     grids = [np.arange(n).reshape((n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
     return (*grids[:axis], indices, *grids[axis + 1 :])
 
 
-def _take_along_axis(arr, indices, axis=-1):
+def _take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
     if dtype_of(indices).kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
@@ -315,7 +327,7 @@ composite(np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonze
 # ---- choosing element by element ----
 
 
-def _choose_vmap(k, a, choices, mode="raise"):
+def _choose_vmap(k: int, a: Value, choices: Value, mode: Any = "raise") -> Value:
     a, *choices = align(k, (a, *choices))
     return np.choose(a, choices, mode=mode)
 
@@ -334,7 +346,7 @@ linear(
 )
 
 
-def _select(condlist, choicelist, default=0):
+def _select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
@@ -365,11 +377,11 @@ constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonze
 # ---- indices made of indices and shapes ----
 
 
-def _ix(*args):
+def _ix(*args: Value) -> Value:
     return tuple([_open_mesh_index(as_array(a), i, len(args)) for i, a in enumerate(args)])
 
 
-def _open_mesh_index(a, axis, ndim):
+def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
     """A one-dimensional index along one axis of an open mesh."""
     if a.ndim != 1:
         raise ValueError("Cross index must be 1 dimensional")
@@ -380,7 +392,7 @@ def _open_mesh_index(a, axis, ndim):
     return np.reshape(a, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
-def _diag_indices_from(arr):
+def _diag_indices_from(arr: Value) -> Value:
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) != 1:
@@ -388,8 +400,8 @@ def _diag_indices_from(arr):
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
-def _triangle_body(indices):
-    def body(arr, k=0):
+def _triangle_body(indices: Function) -> Function:
+    def body(arr: Value, k: int = 0) -> Value:
         if arr.ndim != 2:
             raise ValueError("input array must be 2-d")
         return indices(arr.shape[0], k=k, m=arr.shape[1])
@@ -419,7 +431,16 @@ constant(
 # ---- filling and writing: a new array is made, an old one is not changed ----
 
 
-def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+def _full_like(
+    a: Value,
+    fill_value: Value,
+    dtype: DTypeLike | None = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: str | None = None,
+) -> Value:
     shape = a.shape if shape is None else shape
     dtype = dtype_of(a) if dtype is None else dtype
     return np.astype(np.broadcast_to(fill_value, shape), dtype)
@@ -428,10 +449,10 @@ def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, 
 composite(np.full_like, _full_like)
 
 
-def _declare_writing(func, remedy):
+def _declare_writing(func: Function, remedy: str) -> None:
     """A function that writes to its first argument: refused at every level."""
 
-    def refuse(*args, **kwargs):
+    def refuse(*args: Value, **kwargs: Value) -> NoReturn:
         raise MutationError(
             f"{name_of(func)} would change an array in place, and neither can a tensor be changed, "
             f"nor a plain array hold one; {remedy}"

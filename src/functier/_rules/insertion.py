@@ -7,33 +7,34 @@ differ from example to example, as far as the shape of the result does not.
 import numpy as np
 
 from .._core.errors import DataDependentError
+from .._core.types import Value
 from .axes import as_array, shift
 from .constructors import composite
 from .indexing import read_at
 
 
-def _is_tensor(places):
+def _is_tensor(places: Value) -> bool:
     """Whether the places are a tensor, which NumPy's own arithmetic cannot read."""
     return hasattr(places, "level")
 
 
-def _check_integers(places):
+def _check_integers(places: Value) -> None:
     """Raise where `places` is an array that cannot be an index."""
     if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
 
 
-def _as_places(obj):
+def _as_places(obj: Value) -> Value:
     """An index as an array; that of an empty list is one of integers."""
     places = as_array(obj)
     return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
 
 
-def _from_the_start(places, n):
+def _from_the_start(places: Value, n: int) -> Value:
     return np.where(places < 0, places + n, places)
 
 
-def _remaining_places(obj, n):
+def _remaining_places(obj: Value, n: int) -> Value:
     """The places that `obj` does not name."""
     obj = _as_places(obj) if isinstance(obj, (list, tuple)) else obj
     _check_integers(obj)
@@ -49,7 +50,7 @@ def _remaining_places(obj, n):
 
 
 @lambda body: composite(np.delete, body)
-def _delete(arr, obj, axis=None):
+def _delete(arr: Value, obj: Value, axis: int | None = None) -> Value:
     arr = as_array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -57,7 +58,7 @@ def _delete(arr, obj, axis=None):
     return read_at(arr, (slice(None),) * axis + (_remaining_places(obj, arr.shape[axis]),))
 
 
-def _insertion_order(places, n, length):
+def _insertion_order(places: Value, n: int, length: Value) -> Value:
     """Where each element of the result stands in the old ones and the new ones behind."""
     if not _is_tensor(places):
         return np.insert(np.arange(n), places, n + np.arange(length))
@@ -67,7 +68,7 @@ def _insertion_order(places, n, length):
 
 
 @lambda body: composite(np.insert, body)
-def _insert(arr, obj, values, axis=None):
+def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> Value:
     """The new elements behind the old ones, and then both in order."""
     arr = as_array(arr)
     if type(values) is complex and arr.dtype.kind != "c":

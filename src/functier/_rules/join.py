@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from .._core.types import Function, Index, Shape, Value
 from .axes import as_array, as_strong, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
 
 # ---- joining ----
 
 
-def _broadcast_batch(k, arrays):
+def _broadcast_batch(k: int, arrays: Value) -> Value:
     """Operands that all have the whole batch, and are arrays."""
     batches = [np.shape(a)[:k] for a in arrays]
     if all(b == batches[0] for b in batches) and len(batches[0]) == k:
@@ -20,12 +21,12 @@ def _broadcast_batch(k, arrays):
     ]
 
 
-def _index_along(axis, ndim, item):
+def _index_along(axis: int, ndim: int, item: Value) -> Value:
     """The index that is `item` along one axis."""
     return (slice(None),) * shift(axis, 0, ndim) + (item,)
 
 
-def _concatenate_vmap(k, arrays, axis=0, **options):
+def _concatenate_vmap(k: int, arrays: Value, axis: int | None = 0, **options: Value) -> Value:
     if any(type(a) in NUMBERS for a in arrays):  # they are weak
         options.setdefault("dtype", np.result_type(*arrays))
     arrays = _broadcast_batch(k, arrays)
@@ -34,7 +35,7 @@ def _concatenate_vmap(k, arrays, axis=0, **options):
     return np.concatenate(arrays, shift(axis, k, np.ndim(arrays[0]) - k), **options)
 
 
-def _concatenate_vjp(g, index, shapes, axis=0):
+def _concatenate_vjp(g: Value, index: Index, shapes: list[Shape], axis: int | None = 0) -> Value:
     """The part of `g` that operand `index` became."""
     if axis is None:
         sizes = [int(np.prod(s, dtype=int)) for s in shapes[: index + 1]]
@@ -53,7 +54,7 @@ linear(
 )
 
 
-def _stack_vmap(k, arrays, axis=0, **options):
+def _stack_vmap(k: int, arrays: Value, axis: int = 0, **options: Value) -> Value:
     arrays = _broadcast_batch(k, arrays)
     return np.stack(arrays, shift(axis, k, np.ndim(arrays[0]) - k + 1), **options)
 
@@ -68,13 +69,13 @@ linear(
 )
 
 
-def _as_tuple(result):
+def _as_tuple(result: Value) -> Value:
     """What atleast_1d and its like return, always as a tuple."""
     return result if isinstance(result, tuple) else (result,)
 
 
 @lambda body: composite(np.hstack, body)
-def _hstack(tup, **options):
+def _hstack(tup: Value, **options: Value) -> Value:
     arrays = _as_tuple(np.atleast_1d(*tup))
     return np.concatenate(arrays, 0 if np.ndim(arrays[0]) == 1 else 1, **options)
 
@@ -91,14 +92,14 @@ composite(
 
 
 @lambda body: composite(np.append, body)
-def _append(arr, values, axis=None):
+def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
     arr, values = (as_strong(as_array(x)) for x in (arr, values))
     if axis is None:
         arr, values, axis = np.ravel(arr), np.ravel(values), 0
     return np.concatenate((arr, values), axis)
 
 
-def _list_depth(arrays):
+def _list_depth(arrays: Value) -> Value:
     """How deep the lists of a block are nested, the same everywhere."""
     if isinstance(arrays, tuple):
         raise TypeError("numpy.block: only lists can arrange blocks; write a list for the tuple")
@@ -112,11 +113,11 @@ def _list_depth(arrays):
     return 1 + depths.pop()
 
 
-def _rank(arrays):
+def _rank(arrays: Value) -> Value:
     return max(map(_rank, arrays)) if isinstance(arrays, list) else np.ndim(arrays)
 
 
-def _join(arrays, depth, ndim):
+def _join(arrays: Value, depth: int, ndim: int) -> Value:
     """The innermost lists are joined along the last axis, the outer ones along those before."""
     if depth:
         return np.concatenate([_join(a, depth - 1, ndim) for a in arrays], -depth)
@@ -125,7 +126,7 @@ def _join(arrays, depth, ndim):
 
 
 @lambda body: composite(np.block, body)
-def _block(arrays):
+def _block(arrays: Value) -> Value:
     depth = _list_depth(arrays)
     return _join(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays)
 
@@ -133,7 +134,7 @@ def _block(arrays):
 # ---- splitting ----
 
 
-def _piece_bounds(n, indices_or_sections):
+def _piece_bounds(n: int, indices_or_sections: Value) -> Value:
     """The first and last index of every piece of `n` elements."""
     if np.ndim(indices_or_sections) == 0:
         each, rest = divmod(n, int(indices_or_sections))
@@ -145,7 +146,9 @@ def _piece_bounds(n, indices_or_sections):
     return [(start, max(start, stop)) for start, stop, _ in pieces]
 
 
-def _array_split_vjp(g, ary_shape, ary_dtype, indices_or_sections, axis=0):
+def _array_split_vjp(
+    g: Value, ary_shape: Shape, ary_dtype: np.dtype, indices_or_sections: Value, axis: int = 0
+) -> Value:
     """The pieces in a row; the sum of all in their places where they overlap."""
     (axis,) = normalize(axis, len(ary_shape))
     n = ary_shape[axis]
@@ -153,7 +156,7 @@ def _array_split_vjp(g, ary_shape, ary_dtype, indices_or_sections, axis=0):
     if [0, *[stop for _, stop in bounds]] == [*[start for start, _ in bounds], n]:
         return np.concatenate(g, axis)
 
-    def whole(piece, start, stop):
+    def whole(piece: Value, start: Value, stop: Value) -> Value:
         before, after = [
             np.zeros((*ary_shape[:axis], m, *ary_shape[axis + 1 :]), ary_dtype)
             for m in (start, n - stop)
@@ -174,17 +177,17 @@ linear(
 
 
 @lambda body: composite(np.split, body)
-def _split(ary, indices_or_sections, axis=0):
+def _split(ary: Value, indices_or_sections: Value, axis: int = 0) -> Value:
     n = ary.shape[shift(axis, 0, ary.ndim)]
     if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return np.array_split(ary, indices_or_sections, axis)
 
 
-def _split_body(name, least, axis_of):
+def _split_body(name: str, least: int, axis_of: Function) -> Function:
     """The body of hsplit, vsplit, dsplit."""
 
-    def body(ary, indices_or_sections):
+    def body(ary: Value, indices_or_sections: Value) -> Value:
         if ary.ndim < least:
             raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
         return np.split(ary, indices_or_sections, axis_of(ary.ndim))
@@ -197,7 +200,7 @@ composite(np.vsplit, _split_body("vsplit", 2, lambda ndim: 0))
 composite(np.dsplit, _split_body("dsplit", 3, lambda ndim: 2))
 
 
-def _unstack_vmap(k, x, axis=0):
+def _unstack_vmap(k: int, x: Value, axis: int = 0) -> Value:
     return np.unstack(x, axis=shift(axis, k, x.ndim - k))
 
 

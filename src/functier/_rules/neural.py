@@ -4,8 +4,11 @@ Functions of our own, with the facts about each. Windows and softmax are linear 
 so; the rules say the rest. Axes of windows are the last ones, so batch axes need no work.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from .._core.types import Axis, Index, Shape, Value
 from .axes import expand, shift_all
 from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
 from .elementwise import softmax_share
@@ -13,13 +16,13 @@ from .elementwise import softmax_share
 # ---- elementwise ----
 
 
-def _sigmoid(x):
+def _sigmoid(x: Value) -> Value:
     """1 / (1 + exp(-x)), of which no exponential overflows."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
-def _relu(x):
+def _relu(x: Value) -> Value:
     """max(x, 0)."""
     return np.maximum(x, 0)
 
@@ -32,20 +35,20 @@ elementwise(relu, lambda g, ans: np.where(ans <= 0, 0, g))  # 0 at the kink, as 
 # ---- softmax and its kin: stable, in one operation ----
 
 
-def _softmax(x, axis):
+def _softmax(x: Value, axis: Axis) -> Value:
     """exp(x) / sum(exp(x))."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax(x, axis):
+def _log_softmax(x: Value, axis: Axis) -> Value:
     """x - log(sum(exp(x)))."""
     x = x - np.max(x, axis=axis, keepdims=True)
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))
 
 
 @primitive
-def logsumexp(x, axis=None, keepdims=False):
+def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
     """log(sum(exp(x))); -inf where there is nothing to add."""
     x = x + 0.0 if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
@@ -58,7 +61,7 @@ def logsumexp(x, axis=None, keepdims=False):
 softmax, log_softmax = primitive(_softmax, plain=True), primitive(_log_softmax, plain=True)
 
 
-def _softmax_rule(g, ans, axis):
+def _softmax_rule(g: Value, ans: Value, axis: Axis) -> Value:
     """The Jacobian is symmetric: one rule for both modes."""
     return ans * (g - np.sum(ans * g, axis=axis, keepdims=True))
 
@@ -83,7 +86,9 @@ for func in (softmax, log_softmax):
     )
 
 
-def _logsumexp_vjp(g, ans, x, axis=None, keepdims=False):
+def _logsumexp_vjp(
+    g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
+) -> Value:
     """g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
     return softmax_share(
@@ -109,25 +114,25 @@ op(
 # ---- windows over the last axes: of `size`, every `step`, with a `gap` between their elements ----
 
 
-def _tap(at, counts, step, gap):
+def _tap(at: Sequence[int], counts: Shape, step: Shape, gap: Shape) -> tuple:
     """The index of the elements that all windows have at one place within them."""
     parts = zip(at, counts, step, gap)
     return (..., *[slice(a * g, a * g + (n - 1) * s + 1, s) for a, n, s, g in parts])
 
 
-def window_counts(shape, size, step, gap):
+def window_counts(shape: Sequence[int], size: Shape, step: Shape, gap: Shape) -> Value:
     """How many windows there are along each of the last axes."""
     ends = zip(shape[len(shape) - len(size) :], size, step, gap)
     return tuple([(n - (k - 1) * g - 1) // s + 1 for n, k, s, g in ends])
 
 
-def _taps(x, size, step, gap):
+def _taps(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """For each place within a window, the elements that all windows have there."""
     counts = window_counts(np.shape(x), size, step, gap)
     return [x[_tap(at, counts, step, gap)] for at in np.ndindex(*size)]
 
 
-def _from_taps(taps, size):
+def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
     """The windows whose elements are given place by place."""
     n, shape = len(size), np.shape(taps[0])
     cut = len(shape) - n
@@ -135,7 +140,7 @@ def _from_taps(taps, size):
 
 
 @primitive
-def windows(x, size, step, gap):
+def windows(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """All windows, of ``(..., *size, *counts)``: a view of the array."""
     if not isinstance(x, np.ndarray):
         return _from_taps(_taps(x, size, step, gap), size)
@@ -154,7 +159,7 @@ def windows(x, size, step, gap):
 
 
 @primitive
-def overlap_add(values, shape, step, gap):
+def overlap_add(values: Value, shape: Shape, step: Shape, gap: Shape) -> Value:
     """The sum of windows of ``(..., *size, *counts)`` in their places in ``(..., *shape)``."""
     n, whole = len(shape), np.shape(values)
     cut = len(whole) - 2 * n
@@ -180,7 +185,7 @@ linear(
 )
 
 
-def _windows_of(g, values_shape, step, gap):
+def _windows_of(g: Value, values_shape: Shape, step: Shape, gap: Shape) -> Value:
     n = len(step)
     cut = len(values_shape) - 2 * n
     return windows(g, values_shape[cut : cut + n], step, gap)
@@ -199,7 +204,7 @@ linear(
 
 
 @primitive
-def window_argmax(x, size, step, gap):
+def window_argmax(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """Where each window has its largest element, the first of several; a NaN is larger."""
     taps = _taps(x, size, step, gap)
     best = window_max(x, size, step, gap)
@@ -212,7 +217,7 @@ def window_argmax(x, size, step, gap):
 
 
 @primitive
-def window_max(x, size, step, gap):
+def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
     """The largest element of each window."""
     largest, *others = _taps(x, size, step, gap)
     for tap in others:
@@ -221,7 +226,7 @@ def window_max(x, size, step, gap):
 
 
 @primitive
-def pick(x, index, size, step, gap):
+def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
     """The element at `index` of each window."""
     first, *others = _taps(x, size, step, gap)
     out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
@@ -232,7 +237,7 @@ def pick(x, index, size, step, gap):
 
 
 @primitive
-def put(values, index, shape, size, step, gap):
+def put(values: Value, index: Index, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
     """The transpose of `pick`: zeros of ``(..., *shape)`` with values added there."""
     n = len(shape)
     lead = np.broadcast_shapes(values.shape, index.shape)

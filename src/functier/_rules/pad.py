@@ -2,11 +2,13 @@
 gathers along an axis, and of reductions, one axis after the other.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .._core.errors import UnsupportedError
+from .._core.types import Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite, op, primitive
 
@@ -25,7 +27,7 @@ STATISTICS: dict[str, Callable] = {
 
 
 @primitive
-def pad_with(a, widths, value):
+def pad_with(a: Value, widths: Sequence[tuple[int, int]], value: Value) -> Value:
     """An array with one number around it, `widths` of it before and after each axis."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     out = np.full(shape, value, a.dtype)
@@ -33,7 +35,7 @@ def pad_with(a, widths, value):
     return out
 
 
-def _inner_index(shape, widths):
+def _inner_index(shape: Shape, widths: Sequence[tuple[int, int]]) -> Value:
     """The index of what the padding is around."""
     return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths)])
 
@@ -48,7 +50,7 @@ op(
 
 
 @lambda body: composite(np.pad, body)
-def _pad(array, pad_width, mode="constant", **options):
+def _pad(array: Value, pad_width: Any, mode: Any = "constant", **options: Value) -> Value:
     if callable(mode):
         raise UnsupportedError(
             "numpy.pad: a padding function writes to its argument, which no tensor allows; "
@@ -88,7 +90,7 @@ def _pad(array, pad_width, mode="constant", **options):
     return array
 
 
-def _widths(pad_width, ndim):
+def _widths(pad_width: Any, ndim: int) -> list:
     """A pair of ints for each axis."""
     if isinstance(pad_width, dict):
         pairs = [(0, 0)] * ndim
@@ -103,37 +105,39 @@ def _widths(pad_width, ndim):
     return widths.tolist()
 
 
-def _pair(given, array, axis):
+def _pair(given: Value, array: Value, axis: int) -> tuple:
     """The two values of an option that belong to an axis."""
     pairs = np.broadcast_to(given, (array.ndim, 2))
     return pairs[axis, 0], pairs[axis, 1]
 
 
-def _slice_along(array, axis, start, stop, step=None):
+def _slice_along(
+    array: Value, axis: int, start: Value, stop: Value, step: int | None = None
+) -> Value:
     return array[(slice(None),) * axis + (slice(start, stop, step),)]
 
 
-def _resized_shape(array, axis, n):
+def _resized_shape(array: Value, axis: int, n: int) -> tuple:
     return (*array.shape[:axis], n, *array.shape[axis + 1 :])
 
 
-def _fill_block(value, array, axis, n):
+def _fill_block(value: Value, array: Value, axis: int, n: int) -> Value:
     """A block of `n` along an axis, all `value`, of the dtype of `array`."""
     return np.astype(
         np.broadcast_to(value, _resized_shape(array, axis, n)), array.dtype, copy=False
     )
 
 
-def _ends(array, axis, given, before, after):
+def _ends(array: Value, axis: int, given: Value, before: int, after: int) -> tuple:
     first, last = _pair(given, array, axis)
     return _fill_block(first, array, axis, before), _fill_block(last, array, axis, after)
 
 
-def _ramps(array, axis, given, before, after):
+def _ramps(array: Value, axis: int, given: Value, before: int, after: int) -> tuple:
     """From the end value, which is met, to the edge, which is not."""
     first, last = _pair(given, array, axis)
 
-    def ramp(end, edge, n):
+    def ramp(end: Value, edge: Value, n: int) -> Value:
         steps = np.reshape(np.arange(n), [-1 if i == axis else 1 for i in range(array.ndim)])
         values = steps * ((edge - end) / max(n, 1)) + end
         values = np.floor(values) if array.dtype.kind in "iu" else values
@@ -144,7 +148,7 @@ def _ramps(array, axis, given, before, after):
     return start, np.flip(stop, axis)
 
 
-def _statistics(array, axis, mode, given, before, after):
+def _statistics(array: Value, axis: int, mode: str, given: Value, before: int, after: int) -> tuple:
     """A statistic of the elements nearest to each end, `given` of them or all."""
     n = array.shape[axis]
     lengths = (None, None) if given is None else _pair(given, array, axis)
@@ -152,7 +156,7 @@ def _statistics(array, axis, mode, given, before, after):
     if mode in ("maximum", "minimum") and not (first and last):
         raise ValueError("stat_length of 0 yields no value for padding")
 
-    def block(part, n):
+    def block(part: Value, n: int) -> Value:
         value = STATISTICS[mode](part, axis=axis, keepdims=True)
         value = np.rint(value) if array.dtype.kind in "iu" else value
         return _fill_block(value, array, axis, n)
@@ -161,7 +165,7 @@ def _statistics(array, axis, mode, given, before, after):
     return start, block(_slice_along(array, axis, n - last, n), after)
 
 
-def _pad_odd(array, axis, before, after, whole):
+def _pad_odd(array: Value, axis: int, before: int, after: int, whole: bool) -> Value:
     """Reflections through the point at each edge, as many as it takes.
 
     `whole`: the edge itself is reflected too (mode "symmetric"). The pieces that NumPy
@@ -187,6 +191,6 @@ def _pad_odd(array, axis, before, after, whole):
     return array
 
 
-def _reflect_through(point, mirrored):
+def _reflect_through(point: Value, mirrored: Value) -> Value:
     """Reflected through a point; NumPy writes it to an array of the dtype that was padded."""
     return np.astype(2 * point - mirrored, point.dtype, copy=False)

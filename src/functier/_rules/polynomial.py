@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.rule import Rule
+from .._core.types import Function, Value
 from .axes import as_array, as_strong, convert_lists
 from .by_value import real_unless, strip_zeros
 from .constructors import composite, op, primitive
@@ -17,7 +18,7 @@ from .linalg.factorization import linalg_dtype
 # ---- convolution ----
 
 
-def _convolution(a, v):
+def _convolution(a: Value, v: Value) -> Value:
     """The full convolution: row i of the outer product, shifted by i, summed up.
 
     In the operands' common dtype, as NumPy: whole numbers wrap around, and of truth values
@@ -32,7 +33,7 @@ def _convolution(a, v):
     return np.sum(shifted, axis=0, dtype=None if rows.dtype.kind in "fc" else rows.dtype)
 
 
-def _window(mode, longer, shorter):
+def _window(mode: str, longer: int, shorter: int) -> tuple:
     """Where the part that `mode` asks for starts in the full result, and its length."""
     if mode == "full":
         return 0, longer + shorter - 1
@@ -44,7 +45,7 @@ def _window(mode, longer, shorter):
 
 
 @lambda body: composite(np.convolve, body)
-def _convolve(a, v, mode="full"):
+def _convolve(a: Value, v: Value, mode: str = "full") -> Value:
     a, v = (np.reshape(x, (1,)) if np.ndim(x) == 0 else x for x in (a, v))
     full = _convolution(a, v)
     start, length = _window(mode, *sorted((np.shape(a)[0], np.shape(v)[0]), reverse=True))
@@ -52,7 +53,7 @@ def _convolve(a, v, mode="full"):
 
 
 @lambda body: composite(np.correlate, body)
-def _correlate(a, v, mode="valid"):
+def _correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     n, m = np.shape(a)[0], np.shape(v)[0]
     full = _convolution(a, np.flip(conj(v)))
     start, length = _window(mode, max(n, m), min(n, m))
@@ -65,7 +66,7 @@ def _correlate(a, v, mode="valid"):
 
 
 @lambda body: composite(np.polyval, body)
-def _polyval(p, x):
+def _polyval(p: Value, x: Value) -> Value:
     (p,), x = convert_lists(p), as_strong(as_array(x))
     y = np.zeros_like(x)
     for i in range(np.shape(p)[0]):
@@ -73,8 +74,8 @@ def _polyval(p, x):
     return y
 
 
-def _aligned_body(func):
-    def body(a1, a2):
+def _aligned_body(func: Function) -> Function:
+    def body(a1: Value, a2: Value) -> Value:
         a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
         size = max(np.shape(a1)[0], np.shape(a2)[0])
         padded = (
@@ -91,14 +92,14 @@ composite(np.polysub, _aligned_body(np.subtract))
 
 
 @lambda body: composite(np.polyder, body)
-def _polyder(p, m=1):
+def _polyder(p: Value, m: int = 1) -> Value:
     for _ in range(m):
         p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
     return p
 
 
 @lambda body: composite(np.polyint, body)
-def _polyint(p, m=1, k=None):
+def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
     p, k = convert_lists(p, 0.0 if k is None else k)
     k = np.broadcast_to(k, (m,)) if np.size(k) == 1 else k
     for i in range(m):
@@ -108,7 +109,7 @@ def _polyint(p, m=1, k=None):
 
 
 @lambda body: composite(np.polymul, body)
-def _polymul(a1, a2):
+def _polymul(a1: Value, a2: Value) -> Value:
     a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
     # No coefficient at all is the polynomial 0.
     a1, a2 = (strip_zeros(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
@@ -116,7 +117,7 @@ def _polymul(a1, a2):
 
 
 @lambda body: composite(np.polydiv, body)
-def _polydiv(u, v):
+def _polydiv(u: Value, v: Value) -> tuple:
     u, v = (np.atleast_1d(a) + 0.0 for a in convert_lists(u, v))
     if not u.size or not v.size:
         raise IndexError("numpy.polydiv: a polynomial without coefficients")
@@ -134,7 +135,7 @@ def _polydiv(u, v):
 # ---- polynomials and their roots ----
 
 
-def _roots(p):
+def _roots(p: Value) -> Value:
     """The roots of stacked polynomials: the eigenvalues of their companion matrices."""
     n = p.shape[-1] - 1
     if p.ndim == 1:
@@ -158,7 +159,7 @@ def _roots(p):
 roots = primitive(_roots)
 
 
-def _root_jacobian(ans, p):
+def _root_jacobian(ans: Value, p: Value) -> Value:
     """How each root moves with each coefficient: by implicit differentiation, in rows."""
     n = np.shape(p)[-1]
     exponents = np.arange(n - 1, -1, -1, dtype=np.finfo(p.dtype).dtype)
@@ -167,12 +168,12 @@ def _root_jacobian(ans, p):
     return -powers / np.matmul(powers[..., 1:], slopes)
 
 
-def _roots_jvp(t, ans, p):
+def _roots_jvp(t: Value, ans: Value, p: Value) -> Value:
     moved = np.matmul(_root_jacobian(ans, p), np.reshape(t, (*np.shape(t), 1)))
     return np.reshape(moved, np.shape(ans))
 
 
-def _roots_vjp(g, ans, p):
+def _roots_vjp(g: Value, ans: Value, p: Value) -> Value:
     moved = np.matmul(
         np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _root_jacobian(ans, p)
     )
@@ -190,7 +191,7 @@ op(
 
 
 @lambda body: composite(np.roots, body)
-def _roots_of(p):
+def _roots_of(p: Value) -> Value:
     p = np.atleast_1d(*convert_lists(p))
     if np.ndim(p) != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -198,7 +199,7 @@ def _roots_of(p):
 
 
 @lambda body: composite(np.poly, body)
-def _poly(seq_of_zeros):
+def _poly(seq_of_zeros: Value) -> Value:
     zeros = np.atleast_1d(*convert_lists(seq_of_zeros))
     shape, real = np.shape(zeros), np.result_type(zeros).kind != "c"
     if len(shape) == 2 and shape[0] == shape[1] != 0:
@@ -220,7 +221,7 @@ def _poly(seq_of_zeros):
 # ---- fitting ----
 
 
-def _weigh(x, w):
+def _weigh(x: Value, w: Value) -> Value:
     """`x` times `w` in the dtype of `x`, in which NumPy leaves it."""
     y = x * w
     if not np.can_cast(y.dtype, x.dtype, "same_kind"):
@@ -229,7 +230,15 @@ def _weigh(x, w):
 
 
 @lambda body: composite(np.polyfit, body)
-def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+def _polyfit(
+    x: Value,
+    y: Value,
+    deg: int,
+    rcond: Value = None,
+    full: bool = False,
+    w: Value = None,
+    cov: Value = False,
+) -> Value:
     x, y = (as_strong(np.add(v, 0.0)) for v in convert_lists(x, y))
     if np.ndim(x) != 1 or np.ndim(y) not in (1, 2) or np.shape(x)[0] != np.shape(y)[0]:
         np.polyfit(np.broadcast_to(1.0, np.shape(x)), np.broadcast_to(1.0, np.shape(y)), deg)

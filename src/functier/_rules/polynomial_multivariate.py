@@ -7,11 +7,12 @@ declarations take: `find` imports this file for the first function from there.
 import numpy as np
 from numpy.polynomial import polynomial
 
+from .._core.types import Value
 from .axes import as_array, as_strong, convert_lists
 from .constructors import composite
 
 
-def _evaluate(c, x):
+def _evaluate(c: Value, x: Value) -> Value:
     """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
     c = np.atleast_1d(c)
     y = c[-1] + x * 0
@@ -20,19 +21,19 @@ def _evaluate(c, x):
     return y
 
 
-def _coefficients(c):
+def _coefficients(c: Value) -> Value:
     """Operands as NumPy converts them: one axis or more, no whole numbers."""
     (c,) = convert_lists(c)
     c = np.atleast_1d(c)
     return c + 0.0 if c.dtype.kind in "biu" else c
 
 
-def _append_axes(c, x):
+def _append_axes(c: Value, x: Value) -> Value:
     """`c` with an axis of size 1 for each axis of `x`."""
     return np.reshape(c, np.shape(c) + (1,) * np.ndim(x))
 
 
-def _polyvalnd(pts, c):
+def _polyvalnd(pts: Value, c: Value) -> Value:
     if len({np.shape(x) for x in pts}) > 1:
         raise ValueError("x, y are incompatible" if len(pts) == 2 else "ordinates are incompatible")
     pts = [as_strong(as_array(x)) for x in pts]
@@ -47,11 +48,11 @@ if hasattr(polynomial, "polyvalnd"):  # since NumPy 2.5
 
 
 @lambda body: composite(polynomial.polyval2d, body)
-def _polyval2d(x, y, c):
+def _polyval2d(x: Value, y: Value, c: Value) -> Value:
     return _polyvalnd((x, y), c)
 
 
 @lambda body: composite(polynomial.polygrid2d, body)
-def _polygrid2d(x, y, c):
+def _polygrid2d(x: Value, y: Value, c: Value) -> Value:
     x, y = convert_lists(x, y)
     return _evaluate(_append_axes(_evaluate(_append_axes(_coefficients(c), x), x), y), y)

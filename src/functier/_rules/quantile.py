@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from .._core.types import Axis, Function, Index, Shape, Value
 from .axes import (
     as_array,
     as_rows,
@@ -32,7 +33,7 @@ CHOOSING = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
 BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
-def _virtual_indices(n, q, method):
+def _virtual_indices(n: int, q: Value, method: str) -> tuple:
     """The two indices to interpolate between, and the weight of the second; no weight where
     NumPy interpolates nothing, as q is whole.
     """
@@ -69,26 +70,33 @@ def _virtual_indices(n, q, method):
     return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
 
 
-def _make_range_check(scale):
+def _make_range_check(scale: float) -> Function:
     """Whether all are quantiles, or percentiles where `scale` is 100."""
     return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
 
-def _is_distribution(weights):
+def _is_distribution(weights: Value) -> Value:
     """Whether those along the last axis have a finite sum that is not zero."""
     total = np.sum(weights, axis=-1)
     return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 
 
-def _is_nonnegative(weights):
+def _is_nonnegative(weights: Value) -> bool:
     return not np.any(weights < 0)
 
 
-def _quantile(scale, leave_out):
+def _quantile(scale: float, leave_out: bool) -> Function:
     def body(
-        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
-        weights=None,
-    ):  # fmt: skip
+        a: Value,
+        q: Value,
+        axis: Axis = None,
+        out: Value | None = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Value = None,
+    ) -> Value:
         if weights is not None and method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         if method not in (*CONTINUOUS, *CHOOSING, *BETWEEN):
@@ -149,7 +157,7 @@ def _quantile(scale, leave_out):
     return body
 
 
-def _weighted_index(weights, q):
+def _weighted_index(weights: Value, q: Value) -> Value:
     """The first index where the cumulated part of the weights comes up to q."""
     weights = check_values(weights, _is_nonnegative, "Weights must be non-negative.")
     weights = check_values(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
@@ -162,7 +170,7 @@ def _weighted_index(weights, q):
     return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
 
 
-def _pick(x, index, ndim):
+def _pick(x: Value, index: Index, ndim: int) -> Value:
     """The values of `x` at `index`, whose first `ndim` axes belong to q."""
     moved = np.moveaxis(index, range(ndim), range(-ndim, 0))
     last = np.reshape(moved, (*np.shape(x)[:-1], prod(np.shape(index)[:ndim])))
@@ -171,7 +179,7 @@ def _pick(x, index, ndim):
     return np.moveaxis(values, range(-ndim, 0), range(ndim))
 
 
-def _restore_axes(y, shape, axis, keepdims, ndim):
+def _restore_axes(y: Value, shape: Shape, axis: Axis, keepdims: bool, ndim: int) -> Value:
     if not keepdims:
         return y
     return np.reshape(y, np.shape(y)[:ndim] + collapse(shape, normalize(axis, len(shape))))
@@ -183,10 +191,16 @@ composite(np.nanquantile, _quantile(1, True))
 composite(np.nanpercentile, _quantile(100, True))
 
 
-def _median(leave_out):
+def _median(leave_out: bool) -> Function:
     """The mean of the two elements in the middle, or of the one."""
 
-    def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    def body(
+        a: Value,
+        axis: Axis = None,
+        out: Value | None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Value:
         (a,) = convert_lists(a)
         shape = np.shape(a)
         normalize(axis, len(shape))  # NumPy's error

@@ -3,18 +3,20 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from .._core.types import Axis, Function, Index, Shape, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
 from .constructors import check_values, composite
 
 _NoValue = np._NoValue
 
 
-def _is_inexact(x):
+def _is_inexact(x: Value) -> bool:
     return np.result_type(x).kind in "fc"
 
 
-def _slice_along(x, axis, part):
+def _slice_along(x: Value, axis: Axis, part: Value) -> Value:
     """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
     (axis,) = normalize(axis, np.ndim(x))
     return x[(slice(None),) * axis + (part,)]
@@ -24,7 +26,9 @@ def _slice_along(x, axis, part):
 
 
 @lambda body: composite(np.isclose, body)
-def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+def _isclose(
+    a: Value, b: Value, rtol: float = 1.0e-5, atol: float = 1.0e-8, equal_nan: bool = False
+) -> Value:
     a, b = (as_strong(as_array(x)) for x in (a, b))
     b = np.astype(b, np.result_type(b, 1.0), copy=False)
     with np.errstate(invalid="ignore"):  # inf - inf
@@ -39,7 +43,7 @@ composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs
 
 
 @lambda body: composite(np.array_equal, body)
-def _array_equal(a1, a2, equal_nan=False):
+def _array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
     if np.shape(a1) != np.shape(a2):
         return False
     a1, a2 = convert_lists(a1, a2)
@@ -50,7 +54,7 @@ def _array_equal(a1, a2, equal_nan=False):
 
 
 @lambda body: composite(np.array_equiv, body)
-def _array_equiv(a1, a2):
+def _array_equiv(a1: Value, a2: Value) -> Value:
     try:
         np.broadcast_shapes(np.shape(a1), np.shape(a2))
     except ValueError:
@@ -66,14 +70,16 @@ composite(np.isreal, lambda x: np.equal(np.imag(x), 0))
 
 
 @lambda body: composite(np.angle, body)
-def _angle(z, deg=False):
+def _angle(z: Value, deg: int = False) -> Value:
     y, x = (np.imag(z), np.real(z)) if np.iscomplexobj(z) else (0, z)
     angle = np.arctan2(y, x)
     return angle * (180 / np.pi) if deg else angle
 
 
 @lambda body: composite(np.nan_to_num, body)
-def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+def _nan_to_num(
+    x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value = None, neginf: Value = None
+) -> Value:
     if np.iscomplexobj(x):
         real, imag = (
             np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))
@@ -90,10 +96,12 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 # ---- ranges between two ends, which may be tensors ----
 
 
-def _range_body(between):
+def _range_body(between: Function) -> Function:
     """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
 
-    def body(start, stop, num, endpoint, dtype, axis):
+    def body(
+        start: Value, stop: Value, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
+    ) -> Value:
         start, stop = convert_lists(start, stop)
         natural = np.result_type(promotion_operand(start), promotion_operand(stop), float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
@@ -121,8 +129,16 @@ geometric_range = _range_body(
 
 @lambda body: composite(np.linspace, body)
 def _linspace(
-    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
-):
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: str | None = None,
+) -> Value:
     y = linear_range(start, stop, num, endpoint, dtype, axis)
     if not retstep:
         return y
@@ -134,12 +150,19 @@ def _linspace(
     return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
 
 
-def _is_nonzero(x):
+def _is_nonzero(x: Value) -> bool:
     return not np.any(np.equal(x, 0))
 
 
 @lambda body: composite(np.geomspace, body)
-def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+def _geomspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Value:
     start, stop = (
         check_values(v * np.float64(1), _is_nonzero, "Geometric sequence cannot include zero")
         for v in convert_lists(start, stop)
@@ -148,7 +171,15 @@ def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 
 
 @lambda body: composite(np.logspace, body)
-def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+def _logspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Value = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Value:
     if np.ndim(base):
         ndim = max(np.ndim(v) for v in (start, stop, base))
         start, stop, base = (
@@ -160,7 +191,7 @@ def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
 
 
 @lambda body: composite(np.vander, body)
-def _vander(x, N=None, increasing=False):
+def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     if np.ndim(x) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     powers = np.arange(np.shape(x)[0] if N is None else N)
@@ -171,7 +202,9 @@ def _vander(x, N=None, increasing=False):
 
 
 @lambda body: composite(np.diff, body)
-def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+def _diff(
+    a: Value, n: int = 1, axis: int = -1, prepend: Value = _NoValue, append: Value = _NoValue
+) -> Value:
     if n == 0:
         return a
     if n < 0:
@@ -193,7 +226,7 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 
 
 @lambda body: composite(np.ediff1d, body)
-def _ediff1d(ary, to_end=None, to_begin=None):
+def _ediff1d(ary: Value, to_end: Value = None, to_begin: Value = None) -> Value:
     ary = np.ravel(ary)
     steps = np.subtract(ary[1:], ary[:-1])
     parts = []
@@ -210,7 +243,7 @@ def _ediff1d(ary, to_end=None, to_begin=None):
 
 
 @lambda body: composite(np.trapezoid, body)
-def _trapezoid(y, x=None, dx=1.0, axis=-1):
+def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
     y, x = convert_lists(y, x)
     (own,) = normalize(axis, np.ndim(y))
     if x is not None:  # which may have more axes than `y`, or fewer
@@ -222,7 +255,7 @@ def _trapezoid(y, x=None, dx=1.0, axis=-1):
 
 
 @lambda body: composite(np.gradient, body)
-def _gradient(f, *varargs, axis=None, edge_order=1):
+def _gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) -> Value:
     f, *varargs = convert_lists(f, *varargs)  # type: ignore[assignment]
     axes = normalize(axis, np.ndim(f))
     if len(varargs) not in (0, 1, len(axes)) or (
@@ -239,7 +272,7 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
 ONES: Any = (1.0, 1.0, 1.0, 1.0)
 
 
-def _slope(f, spacing, axis, edge_order):
+def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
     """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
     n = np.shape(f)[axis]
     if n < edge_order + 1:
@@ -283,7 +316,7 @@ def _slope(f, spacing, axis, edge_order):
 
 
 @lambda body: composite(np.unwrap, body)
-def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
+def _unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 2 * np.pi) -> Value:
     steps = np.diff(p, axis=axis)
     dtype = np.result_type(steps, period)
     discont = period / 2 if discont is None else discont
@@ -305,12 +338,12 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
 # ---- interpolation ----
 
 
-def _gather(x, index):
+def _gather(x: Value, index: Index) -> Value:
     """``x[index]``, where either may be the tensor."""
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
-def _to_double(x, strict):
+def _to_double(x: Value, strict: bool) -> Value:
     """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
@@ -322,7 +355,9 @@ def _to_double(x, strict):
 
 
 @lambda body: composite(np.interp, body)
-def _interp(x, xp, fp, left=None, right=None, period=None):
+def _interp(
+    x: Value, xp: Value, fp: Value, left: Value = None, right: Value = None, period: Value = None
+) -> Value:
     x, xp, fp = convert_lists(x, xp, fp)
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
@@ -355,7 +390,7 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
 
 
 @lambda body: composite(np.trim_zeros, body)
-def _trim_zeros(filt, trim="fb", axis=None):
+def _trim_zeros(filt: Value, trim: str = "fb", axis: Axis = None) -> Value:
     if trim.lower() not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
@@ -372,7 +407,14 @@ def _trim_zeros(filt, trim="fb", axis=None):
 
 
 @lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
-def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+def _sliding_window_view(
+    x: Value,
+    window_shape: int | Shape,
+    axis: Axis = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Value:
     window_shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = normalize(axis, np.ndim(x))
     if len(window_shape) != len(axes):

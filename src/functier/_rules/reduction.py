@@ -5,11 +5,14 @@ A product is differentiated without a division, so that zeros are exact at every
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import align, dtype_of
 from .._core.rule import Rule
+from .._core.types import Axis, Function, Shape, Value
 from .axes import (
     as_rows,
     broadcast_back,
@@ -38,7 +41,14 @@ _NoValue = np._NoValue
 _sum = reduce_kernel(np.sum, np.add)
 
 
-def reduce_with(func, a, axis, keepdims, where, dtype=None):
+def reduce_with(
+    func: Function,
+    a: Value,
+    axis: Axis,
+    keepdims: bool,
+    where: Value,
+    dtype: DTypeLike | None = None,
+) -> Value:
     """`func` with the options that say something: a call with the others takes longer."""
     options = {} if where is True else {"where": where}
     if dtype is not None:
@@ -46,11 +56,19 @@ def reduce_with(func, a, axis, keepdims, where, dtype=None):
     return func(a, axis=axis, keepdims=keepdims, **options)
 
 
-def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
+def _sum_jvp(
+    t: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    where: Value = True,
+) -> Value:
     return reduce_with(_sum, t, axis, keepdims, where, dtype)
 
 
-def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+def _sum_vjp(
+    g: Value, a_shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
     g = broadcast_back(g, a_shape, axis, keepdims)
     return g if where is True else np.where(where, g, 0)
 
@@ -66,14 +84,16 @@ op(
 )
 
 
-def count_elements(shape, axis=None, keepdims=False, where=True):
+def count_elements(
+    shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
     """How many elements a reduction takes in: an int, or an array under a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
-def divide_by_count(total, count):
+def divide_by_count(total: Value, count: Value) -> Value:
     """`total` over a count, in the dtype of `total`."""
     if type(count) is int:
         return total / count
@@ -83,7 +103,9 @@ def divide_by_count(total, count):
     return quotient if quotient.dtype == dtype else quotient.astype(dtype)
 
 
-def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+def _mean_vjp(
+    g: Value, a_shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
     n = count_elements(a_shape, axis, keepdims, where)
     if where is not True:
         g = divide_by_count(g, np.maximum(n, 1))
@@ -92,9 +114,9 @@ def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
     return _sum_vjp(g, a_shape, axis, keepdims, where)
 
 
-def _mean_kernel(a, axis=None, keepdims=False, **params):
+def _mean_kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
-        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        total = np.add.reduce(a, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
         return total / count_elements(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
@@ -111,7 +133,9 @@ linear(
 # ---- extrema: equal ones share the gradient equally ----
 
 
-def _shares(a, ans, axis, keepdims, met, where=True):
+def _shares(
+    a: Value, ans: Value, axis: Any, keepdims: bool, met: bool, where: Value = True
+) -> Value:
     """What part of the cotangent of its extremum each element gets.
 
     Booleans where no two share one. `met`: each extremum is an element, or NaN, as there
@@ -130,7 +154,9 @@ def _shares(a, ans, axis, keepdims, met, where=True):
 shares = primitive(_shares, plain=True)
 
 
-def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
+def _shares_vmap(
+    k: int, a: Value, ans: Value, axis: Axis, keepdims: bool, met: bool, where: Value = True
+) -> Value:
     shape = np.shape(a)[k:]
     axes = normalize(ignore_scalar_axis(axis, len(shape)), len(shape))
     if not keepdims:
@@ -143,12 +169,29 @@ def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
 constant(shares, "a ans axis keepdims met where", "a ans where", vmap=_shares_vmap)
 
 
-def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True):
+def _extremum_jvp(
+    t: Value,
+    a: Value,
+    ans: Value,
+    axis: Axis = None,
+    keepdims: bool = False,
+    initial: Value = None,
+    where: Value = True,
+) -> Value:
     share = shares(a, ans, axis, keepdims, initial is None, where)
     return np.sum(share * t, axis=axis, keepdims=keepdims)
 
 
-def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
+def _extremum_vjp(
+    g: Value,
+    a: Value,
+    a_shape: Shape,
+    ans: Value,
+    axis: Axis = None,
+    keepdims: bool = False,
+    initial: Value = None,
+    where: Value = True,
+) -> Value:
     plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
     share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
     if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
@@ -162,10 +205,10 @@ MANY = 4000
 """From so many elements on, what gets nothing is better left zero than multiplied by it."""
 
 
-def _extremum_kernel(func, ufunc, arg):
+def _extremum_kernel(func: Function, ufunc: Any, arg: Any) -> Function:
     """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
 
-    def kernel(a, axis=None, keepdims=False, **params):
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
         if type(a) is not np.ndarray or params:
             return func(a, axis=axis, keepdims=keepdims, **params)
         if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
@@ -197,7 +240,9 @@ for func, ufunc, arg in (
 
 
 @lambda body: composite(np.ptp, body)
-def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+def _ptp(
+    a: Value, axis: Axis = None, out: Value | None = None, keepdims: Value = _NoValue
+) -> Value:
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
@@ -207,15 +252,15 @@ for func in (np.any, np.all):
 # ---- cumulative operations; axis=None is the flattened array ----
 
 
-def to_last(x, axis):
+def to_last(x: Value, axis: Axis) -> Value:
     return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
 
 
-def from_last(x, axis, shape):
+def from_last(x: Value, axis: Axis, shape: Shape) -> Value:
     return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
-def reverse(x):
+def reverse(x: Value) -> Value:
     return x[..., ::-1]
 
 
@@ -231,14 +276,14 @@ linear(
 )
 
 
-def _exclusive_products(products):
+def _exclusive_products(products: Value) -> Value:
     """What stands before each cumulative product: 1, and all of them but the last."""
     shape = np.shape(products)
     one = np.ones((*shape[:-1], 1), products.dtype)
     return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
 
 
-def recurrence(a, b):
+def recurrence(a: Value, b: Value) -> Value:
     """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
 
     Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
@@ -251,22 +296,26 @@ def recurrence(a, b):
     return b
 
 
-def cast_to(dtype, *values):
+def cast_to(dtype: DTypeLike | None, *values: Value) -> Any:
     """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 
 
-def _cast(x, dtype):
+def _cast(x: Value, dtype: np.dtype) -> Value:
     return np.astype(np.real(x) if dtype.kind == "f" else x, dtype)
 
 
-def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
+def _cumprod_jvp(
+    t: Value, a: Value, ans: Value, axis: Axis = None, dtype: DTypeLike | None = None
+) -> Value:
     t, a = cast_to(dtype, t, a)
     a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
     return from_last(recurrence(a, _exclusive_products(to_last(ans, axis)) * t), axis, shape)
 
 
-def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
+def _cumprod_vjp(
+    g: Value, a: Value, ans: Value, axis: Axis = None, dtype: DTypeLike | None = None
+) -> Value:
     """The products before an element, times the sum of g over the products after it."""
     (a,) = cast_to(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
@@ -283,8 +332,16 @@ op(
 )
 
 
-def _cumulative_body(func, start):
-    def body(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+def _cumulative_body(func: Function, start: Function) -> Function:
+    def body(
+        x: Value,
+        /,
+        *,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Value | None = None,
+        include_initial: bool = False,
+    ) -> Value:
         x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
         if axis is None:
             if np.ndim(x) != 1:
@@ -308,7 +365,7 @@ composite(np.cumulative_prod, _cumulative_body(np.cumprod, np.ones))
 # ---- products ----
 
 
-def _products_of_others(a, axis, initial, where):
+def _products_of_others(a: Value, axis: Axis, initial: Value, where: Value) -> Value:
     """For each element the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
@@ -320,13 +377,29 @@ def _products_of_others(a, axis, initial, where):
     return others if where is True else np.where(where, others, 0)
 
 
-def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+def _prod_jvp(
+    t: Value,
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: Value = 1,
+    where: Value = True,
+) -> Value:
     t, a = cast_to(dtype, t, a)
     others = _products_of_others(a, axis, initial, where)
     return np.sum(t * others, axis=axis, keepdims=keepdims)
 
 
-def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
+def _prod_vjp(
+    g: Value,
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: Value = 1,
+    where: Value = True,
+) -> Value:
     (a,) = cast_to(dtype, a)
     g = expand(g, np.shape(a), axis, keepdims)
     return g * _products_of_others(a, axis, initial, where)

@@ -1,13 +1,16 @@
 """Operations that repeat elements, and pad."""
 
+from typing import Any
+
 import numpy as np
 
+from .._core.types import Shape, Value
 from .axes import flatten_examples, shift
 from .constructors import composite, data_dependent_vmap, linear, primitive
 
 
 @primitive
-def segment_sum(a, counts, axis):
+def segment_sum(a: Value, counts: Value, axis: int) -> Value:
     """The sums of runs along an axis, `counts` elements each; 0 where a run is empty."""
     counts = np.asarray(counts).astype(np.intp)
     filled = np.flatnonzero(counts)
@@ -28,7 +31,7 @@ linear(
 _refuse_batch = data_dependent_vmap(np.repeat, "pass the same repeats for every example")
 
 
-def _repeat_vmap(k, a, repeats, axis=None):
+def _repeat_vmap(k: int, a: Value, repeats: Value, axis: int | None = None) -> Value:
     if hasattr(repeats, "shape"):
         if any(n != 1 for n in repeats.shape[:k]):
             _refuse_batch(k, a, repeats)
@@ -40,8 +43,9 @@ def _repeat_vmap(k, a, repeats, axis=None):
     return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
 
 
-def _repeat_vjp(g, a_shape, repeats, axis=None):
+def _repeat_vjp(g: Value, a_shape: Shape, repeats: Value, axis: int | None = None) -> Value:
     """The sum over the copies of each element."""
+    own: Shape
     if axis is None or len(a_shape) < 2:
         own, axis = (int(np.prod(a_shape, dtype=int)),), 0
     else:
@@ -64,7 +68,7 @@ linear(
 
 
 @lambda body: composite(np.tile, body)
-def _tile(A, reps):
+def _tile(A: Value, reps: Value) -> Value:
     """Broadcast along new axes, each in front of the axis that it repeats."""
     reps = tuple(reps) if np.iterable(reps) else (reps,)
     shape = np.shape(A)
@@ -77,7 +81,7 @@ def _tile(A, reps):
 
 
 @lambda body: composite(np.resize, body)
-def _resize(a, new_shape):
+def _resize(a: Value, new_shape: Any) -> Value:
     """The elements in a row, over and over until the new shape is full."""
     new_shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
     size = int(np.prod(new_shape, dtype=int))

@@ -3,9 +3,12 @@
 import numpy as np
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Index, Shape, Value
 
 
-def scatter(values, shape, index, indices, distinct=False):
+def scatter(
+    values: Value, shape: Shape, index: Index, indices: Value, distinct: bool = False
+) -> Value:
     """`add_at` on plain arrays; `indices` are those in the index.
 
     `distinct`: no position comes twice, as where the index is a permutation.
@@ -23,12 +26,13 @@ def scatter(values, shape, index, indices, distinct=False):
     return out
 
 
-def _positions(shape, index, count):
+def _positions(shape: Shape, index: Index, count: Value) -> Value:
     """The flat positions in an array of `shape` that an index of `count` elements means."""
     size = int(np.prod(shape, dtype=int))
     if size <= 8 * count:
         return np.arange(size).reshape(shape)[index]
-    positions, stride = 0, size
+    positions: Value = 0
+    stride = size
     for axis, n in enumerate(shape):
         stride //= n
         along = np.arange(n).reshape((n,) + (1,) * (len(shape) - axis - 1)) * stride

@@ -9,13 +9,14 @@ import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Function, Value
 from .axes import as_array, convert_lists
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
-def complete_rule(rule):
+def complete_rule(rule: Function | tuple) -> tuple:
     """`rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
@@ -24,7 +25,7 @@ def complete_rule(rule):
         rule = (rule, *rule.__code__.co_varnames[1 : rule.__code__.co_argcount])
     fn, *needs = rule
 
-    def fitted(g, *saved):
+    def fitted(g: Value, *saved: Value) -> Value:
         c = fn(g, *prepare_operands(*saved))
         if dtype_of(g).char in "fF" and dtype_of(c).char in SINGLE:
             return c.astype(SINGLE[dtype_of(c).char])
@@ -33,7 +34,7 @@ def complete_rule(rule):
     return fitted, *needs
 
 
-def prepare_operands(*saved):
+def prepare_operands(*saved: Value) -> Value:
     """Operands as rules compute with them: lists as arrays, whole numbers of 64 bits with a sign.
 
     An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
@@ -48,12 +49,12 @@ def prepare_operands(*saved):
 SINGLE = {"d": np.float32, "D": np.complex64}
 
 
-def safe_ratio(x, y):
+def safe_ratio(x: Value, y: Value) -> Value:
     """x / y, with 0 where both are."""
     return x / np.where(np.logical_and(np.equal(x, 0), np.equal(y, 0)), 1, y)
 
 
-def log(x):
+def log(x: Value) -> Value:
     """The logarithm, without a warning at 0."""
     return special.xlogy(1.0, x)
 
@@ -61,7 +62,7 @@ def log(x):
 # ---- slopes that several rules share ----
 
 
-def trigamma(x):
+def trigamma(x: Value) -> Value:
     """The derivative of `psi`; SciPy has it for real numbers only (DLMF 5.15.6, 5.15.8)."""
     if dtype_of(x).kind != "c":
         return special._zeta(2.0, x)
@@ -79,7 +80,7 @@ def trigamma(x):
     return np.where(left, 1 / (sine * sine) - total, total)
 
 
-def rgamma_slope(g, ans, x):
+def rgamma_slope(g: Value, ans: Value, x: Value) -> Value:
     """-psi / gamma, by DLMF 5.5.3 on the left, where the poles of psi and gamma cancel."""
     left = np.less(np.real(x), 0.5)
     a = np.where(left, x, 0.5)
@@ -87,22 +88,22 @@ def rgamma_slope(g, ans, x):
     return g * np.where(left, mirrored, -ans * special.psi(np.where(left, 1, x)))
 
 
-def normal_ratio(x):
+def normal_ratio(x: Value) -> Value:
     """The normal density over its distribution function, by DLMF 7.2.3 without overflow."""
     return math.sqrt(2 / PI) / special.erfcx(x / -SQRT_2)
 
 
-def ellipk_slope(m):
+def ellipk_slope(m: Value) -> Value:
     """DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
     return PI / 8 * special.hyp2f1(0.5, 0.5, 2.0, m) / (1 - m)
 
 
-def ellipe_slope(m):
+def ellipe_slope(m: Value) -> Value:
     """DLMF 19.5.2, 15.5.1."""
     return -PI / 8 * special.hyp2f1(0.5, 1.5, 2.0, m)
 
 
-def spence_slope(x):
+def spence_slope(x: Value) -> Value:
     """DLMF 25.12.1; near 1, and only there for complex numbers, as a series: 15.4.1.
 
     SciPy's complex series is wrong by a tenth where ``1 - x`` is near ``exp(pi i / 3)``.
@@ -118,7 +119,7 @@ def spence_slope(x):
 # ---- rules of functions of several variables ----
 
 
-def neighbours(name, sign):
+def neighbours(name: str, sign: int) -> Function:
     """Half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
     if sign > 0:
@@ -126,7 +127,7 @@ def neighbours(name, sign):
     return lambda v, z: 0.5 * (func(v - 1, z) - func(v + 1, z))
 
 
-def bessel(name, sign, scale=1, factor=0):
+def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tuple:
     """The row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
     if factor:
@@ -134,28 +135,28 @@ def bessel(name, sign, scale=1, factor=0):
     return "v z", None, lambda g, v, z: g * (scale * half(v, z))
 
 
-def struve(name, sign):
+def struve(name: str, sign: int) -> tuple:
     """The row of a Struve function: DLMF 11.4.24, 11.4.26."""
     half = neighbours(name, sign)
 
-    def rule(g, v, x):
+    def rule(g: Value, v: Value, x: Value) -> Value:
         power = np.power(x / 2, v) * (special.rgamma(v + 1.5) * (0.5 / SQRT_PI))
         return g * (half(v, x) + power)
 
     return "v x", None, rule
 
 
-def lower(n):
+def lower(n: int) -> Value:
     """n - 1; for the degree 0 again 0, as `degree_rule` drops the term."""
     return n - np.not_equal(n, 0)
 
 
-def degree_rule(slope):
+def degree_rule(slope: Function) -> Function:
     """The rule of a polynomial whose derivative `slope` has, for a degree above 0."""
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
-def _exprel_far_from_zero(z):
+def _exprel_far_from_zero(z: Value) -> tuple:
     """Whether z is far from 0, and ``z * z * exprel'(z)`` there, in closed form (DLMF 13.6.2).
 
     SciPy's confluent hypergeometric function does not return for infinity.
@@ -166,7 +167,7 @@ def _exprel_far_from_zero(z):
     return far, (z - 1) * np.exp(z) + 1
 
 
-def exprel_slope(z):
+def exprel_slope(z: Value) -> Value:
     """DLMF 13.3.15 near 0, where the closed form cancels."""
     far, above = _exprel_far_from_zero(z)
     near = 0.5 * special.hyp1f1(2.0, 3.0, np.where(far, 0, z))
@@ -174,75 +175,75 @@ def exprel_slope(z):
     return np.where(far, above / (z * z), near)
 
 
-def boxcox_lmbda(g, logarithm, lmbda):
+def boxcox_lmbda(g: Value, logarithm: Value, lmbda: Value) -> Value:
     """For ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
     far, above = _exprel_far_from_zero(lmbda * logarithm)
     inside, by = np.where(far, 0, logarithm), np.where(far, lmbda, 1)
     return g * np.where(far, above / (by * by), inside * inside * exprel_slope(lmbda * inside))
 
 
-def inv_boxcox_lmbda(g, power, y, lmbda):
+def inv_boxcox_lmbda(g: Value, power: Value, y: Value, lmbda: Value) -> Value:
     """`power` times the derivative of ``log1p(lmbda y) / lmbda``: DLMF 15.4.1, 15.5.1."""
     return g * (power * (-0.5 * y * y * special.hyp2f1(2.0, 2.0, 3.0, -lmbda * y)))
 
 
-def expn_x(g, ans, n, x):
+def expn_x(g: Value, ans: Value, n: int, x: Value) -> Value:
     """DLMF 8.19.13; for n = 0 the derivative of ``exp(-x) / x``."""
     zero = np.equal(n, 0)
     return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(lower(n), x))
 
 
-def _voigt_slope(x, sigma, gamma):
+def _voigt_slope(x: Value, sigma: Value, gamma: Value) -> tuple:
     """The argument of `wofz` there, and the derivative at it: DLMF 7.10.2."""
     z = (x + 1j * gamma) / (SQRT_2 * sigma)
     return z, (2j / SQRT_PI - 2 * z * special.wofz(z)) / (SQRT_2PI * sigma)
 
 
-def voigt_x(g, x, sigma, gamma):
+def voigt_x(g: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     return g * (np.real(_voigt_slope(x, sigma, gamma)[1]) / (SQRT_2 * sigma))
 
 
-def voigt_sigma(g, ans, x, sigma, gamma):
+def voigt_sigma(g: Value, ans: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     z, slope = _voigt_slope(x, sigma, gamma)
     return -g * ((np.real(z * slope) + ans) / sigma)
 
 
-def voigt_gamma(g, x, sigma, gamma):
+def voigt_gamma(g: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     return -g * (np.imag(_voigt_slope(x, sigma, gamma)[1]) / (SQRT_2 * sigma))
 
 
-def _half_turns(phi):
+def _half_turns(phi: Value) -> tuple:
     """How many half turns to take off, and the sine and squared cosine of the rest."""
     n = np.rint(phi / PI)
     sine = np.sin(phi - PI * n)
     return 2 * n, sine, 1 - sine * sine
 
 
-def ellipkinc_m(g, phi, m):
+def ellipkinc_m(g: Value, phi: Value, m: Value) -> Value:
     """DLMF 19.25.5, 19.18.1."""
     n, sine, square = _half_turns(phi)
     part = special.elliprd(square, 1.0, 1 - m * sine * sine)
     return g * (sine * sine * sine * part / 6 + n * ellipk_slope(m))
 
 
-def ellipeinc_m(g, phi, m):
+def ellipeinc_m(g: Value, phi: Value, m: Value) -> Value:
     """DLMF 19.25.5, 19.25.9."""
     n, sine, square = _half_turns(phi)
     part = special.elliprd(square, 1 - m * sine * sine, 1.0)
     return g * (n * ellipe_slope(m) - sine * sine * sine * part / 6)
 
 
-def elliprf_x(g, x, y, z):
+def elliprf_x(g: Value, x: Value, y: Value, z: Value) -> Value:
     """The derivative of a symmetric integral for its first variable: DLMF 19.18.1."""
     return g * (special.elliprd(y, z, x) / -6)
 
 
-def elliprg_x(g, x, y, z):
+def elliprg_x(g: Value, x: Value, y: Value, z: Value) -> Value:
     """The same from R_F, R_D and that R_G has the degree 1/2: DLMF 19.20, 19.21.10."""
     return g * ((special.elliprf(x, y, z) - x * special.elliprd(y, z, x) / 3) / 4)
 
 
-def owens_t_h(g, h, a):
+def owens_t_h(g: Value, h: Value, a: Value) -> Value:
     bell = np.exp(h * h / -2) / (-2 * SQRT_2PI)
     return g * (bell * special.erf(a * h / SQRT_2))
 
@@ -250,40 +251,40 @@ def owens_t_h(g, h, a):
 # ---- distribution functions ----
 
 
-def gamma_density(a, x):
+def gamma_density(a: Value, x: Value) -> Value:
     """DLMF 8.8.13."""
     return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
 
 
-def beta_density(a, b, x):
+def beta_density(a: Value, b: Value, x: Value) -> Value:
     """DLMF 8.17.1."""
     power = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x)
     return np.exp(power - special.betaln(a, b))
 
 
-def t_density(df, t):
+def t_density(df: Value, t: Value) -> Value:
     power = special.xlog1py((df + 1) / 2, t * t / df)
     return np.exp(-power - special.betaln(0.5, df / 2)) / np.sqrt(df)
 
 
-def f_density(n, d, x):
+def f_density(n: int, d: Value, x: Value) -> Value:
     total = n * x + d
     return beta_density(n / 2, d / 2, n * x / total) * (n / total) * (d / total)
 
 
-def binomial_slope(k, n, p):
+def binomial_slope(k: int, n: int, p: Value) -> Value:
     return -beta_density(np.floor(k) + 1, n - np.floor(k), p)
 
 
-def distribution_rows(params, slope):
+def distribution_rows(params: Value, slope: Function) -> tuple:
     """The rows of the four functions of a distribution."""
     *fixed, x = params.split()
     none = (None,) * len(fixed)
 
-    def value(sign):
+    def value(sign: int) -> tuple:
         return params, *none, (lambda g, *at: g * (sign * slope(*at)), *fixed, x)
 
-    def inverse(sign):
+    def inverse(sign: int) -> tuple:
         return params, *none, (lambda g, ans, *at: g / (sign * slope(*at, ans)), "ans", *fixed)
 
     return value(1), value(-1), inverse(1), inverse(-1)
@@ -292,44 +293,44 @@ def distribution_rows(params, slope):
 # ---- several results, and no complex derivative ----
 
 
-def mathieu(characteristic):
+def mathieu(characteristic: str) -> Function:
     """The slopes of a Mathieu function and its derivative, the angle in degrees."""
     value = getattr(special, characteristic)
 
-    def slopes(ans, m, q, x):
+    def slopes(ans: Value, m: Value, q: Value, x: Value) -> tuple:
         bent = (2 * q * np.cos(2 * DEGREE * x) - value(m, q)) * ans[0]
         return DEGREE * ans[1], DEGREE * bent
 
     return slopes
 
 
-def modified_mathieu(characteristic):
+def modified_mathieu(characteristic: str) -> Function:
     value = getattr(special, characteristic)
     return lambda ans, m, q, x: (ans[1], (value(m, q) - 2 * q * np.cosh(2 * x)) * ans[0])
 
 
-def result_rules(params, variable, slopes):
+def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
     """The rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
-    def jvp(t, ans, *at):
+    def jvp(t: Value, ans: Value, *at: Value) -> Value:
         return tuple(t * slope for slope in slopes(ans, *prepare_operands(*at)))
 
-    def vjp(g, ans, *at):
+    def vjp(g: Value, ans: Value, *at: Value) -> Value:
         pairs = zip(g, slopes(ans, *prepare_operands(*at)))
         return np.conjugate(sum(np.conjugate(c) * slope for c, slope in pairs))
 
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
 
-def damped_rules(name, sign, part, unit):
+def damped_rules(name: str, sign: int, part: Function, unit: complex) -> tuple:
     """The rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
 
-    def jvp(t, ans, v, z):
+    def jvp(t: Value, ans: Value, v: Value, z: Value) -> Value:
         return t * half(v, z) - np.sign(part(z)) * part(t) * ans
 
-    def vjp(g, ans, v, z):
+    def vjp(g: Value, ans: Value, v: Value, z: Value) -> Value:
         along = unit * (np.sign(part(z)) * np.real(np.conjugate(ans) * g))
         along = along if dtype_of(z).kind == "c" else np.real(along)
         return g * np.conjugate(half(v, z)) - along

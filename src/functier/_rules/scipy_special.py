@@ -16,6 +16,7 @@ from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.table import PARTIALS
+from .._core.types import Function
 from .axes import replace_zeros
 from .constructors import elementwise, unsupported
 from .scipy_formulas import (
@@ -373,7 +374,7 @@ DISTRIBUTIONS = (
 
 # ---- functions with several results, or without a complex derivative ----
 
-RESULTS = {
+RESULTS: dict[str, tuple[str, str, Function]] = {
     # DLMF 6.2.9, 6.2.11, 6.2.15, 6.2.16, 7.2.7, 7.2.8, 22.13.1
     "sici": ("x", "x", lambda ans, x: (np.sinc(x / PI), np.cos(x) / x)),
     "shichi": ("x", "x", lambda ans, x: (special.hyp0f1(1.5, x * x / 4), np.cosh(x) / x)),

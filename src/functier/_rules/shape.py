@@ -1,19 +1,22 @@
 """Operations that change the form of an array, or the order of its axes and elements."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import DTypeLike
 
 from .._core.errors import UnsupportedError
+from .._core.types import Axis, Function, Shape, Value
 from .axes import flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 
 # ---- the same elements in another shape ----
 
 
-def _resolve_order(func, order):
+def _resolve_order(func: str, order: str | None) -> Any:
     """The order of elements; a tensor has no memory order for A and K to follow."""
     if order in ("C", "F", None):
         return order or "C"
@@ -25,7 +28,7 @@ def _resolve_order(func, order):
     )
 
 
-def _reshape(a, shape=None, order="C", **options):
+def _reshape(a: Value, shape: Any = None, order: Any = "C", **options: Value) -> Value:
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
     order = _resolve_order("reshape", order)
@@ -34,7 +37,7 @@ def _reshape(a, shape=None, order="C", **options):
     return np.reshape(a, shape, order=order, **options)
 
 
-def _reshape_vmap(k, a, shape=None, order="C", **options):
+def _reshape_vmap(k: int, a: Value, shape: Any = None, order: Any = "C", **options: Value) -> Value:
     """Fortran order holds for any number of leading axes that stay as they are."""
     if shape is None:
         return _reshape(a)
@@ -50,11 +53,11 @@ def _reshape_vmap(k, a, shape=None, order="C", **options):
     return _reshape(a, (*batch, *wanted), order, **options)
 
 
-def _as_tuple(shape):
+def _as_tuple(shape: int | Shape) -> Value:
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _reshape_vjp(g, a_shape, order="C"):
+def _reshape_vjp(g: Value, a_shape: Shape, order: Any = "C") -> Value:
     return np.reshape(g, a_shape, order=order)
 
 
@@ -76,7 +79,7 @@ linear(
 )
 
 
-def _squeeze_vmap(k, a, axis=None):
+def _squeeze_vmap(k: int, a: Value, axis: Axis = None) -> Value:
     if axis is None:
         axes = tuple(i for i in range(k, a.ndim) if a.shape[i] == 1)
     else:
@@ -90,7 +93,7 @@ linear(
 )
 
 
-def _expanded_shape(shape, axis):
+def _expanded_shape(shape: Shape, axis: int | tuple[int, ...]) -> Value:
     """The shape with axes of length 1 at the places that `axis` names in the result."""
     if isinstance(axis, (tuple, list)):
         ndim = len(shape) + len(axis)
@@ -110,16 +113,16 @@ linear(
 )
 
 
-def _at_least_body(least):
+def _at_least_body(least: int) -> Function:
     """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
 
-    def one(a):
+    def one(a: Value) -> Value:
         shape = np.shape(a)
         if len(shape) < least:
             shape = (1,) * (min(least, 2) - len(shape)) + shape + (1,) * (least - 2)
         return a if hasattr(a, "shape") and a.shape == shape else np.reshape(a, shape)
 
-    def body(*arys):
+    def body(*arys: Value) -> Value:
         return one(arys[0]) if len(arys) == 1 else tuple([one(a) for a in arys])
 
     return body
@@ -132,14 +135,14 @@ composite(np.atleast_3d, _at_least_body(3))
 # ---- the order of axes ----
 
 
-def _transpose_vmap(k, a, axes=None):
+def _transpose_vmap(k: int, a: Value, axes: Shape | None = None) -> Value:
     ndim = a.ndim
     if axes is None:
         return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
     return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _as_tuple(axes)]))
 
 
-def _transpose_vjp(g, axes=None):
+def _transpose_vjp(g: Value, axes: Shape | None = None) -> Value:
     if axes is None:
         return np.transpose(g)
     axes = _as_tuple(axes)
@@ -160,7 +163,7 @@ linear(
 )
 
 
-def _matrix_transpose(x, /):
+def _matrix_transpose(x: Value, /) -> Value:
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return np.swapaxes(x, -1, -2)
@@ -171,7 +174,7 @@ composite(np.linalg.matrix_transpose, _matrix_transpose)
 
 
 @lambda body: composite(np.moveaxis, body)
-def _moveaxis(a, source, destination):
+def _moveaxis(a: Value, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(source) != len(destination):
@@ -185,7 +188,7 @@ def _moveaxis(a, source, destination):
 
 
 @lambda body: composite(np.rollaxis, body)
-def _rollaxis(a, axis, start=0):
+def _rollaxis(a: Value, axis: int, start: Value = 0) -> Value:
     axis = normalize_axis_index(axis, a.ndim)
     place = (
         normalize_axis_index(start, a.ndim + 1)
@@ -198,7 +201,7 @@ def _rollaxis(a, axis, start=0):
 # ---- broadcasting ----
 
 
-def _broadcast_to_vmap(k, array, shape, subok=False):
+def _broadcast_to_vmap(k: int, array: Value, shape: Shape, subok: bool = False) -> Value:
     shape, own = _as_tuple(shape), array.shape
     if len(shape) > len(own) - k:
         array = np.reshape(array, own[:k] + (1,) * (len(shape) + k - len(own)) + own[k:])
@@ -214,7 +217,7 @@ linear(
 
 
 @lambda body: composite(np.broadcast_arrays, body)
-def _broadcast_arrays(*args, subok=False):
+def _broadcast_arrays(*args: Value, subok: bool = False) -> Value:
     shapes = [np.shape(a) for a in args]
     shape = np.broadcast_shapes(*shapes)
     return tuple(
@@ -226,7 +229,7 @@ def _broadcast_arrays(*args, subok=False):
 
 
 @lambda body: composite(np.meshgrid, body)
-def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+def _meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Value:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     axes = list(range(len(xi)))
@@ -244,11 +247,13 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 # ---- another dtype, or other memory ----
 
 
-def _bind_astype(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
+def _bind_astype(
+    x: Value, dtype: DTypeLike | None, /, *, copy: bool = True, device: Any = None
+) -> dict[str, Any]:
     return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
 
 
-def _astype(x, dtype, copy=True, device=None):
+def _astype(x: Value, dtype: np.dtype, copy: bool = True, device: Any = None) -> Value:
     if not hasattr(x, "dtype"):
         return dtype.type(x)  # a Python number
     return np.astype(x, dtype, copy=copy, device=device)
@@ -280,21 +285,21 @@ linear(
 
 
 @lambda body: composite(np.fliplr, body)
-def _fliplr(m):
+def _fliplr(m: Value) -> Value:
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return np.flip(m, 1)
 
 
 @lambda body: composite(np.flipud, body)
-def _flipud(m):
+def _flipud(m: Value) -> Value:
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return np.flip(m, 0)
 
 
 @lambda body: composite(np.rot90, body)
-def _rot90(m, k=1, axes=(0, 1)):
+def _rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     first, second = (normalize_axis_index(i, m.ndim) for i in axes)
@@ -309,12 +314,12 @@ def _rot90(m, k=1, axes=(0, 1)):
     return m
 
 
-def _roll(a, shift, axis=None):
+def _roll(a: Value, shift: Value, axis: Axis = None) -> Value:
     """NumPy's, which asks no tensor in the place of `shift`."""
     return _roll_batch(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
 
 
-def _roll_batch(k, a, shift, axis):
+def _roll_batch(k: int, a: Value, shift: Value, axis: Axis) -> Value:
     """Shifts that differ from example to example: an index into each axis."""
     shape, shift = np.shape(a), shift.astype(np.intp)
     if axis is None:
@@ -331,7 +336,7 @@ def _roll_batch(k, a, shift, axis):
     return np.reshape(a, (*np.shape(a)[:k], *shape[k:]))
 
 
-def _roll_vmap(k, a, shift, axis=None):
+def _roll_vmap(k: int, a: Value, shift: Value, axis: Axis = None) -> Value:
     if hasattr(shift, "shape"):
         if np.result_type(shift).kind == "c":
             raise TypeError("numpy.roll: shift is complex; pass whole numbers")

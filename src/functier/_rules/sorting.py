@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import align, dtype_of
+from .._core.types import Function, Shape, Value
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
 from .constructors import composite, constant, data_dependent_vmap, one_axis_vmap, op
 from .indexing import index_along, transpose_read
 
 
-def _parameter_names(func):
+def _parameter_names(func: Function) -> Value:
     """The parameters that this NumPy's `func` has."""
     return " ".join(inspect.signature(func).parameters)
 
@@ -20,47 +21,49 @@ def _parameter_names(func):
 # ---- sorting: linear in the elements, once their order is known ----
 
 
-def _resolve_axis(axis, *arrays):
+def _resolve_axis(axis: int | None, *arrays: Value) -> Any:
     """The arrays and the axis; for ``axis=None`` they are flattened."""
     if axis is None:
         return *[np.reshape(a, -1) for a in arrays], 0
     return *arrays, shift(axis, 0, np.ndim(arrays[0]))
 
 
-def _stable_order(a, axis, descending=False):
+def _stable_order(a: Value, axis: int, descending: bool = False) -> Value:
     """The order that leaves equal elements as they stand."""
     options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
     return np.argsort(a, axis, stable=True, **options)
 
 
-def _matching_places(a, ans, axis):
+def _matching_places(a: Value, ans: Value, axis: int) -> Value:
     """Where each element of `ans`, which has those of `a` in some order, comes from."""
     ranks = np.argsort(_stable_order(ans, axis), axis)
     return np.take_along_axis(_stable_order(a, axis), ranks, axis)
 
 
-def _put_back(g, order, axis, shape):
+def _put_back(g: Value, order: Value, axis: int, shape: Shape) -> Value:
     """The transpose of reading `order`, a permutation, along `axis`."""
     form = np.shape(order)
     return np.reshape(transpose_read(g, form, index_along(form, order, axis), distinct=True), shape)
 
 
-def _sort_jvp(t, a, axis=-1, descending=False):
+def _sort_jvp(t: Value, a: Value, axis: int | None = -1, descending: bool = False) -> Value:
     t, a, axis = _resolve_axis(axis, t, a)
     return np.take_along_axis(t, _stable_order(a, axis, descending), axis)
 
 
-def _sort_vjp(g, a, a_shape, axis=-1, descending=False):
+def _sort_vjp(
+    g: Value, a: Value, a_shape: Shape, axis: int | None = -1, descending: bool = False
+) -> Value:
     a, axis = _resolve_axis(axis, a)
     return _put_back(g, _stable_order(a, axis, descending), axis, a_shape)
 
 
-def _partition_jvp(t, a, ans, axis=-1):
+def _partition_jvp(t: Value, a: Value, ans: Value, axis: int = -1) -> Value:
     t, a, axis = _resolve_axis(axis, t, a)
     return np.take_along_axis(t, _matching_places(a, ans, axis), axis)
 
 
-def _partition_vjp(g, a, ans, a_shape, axis=-1):
+def _partition_vjp(g: Value, a: Value, ans: Value, a_shape: Shape, axis: int = -1) -> Value:
     a, axis = _resolve_axis(axis, a)
     return _put_back(g, _matching_places(a, ans, axis), axis, a_shape)
 
@@ -85,7 +88,7 @@ constant(
 )
 
 
-def _sort_complex(a):
+def _sort_complex(a: Value) -> Value:
     code = {"b": "F", "h": "F", "B": "F", "H": "F", "g": "G"}.get(dtype_of(a).char, "D")
     return np.sort(a) if dtype_of(a).kind == "c" else np.astype(np.sort(a), np.dtype(code))
 
@@ -93,7 +96,7 @@ def _sort_complex(a):
 composite(np.sort_complex, _sort_complex)
 
 
-def _lexsort_vmap(k, keys, axis=-1):
+def _lexsort_vmap(k: int, keys: Value, axis: int = -1) -> Value:
     keys = align(k, keys)
     shape = np.broadcast_shapes(*(v.shape for v in keys))
     axis = shift(axis, k, len(shape) - k)
@@ -109,10 +112,11 @@ constant(
 )
 
 
-def _arg_vmap(func):
-    def rule(k, a, axis=None, keepdims=False):
+def _arg_vmap(func: Function) -> Function:
+    def rule(k: int, a: Value, axis: int | None = None, keepdims: bool = False) -> Value:
         batch, rank = a.shape[:k], a.ndim - k
-        if ignore_scalar_axis(axis, rank) is not None:
+        axis = ignore_scalar_axis(axis, rank)
+        if axis is not None:
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
         places = func(flatten_examples(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places
@@ -126,7 +130,7 @@ for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
 # ---- searching in what is sorted ----
 
 
-def _is_less(x, y):
+def _is_less(x: Value, y: Value) -> bool:
     """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
     (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
     mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
@@ -135,7 +139,7 @@ def _is_less(x, y):
     return np.less(mine, other) | np.equal(mine, other) & within
 
 
-def _precedes(x, y, side):
+def _precedes(x: Value, y: Value, side: Any) -> Value:
     """Whether `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
         return _is_less(x, y) if side == "left" else ~_is_less(y, x)
@@ -144,7 +148,9 @@ def _precedes(x, y, side):
     return np.less_equal(x, y) | np.isnan(y)
 
 
-def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
+def _searchsorted_vmap(
+    k: int, a: Value, v: Value, sorter: Value = None, side: Any = "left"
+) -> Value:
     """One search where all examples search in the same array, else bisection in step."""
     v = v if np.ndim(v) else np.reshape(v, (1,) * k)
     one = (1,) * k
@@ -172,7 +178,7 @@ def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
     return np.reshape(low, (*low.shape[:k], *form))
 
 
-def _broadcast_batch(k, *values):
+def _broadcast_batch(k: int, *values: Value) -> Value:
     """The operands with all their batch axes of full size."""
     batch = batch_shape(k, *values)
     return [np.broadcast_to(v, batch + v.shape[k:]) for v in values]
@@ -181,7 +187,7 @@ def _broadcast_batch(k, *values):
 constant(np.searchsorted, "a v side sorter", "a v sorter", vmap=_searchsorted_vmap)
 
 
-def _digitize_vmap(k, x, bins, right=False):
+def _digitize_vmap(k: int, x: Value, bins: Value, right: Value = False) -> Value:
     """NumPy's formula; whether the bins rise is asked of each example's first and last."""
     for v in (x, bins):
         if np.result_type(v).kind == "c":
@@ -204,7 +210,14 @@ constant(np.digitize, "x bins right", "x bins", vmap=_digitize_vmap)
 # ---- sets ----
 
 
-def _isin_vmap(k, element, test_elements, assume_unique=False, invert=False, kind=None):
+def _isin_vmap(
+    k: int,
+    element: Value,
+    test_elements: Value,
+    assume_unique: bool = False,
+    invert: bool = False,
+    kind: Any = None,
+) -> Value:
     """`assume_unique` is about one example: a batch may repeat what an example does not."""
     element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
     if test.shape[:k] == (1,) * k:
@@ -224,7 +237,7 @@ constant(
 )
 
 
-def _first_places(ar, values, axis):
+def _first_places(ar: Value, values: Value, axis: int | None) -> Value:
     """Where along `axis` of `ar` (None: of all its elements) its unique values are."""
     if axis is not None:
         return np.unique(ar, return_index=True, axis=axis)[1]
@@ -232,13 +245,13 @@ def _first_places(ar, values, axis):
     return np.take(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
 
 
-def _unique_jvp(t, ar, ans, axis=None):
+def _unique_jvp(t: Value, ar: Value, ans: Value, axis: int | None = None) -> Value:
     values = ans[0] if isinstance(ans, tuple) else ans
     moved = np.take(t, _first_places(ar, values, axis), axis)
     return (moved, *(None for _ in ans[1:])) if isinstance(ans, tuple) else moved
 
 
-def _unique_vjp(g, ar, ans, axis=None):
+def _unique_vjp(g: Value, ar: Value, ans: Value, axis: int | None = None) -> Value:
     values, g = (ans[0], g[0]) if isinstance(ans, tuple) else (ans, g)
     firsts, shape = _first_places(ar, values, axis), np.shape(ar)
     if axis is None:
@@ -267,7 +280,7 @@ for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_
     )
 
 
-def _merge_sets(ar1, ar2, assume_unique):
+def _merge_sets(ar1: Value, ar2: Value, assume_unique: bool) -> tuple:
     """The elements of both sets, in order, and where each comes from."""
     ar1, ar2 = [np.ravel(a) if assume_unique else np.unique(a) for a in (ar1, ar2)]
     both = np.concatenate((ar1, ar2))
@@ -275,7 +288,9 @@ def _merge_sets(ar1, ar2, assume_unique):
     return np.take(both, order), order
 
 
-def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+def _intersect1d(
+    ar1: Value, ar2: Value, assume_unique: bool = False, return_indices: bool = False
+) -> Value:
     both, order = _merge_sets(ar1, ar2, assume_unique)
     twice = np.flatnonzero(np.equal(both[1:], both[:-1]))
     values = np.take(both, twice)
@@ -289,7 +304,7 @@ def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     return values, *places
 
 
-def _setxor1d(ar1, ar2, assume_unique=False):
+def _setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     both, _ = _merge_sets(ar1, ar2, assume_unique)
     if not both.size:
         return both
@@ -297,7 +312,7 @@ def _setxor1d(ar1, ar2, assume_unique=False):
     return np.take(both, np.flatnonzero(differs[1:] & differs[:-1]))
 
 
-def _setdiff1d(ar1, ar2, assume_unique=False):
+def _setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     ar1 = np.ravel(ar1) if assume_unique else np.unique(ar1)
     return np.take(ar1, np.flatnonzero(np.isin(ar1, ar2, invert=True)))
 
@@ -308,7 +323,9 @@ composite(np.setxor1d, _setxor1d)
 composite(np.setdiff1d, _setdiff1d)
 
 
-def _in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
+def _in1d(
+    ar1: Value, ar2: Value, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Value:
     return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
 
 

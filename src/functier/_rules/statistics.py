@@ -3,8 +3,10 @@
 import functools
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Axis, Function, Shape, Value
 from .axes import convert_lists, is_known_false, normalize
 from .constructors import check_values, composite
 from .reduction import count_elements, divide_by_count, reduce_with
@@ -12,25 +14,25 @@ from .reduction import count_elements, divide_by_count, reduce_with
 _NoValue = np._NoValue
 
 
-def _is_inexact(a):
+def _is_inexact(a: Value) -> bool:
     return dtype_of(a).kind in "fc"
 
 
-def _value_or_default(value, default):
+def _value_or_default(value: Value, default: Value) -> Value:
     return default if value is _NoValue else value
 
 
 # ---- variance ----
 
 
-def _square(x):
+def _square(x: Value) -> Value:
     """The square of the modulus."""
     if dtype_of(x).kind == "c":
         return np.square(np.real(x)) + np.square(np.imag(x))
     return np.square(x)
 
 
-def _safe_sqrt(variance):
+def _safe_sqrt(variance: Value) -> Value:
     """The square root, with gradient 0 at 0."""
     zero = np.equal(variance, 0)
     if is_known_false(zero):
@@ -38,7 +40,7 @@ def _safe_sqrt(variance):
     return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
 
 
-def _resolve_ddof(ddof, correction):
+def _resolve_ddof(ddof: Value, correction: Value) -> Value:
     if correction is _NoValue:
         return ddof
     if ddof != 0:
@@ -47,9 +49,17 @@ def _resolve_ddof(ddof, correction):
 
 
 def _var(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
-    where=_NoValue, mean=_NoValue, correction=_NoValue,
-):  # fmt: skip
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    ddof: Value = 0,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+    mean: Value = _NoValue,
+    correction: Value = _NoValue,
+) -> Value:
     keepdims, where = _value_or_default(keepdims, False), _value_or_default(where, True)
     (a,) = convert_lists(a)
     half = dtype is None and dtype_of(a) == np.float16
@@ -68,9 +78,17 @@ def _var(
 
 
 def _nanvar(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
-    where=_NoValue, mean=_NoValue, correction=_NoValue,
-):  # fmt: skip
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    ddof: Value = 0,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+    mean: Value = _NoValue,
+    correction: Value = _NoValue,
+) -> Value:
     (a,) = convert_lists(a)
     if not _is_inexact(a):
         return _var(
@@ -91,9 +109,9 @@ def _nanvar(
 composite(np.var, _var)
 
 
-def _deviation_body(variance):
+def _deviation_body(variance: Function) -> Function:
     @functools.wraps(variance)
-    def body(*args, **kwargs):
+    def body(*args: Value, **kwargs: Value) -> Value:
         return _safe_sqrt(variance(*args, **kwargs))
 
     return body
@@ -106,11 +124,11 @@ composite(np.nanstd, _deviation_body(_nanvar))
 # ---- averages ----
 
 
-def _is_nonzero(x):
+def _is_nonzero(x: Value) -> bool:
     return not np.any(np.equal(x, 0))
 
 
-def align_weights(weights, shape, axis):
+def align_weights(weights: Value, shape: Shape, axis: Axis) -> Value:
     """Weights of an array of `shape`, or of its axes `axis`, so that they broadcast with it."""
     if np.shape(weights) == shape:
         return weights
@@ -126,7 +144,14 @@ def align_weights(weights, shape, axis):
 
 
 @lambda body: composite(np.average, body)
-def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+def _average(
+    a: Value,
+    axis: Axis = None,
+    weights: Value = None,
+    returned: bool = False,
+    *,
+    keepdims: Value = _NoValue,
+) -> Value:
     a, weights = convert_lists(a, weights)
     keepdims = _value_or_default(keepdims, False)
     shape = np.shape(a)
@@ -148,12 +173,12 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
 # ---- NaN left out ----
 
 
-def _replace_nan(a, neutral):
+def _replace_nan(a: Value, neutral: Value) -> Value:
     (a,) = convert_lists(a)
     return np.where(np.isnan(a), neutral, a) if _is_inexact(a) else a
 
 
-def _nan_ignoring_body(func, neutral):
+def _nan_ignoring_body(func: Function, neutral: Value) -> Function:
     return lambda a, *args, **kwargs: func(_replace_nan(a, neutral), *args, **kwargs)
 
 
@@ -164,7 +189,15 @@ composite(np.nancumprod, _nan_ignoring_body(np.cumprod, 1))
 
 
 @lambda body: composite(np.nanmean, body)
-def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+def _nanmean(
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+) -> Value:
     keepdims, where = _value_or_default(keepdims, False), _value_or_default(where, True)
     if not _is_inexact(a):
         return reduce_with(np.mean, a, axis, keepdims, where, dtype)
@@ -179,7 +212,7 @@ ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
 """Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
 
 
-def _as_rows(x, rowvar, one_row):
+def _as_rows(x: Value, rowvar: bool, one_row: bool) -> Value:
     if np.ndim(x) > 2:
         raise ValueError("m has more than 2 dimensions")
     flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and one_row)
@@ -187,18 +220,26 @@ def _as_rows(x, rowvar, one_row):
     return x if rowvar or flat else np.transpose(x)
 
 
-def _is_whole(x):
+def _is_whole(x: Value) -> Value:
     return np.all(np.equal(x, np.rint(x)))
 
 
-def _is_nonnegative(x):
+def _is_nonnegative(x: Value) -> bool:
     return not np.any(x < 0)
 
 
 @lambda body: composite(np.cov, body)
 def _cov(
-    m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
-):
+    m: Value,
+    y: Value = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Value = None,
+    fweights: Value = None,
+    aweights: Value = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Value:
     m, y = convert_lists(m, y)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
@@ -239,7 +280,9 @@ def _cov(
 
 
 @lambda body: composite(np.corrcoef, body)
-def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+def _corrcoef(
+    x: Value, y: Value = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+) -> Value:
     c = np.cov(x, y, rowvar, dtype=dtype)
     if np.ndim(c) == 0:
         return c / c

@@ -7,14 +7,17 @@ without derivatives.
 
 import functools
 import re
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of, home_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule
 from .._core.table import MAKERS, OPS, load
+from .._core.types import Axis, Function, Shape, Value
 from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
 from .axes import as_array, as_strong, batch_shape, shift
 from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap
@@ -25,18 +28,28 @@ _NoValue = np._NoValue
 # ---- reductions and accumulations that have a name of their own ----
 
 
-def _cast(array, dtype):
+def _cast(array: Value, dtype: DTypeLike | None) -> Value:
     return array if dtype is None else np.astype(as_array(array), dtype)
 
 
-def _reduce_body(func, neutral=None, prepared=lambda array, dtype: array):
+def _reduce_body(
+    func: Function, neutral: Value = None, prepared: Function = lambda array, dtype: array
+) -> Function:
     """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false, or else
     `initial`, in the dtype of what is reduced, which NumPy casts it to.
 
     The mask may be the only tensor (`numpy.sum` does not dispatch on it and ends here).
     """
 
-    def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
+    def body(
+        array: Value,
+        axis: int = 0,
+        dtype: DTypeLike | None = None,
+        out: Value | None = None,
+        keepdims: bool = False,
+        initial: Value = _NoValue,
+        where: Value = True,
+    ) -> Value:
         if np.broadcast_shapes(np.shape(array), np.shape(where)) != np.shape(array):
             raise ValueError("the mask that where= gives has more elements than what is reduced")
         given = {"dtype": dtype} if dtype is not None and prepared is not _cast else {}
@@ -55,10 +68,12 @@ def _reduce_body(func, neutral=None, prepared=lambda array, dtype: array):
     return body
 
 
-def _truth_reduction(func, pair):
+def _truth_reduction(func: Function, pair: np.ufunc) -> Function:
     """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
 
-    def reduced(a, axis, keepdims, initial=None, dtype=None):
+    def reduced(
+        a: Value, axis: Axis, keepdims: bool, initial: Value = None, dtype: DTypeLike | None = None
+    ) -> Value:
         if dtype is not None and np.dtype(dtype).kind not in "bO":
             raise TypeError(f"No loop matching dtype={dtype} was found for ufunc {name_of(pair)}")
         value = func(a if dtype is None else np.astype(a, dtype), axis=axis, keepdims=keepdims)
@@ -77,14 +92,20 @@ for ufunc, func, neutral in (
     composite(ufunc.reduce, _reduce_body(func, neutral, **cast))
 
 
-def _log_sum_reduction(pair, exp, log):
-    def prepared(array, dtype):
+def _log_sum_reduction(pair: np.ufunc, exp: Function, log: Function) -> tuple:
+    def prepared(array: Value, dtype: DTypeLike | None) -> Value:
         """In the dtype of the result: of whole numbers that of their logarithms."""
         one = np.ones((), dtype_of(array))
         dtype = pair(one, one, dtype=dtype).dtype
         return array if dtype_of(array) == dtype else np.astype(array, dtype)
 
-    def reduced(a, axis, keepdims, initial=-np.inf, dtype=None):
+    def reduced(
+        a: Value,
+        axis: Axis,
+        keepdims: bool,
+        initial: Value = -np.inf,
+        dtype: DTypeLike | None = None,
+    ) -> Value:
         # Any shift gives the same result: this one is a constant for a derivative.
         shift = np.rint(np.max(a, axis=axis, keepdims=True, initial=-np.inf))
         shift = np.where(np.isfinite(shift), shift, 0)
@@ -101,8 +122,10 @@ composite(np.logaddexp.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp, np
 composite(np.logaddexp2.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp2, np.exp2, np.log2)))
 
 
-def _accumulate_body(func):
-    def body(array, axis=0, dtype=None, out=None):
+def _accumulate_body(func: Function) -> Function:
+    def body(
+        array: Value, axis: int = 0, dtype: DTypeLike | None = None, out: Value | None = None
+    ) -> Value:
         if np.ndim(array) == 0:
             raise TypeError("cannot accumulate on a scalar")
         return func(array, axis=axis, dtype=dtype)
@@ -116,7 +139,7 @@ composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 # ---- the methods of any ufunc ----
 
 
-def _method_record(func, owner):
+def _method_record(func: Any, owner: np.ufunc) -> Op:
     """The record of a bound method of a ufunc, which its name tells."""
     if func.__name__ == "outer":
         return _composite_record(func, functools.partial(_outer, owner))
@@ -147,16 +170,16 @@ def _method_record(func, owner):
     )  # fmt: skip
 
 
-def _cast_rules(rules):
+def _cast_rules(rules: dict) -> Value:
     """Rules of what is computed in the dtype that ``dtype=`` asks for."""
     return {mode: {"array": _cast_rule(given["array"], mode)} for mode, given in rules.items()}
 
 
-def _cast_rule(rule, mode):
+def _cast_rule(rule: Any, mode: str) -> Value:
     rule = rule if isinstance(rule, Rule) else Rule(rule, ())
     place = rule.needs.index("array")
 
-    def fn(g, *saved):
+    def fn(g: Value, *saved: Value) -> Value:
         *kept, dtype = saved
         kept = [*kept[:place], *cast_to(dtype, kept[place]), *kept[place + 1 :]]
         return rule.fn(*cast_to(dtype if mode == "jvp" else None, g), *kept)
@@ -166,11 +189,11 @@ def _cast_rule(rule, mode):
     return whole
 
 
-def _composite_record(func, body):
+def _composite_record(func: Function, body: Function) -> Op:
     return Op(func, "", "", family="composite", body=body)
 
 
-def _outer(owner, a, b, **kwargs):
+def _outer(owner: np.ufunc, a: Value, b: Value, **kwargs: Value) -> Value:
     a, b = as_strong(as_array(a)), as_strong(as_array(b))
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
@@ -181,7 +204,7 @@ AT = {
 }
 
 
-def _refuse_at(owner, *args):
+def _refuse_at(owner: Any, *args: Value) -> NoReturn:
     name = name_of(owner)
     general = (
         f"a = {name}(a, {name}.reduce(c, 1)), where c is numpy.where(numpy.equal("
@@ -192,19 +215,19 @@ def _refuse_at(owner, *args):
     )
 
 
-def _accumulate_vmap(func):
+def _accumulate_vmap(func: Function) -> Function:
     return lambda k, array, axis=0, **params: func(
         array, axis=shift(axis, k, np.ndim(array) - k), **params
     )
 
 
-def _reduce_vmap(func):
+def _reduce_vmap(func: Function) -> Function:
     rule = reduction_vmap(func)
     return lambda k, array, axis=0, **params: rule(k, array, axis=axis, **params)
 
 
-def _reduceat_vmap(func):
-    def rule(k, array, indices, axis=0, **params):
+def _reduceat_vmap(func: Function) -> Function:
+    def rule(k: int, array: Value, indices: Value, axis: Any = 0, **params: Value) -> Value:
         logical = np.shape(indices)[k:]
         batch = np.shape(indices)[:k]
         if all(n == 1 for n in batch):
@@ -223,7 +246,7 @@ def _reduceat_vmap(func):
     return rule
 
 
-def _add_reduceat_vjp(g, array_shape, indices, axis=0):
+def _add_reduceat_vjp(g: Value, array_shape: Shape, indices: Value, axis: int = 0) -> Value:
     """Each element gets the cotangents of the slices that it is in."""
     axis = shift(axis, 0, len(array_shape))
     n = array_shape[axis]
@@ -247,7 +270,7 @@ op(
 # ---- generalized ufuncs: their own axes are the last ones, so a batch may lead ----
 
 
-def _core_ranks(signature):
+def _core_ranks(signature: str) -> Value:
     """The number of core axes of each operand and result: ``(m,n),(n)->(m)`` is 2, 1, 1."""
     sides = signature.replace(" ", "").split("->")
     return tuple(
@@ -256,16 +279,23 @@ def _core_ranks(signature):
     )
 
 
-def _negative_axes(axes, ndim):
+def _negative_axes(axes: Any, ndim: int) -> Value:
     """Axes counted from the end, where a batch in front does not move them."""
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
 
 
-def _gufunc_vmap(func):
+def _gufunc_vmap(func: Any) -> Function:
     ins, outs = _core_ranks(func.signature)
 
-    def rule(k, *xs, axis=None, axes=None, keepdims=False, **params):
+    def rule(
+        k: int,
+        *xs: Value,
+        axis: Any = None,
+        axes: Any = None,
+        keepdims: bool = False,
+        **params: Value,
+    ) -> Value:
         ranks = [max(np.ndim(x) - k, 0) for x in xs]
         loop = max(r - core for r, core in zip(ranks, ins))
         if axis is not None:
@@ -284,14 +314,14 @@ def _gufunc_vmap(func):
     return rule
 
 
-def _insert_loop_axes(x, k, missing):
+def _insert_loop_axes(x: Value, k: int, missing: int) -> Value:
     """`x` with axes of size 1 after its batch axes."""
     shape = np.shape(x)
     return np.reshape(x, (*shape[:k], *(1,) * missing, *shape[k:])) if missing and shape else x
 
 
 @functools.lru_cache(maxsize=1024)
-def _record(func, owner):
+def _record(func: Any, owner: np.ufunc) -> Op:
     """The record of a ufunc that nobody declared, or of a method of any ufunc."""
     if func is not owner:
         return _method_record(func, owner)

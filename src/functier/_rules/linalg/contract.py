@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.types import Value
 from ..constructors import linear, primitive
 
 Labels = tuple[int, ...]
@@ -50,12 +51,12 @@ GAP: Any = None
 ndarray = np.ndarray
 
 
-def ensure_array(x: Any) -> Any:
+def ensure_array(x: Value) -> Value:
     """`x` with a shape and a dtype: an array of what is a number or a list."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
-def conj(x: Any) -> Any:
+def conj(x: Value) -> Value:
     """The complex conjugate, without a copy of what is real."""
     x = ensure_array(x)
     return np.conjugate(x) if x.dtype.kind == "c" else x
@@ -75,12 +76,18 @@ class Plan:
     __slots__ = ("left", "order", "product", "right", "shape", "swap")
 
     def __init__(
-        self, swap: bool, left: Any, right: Any, product: Callable, shape: Any, order: Any
+        self,
+        swap: bool,
+        left: Any,
+        right: Any,
+        product: Callable,
+        shape: Shape | None,
+        order: Shape | None,
     ):
         self.swap, self.left, self.right, self.product = swap, left, right, product
         self.shape, self.order = shape, order
 
-    def run(self, x: Any, y: Any) -> Any:
+    def run(self, x: Value, y: Value) -> Value:
         """Contract `x` with `y`, which have the shapes that were planned for."""
         if self.swap:
             x, y = y, x
@@ -100,12 +107,12 @@ class SummedPlan:
     def __init__(self, plan: Any, n: int):
         self.plan, self.axes = plan, tuple(range(n))
 
-    def run(self, x: Any, y: Any) -> Any:
+    def run(self, x: Value, y: Value) -> Value:
         z = self.plan.run(x, y)
         return np.sum(z, axis=self.axes, dtype=z.dtype)
 
 
-def _prepare(x: Any, steps: tuple, other: Any) -> Any:
+def _prepare(x: Value, steps: tuple, other: Value) -> Value:
     """An operand as a plan wants it, which contracts it with `other`."""
     lone, order, shape = steps
     if lone is not None:
@@ -206,7 +213,7 @@ def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
     letters = ascii_letters[: len(x_shape)]
     subscripts = f"{letters},{letters}->{letters}"
 
-    def outer(x: Any, y: Any) -> Any:
+    def outer(x: Value, y: Value) -> Value:
         if type(x) is ndarray is type(y) and x.dtype == y.dtype and x.dtype.kind in "fc":
             return np.einsum(subscripts, x, y)
         return np.multiply(x, y)
@@ -253,13 +260,13 @@ def _plan_product(
             shape = [size[n] for n in names if groups[n]]
         steps.append(_plan_operand(spec[i], shapes[i], kept[i], order, tuple(shape)))
     natural = stack + rows + cols
-    final = None
+    final: Shape | None = None
     if natural == wanted:
         shape = [sizes[i] for i in out]
     else:
         ones = [i for i in out if sizes[i] == 1]
         shape = [sizes[i] for i in natural] + [1] * len(ones)
-        final = [(natural + ones).index(i) for i in out]
+        final = tuple([(natural + ones).index(i) for i in out])
     raw = [sizes[i] for i in stack]
     if stack and not vectors:
         raw += [size["rows"], size["cols"]]
@@ -269,7 +276,7 @@ def _plan_product(
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
-def _multiply_vectors(x: Any, y: Any) -> Any:
+def _multiply_vectors(x: Value, y: Value) -> Value:
     """Products of vectors, in a stack: by `vecdot`, the quickest, but it conjugates."""
     if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
         return np.vecdot(x, y)
@@ -317,7 +324,7 @@ def _plan_operand(labels: Labels, shape: Shape, kept: list, order: list, wanted:
 # ---- the primitive ----
 
 
-def _contract(x: Any, y: Any, spec: Spec) -> Any:
+def _contract(x: Value, y: Value, spec: Spec) -> Value:
     """Contract two operands by the labels of their axes."""
     x, y = ensure_array(x), ensure_array(y)
     if type(x) is ndarray is type(y) and not (x.flags.c_contiguous and y.flags.c_contiguous):
@@ -327,7 +334,7 @@ def _contract(x: Any, y: Any, spec: Spec) -> Any:
     return plan(spec, x.shape, y.shape).run(x, y)
 
 
-def _order_by_memory(x: Any, labels: Labels) -> tuple[Any, Labels, Labels]:
+def _order_by_memory(x: Value, labels: Labels) -> tuple[Any, Labels, Labels]:
     """An operand with its axes as they lie in memory, and those with a gap after them."""
     order, gaps = _memory_order(x.shape, x.strides)
     if order is not None:
@@ -384,17 +391,17 @@ def cotangent_spec(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) ->
 
 
 @lru_cache(maxsize=4096)
-def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Any:
+def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Value:
     return plan(batch_spec(spec, k), x_shape, y_shape)
 
 
-def _contract_vmap(k: int, x: Any, y: Any, spec: Spec) -> Any:
+def _contract_vmap(k: int, x: Value, y: Value, spec: Spec) -> Value:
     if type(x) is ndarray is type(y) and x.flags.c_contiguous and y.flags.c_contiguous:
         return _batched_plan(k, x.shape, y.shape, spec).run(x, y)
     return contract(ensure_array(x), ensure_array(y), batch_spec(spec, k))
 
 
-def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
+def pull_left(g: Value, y: Value, x_shape: Shape, spec: Spec) -> Value:
     """The cotangent of the left operand."""
     y = conj(y)
     back, lone = cotangent_spec(spec, x_shape, y.shape, 0)
@@ -402,7 +409,7 @@ def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
     return np.broadcast_to(c, x_shape) if lone else c
 
 
-def pull_right(g: Any, x: Any, y_shape: Shape, spec: Spec) -> Any:
+def pull_right(g: Value, x: Value, y_shape: Shape, spec: Spec) -> Value:
     """The cotangent of the right operand."""
     x = conj(x)
     back, lone = cotangent_spec(spec, x.shape, y_shape, 1)

@@ -13,22 +13,21 @@ eigenvalues or pairs of complex ones, and NumPy's result is real or complex acco
 (from NumPy 2.5 on complex); under vmap it is complex where any example needs that.
 """
 
-from typing import Any
-
 import numpy as np
 
+from ..._core.types import Value
 from ..constructors import op
 from .contract import conj
 from .factorization import adjoint, as_column, as_row, inverse_gaps, stacked_vmap
 
 
-def _real_place(v: Any) -> Any:
+def _real_place(v: Value) -> Value:
     """Which element of each complex eigenvector LAPACK has made real."""
     exact = np.equal(np.imag(v), 0)
     return np.argmax(np.absolute(v) + exact, axis=-2, keepdims=True)
 
 
-def _eig_jvp(t: Any, ans: Any) -> Any:
+def _eig_jvp(t: Value, ans: Value) -> Value:
     w, v = ans
     inner = np.linalg.solve(v, np.matmul(t, v))
     mixed = np.matmul(v, inverse_gaps(w) * inner)
@@ -40,7 +39,7 @@ def _eig_jvp(t: Any, ans: Any) -> Any:
     return np.diagonal(inner, 0, -2, -1), mixed - v * shift
 
 
-def _eig_vjp(g: Any, ans: Any) -> Any:
+def _eig_vjp(g: Value, ans: Value) -> Value:
     w, v = ans
     along = np.sum(conj(g[1]) * v, axis=-2)
     on_mixed = g[1] - v * as_row(np.real(along))
@@ -63,12 +62,12 @@ op(
 )
 
 
-def _eigvals_jvp(t: Any, a: Any) -> Any:
+def _eigvals_jvp(t: Value, a: Value) -> Value:
     v = np.linalg.eig(a)[1]
     return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
 
 
-def _eigvals_vjp(g: Any, a: Any) -> Any:
+def _eigvals_vjp(g: Value, a: Value) -> Value:
     v = adjoint(np.linalg.eig(a)[1])
     return np.linalg.solve(v, as_column(g) * v)
 

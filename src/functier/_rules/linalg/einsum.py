@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.types import Value
 from .contract import Labels, Shape, contract, ensure_array
 
 Path = tuple[tuple[int, ...], ...]
@@ -29,7 +30,7 @@ def _labels_of(term: Any, ndim: int) -> Labels:
 
 
 @lru_cache(maxsize=4096)
-def _parse(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
+def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple:
     """The labels of operands and result, and the order of contraction.
 
     `numpy.einsum_path` finds the order, and refuses what does not fit.
@@ -60,7 +61,9 @@ def _parse(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
     return tuple(labels), result, PAIR if pair else tuple(path[1:])
 
 
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any) -> Any:
+def einsum(
+    *operands: Value, out: Value | None = None, optimize: Any = False, **params: Value
+) -> Value:
     """The body of `numpy.einsum`, in both of its spellings."""
     terms: Any
     if isinstance(operands[0], str):
@@ -110,7 +113,7 @@ def _promote(arrays: tuple) -> tuple:
     )
 
 
-def contract_path(arrays: Any, labels: Any, out: Labels, path: Path) -> Any:
+def contract_path(arrays: Value, labels: Any, out: Labels, path: Path) -> Value:
     """Contract operands in the order of an einsum path."""
     pool = [_take_diagonals(x, own) for x, own in zip(_promote(arrays), labels)]
     for places in path:
@@ -129,7 +132,7 @@ def _kept_labels(left: Labels, right: Labels, needed: set) -> Labels:
     return tuple(i for i in dict.fromkeys(left + right) if i in needed)
 
 
-def _take_diagonals(x: Any, labels: Labels) -> tuple[Any, Labels]:
+def _take_diagonals(x: Value, labels: Labels) -> tuple[Any, Labels]:
     """An operand with each label once: the diagonal of axes that share a label."""
     while len(set(labels)) < len(labels):
         twice = next(i for i in labels if labels.count(i) > 1)
@@ -143,7 +146,7 @@ def _take_diagonals(x: Any, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _arrange(x: Any, labels: Labels, out: Labels) -> Any:
+def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
     """One operand, summed over the labels that the result lacks, in its order of axes.
 
     It is of the dtype of the result; see NOTE [sums are of the dtype of the result]
@@ -161,7 +164,7 @@ def _arrange(x: Any, labels: Labels, out: Labels) -> Any:
 # ---- chains of matrices ----
 
 
-def contract_chain(arrays: list) -> Any:
+def contract_chain(arrays: list) -> Value:
     """The product of matrices (the first and last may be vectors) in the cheapest order."""
     sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[-1]]
     if arrays[0].ndim == 1:
@@ -170,7 +173,7 @@ def contract_chain(arrays: list) -> Any:
         sizes[-1] = 1
     split = _split_places(tuple(sizes))
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Value:
         if i == j:
             return arrays[i]
         return np.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))

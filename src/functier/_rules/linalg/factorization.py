@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.types import Value
 from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj
@@ -25,7 +26,7 @@ from .contract import conj
 # ---- helpers ----
 
 
-def linalg_dtype(*arrays: Any) -> np.dtype:
+def linalg_dtype(*arrays: Value) -> np.dtype:
     """The dtype of what `numpy.linalg` gives for arrays: it knows single and double precision."""
     found = [np.dtype(float) if x.dtype.kind in "biu" else x.dtype for x in arrays]
     for dtype in found:
@@ -34,43 +35,43 @@ def linalg_dtype(*arrays: Any) -> np.dtype:
     return np.result_type(*found)
 
 
-def adjoint(x: Any) -> Any:
+def adjoint(x: Value) -> Value:
     """The conjugate transpose of the last two axes."""
     return conj(x).mT
 
 
-def as_column(x: Any) -> Any:
+def as_column(x: Value) -> Value:
     """Vectors as matrices of one column."""
     return x.reshape((*x.shape, 1))
 
 
-def as_row(x: Any) -> Any:
+def as_row(x: Value) -> Value:
     """Vectors as matrices of one row."""
     return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
-def as_factor(x: Any) -> Any:
+def as_factor(x: Value) -> Value:
     """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
     return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
 
 
-def half_lower(x: Any) -> Any:
+def half_lower(x: Value) -> Value:
     """The lower triangle with half of the diagonal."""
     n = x.shape[-1]
     return x * (np.tri(n, dtype=x.dtype) - 0.5 * np.eye(n, dtype=x.dtype))
 
 
-def _half(x: Any, upper: bool) -> Any:
+def _half(x: Value, upper: bool) -> Value:
     return adjoint(half_lower(adjoint(x))) if upper else half_lower(x)
 
 
-def complete_hermitian(t: Any, upper: bool = False) -> Any:
+def complete_hermitian(t: Value, upper: bool = False) -> Value:
     """The Hermitian matrix that one triangle stands for: see NOTE [one triangle]."""
     half = _half(t, upper)
     return half + adjoint(half)
 
 
-def fold_triangle(g: Any, upper: bool = False) -> Any:
+def fold_triangle(g: Value, upper: bool = False) -> Value:
     """The transpose of `complete_hermitian`: the gradient by the triangle that is read."""
     return _half(g + adjoint(g), upper)
 
@@ -79,12 +80,12 @@ def is_upper(UPLO: Any) -> bool:
     return UPLO in ("U", "u")
 
 
-def reciprocal(x: Any) -> Any:
+def reciprocal(x: Value) -> Value:
     """1 / x, with 0 for 0."""
     return np.not_equal(x, 0) / replace_zeros(x)
 
 
-def inverse_gaps(w: Any) -> Any:
+def inverse_gaps(w: Value) -> Value:
     """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
     return reciprocal(as_row(w) - as_column(w))
 
@@ -92,7 +93,7 @@ def inverse_gaps(w: Any) -> Any:
 def stacked_vmap(func: Callable) -> Callable:
     """The batching rule of what works on the last two axes: NumPy's own."""
 
-    def rule(k: int, a: Any, **params: Any) -> Any:
+    def rule(k: int, a: Value, **params: Value) -> Value:
         if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
             return func(np.broadcast_to(1.0, a.shape[k:]), **params)
         return func(a, **params)
@@ -103,7 +104,7 @@ def stacked_vmap(func: Callable) -> Callable:
 # ---- cholesky: Murray, Differentiation of the Cholesky decomposition (2016) ----
 
 
-def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
+def _cholesky_jvp(t: Value, ans: Value, upper: bool = False) -> Value:
     lower = adjoint(ans) if upper else ans
     inverse = np.linalg.inv(lower)
     inner = np.matmul(np.matmul(inverse, complete_hermitian(t, upper)), adjoint(inverse))
@@ -111,7 +112,7 @@ def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
     return adjoint(moved) if upper else moved
 
 
-def _cholesky_vjp(g: Any, ans: Any, upper: bool = False) -> Any:
+def _cholesky_vjp(g: Value, ans: Value, upper: bool = False) -> Value:
     lower, g = (adjoint(ans), adjoint(g)) if upper else (ans, g)
     inverse = np.linalg.inv(lower)
     inner = half_lower(np.matmul(adjoint(lower), g))
@@ -129,7 +130,7 @@ op(
 # ---- eigenvalues ----
 
 
-def _phase(v: Any) -> tuple:
+def _phase(v: Value) -> tuple:
     """The element of each complex vector that LAPACK has made real, and 1 over it.
 
     It fixes the phase of a vector by a row that is real, the first or the last one. Where no
@@ -140,7 +141,7 @@ def _phase(v: Any) -> tuple:
     return place, reciprocal(np.real(np.take_along_axis(v * exact, place, -2)))
 
 
-def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
+def eigh_jvp(t: Value, ans: Value, UPLO: Any = "L") -> Value:
     w, v = ans
     inner = np.matmul(np.matmul(adjoint(v), complete_hermitian(t, is_upper(UPLO))), v)
     moved = np.matmul(v, inverse_gaps(w) * inner)
@@ -150,7 +151,7 @@ def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
 
 
-def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
+def eigh_vjp(g: Value, ans: Value, UPLO: Any = "L") -> Value:
     w, v = ans
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
@@ -164,12 +165,12 @@ def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
     return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
-def _eigvalsh_jvp(t: Any, a: Any, UPLO: Any = "L") -> Any:
+def _eigvalsh_jvp(t: Value, a: Value, UPLO: Any = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
     return np.real(np.sum(conj(v) * np.matmul(complete_hermitian(t, is_upper(UPLO)), v), axis=-2))
 
 
-def _eigvalsh_vjp(g: Any, a: Any, UPLO: Any = "L") -> Any:
+def _eigvalsh_vjp(g: Value, a: Value, UPLO: Any = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
     return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
 

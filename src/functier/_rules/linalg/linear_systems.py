@@ -7,7 +7,7 @@ A singular matrix raises `LinAlgError` in the backward pass of
 `slogdet`, and in that of `det` for matrices larger than 3 by 3.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 from weakref import WeakValueDictionary
@@ -17,6 +17,7 @@ import numpy as np
 from ..._core.numpy_facts import align
 from ..._core.rule import FORMS
 from ..._core.table import OPS
+from ..._core.types import Shape, Value
 from ..axes import is_known_false
 from ..constructors import composite, constant, op, primitive
 from .contract import conj, contract, ensure_array
@@ -42,7 +43,7 @@ class Inverse:
 
     __slots__ = ("__weakref__", "a", "needed", "shared", "value")
 
-    def __init__(self, a: Any):
+    def __init__(self, a: Value):
         self.a = a
         self.value: Any = None
         self.needed = self.shared = False
@@ -53,7 +54,7 @@ class Inverse:
         own.value, own.needed, own.shared = copy(self.value), self.needed, self.shared
         return own
 
-    def get(self) -> Any:
+    def get(self) -> Value:
         """The inverse, computed by the first who asks, and kept if others may."""
         if self.value is not None:
             return self.value
@@ -68,14 +69,14 @@ INVERSES: WeakValueDictionary[int, Inverse] = WeakValueDictionary()
 """Those that tapes hold and nobody has asked for yet, by the identity of their matrices."""
 
 
-def _require_inverse(a: Any) -> Inverse:
+def _require_inverse(a: Value) -> Inverse:
     """What the rule of an operation on `a` saves that needs its inverse."""
     found = _share_inverse(a)
     found.needed = True
     return found
 
 
-def _share_inverse(a: Any) -> Inverse:
+def _share_inverse(a: Value) -> Inverse:
     """What the rule of an operation on `a` saves that can make use of its inverse."""
     found = INVERSES.get(id(a))
     if found is None:
@@ -91,7 +92,7 @@ FORMS.update(
 # ---- solve, inv ----
 
 
-def _solve_vmap(k: int, a: Any, b: Any) -> Any:
+def _solve_vmap(k: int, a: Value, b: Value) -> Value:
     a, b = ensure_array(a), ensure_array(b)
     if a.ndim - k < 2 or b.ndim == k:
         return np.linalg.solve(*(np.broadcast_to(1.0, x.shape[k:]) for x in (a, b)))
@@ -106,7 +107,7 @@ def _solve_vmap(k: int, a: Any, b: Any) -> Any:
     return x.reshape(x.shape[:-1]) if vector else x
 
 
-def _solve_once(a: Any, b: Any) -> Any:
+def _solve_once(a: Value, b: Value) -> Value:
     """One matrix for all right-hand sides: they become columns, it is factorized once."""
     n = b.ndim
     b = b.transpose((n - 2, *range(n - 2), n - 1))
@@ -114,7 +115,7 @@ def _solve_once(a: Any, b: Any) -> Any:
     return x.reshape(b.shape).transpose((*range(1, n - 1), 0, n - 1))
 
 
-def _solve(a: Any, b: Any, vector: bool) -> Any:
+def _solve(a: Value, b: Value, vector: bool) -> Value:
     """Solve for `b`, vectors in its last axis where `vector`."""
     if not vector or b.ndim == 1:
         return np.linalg.solve(a, b)
@@ -122,7 +123,7 @@ def _solve(a: Any, b: Any, vector: bool) -> Any:
     return x.reshape(x.shape[:-1])
 
 
-def _apply(a: Any, x: Any, vector: bool) -> Any:
+def _apply(a: Value, x: Value, vector: bool) -> Value:
     """Multiply `x`, vectors in its last axis where `vector`, by matrices."""
     if not vector or x.ndim == 1:
         return np.matmul(a, x)
@@ -130,12 +131,12 @@ def _apply(a: Any, x: Any, vector: bool) -> Any:
     return y.reshape(y.shape[:-1])
 
 
-def _solve_jvp_a(t: Any, ans: Any, a: Any, b_shape: Any) -> Any:
+def _solve_jvp_a(t: Value, ans: Value, a: Value, b_shape: Shape) -> Value:
     vector = len(b_shape) == 1
     return -_solve(a, _apply(t, ans, vector), vector)
 
 
-def _solve_both(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> tuple:
+def _solve_both(g: Value, ans: Value, b_shape: Shape, a_shared: Inverse) -> tuple:
     """The cotangents of the matrix and of the right-hand side, from one solve."""
     vector = len(b_shape) == 1
     if a_shared.needed:
@@ -149,7 +150,7 @@ def _solve_both(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> tuple:
     return contract(-c, conj(ans), ((*stack, n), (*stack, n + 1), (*stack, n, n + 1))), c
 
 
-def _solve_a(g: Any, ans: Any, b_shape: Any, a_shared: Any = None) -> Any:
+def _solve_a(g: Value, ans: Value, b_shape: Shape, a_shared: Inverse) -> Value:
     return _solve_both(g, ans, b_shape, a_shared)[0]
 
 
@@ -179,7 +180,7 @@ op(
 # ---- det, slogdet ----
 
 
-def _adjugate(ans: Any, a: Any) -> Any:
+def _adjugate(ans: Value, a: Value) -> Value:
     """The transposed cofactors; up to 3 by 3 without a division, so also if singular.
 
     The recursion of Faddeev and LeVerrier (Gantmacher, The Theory of Matrices, IV.5); the
@@ -208,14 +209,14 @@ op(
 )
 
 
-def _slogdet_jvp(t: Any, ans: Any, a: Any) -> Any:
+def _slogdet_jvp(t: Value, ans: Value, a: Value) -> Value:
     trace = np.trace(np.linalg.solve(a, t), 0, -2, -1)
     if trace.dtype.kind != "c":
         return None, trace
     return ans[0] * 1j * np.imag(trace), np.real(trace)
 
 
-def _slogdet_vjp(g: Any, ans: Any, a_inverse: Any = None) -> Any:
+def _slogdet_vjp(g: Value, ans: Value, a_inverse: Inverse) -> Value:
     weight = g[1]
     inverse = a_inverse.get()
     if inverse.dtype.kind == "c":
@@ -234,7 +235,7 @@ op(
 # ---- pinv, matrix_rank ----
 
 
-def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
+def _pinv_jvp(t: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
     """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
     if hermitian:
         t, a = complete_hermitian(t), complete_hermitian(a)
@@ -245,7 +246,7 @@ def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
     return c - np.matmul(np.matmul(ans, t), ans)
 
 
-def _pinv_vjp(g: Any, ans: Any, a: Any, hermitian: bool = False) -> Any:
+def _pinv_vjp(g: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
     if hermitian:
         return fold_triangle(_pinv_vjp(g, ans, complete_hermitian(a)))
     gh, ah = adjoint(g), adjoint(ans)
@@ -264,7 +265,7 @@ op(
 )
 
 
-def _matrix_rank_vmap(k: int, A: Any, **params: Any) -> Any:
+def _matrix_rank_vmap(k: int, A: Value, **params: Value) -> Value:
     if A.ndim - k < 2:  # a vector has rank 1 unless it is zero
         return np.astype(np.any(A != 0, axis=tuple(range(k, A.ndim))), int)
     return np.linalg.matrix_rank(A, **params)
@@ -276,7 +277,7 @@ constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
 
 
 @lambda body: composite(np.linalg.matrix_power, body)
-def _matrix_power(a: Any, n: int) -> Any:
+def _matrix_power(a: Value, n: int) -> Value:
     a = ensure_array(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or not isinstance(n, (int, np.integer)):
         np.linalg.matrix_power(np.broadcast_to(1.0, a.shape), n)  # NumPy's error
@@ -295,7 +296,7 @@ def _matrix_power(a: Any, n: int) -> Any:
 
 
 @lambda body: composite(np.linalg.tensorinv, body)
-def _tensorinv(a: Any, ind: int = 2) -> Any:
+def _tensorinv(a: Value, ind: int = 2) -> Value:
     a = ensure_array(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -305,7 +306,7 @@ def _tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @lambda body: composite(np.linalg.tensorsolve, body)
-def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def _tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value:
     a, b = ensure_array(a), ensure_array(b)
     if axes is not None:
         moved = [i % a.ndim for i in axes]
@@ -316,7 +317,7 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return np.reshape(x, shape)
 
 
-def _inverses(a: Any) -> Any:
+def _inverses(a: Value) -> Value:
     """The inverses of stacked matrices, NaN for those that are singular."""
     try:
         return np.linalg.inv(a)
@@ -336,7 +337,7 @@ op(
 )
 
 
-def _condition(x: Any, p: Any) -> Any:
+def _condition(x: Value, p: Value) -> Value:
     """The condition number; of a singular matrix infinite, or NaN."""
     with np.errstate(all="ignore"):
         if p is None or p in (2, -2):
@@ -348,7 +349,7 @@ def _condition(x: Any, p: Any) -> Any:
 
 
 @lambda body: composite(np.linalg.cond, body)
-def _cond(x: Any, p: Any = None) -> Any:
+def _cond(x: Value, p: Value = None) -> Value:
     """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
     x = ensure_array(x)
     linalg_dtype(x)

@@ -7,19 +7,18 @@ found, by `rcond`. The residuals are empty where the matrix has not full column 
 batch has to agree in that.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..._core.errors import DataDependentError
 from ..._core.numpy_facts import align
+from ..._core.types import Value
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array
 from .factorization import adjoint, as_column, as_row, linalg_dtype
 
 
-def _tolerance(a: Any, rcond: Any) -> Any:
+def _tolerance(a: Value, rcond: Value) -> Value:
     """Which part of the largest singular value counts as zero."""
     eps = float(np.finfo(a.dtype).eps)
     if rcond is None:
@@ -27,7 +26,7 @@ def _tolerance(a: Any, rcond: Any) -> Any:
     return rcond if rcond >= 0 else eps
 
 
-def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
+def _least_squares(a: Value, b: Value, rcond: Value = None) -> tuple:
     """The solution and the residuals, for stacks of matrices too."""
     if a.ndim == b.ndim == 2:
         return np.linalg.lstsq(a, b, rcond)[:2]
@@ -50,14 +49,14 @@ def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
 least_squares = primitive(_least_squares)
 
 
-def _result_tangents(ans: Any, x: Any, r: Any, direction: Any) -> tuple:
+def _result_tangents(ans: Value, x: Value, r: Value, direction: Value) -> tuple:
     """The tangents of both results; `direction` is that of what is left, with x held."""
     if ans[1].shape[-1] == 0:
         return x, None
     return x, 2 * np.sum(np.real(conj(r) * direction), axis=-2)
 
 
-def _jvp_a(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _jvp_a(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     r, along = b - np.matmul(a, x), np.matmul(t, x)
@@ -67,12 +66,12 @@ def _jvp_a(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     return _result_tangents(ans, np.matmul(p, rest) + outside, r, -along)
 
 
-def _jvp_b(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _jvp_b(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     return _result_tangents(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
 
 
-def _both_cotangents(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     """The cotangents of the matrix and of the right-hand sides."""
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
@@ -102,7 +101,7 @@ op(
 
 
 @lambda body: composite(np.linalg.lstsq, body)
-def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
+def _lstsq(a: Value, b: Value, rcond: Value = None) -> tuple:
     a, b = ensure_array(a), ensure_array(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         one, other = np.broadcast_to(0.0, a.shape), np.broadcast_to(0.0, b.shape)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.types import Axis, Value
 from ..axes import as_strong, collapse, expand, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
 from .contract import conj, ensure_array
@@ -12,7 +13,7 @@ from .contract import conj, ensure_array
 # ---- the 2-norm ----
 
 
-def _norm2(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
     """The square root of the sum of squares over `axis`."""
     if type(x) is np.ndarray and x.dtype.kind == "f" and not keepdims:
         axes = normalize(axis, x.ndim)
@@ -50,7 +51,9 @@ op(
 
 
 @lambda body: composite(np.linalg.vector_norm, body)
-def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def _vector_norm(
+    x: Value, /, *, axis: Axis = None, keepdims: bool = False, ord: Value = 2
+) -> Value:
     x = _to_inexact(x)
     normalize(axis, x.ndim)  # a sum takes axis 0 of what has no axis, a norm does not
     if ord is None or ord == 2:
@@ -74,26 +77,26 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     return np.where(np.equal(total, 0), total, np.power(replace_zeros(total), exponent))
 
 
-def _largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
     """The largest of what is not negative; 0 of nothing."""
     if 0 in x.shape:
         return np.max(x, axis=axis, keepdims=keepdims, initial=0)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
-def _to_inexact(x: Any) -> Any:
+def _to_inexact(x: Value) -> Value:
     x = as_strong(ensure_array(x))
     return x if x.dtype.kind in "fcO" else np.astype(x, float)
 
 
-def _real_dtype(x: Any) -> np.dtype:
+def _real_dtype(x: Value) -> np.dtype:
     return np.empty(0, x.dtype).real.dtype
 
 
 # ---- matrices ----
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
+def _matrix_norm(x: Value, ord: Value, axes: tuple, keepdims: bool) -> Value:
     rows, columns = axes
     if ord in (None, "fro", "f"):
         return norm2(x, axes, keepdims)
@@ -112,7 +115,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
 
 
 @lambda body: composite(np.linalg.norm, body)
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(x: Value, ord: Value = None, axis: Axis = None, keepdims: bool = False) -> Value:
     x = _to_inexact(x)
     if axis is None and ord is None:
         return norm2(x, None, keepdims)
@@ -132,5 +135,5 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 @lambda body: composite(np.linalg.matrix_norm, body)
-def _public_matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def _public_matrix_norm(x: Value, /, *, keepdims: bool = False, ord: Value = "fro") -> Value:
     return np.linalg.norm(x, ord, (-2, -1), keepdims)

@@ -10,11 +10,10 @@ The columns that a matrix does not determine, those that complete a basis
 for all that depends on the space which they span, such as the projection onto it.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..._core.errors import NoRuleError
+from ..._core.types import Value
 from ..constructors import composite, op
 from .contract import conj
 from .factorization import (
@@ -32,7 +31,7 @@ from .factorization import (
 # ---- the columns that complete a basis ----
 
 
-def extend_tangent(moved: Any, q: Any) -> Any:
+def extend_tangent(moved: Value, q: Value) -> Value:
     """The tangents of all columns of `q`, given those of the first."""
     k = moved.shape[-1]
     if k == q.shape[-1]:
@@ -41,7 +40,7 @@ def extend_tangent(moved: Any, q: Any) -> Any:
     return np.concatenate([moved, -rest], axis=-1)
 
 
-def restrict_cotangent(g: Any, first: Any, q: Any) -> Any:
+def restrict_cotangent(g: Value, first: Value, q: Value) -> Value:
     """The cotangent of the first columns of `q`, whose movement the others follow."""
     k = first.shape[-1]
     if k == q.shape[-1]:
@@ -54,7 +53,7 @@ def restrict_cotangent(g: Any, first: Any, q: Any) -> Any:
 # backpropagation algorithms for square, wide, and deep matrices (2020) ----
 
 
-def _qr_parts(ans: Any, a: Any, mode: str) -> tuple:
+def _qr_parts(ans: Value, a: Value, mode: str) -> tuple:
     """Both factors, and the first columns and the square part of them."""
     if mode == "r":
         q, r = np.linalg.qr(a)[0], ans
@@ -69,7 +68,7 @@ def _qr_parts(ans: Any, a: Any, mode: str) -> tuple:
     return q, r, q[..., :k], r[..., :k, :k]
 
 
-def _qr_jvp(t: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+def _qr_jvp(t: Value, ans: Value, a: Value, mode: str = "reduced") -> Value:
     q, r, first, square = _qr_parts(ans, a, mode)
     k, n = square.shape[-1], np.shape(a)[-1]
     moved = adjoint(np.linalg.solve(adjoint(square), adjoint(t[..., :k])))
@@ -85,7 +84,7 @@ def _qr_jvp(t: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
     return dr if mode == "r" else (extend_tangent(dq, q), dr)
 
 
-def _qr_vjp(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+def _qr_vjp(g: Value, ans: Value, a: Value, mode: str = "reduced") -> Value:
     q, _, first, square = _qr_parts(ans, a, mode)
     k, n = square.shape[-1], np.shape(a)[-1]
     gq, gr = (np.zeros_like(q), g) if mode == "r" else g
@@ -109,7 +108,7 @@ op(
 # ---- svd: Townsend, Differentiating the singular value decomposition (2016) ----
 
 
-def _svd_parts(ans: Any, a: Any, compute_uv: bool, hermitian: bool) -> tuple:
+def _svd_parts(ans: Value, a: Value, compute_uv: bool, hermitian: bool) -> tuple:
     """U, s, V of a thin decomposition."""
     if not compute_uv:
         ans = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
@@ -118,19 +117,19 @@ def _svd_parts(ans: Any, a: Any, compute_uv: bool, hermitian: bool) -> tuple:
     return u[..., :k], s, adjoint(vh[..., :k, :])
 
 
-def _signs(u: Any, v: Any) -> Any:
+def _signs(u: Value, v: Value) -> Value:
     """The signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
     return np.real(np.sum(conj(v) * u, axis=-2))
 
 
 def _svd_jvp(
-    t: Any,
-    ans: Any,
-    a: Any,
+    t: Value,
+    ans: Value,
+    a: Value,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
-) -> Any:
+) -> Value:
     u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
     if hermitian:
         sign = _signs(u, v)
@@ -155,13 +154,13 @@ def _svd_jvp(
 
 
 def _svd_vjp(
-    g: Any,
-    ans: Any,
-    a: Any,
+    g: Value,
+    ans: Value,
+    a: Value,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
-) -> Any:
+) -> Value:
     u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
     if hermitian:
         sign = _signs(u, v)

@@ -5,13 +5,16 @@ come from one call of NumPy; the others name the labels of their axes.
 """
 
 import operator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..._core.numpy_facts import align, shape_of
 from ..._core.table import PARTIALS
+from ..._core.types import Function, Value
 from ..constructors import composite, linear
 from .contract import (
     ALONE,
@@ -39,7 +42,7 @@ def _gufunc_labels(shape: Shape, core: tuple) -> tuple:
     return (*range(len(shape) - len(core) - 1, -1, -1), *core)
 
 
-def _move_core(labels: tuple, n_core: int, axes: Any) -> tuple:
+def _move_core(labels: tuple, n_core: int, axes: Sequence | None) -> tuple:
     """The labels of an operand whose core axes are not the last ones."""
     if axes is None or not n_core:
         return labels
@@ -49,14 +52,16 @@ def _move_core(labels: tuple, n_core: int, axes: Any) -> tuple:
     return tuple(core[axes.index(i)] if i in axes else next(loops) for i in range(len(labels)))
 
 
-def _refuse(func: Any, *shapes: Shape, **params: Any) -> None:
+def _refuse(func: Function, *shapes: Shape, **params: Value) -> None:
     """Raise the error that NumPy has for operands of these shapes."""
     func(*(np.broadcast_to(0.0, shape) for shape in shapes), **params)
     raise ValueError(f"{func.__name__}: shapes {shapes} do not fit")
 
 
 @lru_cache(maxsize=4096)
-def _gufunc_spec(func: Any, cores: tuple, x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
+def _gufunc_spec(
+    func: Function, cores: tuple, x_shape: Shape, y_shape: Shape, axes: Sequence | None = None
+) -> Spec:
     """The specification of a product gufunc whose operands have the labels `cores`."""
     if len(x_shape) < len(cores[0]) or len(y_shape) < len(cores[1]):
         _refuse(func, x_shape, y_shape)
@@ -73,14 +78,14 @@ def _gufunc_spec(func: Any, cores: tuple, x_shape: Shape, y_shape: Shape, axes: 
     return left, right, out
 
 
-def _freeze(axes: Any) -> Any:
+def _freeze(axes: Sequence | None) -> Value:
     """A gufunc's ``axes`` in a form that can be a key."""
     if axes is None:
         return None
     return tuple(tuple(a) if isinstance(a, (tuple, list)) else a for a in axes)
 
 
-def _cast(x: Any, y: Any, dtype: Any) -> tuple:
+def _cast(x: Value, y: Value, dtype: DTypeLike | None) -> tuple:
     x, y = ensure_array(x), ensure_array(y)
     return (x, y) if dtype is None else (np.astype(x, dtype), np.astype(y, dtype))
 
@@ -88,7 +93,7 @@ def _cast(x: Any, y: Any, dtype: Any) -> tuple:
 # ---- matmul ----
 
 
-def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
+def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Sequence | None = None) -> Spec:
     rows = (ROW,) * (len(x_shape) != 1)
     columns = (COLUMN,) * (len(y_shape) != 1)
     cores = ((*rows, SUMMED), (SUMMED, *columns), (*rows, *columns))
@@ -96,11 +101,20 @@ def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def _matmul_plan(k: int, x_shape: Shape, y_shape: Shape) -> Any:
+def _matmul_plan(k: int, x_shape: Shape, y_shape: Shape) -> Value:
     return plan(batch_spec(_matmul_spec(x_shape[k:], y_shape[k:]), k), x_shape, y_shape)
 
 
-def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind", subok=True):
+def _matmul_vmap(
+    k: int,
+    x1: Value,
+    x2: Value,
+    axes: Sequence | None = None,
+    dtype: DTypeLike | None = None,
+    order: str | None = "K",
+    casting: str = "same_kind",
+    subok: bool = True,
+) -> Value:
     if axes is None and dtype is None and type(x1) is ndarray is type(x2):
         if x1.flags.c_contiguous and x2.flags.c_contiguous:
             return _matmul_plan(k, x1.shape, x2.shape).run(x1, x2)
@@ -109,7 +123,7 @@ def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind
     return contract(x1, x2, batch_spec(spec, k))
 
 
-def _pull_from_right(g: Any, y: Any, x_shape: Shape) -> Any:
+def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
     """The cotangent of what was multiplied by `y`, for arrays that are matrices and for vectors.
 
     None for the others. Elsewhere the operator is the cheapest product.
@@ -123,7 +137,7 @@ def _pull_from_right(g: Any, y: Any, x_shape: Shape) -> Any:
     return contract(g, y, OUTER) if rank == 2 and y.ndim == 1 else None
 
 
-def _pull_from_left(g: Any, x: Any, y_shape: Shape) -> Any:
+def _pull_from_left(g: Value, x: Value, y_shape: Shape) -> Value:
     """The cotangent of what `x` was multiplied by, as `_pull_from_right`."""
     rank = len(y_shape)
     if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
@@ -134,7 +148,7 @@ def _pull_from_left(g: Any, x: Any, y_shape: Shape) -> Any:
     return contract(x, g, OUTER) if rank == 2 and x.ndim == 1 else None
 
 
-def _matmul_x1(g, x2, x1_shape, axes=None):
+def _matmul_x1(g: Value, x2: Value, x1_shape: Shape, axes: Sequence | None = None) -> Value:
     c = _pull_from_right(g, x2, x1_shape) if axes is None else None
     if c is None:
         x2 = ensure_array(x2)
@@ -142,7 +156,7 @@ def _matmul_x1(g, x2, x1_shape, axes=None):
     return c
 
 
-def _matmul_x2(g, x1, x2_shape, axes=None):
+def _matmul_x2(g: Value, x1: Value, x2_shape: Shape, axes: Sequence | None = None) -> Value:
     c = _pull_from_left(g, x1, x2_shape) if axes is None else None
     if c is None:
         x1 = ensure_array(x1)
@@ -181,13 +195,13 @@ def _dot_spec(x_shape: Shape, y_shape: Shape, place: int = -2) -> Spec:
     return tuple(left), tuple(right), tuple(out)
 
 
-def _dot_vmap(k, a, b):
+def _dot_vmap(k: int, a: Value, b: Value) -> Value:
     if not hasattr(a, "shape") or not hasattr(b, "shape"):
         return np.multiply(*align(k, _cast(a, b, None)))
     return contract(a, b, batch_spec(_dot_spec(a.shape[k:], b.shape[k:]), k))
 
 
-def _dot_a(g, b, a_shape):
+def _dot_a(g: Value, b: Value, a_shape: Shape) -> Value:
     c = _pull_from_right(g, b, a_shape)
     if c is None:
         b = ensure_array(b)
@@ -195,7 +209,7 @@ def _dot_a(g, b, a_shape):
     return c
 
 
-def _dot_b(g, a, b_shape):
+def _dot_b(g: Value, a: Value, b_shape: Shape) -> Value:
     c = _pull_from_left(g, a, b_shape)
     if c is None:
         a = ensure_array(a)
@@ -214,7 +228,7 @@ linear(
 
 
 @lambda body: composite(np.inner, body)
-def _inner(a, b, /):
+def _inner(a: Value, b: Value, /) -> Value:
     a, b = ensure_array(a), ensure_array(b)
     return contract(a, b, _dot_spec(a.shape, b.shape, -1))
 
@@ -222,10 +236,20 @@ def _inner(a, b, /):
 # ---- the product gufuncs ----
 
 
-def _declare_gufunc(func, cores, conjugates=False):
+def _declare_gufunc(func: Function, cores: tuple, conjugates: bool = False) -> None:
     """Declare a gufunc of two operands; `conjugates` its first one."""
 
-    def body(x1, x2, /, *, axes=None, axis=None, keepdims=False, dtype=None, **params):
+    def body(
+        x1: Value,
+        x2: Value,
+        /,
+        *,
+        axes: Sequence | None = None,
+        axis: int | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        **params: Value,
+    ) -> Value:
         x1, x2 = _cast(x1, x2, dtype)
         if axis is not None:
             axes = [axis, axis]
@@ -250,13 +274,13 @@ composite(np.linalg.vecdot, lambda x1, x2, /, *, axis=-1: _vecdot(x1, x2, axis=a
 # ---- vdot, outer, kron ----
 
 
-def _flatten(x):
+def _flatten(x: Value) -> Value:
     x = ensure_array(x)
     return x if x.ndim == 1 else np.ravel(x)
 
 
 @lambda body: composite(np.vdot, body)
-def _vdot(a, b, /):
+def _vdot(a: Value, b: Value, /) -> Value:
     a, b = _flatten(a), _flatten(b)
     if a.shape != b.shape:
         _refuse(np.vdot, a.shape, b.shape)
@@ -267,7 +291,7 @@ composite(np.outer, lambda a, b, out=None: contract(_flatten(a), _flatten(b), OU
 
 
 @lambda body: composite(np.linalg.outer, body)
-def _linalg_outer(x1, x2, /):
+def _linalg_outer(x1: Value, x2: Value, /) -> Value:
     x1, x2 = ensure_array(x1), ensure_array(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         _refuse(np.linalg.outer, x1.shape, x2.shape)
@@ -275,7 +299,7 @@ def _linalg_outer(x1, x2, /):
 
 
 @lambda body: composite(np.kron, body)
-def _kron(a, b):
+def _kron(a: Value, b: Value) -> Value:
     a, b = ensure_array(a), ensure_array(b)
     n = max(a.ndim, b.ndim)
     left, right = range(n - a.ndim, n), range(2 * n - b.ndim, 2 * n)
@@ -288,7 +312,7 @@ def _kron(a, b):
 
 
 @lru_cache(maxsize=4096)
-def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: Any) -> Spec:
+def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: int | tuple) -> Spec:
     m, n = len(x_shape), len(y_shape)
     pairs = axes if isinstance(axes, tuple) else (range(-axes, 0), range(axes))
     if len(pairs[0]) != len(pairs[1]) or any(
@@ -302,7 +326,7 @@ def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: Any) -> Spec:
     return tuple(left), tuple(right), tuple(i for i in left + right if i not in both)
 
 
-def _tensordot(a, b, axes=2):
+def _tensordot(a: Value, b: Value, axes: int | Sequence = 2) -> Value:
     a, b = ensure_array(a), ensure_array(b)
     if not isinstance(axes, (int, np.integer)):
         axes = tuple([(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in axes])
@@ -318,7 +342,9 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 
 @lambda body: composite(np.cross, body)
-def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+def _cross(
+    a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Value:
     if axis is not None:
         axisa, axisb, axisc = (axis,) * 3
     a, b = np.moveaxis(ensure_array(a), axisa, -1), np.moveaxis(ensure_array(b), axisb, -1)
@@ -332,13 +358,13 @@ def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return np.moveaxis(c, -1, axisc) if axisc != -1 else c
 
 
-def _embed_in_space(x):
+def _embed_in_space(x: Value) -> Value:
     """Vectors of the plane with a third component, zero."""
     return x if x.shape[-1] == 3 else np.matmul(x, np.eye(2, 3, dtype=x.dtype))
 
 
 @lambda body: composite(np.linalg.cross, body)
-def _linalg_cross(x1, x2, /, *, axis=-1):
+def _linalg_cross(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
     x1, x2 = ensure_array(x1), ensure_array(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         _refuse(np.linalg.cross, x1.shape, x2.shape, axis=axis)
@@ -351,13 +377,13 @@ composite(np.einsum, einsum)
 
 
 @lambda body: composite(np.einsum_path, body)
-def _einsum_path(*operands, optimize="greedy", einsum_call=False):
+def _einsum_path(*operands: Value, optimize: Any = "greedy", einsum_call: Any = False) -> Value:
     shapes = [np.broadcast_to(0.0, x.shape) if hasattr(x, "shape") else x for x in operands]
     return np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)
 
 
 @lambda body: composite(np.linalg.multi_dot, body)
-def _multi_dot(arrays, *, out=None):
+def _multi_dot(arrays: Value, *, out: Value | None = None) -> Value:
     arrays = [ensure_array(x) for x in arrays]
     if len(arrays) == 2:
         return np.dot(*arrays)
