@@ -93,7 +93,7 @@ def _pair_rules(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
 
 def _rows_to_accumulate(
     ufunc: np.ufunc, array: Value, axis: Axis, initial: Value, where: Value
-) -> tuple[Any, bool]:
+) -> tuple[Value, bool]:
     """The rows that are accumulated, and whether `initial` leads each of them.
 
     NumPy begins with the identity of the ufunc, which matters for one element alone.
@@ -135,7 +135,7 @@ def reduce_rules(ufunc: np.ufunc) -> dict[str, Any]:
         return np.reshape(moved[..., -1], np.shape(ans))
 
     def vjp(
-        g: Value, array: Value, axis: Any = 0, initial: Value = NO_VALUE, where: Value = True
+        g: Value, array: Value, axis: Axis = 0, initial: Value = NO_VALUE, where: Value = True
     ) -> Value:
         x, led = _rows_to_accumulate(ufunc, array, axis, initial, where)
         n = np.shape(x)[-1]

@@ -54,12 +54,12 @@ __all__ = [
 ]
 
 
-def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
+def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
     """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
 
-    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is np.ndarray and not params:
-            return ufunc.reduce(a, axis, None, None, keepdims)
+            return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
         return func(a, axis=axis, keepdims=keepdims, **params)
 
     return kernel
@@ -71,7 +71,7 @@ def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
 def elementwise_vmap(func: Callable) -> Callable:
     """Broadcasting operations: align the ranks, call once."""
 
-    def rule(k: int, *xs: Value, **params: Value) -> Value:
+    def rule(k: int, *xs: Value, **params: Any) -> Value:
         if hasattr(params.get("where"), "shape"):
             *xs, params["where"] = align(k, (*xs, params["where"]))  # type: ignore[assignment]
             return func(*xs, **params)
@@ -83,7 +83,7 @@ def elementwise_vmap(func: Callable) -> Callable:
 def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
     """Reductions with ``axis=None`` for all axes; `scalars`: see `ignore_scalar_axis`."""
 
-    def rule(k: int, a: Value, axis: Any = None, **params: Value) -> Value:
+    def rule(k: int, a: Value, axis: Any = None, **params: Any) -> Value:
         if params and hasattr(params.get("where"), "shape"):
             a, where = align(k, (a, params["where"]))
             params["where"] = where
@@ -105,7 +105,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
     `scalars`: an array of no axes counts as one of one element.
     """
 
-    def rule(k: int, a: Value, *args: Value, axis: Any = default, **params: Value) -> Value:
+    def rule(k: int, a: Value, *args: Value, axis: int | None = default, **params: Any) -> Value:
         if axis is None or (scalars and ignore_scalar_axis(axis, np.ndim(a) - k) is None):
             a, axis = flatten_examples(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
@@ -117,7 +117,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
 def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
     """The batching rule of an operation whose result has no fixed shape: it raises."""
 
-    def rule(k: int, *args: Value, **params: Value) -> Value:
+    def rule(k: int, *args: Value, **params: Any) -> Value:
         raise DataDependentError(
             f"the shape of the result of {name_of(func)} depends on the data, which differs "
             f"from example to example; {remedy}"
@@ -141,7 +141,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     run it as it is, so that their hooks see NumPy's functions only.
     """
 
-    def function(*args: Value, **kwargs: Value) -> Value:
+    def function(*args: Value, **kwargs: Any) -> Value:
         for arg in args:
             if type(arg) in NO_TENSORS:
                 continue
@@ -179,7 +179,7 @@ def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 
 def elementwise(
     func: Callable,
-    *partials: Any,
+    *partials: Function | Rule | tuple | None,
     params: str = "",
     holomorphic: bool = True,
     vmap: Callable | None = None,
@@ -227,7 +227,7 @@ def allow_missing_out(func: Callable) -> Callable:
     They had written ``out=None``, which NumPy takes out of a call that it dispatches.
     """
 
-    def kernel(*args: Value, **params: Value) -> Value:
+    def kernel(*args: Value, **params: Any) -> Value:
         if "where" in params:
             params.setdefault("out", None)
         return func(*args, **params)

@@ -6,6 +6,7 @@ What they make of static arguments is a plain array, a constant for every level.
 
 from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -24,7 +25,7 @@ for func in (
 
 
 @lambda body: composite(np.arange, body)
-def _arange(*args: Value, **kwargs: Value) -> Value:
+def _arange(*args: Value, **kwargs: Any) -> Value:
     names = ("stop",) if len(args) == 1 else ("start", "stop", "step", "dtype")
     given = dict(zip(names, args), **kwargs)
     start, stop, step = [given.get(name, n) for name, n in (("start", 0), ("stop", 0), ("step", 1))]
@@ -72,7 +73,7 @@ def _stack_nested(value: Value) -> Value:
 
 
 def _convert(
-    a: Value, dtype: DTypeLike | None = None, *args: Value, ndmin: int = 0, **kwargs: Value
+    a: Value, dtype: DTypeLike | None = None, *args: Value, ndmin: int = 0, **kwargs: Any
 ) -> Value:
     a = _stack_nested(a)
     if np.ndim(a) < ndmin:

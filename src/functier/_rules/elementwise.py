@@ -7,6 +7,7 @@ what it saves] in `_core.rule`.
 import cmath
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -256,7 +257,7 @@ def _clip(
     *,
     min: Value = _NoValue,
     max: Value = _NoValue,
-    **kwargs: Value,
+    **kwargs: Any,
 ) -> Value:
     if (min is not _NoValue or max is not _NoValue) and (
         a_min is not _NoValue or a_max is not _NoValue

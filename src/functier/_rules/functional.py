@@ -1,6 +1,7 @@
 """Functions that take a function."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .constructors import composite
 
 @lambda body: composite(np.apply_along_axis, body)
 def _apply_along_axis(
-    func1d: Function, axis: Axis, arr: Value, *args: Value, **kwargs: Value
+    func1d: Function, axis: Axis, arr: Value, *args: Value, **kwargs: Any
 ) -> Value:
     (axis,) = normalize(axis, np.ndim(arr))
     moved = np.moveaxis(arr, axis, -1)
@@ -36,7 +37,7 @@ def _apply_over_axes(func: Function, a: Value, axes: Sequence[int]) -> Value:
 
 
 @lambda body: composite(np.piecewise, body)
-def _piecewise(x: Value, condlist: Value, funclist: Sequence, *args: Value, **kw: Value) -> Value:
+def _piecewise(x: Value, condlist: Value, funclist: Sequence, *args: Value, **kw: Any) -> Value:
     several = isinstance(condlist, (list, tuple)) and (
         np.ndim(x) == 0 or isinstance(condlist[0], (list, tuple)) or np.ndim(condlist[0])
     )

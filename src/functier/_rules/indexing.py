@@ -11,7 +11,7 @@ NOTE [where NumPy puts advanced axes]
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -62,13 +62,13 @@ def fill_holes(skeleton: tuple, indices: Sequence[Value]) -> Value:
 
 
 @primitive
-def getitem(x: Value, skeleton: tuple, *indices: Sequence[Value]) -> Value:
+def getitem(x: Value, skeleton: tuple, *indices: Value) -> Value:
     """``x[index]`` that dispatches on the arrays in the index too."""
     return x[fill_holes(skeleton, indices)]
 
 
 @primitive
-def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Sequence[Value]) -> Value:
+def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> Value:
     """Zeros of `shape` with `values` added at an index; repeated positions add up."""
     return scatter(values, shape, fill_holes(skeleton, indices), indices)
 
@@ -218,7 +218,7 @@ def _bind_index(x: Value, index: Index) -> dict[str, Any]:
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _bind_split(x: Value, skeleton: tuple, *indices: Sequence[Value]) -> dict[str, Any]:
+def _bind_split(x: Value, skeleton: tuple, *indices: Value) -> dict[str, Any]:
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
@@ -243,9 +243,7 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
     )
 
 
-def _bind_add_at(
-    values: Value, shape: Shape, skeleton: tuple, *indices: Sequence[Value]
-) -> dict[str, Any]:
+def _bind_add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> dict[str, Any]:
     return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton}
 
 
@@ -327,7 +325,9 @@ composite(np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonze
 # ---- choosing element by element ----
 
 
-def _choose_vmap(k: int, a: Value, choices: Value, mode: Any = "raise") -> Value:
+def _choose_vmap(
+    k: int, a: Value, choices: Sequence[Value], mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> Value:
     a, *choices = align(k, (a, *choices))
     return np.choose(a, choices, mode=mode)
 
@@ -452,7 +452,7 @@ composite(np.full_like, _full_like)
 def _declare_writing(func: Function, remedy: str) -> None:
     """A function that writes to its first argument: refused at every level."""
 
-    def refuse(*args: Value, **kwargs: Value) -> NoReturn:
+    def refuse(*args: Value, **kwargs: Any) -> NoReturn:
         raise MutationError(
             f"{name_of(func)} would change an array in place, and neither can a tensor be changed, "
             f"nor a plain array hold one; {remedy}"

@@ -1,5 +1,8 @@
 """Joining arrays, and splitting them: several operands, or several results."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from .._core.types import Function, Index, Shape, Value
@@ -9,7 +12,7 @@ from .constructors import NUMBERS, composite, linear
 # ---- joining ----
 
 
-def _broadcast_batch(k: int, arrays: Value) -> Value:
+def _broadcast_batch(k: int, arrays: Sequence[Value]) -> Value:
     """Operands that all have the whole batch, and are arrays."""
     batches = [np.shape(a)[:k] for a in arrays]
     if all(b == batches[0] for b in batches) and len(batches[0]) == k:
@@ -26,7 +29,9 @@ def _index_along(axis: int, ndim: int, item: Value) -> Value:
     return (slice(None),) * shift(axis, 0, ndim) + (item,)
 
 
-def _concatenate_vmap(k: int, arrays: Value, axis: int | None = 0, **options: Value) -> Value:
+def _concatenate_vmap(
+    k: int, arrays: Sequence[Value], axis: int | None = 0, **options: Any
+) -> Value:
     if any(type(a) in NUMBERS for a in arrays):  # they are weak
         options.setdefault("dtype", np.result_type(*arrays))
     arrays = _broadcast_batch(k, arrays)
@@ -54,7 +59,7 @@ linear(
 )
 
 
-def _stack_vmap(k: int, arrays: Value, axis: int = 0, **options: Value) -> Value:
+def _stack_vmap(k: int, arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
     arrays = _broadcast_batch(k, arrays)
     return np.stack(arrays, shift(axis, k, np.ndim(arrays[0]) - k + 1), **options)
 
@@ -75,7 +80,7 @@ def _as_tuple(result: Value) -> Value:
 
 
 @lambda body: composite(np.hstack, body)
-def _hstack(tup: Value, **options: Value) -> Value:
+def _hstack(tup: Value, **options: Any) -> Value:
     arrays = _as_tuple(np.atleast_1d(*tup))
     return np.concatenate(arrays, 0 if np.ndim(arrays[0]) == 1 else 1, **options)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import UnsupportedError
-from .._core.types import Shape, Value
+from .._core.types import Function, Shape, Value
 from .axes import as_array, as_strong
 from .constructors import composite, op, primitive
 
@@ -50,7 +50,9 @@ op(
 
 
 @lambda body: composite(np.pad, body)
-def _pad(array: Value, pad_width: Any, mode: Any = "constant", **options: Value) -> Value:
+def _pad(
+    array: Value, pad_width: Value, mode: str | Function = "constant", **options: Any
+) -> Value:
     if callable(mode):
         raise UnsupportedError(
             "numpy.pad: a padding function writes to its argument, which no tensor allows; "
@@ -83,14 +85,14 @@ def _pad(array: Value, pad_width: Any, mode: Any = "constant", **options: Value)
             array = _pad_odd(array, axis, before, after, mode == "symmetric")
             continue
         else:  # NumPy itself says which element goes where
-            index = np.pad(np.arange(array.shape[axis]), (before, after), mode)
+            index = np.pad(np.arange(array.shape[axis]), (before, after), mode)  # type: ignore[call-overload]
             array = np.take(array, index, axis)
             continue
         array = np.concatenate([start, array, stop], axis)
     return array
 
 
-def _widths(pad_width: Any, ndim: int) -> list:
+def _widths(pad_width: Value, ndim: int) -> list:
     """A pair of ints for each axis."""
     if isinstance(pad_width, dict):
         pairs = [(0, 0)] * ndim

@@ -114,7 +114,7 @@ def _mean_vjp(
     return _sum_vjp(g, a_shape, axis, keepdims, where)
 
 
-def _mean_kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
+def _mean_kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
         total = np.add.reduce(a, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
         return total / count_elements(a.shape, axis)
@@ -205,10 +205,10 @@ MANY = 4000
 """From so many elements on, what gets nothing is better left zero than multiplied by it."""
 
 
-def _extremum_kernel(func: Function, ufunc: Any, arg: Any) -> Function:
+def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: Function) -> Function:
     """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
 
-    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Value) -> Value:
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is not np.ndarray or params:
             return func(a, axis=axis, keepdims=keepdims, **params)
         if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
@@ -216,18 +216,20 @@ def _extremum_kernel(func: Function, ufunc: Any, arg: Any) -> Function:
             if a.size >= 128 * n and a.flags.c_contiguous:
                 places = arg(a, -1).reshape(-1) + np.arange(0, a.size, n)
                 return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
-        return ufunc.reduce(a, axis, None, None, keepdims)
+        return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
 
     return kernel
 
 
 func: Callable
-for func, ufunc, arg in (
-    (np.max, np.maximum, np.ndarray.argmax), (np.amax, np.maximum, np.ndarray.argmax),
-    (np.min, np.minimum, np.ndarray.argmin), (np.amin, np.minimum, np.ndarray.argmin),
-    (np.nanmax, None, None), (np.nanmin, None, None),
-):  # fmt: skip
-    kernel = _extremum_kernel(func, ufunc, arg) if ufunc else func
+for func, kernel in (
+    (np.max, _extremum_kernel(np.max, np.maximum, np.ndarray.argmax)),
+    (np.amax, _extremum_kernel(np.amax, np.maximum, np.ndarray.argmax)),
+    (np.min, _extremum_kernel(np.min, np.minimum, np.ndarray.argmin)),
+    (np.amin, _extremum_kernel(np.amin, np.minimum, np.ndarray.argmin)),
+    (np.nanmax, np.nanmax),
+    (np.nanmin, np.nanmin),
+):
     op(
         func,
         "a axis out keepdims initial where",
@@ -296,7 +298,7 @@ def recurrence(a: Value, b: Value) -> Value:
     return b
 
 
-def cast_to(dtype: DTypeLike | None, *values: Value) -> Any:
+def cast_to(dtype: DTypeLike | None, *values: Value) -> tuple[Value, ...]:
     """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 

@@ -1,6 +1,6 @@
 """Operations that repeat elements, and pad."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def _tile(A: Value, reps: Value) -> Value:
 
 
 @lambda body: composite(np.resize, body)
-def _resize(a: Value, new_shape: Any) -> Value:
+def _resize(a: Value, new_shape: int | Sequence[int]) -> Value:
     """The elements in a row, over and over until the new shape is full."""
     new_shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
     size = int(np.prod(new_shape, dtype=int))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -16,19 +16,22 @@ from .constructors import composite, linear
 # ---- the same elements in another shape ----
 
 
-def _resolve_order(func: str, order: str | None) -> Any:
+ORDERS: dict[str | None, Literal["C", "F"]] = {"C": "C", "c": "C", None: "C", "F": "F", "f": "F"}
+
+
+def _resolve_order(func: str, order: str | None) -> Literal["C", "F"]:
     """The order of elements; a tensor has no memory order for A and K to follow."""
-    if order in ("C", "F", None):
-        return order or "C"
-    if order in ("c", "f"):
-        return order.upper()
+    if order in ORDERS:
+        return ORDERS[order]
     raise UnsupportedError(
         f"numpy.{func}(..., order={order!r}) depends on how an array lies in memory, which a "
         f"tensor does not know; write order='C' or order='F'"
     )
 
 
-def _reshape(a: Value, shape: Any = None, order: Any = "C", **options: Value) -> Value:
+def _reshape(
+    a: Value, shape: int | Shape | None = None, order: Literal["C", "F"] = "C", **options: Any
+) -> Value:
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
     order = _resolve_order("reshape", order)
@@ -37,7 +40,13 @@ def _reshape(a: Value, shape: Any = None, order: Any = "C", **options: Value) ->
     return np.reshape(a, shape, order=order, **options)
 
 
-def _reshape_vmap(k: int, a: Value, shape: Any = None, order: Any = "C", **options: Value) -> Value:
+def _reshape_vmap(
+    k: int,
+    a: Value,
+    shape: int | Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    **options: Any,
+) -> Value:
     """Fortran order holds for any number of leading axes that stay as they are."""
     if shape is None:
         return _reshape(a)
@@ -57,7 +66,7 @@ def _as_tuple(shape: int | Shape) -> Value:
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _reshape_vjp(g: Value, a_shape: Shape, order: Any = "C") -> Value:
+def _reshape_vjp(g: Value, a_shape: Shape, order: Literal["C", "F"] = "C") -> Value:
     return np.reshape(g, a_shape, order=order)
 
 
@@ -248,12 +257,14 @@ def _meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str
 
 
 def _bind_astype(
-    x: Value, dtype: DTypeLike | None, /, *, copy: bool = True, device: Any = None
+    x: Value, dtype: DTypeLike | None, /, *, copy: bool = True, device: Literal["cpu"] | None = None
 ) -> dict[str, Any]:
     return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
 
 
-def _astype(x: Value, dtype: np.dtype, copy: bool = True, device: Any = None) -> Value:
+def _astype(
+    x: Value, dtype: np.dtype, copy: bool = True, device: Literal["cpu"] | None = None
+) -> Value:
     if not hasattr(x, "dtype"):
         return dtype.type(x)  # a Python number
     return np.astype(x, dtype, copy=copy, device=device)

@@ -2,7 +2,8 @@
 
 import inspect
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +22,7 @@ def _parameter_names(func: Function) -> Value:
 # ---- sorting: linear in the elements, once their order is known ----
 
 
-def _resolve_axis(axis: int | None, *arrays: Value) -> Any:
+def _resolve_axis(axis: int | None, *arrays: Value) -> tuple:
     """The arrays and the axis; for ``axis=None`` they are flattened."""
     if axis is None:
         return *[np.reshape(a, -1) for a in arrays], 0
@@ -96,7 +97,7 @@ def _sort_complex(a: Value) -> Value:
 composite(np.sort_complex, _sort_complex)
 
 
-def _lexsort_vmap(k: int, keys: Value, axis: int = -1) -> Value:
+def _lexsort_vmap(k: int, keys: Sequence[Value], axis: int = -1) -> Value:
     keys = align(k, keys)
     shape = np.broadcast_shapes(*(v.shape for v in keys))
     axis = shift(axis, k, len(shape) - k)
@@ -139,7 +140,7 @@ def _is_less(x: Value, y: Value) -> bool:
     return np.less(mine, other) | np.equal(mine, other) & within
 
 
-def _precedes(x: Value, y: Value, side: Any) -> Value:
+def _precedes(x: Value, y: Value, side: Literal["left", "right"]) -> Value:
     """Whether `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
         return _is_less(x, y) if side == "left" else ~_is_less(y, x)
@@ -149,7 +150,7 @@ def _precedes(x: Value, y: Value, side: Any) -> Value:
 
 
 def _searchsorted_vmap(
-    k: int, a: Value, v: Value, sorter: Value = None, side: Any = "left"
+    k: int, a: Value, v: Value, sorter: Value = None, side: Literal["left", "right"] = "left"
 ) -> Value:
     """One search where all examples search in the same array, else bisection in step."""
     v = v if np.ndim(v) else np.reshape(v, (1,) * k)
@@ -197,7 +198,8 @@ def _digitize_vmap(k: int, x: Value, bins: Value, right: Value = False) -> Value
         raise TypeError(f"numpy.digitize: cannot cast bins of {bins.dtype} to float64 safely")
     if bins.shape[:k] == (1,) * k:
         return np.digitize(x, np.reshape(bins, bins.shape[k:]), right)
-    side, other = ("left", "right") if right else ("right", "left")
+    side: Literal["left", "right"] = "left" if right else "right"
+    other: Literal["left", "right"] = "right" if right else "left"
     n = bins.shape[-1]
     rising = _searchsorted_vmap(k, bins, x, side=side)
     falling = n - _searchsorted_vmap(k, np.flip(bins, -1), x, side=other)
@@ -216,7 +218,7 @@ def _isin_vmap(
     test_elements: Value,
     assume_unique: bool = False,
     invert: bool = False,
-    kind: Any = None,
+    kind: Literal["sort", "table"] | None = None,
 ) -> Value:
     """`assume_unique` is about one example: a batch may repeat what an example does not."""
     element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
@@ -324,7 +326,12 @@ composite(np.setdiff1d, _setdiff1d)
 
 
 def _in1d(
-    ar1: Value, ar2: Value, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    ar1: Value,
+    ar2: Value,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Literal["sort", "table"] | None = None,
 ) -> Value:
     return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
 

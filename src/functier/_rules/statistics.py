@@ -1,6 +1,7 @@
 """Variances, averages and quantiles, and the reductions that leave NaN out."""
 
 import functools
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -111,7 +112,7 @@ composite(np.var, _var)
 
 def _deviation_body(variance: Function) -> Function:
     @functools.wraps(variance)
-    def body(*args: Value, **kwargs: Value) -> Value:
+    def body(*args: Value, **kwargs: Any) -> Value:
         return _safe_sqrt(variance(*args, **kwargs))
 
     return body

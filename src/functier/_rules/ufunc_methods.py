@@ -7,6 +7,7 @@ without derivatives.
 
 import functools
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -139,7 +140,7 @@ composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 # ---- the methods of any ufunc ----
 
 
-def _method_record(func: Any, owner: np.ufunc) -> Op:
+def _method_record(func: Function, owner: np.ufunc) -> Op:
     """The record of a bound method of a ufunc, which its name tells."""
     if func.__name__ == "outer":
         return _composite_record(func, functools.partial(_outer, owner))
@@ -175,7 +176,7 @@ def _cast_rules(rules: dict) -> Value:
     return {mode: {"array": _cast_rule(given["array"], mode)} for mode, given in rules.items()}
 
 
-def _cast_rule(rule: Any, mode: str) -> Value:
+def _cast_rule(rule: Rule | Function, mode: str) -> Rule:
     rule = rule if isinstance(rule, Rule) else Rule(rule, ())
     place = rule.needs.index("array")
 
@@ -193,18 +194,18 @@ def _composite_record(func: Function, body: Function) -> Op:
     return Op(func, "", "", family="composite", body=body)
 
 
-def _outer(owner: np.ufunc, a: Value, b: Value, **kwargs: Value) -> Value:
+def _outer(owner: np.ufunc, a: Value, b: Value, **kwargs: Any) -> Value:
     a, b = as_strong(as_array(a)), as_strong(as_array(b))
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
-AT = {
+AT: dict[np.ufunc, str] = {
     np.add: "a = a + numpy.bincount(indices, b, len(a))",
     np.subtract: "a = a - numpy.bincount(indices, b, len(a))",
 }
 
 
-def _refuse_at(owner: Any, *args: Value) -> NoReturn:
+def _refuse_at(owner: np.ufunc, *args: Value) -> NoReturn:
     name = name_of(owner)
     general = (
         f"a = {name}(a, {name}.reduce(c, 1)), where c is numpy.where(numpy.equal("
@@ -227,7 +228,7 @@ def _reduce_vmap(func: Function) -> Function:
 
 
 def _reduceat_vmap(func: Function) -> Function:
-    def rule(k: int, array: Value, indices: Value, axis: Any = 0, **params: Value) -> Value:
+    def rule(k: int, array: Value, indices: Value, axis: int = 0, **params: Any) -> Value:
         logical = np.shape(indices)[k:]
         batch = np.shape(indices)[:k]
         if all(n == 1 for n in batch):
@@ -279,22 +280,22 @@ def _core_ranks(signature: str) -> Value:
     )
 
 
-def _negative_axes(axes: Any, ndim: int) -> Value:
+def _negative_axes(axes: int | Sequence[int], ndim: int) -> tuple[int, ...]:
     """Axes counted from the end, where a batch in front does not move them."""
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
 
 
-def _gufunc_vmap(func: Any) -> Function:
-    ins, outs = _core_ranks(func.signature)
+def _gufunc_vmap(func: np.ufunc) -> Function:
+    ins, outs = _core_ranks(func.signature)  # type: ignore[arg-type]
 
     def rule(
         k: int,
         *xs: Value,
-        axis: Any = None,
-        axes: Any = None,
+        axis: int | None = None,
+        axes: Sequence | None = None,
         keepdims: bool = False,
-        **params: Value,
+        **params: Any,
     ) -> Value:
         ranks = [max(np.ndim(x) - k, 0) for x in xs]
         loop = max(r - core for r, core in zip(ranks, ins))

@@ -26,7 +26,7 @@ Plans depend on labels, shapes and gaps only, and are cached: to plan costs tens
 microseconds, to look a plan up a fraction of one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -35,12 +35,15 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.types import Value
+from ..._core.types import Function, Value
 from ..constructors import linear, primitive
 
 Labels = tuple[int, ...]
 Spec = tuple[Labels, Labels, Labels]
 Shape = tuple[int, ...]
+
+Steps = tuple[Shape | None, Shape | None, Shape | None]
+"""Steps that prepare an operand: axes to sum over, an order of axes, a shape (None: as it is)."""
 
 BATCH, ALONE = -1000, 1000
 """Labels below and above these are for batch axes and for axes that nothing else has."""
@@ -78,8 +81,8 @@ class Plan:
     def __init__(
         self,
         swap: bool,
-        left: Any,
-        right: Any,
+        left: Steps | None,
+        right: Steps | None,
         product: Callable,
         shape: Shape | None,
         order: Shape | None,
@@ -104,7 +107,7 @@ class SummedPlan:
 
     __slots__ = ("axes", "plan")
 
-    def __init__(self, plan: Any, n: int):
+    def __init__(self, plan: "Plan | SummedPlan", n: int):
         self.plan, self.axes = plan, tuple(range(n))
 
     def run(self, x: Value, y: Value) -> Value:
@@ -112,7 +115,7 @@ class SummedPlan:
         return np.sum(z, axis=self.axes, dtype=z.dtype)
 
 
-def _prepare(x: Value, steps: tuple, other: Value) -> Value:
+def _prepare(x: Value, steps: Steps, other: Value) -> Value:
     """An operand as a plan wants it, which contracts it with `other`."""
     lone, order, shape = steps
     if lone is not None:
@@ -184,7 +187,7 @@ def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
     if len(runs) == 1:
         return ()
 
-    def count(labels: Any) -> int:
+    def count(labels: Iterable[int]) -> int:
         return prod(sizes[i] for i in labels if i is not GAP)
 
     # A last axis is one whose elements lie side by side.
@@ -272,7 +275,7 @@ def _plan_product(
         raw += [size["rows"], size["cols"]]
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
-    product: Any = np.dot if not stack else _multiply_vectors if vectors else np.matmul
+    product: Function = np.dot if not stack else _multiply_vectors if vectors else np.matmul
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
@@ -304,7 +307,9 @@ def _merged_axes(labels: list, free: list, summed: list) -> list:
     return runs[-1]
 
 
-def _plan_operand(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:
+def _plan_operand(
+    labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape
+) -> Steps | None:
     """What makes an operand one with the axes `order`, in the shape `wanted`."""
     lone = tuple(i for i, (j, n) in enumerate(zip(labels, shape)) if n != 1 and j not in kept)
     rest = [i for i in range(len(labels)) if i not in lone]
@@ -334,7 +339,7 @@ def _contract(x: Value, y: Value, spec: Spec) -> Value:
     return plan(spec, x.shape, y.shape).run(x, y)
 
 
-def _order_by_memory(x: Value, labels: Labels) -> tuple[Any, Labels, Labels]:
+def _order_by_memory(x: Value, labels: Labels) -> tuple[Value, Labels, Labels]:
     """An operand with its axes as they lie in memory, and those with a gap after them."""
     order, gaps = _memory_order(x.shape, x.strides)
     if order is not None:

@@ -1,6 +1,6 @@
 """Contractions of several operands: einsum's notations, and pairs in a good order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -62,7 +62,7 @@ def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple
 
 
 def einsum(
-    *operands: Value, out: Value | None = None, optimize: Any = False, **params: Value
+    *operands: Value, out: Value | None = None, optimize: Any = False, **params: Any
 ) -> Value:
     """The body of `numpy.einsum`, in both of its spellings."""
     terms: Any
@@ -113,7 +113,7 @@ def _promote(arrays: tuple) -> tuple:
     )
 
 
-def contract_path(arrays: Value, labels: Any, out: Labels, path: Path) -> Value:
+def contract_path(arrays: tuple, labels: Sequence[Labels], out: Labels, path: Path) -> Value:
     """Contract operands in the order of an einsum path."""
     pool = [_take_diagonals(x, own) for x, own in zip(_promote(arrays), labels)]
     for places in path:
@@ -132,7 +132,7 @@ def _kept_labels(left: Labels, right: Labels, needed: set) -> Labels:
     return tuple(i for i in dict.fromkeys(left + right) if i in needed)
 
 
-def _take_diagonals(x: Value, labels: Labels) -> tuple[Any, Labels]:
+def _take_diagonals(x: Value, labels: Labels) -> tuple[Value, Labels]:
     """An operand with each label once: the diagonal of axes that share a label."""
     while len(set(labels)) < len(labels):
         twice = next(i for i in labels if labels.count(i) > 1)

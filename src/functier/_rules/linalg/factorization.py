@@ -14,7 +14,7 @@ NOTE [one triangle]
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def fold_triangle(g: Value, upper: bool = False) -> Value:
     return _half(g + adjoint(g), upper)
 
 
-def is_upper(UPLO: Any) -> bool:
+def is_upper(UPLO: Literal["L", "U"]) -> bool:
     return UPLO in ("U", "u")
 
 
@@ -93,7 +93,7 @@ def inverse_gaps(w: Value) -> Value:
 def stacked_vmap(func: Callable) -> Callable:
     """The batching rule of what works on the last two axes: NumPy's own."""
 
-    def rule(k: int, a: Value, **params: Value) -> Value:
+    def rule(k: int, a: Value, **params: Any) -> Value:
         if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
             return func(np.broadcast_to(1.0, a.shape[k:]), **params)
         return func(a, **params)
@@ -141,7 +141,7 @@ def _phase(v: Value) -> tuple:
     return place, reciprocal(np.real(np.take_along_axis(v * exact, place, -2)))
 
 
-def eigh_jvp(t: Value, ans: Value, UPLO: Any = "L") -> Value:
+def eigh_jvp(t: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
     inner = np.matmul(np.matmul(adjoint(v), complete_hermitian(t, is_upper(UPLO))), v)
     moved = np.matmul(v, inverse_gaps(w) * inner)
@@ -151,7 +151,7 @@ def eigh_jvp(t: Value, ans: Value, UPLO: Any = "L") -> Value:
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
 
 
-def eigh_vjp(g: Value, ans: Value, UPLO: Any = "L") -> Value:
+def eigh_vjp(g: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
@@ -165,12 +165,12 @@ def eigh_vjp(g: Value, ans: Value, UPLO: Any = "L") -> Value:
     return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
-def _eigvalsh_jvp(t: Value, a: Value, UPLO: Any = "L") -> Value:
+def _eigvalsh_jvp(t: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
     return np.real(np.sum(conj(v) * np.matmul(complete_hermitian(t, is_upper(UPLO)), v), axis=-2))
 
 
-def _eigvalsh_vjp(g: Value, a: Value, UPLO: Any = "L") -> Value:
+def _eigvalsh_vjp(g: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
     return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
 

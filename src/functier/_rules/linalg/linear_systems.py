@@ -45,10 +45,10 @@ class Inverse:
 
     def __init__(self, a: Value):
         self.a = a
-        self.value: Any = None
+        self.value: Value = None
         self.needed = self.shared = False
 
-    def owning(self, copy: Callable[[Any], Any]) -> "Inverse":
+    def owning(self, copy: Callable[[Value], Value]) -> "Inverse":
         """One of a copy of the matrix, for a tape that outlives the call."""
         own = Inverse(copy(self.a))
         own.value, own.needed, own.shared = copy(self.value), self.needed, self.shared
@@ -265,7 +265,7 @@ op(
 )
 
 
-def _matrix_rank_vmap(k: int, A: Value, **params: Value) -> Value:
+def _matrix_rank_vmap(k: int, A: Value, **params: Any) -> Value:
     if A.ndim - k < 2:  # a vector has rank 1 unless it is zero
         return np.astype(np.any(A != 0, axis=tuple(range(k, A.ndim))), int)
     return np.linalg.matrix_rank(A, **params)

@@ -52,7 +52,7 @@ def _move_core(labels: tuple, n_core: int, axes: Sequence | None) -> tuple:
     return tuple(core[axes.index(i)] if i in axes else next(loops) for i in range(len(labels)))
 
 
-def _refuse(func: Function, *shapes: Shape, **params: Value) -> None:
+def _refuse(func: Function, *shapes: Shape, **params: Any) -> None:
     """Raise the error that NumPy has for operands of these shapes."""
     func(*(np.broadcast_to(0.0, shape) for shape in shapes), **params)
     raise ValueError(f"{func.__name__}: shapes {shapes} do not fit")
@@ -248,7 +248,7 @@ def _declare_gufunc(func: Function, cores: tuple, conjugates: bool = False) -> N
         axis: int | None = None,
         keepdims: bool = False,
         dtype: DTypeLike | None = None,
-        **params: Value,
+        **params: Any,
     ) -> Value:
         x1, x2 = _cast(x1, x2, dtype)
         if axis is not None:
