@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Value
 from .._rules import neural
+
+Sizes = int | Sequence[int]
+"""An option of a window: one int for all of its axes, or one for each."""
 
 
 def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
@@ -22,7 +26,7 @@ def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tup
     return tuple([int(x) for x in values])
 
 
-def _add_batch_axis(name: str, input: Any, n: int) -> tuple[Any, bool]:
+def _add_batch_axis(name: str, input: Value, n: int) -> tuple[Any, bool]:
     """The input with an axis of examples, and whether it had one."""
     rank = len(shape_of(input))
     if rank not in (n + 1, n + 2):
@@ -36,7 +40,7 @@ def _add_batch_axis(name: str, input: Any, n: int) -> tuple[Any, bool]:
 SIZES = {1: ", length", 2: ", height, width"}
 
 
-def _pad(x: Any, widths: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+def _pad(x: Value, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
     if not any(map(any, widths)):
         return x
     lead = [(0, 0)] * (len(shape_of(x)) - len(widths))
@@ -52,9 +56,9 @@ def _check_windows(name: str, shape: Sequence, size: tuple, step: tuple, gap: tu
 
 
 def _conv(
-    name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
+    name: str, n: int, input: Value, weight: Value, bias: Value | None, stride: Sizes, padding:
+    Sizes | str, dilation: Sizes, groups: int,
+) -> Value:  # fmt: skip
     x, has_batch = _add_batch_axis(name, input, n)
     whole = shape_of(weight)
     if len(whole) != n + 2:
@@ -114,9 +118,9 @@ def _product(sizes: Sequence[int]) -> int:
 
 
 def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1, padding: Sizes | str
+    = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Value:  # fmt: skip
     """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
 
     As `conv2d`, with one axis in the place of two.
@@ -131,9 +135,9 @@ def conv1d(
 
 
 def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1, padding: Sizes | str
+    = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Value:  # fmt: skip
     """The cross-correlation of images with kernels.
 
     Parameters
@@ -176,8 +180,8 @@ def conv2d(
 
 
 def _prepare_pool(
-    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, fill: Any,
+    name: str, input: Value, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation:
+    Sizes, ceil_mode: bool, fill: float,
 ) -> tuple:  # fmt: skip
     """The padded input of a pooling, its windows' size, step and gap, and what was padded."""
     x, has_batch = _add_batch_axis(name, input, 2)
@@ -204,9 +208,9 @@ def _prepare_pool(
 
 
 def max_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation:
+    Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Value:  # fmt: skip
     """The largest element of each window of images.
 
     Parameters
@@ -253,9 +257,9 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: Any = None,
-) -> Any:  # fmt: skip
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode:
+    bool = False, count_include_pad: bool = True, divisor_override: Value = None,
+) -> Value:  # fmt: skip
     """The mean of each window of images.
 
     Parameters

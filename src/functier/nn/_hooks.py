@@ -13,7 +13,7 @@ class RemovableHandle:
 
     _numbers = itertools.count()
 
-    def __init__(self, module: Any, place: str, hook: Callable, prepend: bool, *options: Any):
+    def __init__(self, module: Any, place: str, hook: Callable, prepend: bool, *options: bool):
         self.id = next(self._numbers)
         self._module, self._place = weakref.ref(module), place
         mine, others = {self.id: (hook, *options)}, getattr(module, place)

@@ -1,25 +1,31 @@
 """Layers: modules over the functions of `functional`, with torch's names and options."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from .._core.types import Shape, Value
+from ..random._sampling import Seed
 from . import functional as F
 from . import init
-from ._conv import expand_option
+from ._conv import Sizes, expand_option
 from ._module import Module
 from ._parameter import Parameter
 from ._random import generator_of
 
 
-def _add_parameter(module: Module, name: str, shape: Any, dtype: Any, wanted: bool = True) -> None:
+def _add_parameter(
+    module: Module, name: str, shape: int | Shape, dtype: DTypeLike | None, wanted: bool = True
+) -> None:
     """Register a parameter with undefined values, or its name alone."""
     dtype = np.float64 if dtype is None else dtype
     module.register_parameter(name, Parameter(np.empty(shape, dtype)) if wanted else None)
 
 
-def _reset_uniform(module: Any, generator: Any) -> None:
+def _reset_uniform(module: Any, generator: Seed) -> None:
     """What torch's layers begin with: uniform within ``1 / sqrt(fan_in)``."""
     inputs = init.fans(module.weight)[0]
     bound = 1 / math.sqrt(inputs) if inputs else 0.0
@@ -54,8 +60,8 @@ class Linear(Module):
     bias: Any
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, *,
-        generator: Any = None,
+        self, in_features: int, out_features: int, bias: bool = True, dtype: DTypeLike | None =
+        None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -63,11 +69,11 @@ class Linear(Module):
         _add_parameter(self, "bias", out_features, dtype, bias)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(in_features)``."""
         _reset_uniform(self, generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -102,9 +108,9 @@ class Conv2d(Module):
     bias: Any
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = None,
-        *, generator: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding:
+        Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True, dtype: DTypeLike |
+        None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         if groups < 1 or in_channels % groups or out_channels % groups:
@@ -125,11 +131,11 @@ class Conv2d(Module):
         _add_parameter(self, "bias", out_channels, dtype, bias)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(fan_in)``."""
         _reset_uniform(self, generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.conv2d(
             input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
         )
@@ -171,8 +177,8 @@ class LayerNorm(Module):
     bias: Any
 
     def __init__(
-        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
-        bias: bool = True, dtype: Any = None,
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool =
+        True, bias: bool = True, dtype: DTypeLike | None = None,
     ):  # fmt: skip
         super().__init__()
         form = normalized_shape if np.iterable(normalized_shape) else (normalized_shape,)
@@ -189,7 +195,7 @@ class LayerNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -221,8 +227,8 @@ class Embedding(Module):
     weight: Any
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        dtype: Any = None, *, generator: Any = None,
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, dtype:
+        DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -234,13 +240,13 @@ class Embedding(Module):
         _add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: standard normal numbers."""
         init.normal_(self.weight, generator=generator)
         if self.padding_idx is not None:
             self.weight[self.padding_idx] = 0
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
@@ -266,14 +272,14 @@ class Dropout(Module):
     (array([2., 0., 0., 0., 2.]), array([1., 1., 1., 1., 1.]))
     """
 
-    def __init__(self, p: float = 0.5, *, generator: Any = None):
+    def __init__(self, p: float = 0.5, *, generator: Seed = None):
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"Dropout: p={p!r}; a probability is from 0 to 1")
         self.p = p
         self.generator = None if generator is None else generator_of(generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.dropout(input, self.p, self.training, generator=self.generator)
 
     def extra_repr(self) -> str:
@@ -283,7 +289,7 @@ class Dropout(Module):
 class ReLU(Module):
     """See `functional.relu`."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.relu(input)
 
 
@@ -299,7 +305,7 @@ class GELU(Module):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
@@ -309,14 +315,14 @@ class GELU(Module):
 class Tanh(Module):
     """See `functional.tanh`."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.tanh(input)
 
 
 class Sigmoid(Module):
     """See `functional.sigmoid`."""
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.sigmoid(input)
 
 
@@ -328,11 +334,11 @@ class Softmax(Module):
     dim : int or tuple of int
     """
 
-    def __init__(self, dim: Any):
+    def __init__(self, dim: int | tuple[int, ...]):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -353,7 +359,7 @@ class Flatten(Module):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         shape = np.shape(input)
         n = len(shape)
         start, end = (i + n if i < 0 else i for i in (self.start_dim, self.end_dim))
@@ -374,15 +380,15 @@ class MaxPool2d(Module):
     """See `functional.max_pool2d`, whose options it takes."""
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-        return_indices: bool = False, ceil_mode: bool = False,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes =
+        1, return_indices: bool = False, ceil_mode: bool = False,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.max_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
             self.return_indices,
@@ -399,15 +405,15 @@ class AvgPool2d(Module):
     """See `functional.avg_pool2d`, whose options it takes."""
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: Any = None,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool =
+        False, count_include_pad: bool = True, divisor_override: float | None = None,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad, self.divisor_override,

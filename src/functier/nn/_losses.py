@@ -1,14 +1,13 @@
 """Losses, with PyTorch's names and meaning; the class axis is the second one, or the only."""
 
-from typing import Any
-
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Value
 from .._rules import indexing, neural
 
 
-def reduce_loss(name: str, loss: Any, reduction: str) -> Any:
+def reduce_loss(name: str, loss: Value, reduction: str) -> Value:
     """The losses as they are, their sum or their mean."""
     if reduction == "mean":
         return np.mean(loss)
@@ -19,7 +18,7 @@ def reduce_loss(name: str, loss: Any, reduction: str) -> Any:
     raise ValueError(f"{name}: reduction={reduction!r}; it has to be 'mean', 'sum' or 'none'")
 
 
-def _check_shapes(name: str, input: Any, target: Any) -> None:
+def _check_shapes(name: str, input: Value, target: Value) -> None:
     if shape_of(input) != shape_of(target):
         raise ValueError(
             f"{name}: the input has the shape {shape_of(input)}, the target {shape_of(target)}; "
@@ -27,7 +26,7 @@ def _check_shapes(name: str, input: Any, target: Any) -> None:
         )
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
     """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them.
 
     Examples
@@ -40,7 +39,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduce_loss("mse_loss", np.square(input - target), reduction)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
     """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them.
 
     Examples
@@ -53,7 +52,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     return reduce_loss("l1_loss", np.abs(input - target), reduction)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: float = 1.0) -> Value:
     """Half the square of differences below `delta`, and linear above it.
 
     Examples
@@ -72,8 +71,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
-) -> Any:
+    input: Value, target: Value, weight: Value = None, *, reduction: str = "mean", pos_weight: Value
+    = None,
+) -> Value:  # fmt: skip
     """Cross-entropy of probabilities `target` and ``sigmoid(input)``; stable.
 
     Parameters
@@ -102,14 +102,14 @@ def binary_cross_entropy_with_logits(
     return reduce_loss(name, loss if weight is None else loss * weight, reduction)
 
 
-def _class_axis(name: str, input: Any) -> int:
+def _class_axis(name: str, input: Value) -> int:
     rank = len(shape_of(input))
     if not rank:
         raise ValueError(f"{name}: the input has no axis; it has to be (N, C, ...) or (C,)")
     return 1 if rank > 1 else 0
 
 
-def _pick_classes(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -> tuple:
+def _pick_classes(name: str, logp: Value, target: Value, weight: Value, ignore_index: int) -> tuple:
     """The loss of each target's class, and its weight: 0 where it is ignored."""
     axis = _class_axis(name, logp)
     shape = shape_of(logp)
@@ -143,9 +143,9 @@ def _pick_classes(name: str, logp: Any, target: Any, weight: Any, ignore_index: 
 
 
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
-    reduction: str = "mean",
-) -> Any:  # fmt: skip
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100, reduction: str =
+    "mean",
+) -> Value:  # fmt: skip
     """The negative of the log-probability of each target's class.
 
     Parameters
@@ -179,9 +179,9 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
-    reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100, reduction: str =
+    "mean", label_smoothing: float = 0.0,
+) -> Value:  # fmt: skip
     """Cross-entropy of logits with classes, or with probabilities of classes.
 
     Parameters

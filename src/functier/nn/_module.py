@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
+from .._core.types import Value
 from ._hooks import RemovableHandle, note_place
 from ._parameter import Parameter, is_parameter, note_change, plain_array
 from ._structure import BUFFER, MODULE, PARAMETER, flatten, replace_arrays, unflatten
@@ -155,13 +157,9 @@ class Module:
         return RemovableHandle(self, "_pre_hooks", hook, prepend, with_kwargs)
 
     def register_forward_hook(
-        self,
-        hook: Callable,
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
-        always_call: bool = False,
-    ) -> RemovableHandle:
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool
+        = False,
+    ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, args, output)`` after ``forward``; what it returns replaces it.
 
         With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also where
@@ -232,11 +230,11 @@ class Module:
         state["_kinds"] = {**state["_kinds"], name: kind}
         note_change()
 
-    def register_parameter(self, name: str, param: Any) -> None:
+    def register_parameter(self, name: str, param: Value) -> None:
         """Add a parameter; None is a name without one, which `parameters` leaves out."""
         self._register(name, param, PARAMETER)
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+    def register_buffer(self, name: str, tensor: Value, persistent: bool = True) -> None:
         """Add an array that is state and not trained; `persistent`: it is in `state_dict`."""
         self._register(name, tensor if tensor is None else _as_array(tensor), BUFFER)
         change = self._transient - {name} if persistent else self._transient | {name}
@@ -419,7 +417,7 @@ class Module:
         fn(self)
         return self
 
-    def astype(self: M, dtype: Any) -> M:
+    def astype(self: M, dtype: DTypeLike) -> M:
         """Convert the floating-point and complex parameters and buffers; returns the module.
 
         The module gets other arrays, shared ones staying shared. Other attributes are left.
@@ -490,7 +488,7 @@ def _join_names(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _as_array(x: Any) -> Any:
+def _as_array(x: Value) -> Value:
     """An array of a list or a number."""
     return x if isinstance(x, Tensor) else plain_array(np.asarray(x))
 

@@ -3,6 +3,9 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from .._core.types import Value
 
 CHANGES = [0]
 """How often what modules are made of has changed; arrays that take another's place apart."""
@@ -42,7 +45,7 @@ class Parameter(np.ndarray):
     (True, 'ndarray')
     """
 
-    def __new__(cls, data: Any, requires_grad: bool = True) -> "Parameter":
+    def __new__(cls, data: ArrayLike, requires_grad: bool = True) -> "Parameter":
         array = np.asarray(data)
         if requires_grad and array.dtype.kind not in "fc":
             raise TypeError(
@@ -61,13 +64,15 @@ class Parameter(np.ndarray):
         self._trained = bool(value)
         note_change()
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Value:
         """A result of NumPy's: a plain array, unless it was written to this one."""
         if array is self:
             return self
         return array[()] if return_scalar else array.view(np.ndarray)
 
-    def __deepcopy__(self, memo: dict) -> Any:  # type: ignore[override]
+    def __deepcopy__(self, memo: dict) -> np.ndarray:  # type: ignore[override]
         if not is_parameter(self):
             return self.copy()
         new = type(self)(plain_array(self).copy(), self.requires_grad)
@@ -80,7 +85,7 @@ class Parameter(np.ndarray):
         return _restore, (type(self), plain_array(self), self.requires_grad)
 
 
-def make_parameter(array: np.ndarray, requires_grad: Any, cls: Any = Parameter) -> Any:
+def make_parameter(array: np.ndarray, requires_grad: bool, cls: Any = Parameter) -> Any:
     """A parameter of an array of NumPy's own class, which it keeps."""
     new = array.view(cls)
     new._trained, new._array = bool(requires_grad), array
@@ -91,12 +96,12 @@ def _restore(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
     return cls(data, requires_grad)
 
 
-def is_parameter(x: Any) -> bool:
+def is_parameter(x: Value) -> bool:
     """Whether `x` was made a parameter, and is no view or copy of one."""
     return isinstance(x, Parameter) and "_trained" in vars(x)
 
 
-def plain_array(x: Any) -> Any:
+def plain_array(x: Value) -> Value:
     """The same memory as an array of NumPy's own class; anything else as it is.
 
     Of a parameter the array that it was made of, each time: messages look leaves up.

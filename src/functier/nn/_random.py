@@ -1,8 +1,7 @@
 """The generator of initial values and of dropout where the caller gives none."""
 
-from typing import Any
-
 from ..random import Generator, default_rng
+from ..random._sampling import Seed
 
 _default: list[Generator] = []
 
@@ -33,7 +32,7 @@ def manual_seed(seed: int) -> Generator:
     return _default[0]
 
 
-def generator_of(generator: Any) -> Generator:
+def generator_of(generator: Seed) -> Generator:
     """The generator that was given (NumPy's as one of functier's), or the default one."""
     if generator is not None:
         return default_rng(generator)

@@ -7,14 +7,16 @@ differentiated in both modes, to any order, and batched in any nesting without a
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .._rules import indexing, neural
 from .._transforms.stop_gradient import stop_gradient
+from ..random._sampling import Seed
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
 from ._losses import (
     binary_cross_entropy_with_logits,
@@ -41,7 +43,7 @@ def __dir__() -> list[str]:
 # ---- affine ----
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+def linear(input: Value, weight: Value, bias: Value | None = None) -> Value:
     """``input @ weight.T + bias``.
 
     Parameters
@@ -72,7 +74,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         ) from error
 
 
-def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Value:
     """The rows of `weight` that integers name.
 
     Parameters
@@ -115,7 +117,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     return np.where(padding, stop_gradient(rows), rows)
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(tensor: Value, num_classes: int = -1) -> Value:
     """1 at the place that an integer names, and 0 at the other ones, along a new last axis.
 
     Parameters
@@ -163,7 +165,7 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 # ---- elementwise ----
 
 
-def relu(input: Any) -> Any:
+def relu(input: Value) -> Value:
     """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
 
     Examples
@@ -175,7 +177,7 @@ def relu(input: Any) -> Any:
     return neural.relu(input)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
+def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
     """`input` where it is positive, else `negative_slope` times it (at 0, too).
 
     Examples
@@ -187,7 +189,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     return np.where(input > 0, input, negative_slope * input)
 
 
-def sigmoid(input: Any) -> Any:
+def sigmoid(input: Value) -> Value:
     """``1 / (1 + exp(-input))``, for any number without overflow.
 
     Examples
@@ -199,7 +201,7 @@ def sigmoid(input: Any) -> Any:
     return neural.sigmoid(input)
 
 
-def tanh(input: Any) -> Any:
+def tanh(input: Value) -> Value:
     """`numpy.tanh`.
 
     Examples
@@ -210,7 +212,7 @@ def tanh(input: Any) -> Any:
     return np.tanh(input)
 
 
-def silu(input: Any) -> Any:
+def silu(input: Value) -> Value:
     """``input * sigmoid(input)``, also known as swish.
 
     Examples
@@ -222,7 +224,7 @@ def silu(input: Any) -> Any:
     return input * neural.sigmoid(input)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
     """``log(1 + exp(beta * input)) / beta``, without overflow.
 
     Parameters
@@ -242,7 +244,7 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return np.where(scaled > threshold, input, np.logaddexp(scaled, 0) / beta)
 
 
-def gelu(input: Any, approximate: str = "none") -> Any:
+def gelu(input: Value, approximate: str = "none") -> Value:
     """``input`` times the normal distribution function at it.
 
     Parameters
@@ -271,7 +273,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     return 0.5 * input * (1 + _erf()(input * math.sqrt(0.5)))
 
 
-def _erf() -> Any:
+def _erf() -> Function:
     try:
         import scipy.special as special  # type: ignore[import-untyped]  # an extra
     except ImportError as error:
@@ -282,7 +284,9 @@ def _erf() -> Any:
     return special.erf
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Any:
+def dropout(
+    input: Value, p: float = 0.5, training: bool = True, *, generator: Seed = None
+) -> Value:
     """Zero each element with probability `p`, and divide the others by ``1 - p``.
 
     Parameters
@@ -319,7 +323,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any
 # ---- along axes ----
 
 
-def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
+def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
     """``exp(input) / sum(exp(input))`` along axes, without overflow.
 
     Parameters
@@ -337,7 +341,7 @@ def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
     return neural.softmax(input, dim)
 
 
-def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
+def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
     """The logarithm of `softmax`, without overflow and without a logarithm of 0.
 
     Parameters
@@ -355,7 +359,7 @@ def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
     return neural.log_softmax(input, dim)
 
 
-def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> Any:
+def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -> Value:
     """``log(sum(exp(input)))`` along axes, without overflow; its derivative is `softmax`.
 
     ``torch.logsumexp``. Where all are -inf, so is the result, and the derivative is 0.
@@ -379,8 +383,9 @@ def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> 
 
 
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Value, normalized_shape: int | Sequence[int], weight: Value = None, bias: Value | None =
+    None, eps: float = 1e-5,
+) -> Value:  # fmt: skip
     """Shift and scale the last axes to mean 0 and variance 1; then ``* weight + bias``.
 
     Parameters
@@ -423,10 +428,10 @@ def layer_norm(
 
 
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
-    generator: Any = None,
-) -> Any:  # fmt: skip
+    query: Value, key: Value, value: Value, attn_mask: Value = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *, generator:
+    Seed = None,
+) -> Value:  # fmt: skip
     """``softmax(query @ key.T * scale + mask) @ value``.
 
     Parameters

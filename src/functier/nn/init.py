@@ -2,15 +2,17 @@
 
 Each function takes a `Parameter` or another NumPy array, changes it and returns it.
 ``generator`` is a seed or a generator, NumPy's or `functier.random`'s; without it they draw
+from ..random._sampling import Seed
 from the one that `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs,
 *kernel)``.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
+from .._core.types import Value
+from ..random._sampling import Seed
 from ._random import generator_of
 
 __all__ = [
@@ -30,7 +32,7 @@ GAINS = {
 }  # fmt: skip
 
 
-def _write(name: str, tensor: Any, values: Any) -> Any:
+def _write(name: str, tensor: np.ndarray, values: Value) -> np.ndarray:
     if not isinstance(tensor, np.ndarray):
         raise TypeError(
             f"{name}: an array is needed, to write to, got {type(tensor).__name__}; initialize "
@@ -40,7 +42,9 @@ def _write(name: str, tensor: Any, values: Any) -> Any:
     return tensor
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+def uniform_(
+    tensor: np.ndarray, a: float = 0.0, b: float = 1.0, generator: Seed = None
+) -> np.ndarray:
     """Uniform numbers from `a` to `b`.
 
     Examples
@@ -53,7 +57,9 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
     return _write("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+def normal_(
+    tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Seed = None
+) -> np.ndarray:
     """Normal numbers of a mean and a standard deviation.
 
     Examples
@@ -67,13 +73,9 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
 
 
 def trunc_normal_(
-    tensor: Any,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Any = None,
-) -> Any:
+    tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
     """Normal numbers from `a` to `b`, both values and not multiples of `std`.
 
     What falls outside is drawn again, as often as it takes: for bounds that hold less than
@@ -103,7 +105,7 @@ def trunc_normal_(
         values[outside] = rng.normal(mean, std, count)
 
 
-def constant_(tensor: Any, val: Any) -> Any:
+def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
     """One number everywhere.
 
     Examples
@@ -115,7 +117,7 @@ def constant_(tensor: Any, val: Any) -> Any:
     return _write("constant_", tensor, val)
 
 
-def zeros_(tensor: Any) -> Any:
+def zeros_(tensor: np.ndarray) -> np.ndarray:
     """Zeros.
 
     Examples
@@ -127,7 +129,7 @@ def zeros_(tensor: Any) -> Any:
     return _write("zeros_", tensor, 0)
 
 
-def ones_(tensor: Any) -> Any:
+def ones_(tensor: np.ndarray) -> np.ndarray:
     """Ones.
 
     Examples
@@ -139,7 +141,7 @@ def ones_(tensor: Any) -> Any:
     return _write("ones_", tensor, 1)
 
 
-def eye_(tensor: Any) -> Any:
+def eye_(tensor: np.ndarray) -> np.ndarray:
     """The identity, in an array of two axes.
 
     Examples
@@ -154,7 +156,7 @@ def eye_(tensor: Any) -> Any:
     return _write("eye_", tensor, np.eye(*np.shape(tensor)))
 
 
-def dirac_(tensor: Any, groups: int = 1) -> Any:
+def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
     """The convolution that passes channels on as they are, as many as there are.
 
     Examples
@@ -199,7 +201,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return GAINS[nonlinearity]
 
 
-def fans(tensor: Any) -> tuple[int, int]:
+def fans(tensor: np.ndarray) -> tuple[int, int]:
     """The number of inputs of an output element, and of outputs of an input element."""
     shape = np.shape(tensor)
     if len(shape) < 2:
@@ -211,7 +213,7 @@ def fans(tensor: Any) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_uniform_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
     """Glorot & Bengio (2010): uniform, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
     Examples
@@ -225,7 +227,7 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def xavier_normal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
     """Glorot & Bengio (2010): normal, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
     Examples
@@ -238,7 +240,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
-def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming_std(tensor: np.ndarray, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"kaiming: mode={mode!r}; it has to be 'fan_in' or 'fan_out'")
     fan = fans(tensor)[mode == "fan_out"]
@@ -246,12 +248,9 @@ def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def kaiming_uniform_(
-    tensor: Any,
-    a: float = 0.0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Any:
+    tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
     """He et al. (2015): uniform, with variance ``gain**2 / fan``.
 
     `a` is the slope of a leaky relu, `mode` "fan_in" or "fan_out".
@@ -268,12 +267,9 @@ def kaiming_uniform_(
 
 
 def kaiming_normal_(
-    tensor: Any,
-    a: float = 0.0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Any:
+    tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
     """He et al. (2015): normal, with variance ``gain**2 / fan``.
 
     Examples
@@ -286,7 +282,7 @@ def kaiming_normal_(
     return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
     """Saxe et al. (2013): orthonormal rows or columns, whichever are fewer, times `gain`.
 
     Axes after the first one count as one.

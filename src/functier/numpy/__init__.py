@@ -31,6 +31,7 @@ from .. import random as _random
 from .._core.observers import CALLS
 from .._core.root import NOBODY
 from ..modes._asking import call_plain
+from ..random._sampling import Seed
 
 
 def _asking(func: Callable, path: str) -> Callable:
@@ -56,7 +57,7 @@ for _name, _member in vars(_numpy.random.Generator).items():
         setattr(Generator, _name, _asking(getattr(_random.Generator, _name), f"Generator.{_name}"))
 
 
-def _default_rng(seed: Any = None) -> Any:
+def _default_rng(seed: Seed = None) -> Generator:
     """See `functier.random.default_rng`; modes see the draws."""
     if isinstance(seed, _random.Generator):
         return seed

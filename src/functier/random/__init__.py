@@ -21,13 +21,16 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import DTypeLike
 
 from .._chunks.chunk import CHUNK
 from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
+from .._core.types import Shape, Value
 from ._gamma import MADE_OF_GAMMAS, draw_gammas
 from ._sampling import (
+    Seed,
     Size,
     batch_levels,
     draw_by_formula,
@@ -48,7 +51,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def default_rng(seed: Any = None) -> "Generator":
+def default_rng(seed: Seed = None) -> "Generator":
     """A `Generator` with NumPy's default bit generator.
 
     Parameters
@@ -134,13 +137,13 @@ class Generator(Base):
 
     __slots__ = ("__weakref__", "_home", "_key", "_lock", "_own", "_sent")
 
-    def __init__(self, bit_generator: Any):
+    def __init__(self, bit_generator: np.random.BitGenerator | np.random.Generator):
         own = bit_generator
         if not isinstance(own, Base):
             own = Base(own)
         self._make(stream_in_scope(own, CHUNK.get()), new_key(), CHUNK.get(), False)
 
-    def _make(self, own: Any, key: tuple, home: Any, sent: bool) -> "Generator":
+    def _make(self, own: np.random.Generator, key: tuple, home: Any, sent: bool) -> "Generator":
         """`home`: the scope that draws from its own stream; `sent`: by another process."""
         super().__init__(own.bit_generator)
         self._own, self._key, self._home, self._sent = own, key, home, sent
@@ -161,12 +164,12 @@ class Generator(Base):
     def __deepcopy__(self, memo: dict) -> "Generator":
         return self.__copy__()
 
-    def _child(self, own: Any) -> "Generator":
+    def _child(self, own: np.random.Generator) -> "Generator":
         """A generator for a stream that belongs to this scope already."""
         return _rebuild(type(self), own, new_key(), CHUNK.get(), False)
 
     @property
-    def bit_generator(self) -> Any:
+    def bit_generator(self) -> np.random.BitGenerator:
         """Where the numbers come from; its state is that of NumPy's after the same draws."""
         with self._lock:
             return stream_of(self, CHUNK.get()).bit_generator
@@ -191,9 +194,9 @@ class Generator(Base):
             return stream_of(self, CHUNK.get()).bytes(length)
 
     def integers(
-        self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64,
+        self, low: Value, high: Value = None, size: Size = None, dtype: DTypeLike = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # fmt: skip
+    ) -> Value:  # fmt: skip
         """Integers from `low` to `high`; with `high` None, from 0 to `low`."""
         bounds = (0, low) if high is None else (low, high)
         return sample(
@@ -204,42 +207,47 @@ class Generator(Base):
             size,
         )
 
-    def random(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None) -> Value:
         """Uniform numbers in [0, 1)."""
-        return self._standard("random", size, {"dtype": dtype}, out)
+        return self._draw_standard("random", size, {"dtype": dtype}, out)
 
     # ---- standard draws ----
 
-    def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
+    def standard_normal(
+        self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None
+    ) -> Value:
         """Normal numbers of mean 0 and standard deviation 1."""
-        return self._standard("standard_normal", size, {"dtype": dtype}, out)
+        return self._draw_standard("standard_normal", size, {"dtype": dtype}, out)
 
     def standard_exponential(
-        self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
-    ) -> Any:
+        self, size: Size = None, dtype: DTypeLike = np.float64, method: str = "zig", out: np.ndarray
+        | None = None,
+    ) -> Value:  # fmt: skip
         """Exponential numbers of scale 1."""
         given = {"dtype": dtype, "method": method}
-        return self._standard("standard_exponential", size, given, out)
+        return self._draw_standard("standard_exponential", size, given, out)
 
     def standard_gamma(
-        self, shape: Any, size: Size = None, dtype: Any = np.float64, out: Any = None
-    ) -> Any:
+        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64, out: np.ndarray | None
+        = None,
+    ) -> Value:  # fmt: skip
         """Gamma numbers of scale 1."""
         if out is None and find_derivative_level((shape,)):
             return draw_gammas(self, "standard_gamma", shape, size, dtype)
-        return self._standard("standard_gamma", size, {"dtype": dtype}, out, shape)
+        return self._draw_standard("standard_gamma", size, {"dtype": dtype}, out, shape)
 
-    def standard_cauchy(self, size: Size = None) -> Any:
+    def standard_cauchy(self, size: Size = None) -> Value:
         """Cauchy numbers of location 0 and scale 1."""
-        return self._standard("standard_cauchy", size)
+        return self._draw_standard("standard_cauchy", size)
 
-    def standard_t(self, df: Any, size: Size = None) -> Any:
+    def standard_t(self, df: Value, size: Size = None) -> Value:
         """Student's t; `df` may be batched."""
-        return self._drawn("standard_t", size, df)
+        return self._draw("standard_t", size, df)
 
-    def _standard(
-        self, name: str, size: Size, given: dict | None = None, out: Any = None, *operands: Any
-    ) -> Any:
+    def _draw_standard(
+        self, name: str, size: Size, given: dict | None = None, out: Value = None,
+        *operands: Value,
+    ) -> Value:  # fmt: skip
         """A draw with options of NumPy's; `out` only where no level has to be asked."""
         given = given or {}
         if out is not None:
@@ -253,7 +261,7 @@ class Generator(Base):
             size,
         )
 
-    def _drawn(self, name: str, size: Size, *operands: Any) -> Any:
+    def _draw(self, name: str, size: Size, *operands: Value) -> Value:
         """A draw without a formula; `MADE_OF_GAMMAS` has those with a derivative."""
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
@@ -261,64 +269,64 @@ class Generator(Base):
 
     # ---- differentiated by their parameters ----
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
+    def uniform(self, low: Value = 0.0, high: Value = 1.0, size: Size = None) -> Value:
         """``low + (high - low) * u``, with `u` uniform in [0, 1)."""
         return draw_by_formula(self, "uniform", (low, high), size)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+    def normal(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
         """``loc + scale * z``, with `z` standard normal."""
         return draw_by_formula(self, "normal", (loc, scale), size)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
+    def lognormal(self, mean: Value = 0.0, sigma: Value = 1.0, size: Size = None) -> Value:
         """``exp(mean + sigma * z)``, with `z` standard normal."""
         return draw_by_formula(self, "lognormal", (mean, sigma), size)
 
-    def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
+    def exponential(self, scale: Value = 1.0, size: Size = None) -> Value:
         """``scale * e``, with `e` standard exponential."""
         return draw_by_formula(self, "exponential", (scale,), size)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+    def laplace(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
         """``loc + scale * z``, with `z` of the standard Laplace distribution."""
         return draw_by_formula(self, "laplace", (loc, scale), size)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+    def logistic(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
         """``loc + scale * z``, with `z` of the standard logistic distribution."""
         return draw_by_formula(self, "logistic", (loc, scale), size)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
+    def gumbel(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
         """``loc + scale * z``, with `z` of the standard Gumbel distribution."""
         return draw_by_formula(self, "gumbel", (loc, scale), size)
 
-    def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
+    def rayleigh(self, scale: Value = 1.0, size: Size = None) -> Value:
         """``scale * sqrt(2 * e)``, with `e` standard exponential."""
         return draw_by_formula(self, "rayleigh", (scale,), size)
 
-    def weibull(self, a: Any, size: Size = None) -> Any:
+    def weibull(self, a: Value, size: Size = None) -> Value:
         """``e ** (1 / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "weibull", (a,), size)
 
-    def pareto(self, a: Any, size: Size = None) -> Any:
+    def pareto(self, a: Value, size: Size = None) -> Value:
         """``expm1(e / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "pareto", (a,), size)
 
-    def power(self, a: Any, size: Size = None) -> Any:
+    def power(self, a: Value, size: Size = None) -> Value:
         """``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "power", (a,), size)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
+    def triangular(self, left: Value, mode: Value, right: Value, size: Size = None) -> Value:
         """The inverse of the distribution function at a uniform number in [0, 1)."""
         return draw_by_formula(self, "triangular", (left, mode, right), size)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
+    def gamma(self, shape: Value, scale: Value = 1.0, size: Size = None) -> Value:
         """``scale * g``, with `g` of `standard_gamma`."""
         if find_derivative_level((shape,)):
-            return self._drawn("gamma", size, shape, scale)
+            return self._draw("gamma", size, shape, scale)
         return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
 
     def multivariate_normal(
-        self, mean: Any, cov: Any, size: Size = None, check_valid: str = "warn",
-        tol: float = 1e-8, *, method: str = "svd",
-    ) -> Any:  # fmt: skip
+        self, mean: Value, cov: Value, size: Size = None, check_valid: str = "warn", tol: float =
+        1e-8, *, method: str = "svd",
+    ) -> Value:  # fmt: skip
         """``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
 
         Where `cov` is differentiated, a draw moves with it by the Cholesky factor of
@@ -330,83 +338,85 @@ class Generator(Base):
         if has_tensor((mean, cov)):
             return normal_vector(self, mean, cov, size, check_valid, tol, method)
         given = {"check_valid": check_valid, "tol": tol, "method": method}
-        return self._vectors("multivariate_normal", size, mean, cov, options=given)
+        return self._draw_vectors("multivariate_normal", size, mean, cov, options=given)
 
     # ---- without a formula ----
 
-    def beta(self, a: Any, b: Any, size: Size = None) -> Any:
+    def beta(self, a: Value, b: Value, size: Size = None) -> Value:
         """Beta numbers; no derivative where both parameters are 1 or less."""
-        return self._drawn("beta", size, a, b)
+        return self._draw("beta", size, a, b)
 
-    def chisquare(self, df: Any, size: Size = None) -> Any:
+    def chisquare(self, df: Value, size: Size = None) -> Value:
         """Chi-square numbers."""
-        return self._drawn("chisquare", size, df)
+        return self._draw("chisquare", size, df)
 
-    def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
+    def f(self, dfnum: Value, dfden: Value, size: Size = None) -> Value:
         """Fisher's F."""
-        return self._drawn("f", size, dfnum, dfden)
+        return self._draw("f", size, dfnum, dfden)
 
-    def noncentral_chisquare(self, df: Any, nonc: Any, size: Size = None) -> Any:
+    def noncentral_chisquare(self, df: Value, nonc: Value, size: Size = None) -> Value:
         """Noncentral chi-square numbers."""
-        return self._drawn("noncentral_chisquare", size, df, nonc)
+        return self._draw("noncentral_chisquare", size, df, nonc)
 
-    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None) -> Any:
+    def noncentral_f(self, dfnum: Value, dfden: Value, nonc: Value, size: Size = None) -> Value:
         """The noncentral F."""
-        return self._drawn("noncentral_f", size, dfnum, dfden, nonc)
+        return self._draw("noncentral_f", size, dfnum, dfden, nonc)
 
-    def vonmises(self, mu: Any, kappa: Any, size: Size = None) -> Any:
+    def vonmises(self, mu: Value, kappa: Value, size: Size = None) -> Value:
         """Angles of the von Mises distribution."""
-        return self._drawn("vonmises", size, mu, kappa)
+        return self._draw("vonmises", size, mu, kappa)
 
-    def wald(self, mean: Any, scale: Any, size: Size = None) -> Any:
+    def wald(self, mean: Value, scale: Value, size: Size = None) -> Value:
         """Numbers of the Wald (inverse Gaussian) distribution."""
-        return self._drawn("wald", size, mean, scale)
+        return self._draw("wald", size, mean, scale)
 
-    def binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+    def binomial(self, n: Value, p: Value, size: Size = None) -> Value:
         """Binomial integers."""
-        return self._drawn("binomial", size, n, p)
+        return self._draw("binomial", size, n, p)
 
-    def negative_binomial(self, n: Any, p: Any, size: Size = None) -> Any:
+    def negative_binomial(self, n: Value, p: Value, size: Size = None) -> Value:
         """Negative binomial integers."""
-        return self._drawn("negative_binomial", size, n, p)
+        return self._draw("negative_binomial", size, n, p)
 
-    def poisson(self, lam: Any = 1.0, size: Size = None) -> Any:
+    def poisson(self, lam: Value = 1.0, size: Size = None) -> Value:
         """Poisson integers."""
-        return self._drawn("poisson", size, lam)
+        return self._draw("poisson", size, lam)
 
-    def geometric(self, p: Any, size: Size = None) -> Any:
+    def geometric(self, p: Value, size: Size = None) -> Value:
         """Geometric integers."""
-        return self._drawn("geometric", size, p)
+        return self._draw("geometric", size, p)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Any:
+    def hypergeometric(self, ngood: Value, nbad: Value, nsample: Value, size: Size = None) -> Value:
         """Hypergeometric integers."""
-        return self._drawn("hypergeometric", size, ngood, nbad, nsample)
+        return self._draw("hypergeometric", size, ngood, nbad, nsample)
 
-    def logseries(self, p: Any, size: Size = None) -> Any:
+    def logseries(self, p: Value, size: Size = None) -> Value:
         """Integers of the logarithmic series distribution."""
-        return self._drawn("logseries", size, p)
+        return self._draw("logseries", size, p)
 
-    def zipf(self, a: Any, size: Size = None) -> Any:
+    def zipf(self, a: Value, size: Size = None) -> Value:
         """Integers of the Zipf distribution."""
-        return self._drawn("zipf", size, a)
+        return self._draw("zipf", size, a)
 
-    def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
+    def multinomial(self, n: Value, pvals: Value, size: Size = None) -> Value:
         """Multinomial counts: the last axis of the result is that of `pvals`."""
         return sample(self, "multinomial", method_of("multinomial"), (n, pvals), size, cores=(0, 1))
 
-    def dirichlet(self, alpha: Any, size: Size = None) -> Any:
+    def dirichlet(self, alpha: Value, size: Size = None) -> Value:
         """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
-        return self._vectors("dirichlet", size, alpha)
+        return self._draw_vectors("dirichlet", size, alpha)
 
     def multivariate_hypergeometric(
-        self, colors: Any, nsample: Any, size: Size = None, method: str = "marginals"
-    ) -> Any:
+        self, colors: Value, nsample: Value, size: Size = None, method: str = "marginals"
+    ) -> Value:
         """Counts of each colour; one call of NumPy's for each example where one is batched."""
-        return self._vectors(
+        return self._draw_vectors(
             "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
         )
 
-    def _vectors(self, name: str, size: Size, *operands: Any, options: Any = None) -> Any:
+    def _draw_vectors(
+        self, name: str, size: Size, *operands: Value, options: dict | None = None
+    ) -> Value:
         """A draw of vectors, of parameters that NumPy does not broadcast."""
         options = options or {}
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
@@ -431,9 +441,9 @@ class Generator(Base):
     # ---- orders ----
 
     def choice(
-        self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0,
+        self, a: Value, size: Size = None, replace: bool = True, p: Value = None, axis: int = 0,
         shuffle: bool = True,
-    ) -> Any:  # fmt: skip
+    ) -> Value:  # fmt: skip
         """Elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
 
         Without replacement, or with batched `p`, one call of NumPy's for each example.
@@ -456,17 +466,17 @@ class Generator(Base):
         )
         return pick(array, index, axis) if array.ndim else index
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
+    def permutation(self, x: Value, axis: int = 0) -> Value:
         """`x` with its parts along `axis` in another order, or the integers below `x`."""
         if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
-        order = self._orders("permutation", (n,), 0, array)
+        order = self._draw_orders("permutation", (n,), 0, array)
         return pick(array, order, axis) if array.ndim else order
 
-    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+    def permuted(self, x: Value, *, axis: int | None = None, out: Value = None) -> Value:
         """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
         if out is not None:
             refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
@@ -475,26 +485,30 @@ class Generator(Base):
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
-            order = self._orders("permuted", (array.size,), 0, array)
+            order = self._draw_orders("permuted", (array.size,), 0, array)
             return np.reshape(pick(np.reshape(array, -1), order, 0), array.shape)
-        return np.take_along_axis(array, self._orders("permuted", array.shape, axis, array), axis)
+        return np.take_along_axis(
+            array, self._draw_orders("permuted", array.shape, axis, array), axis
+        )
 
-    def _orders(self, name: str, shape: tuple, axis: int, array: Any) -> Any:
+    def _draw_orders(self, name: str, shape: tuple, axis: int, array: Value) -> Value:
         """An order of the indices of an axis, for each position along the others."""
         axis = normalize_axis_index(axis, len(shape))
         along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
 
-        def draw(stream: Any, size: Any) -> Any:
+        def draw(stream: np.random.Generator, size: Shape) -> Value:
             return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
 
         return sample(self, name, draw, (), shape, near=(array,))
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
+    def shuffle(self, x: Value, axis: int = 0) -> None:
         """Put the parts of an array or a list in another order, in place: outside of vmap."""
         refuse_write((x,), "shuffle", "y = rng.permutation(x, axis=axis)")
         with self._lock:
             stream_of(self, CHUNK.get()).shuffle(x, axis)
 
 
-def _rebuild(kind: Any, own: Any, key: tuple, home: Any, sent: bool) -> Any:
+def _rebuild(
+    kind: type[Generator], own: np.random.Generator, key: tuple, home: Any, sent: bool
+) -> Any:
     return kind.__new__(kind)._make(own, key, home, sent)

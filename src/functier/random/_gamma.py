@@ -11,15 +11,16 @@ NOTE [a draw follows its distribution]
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.errors import NoRuleError
 from .._core.numpy_facts import shape_of
+from .._core.types import Value
 from .._custom.decorators import custom_jvp
 from .._transforms.stop_gradient import stop_gradient
-from ._sampling import Size, as_shape, batch_levels, find_derivative_level, freeze, sample
+from ._sampling import Size, Source, as_shape, batch_levels, find_derivative_level, freeze, sample
 
 TINY = np.finfo(float).tiny
 GRID = np.arange(-3.2, 6.0, 0.125)
@@ -30,7 +31,7 @@ the trapezoidal rule in the logarithm of the logarithm (Takahasi & Mori, 1974)."
 
 
 @custom_jvp
-def follow(z: Any, a: Any) -> Any:
+def follow(z: Value, a: Value) -> Value:
     """Standard gamma numbers `z`, which keep their place in the distribution of shape `a`."""
     return z
 
@@ -41,7 +42,7 @@ follow.defjvps(
 )
 
 
-def velocity(z: Any, a: Any) -> Any:
+def velocity(z: Value, a: Value) -> Value:
     """``dz/da`` of standard gamma numbers `z` that keep their place, to 1e-10 of itself.
 
     74 nodes for each number, on the side of `z` where the density falls. There the integrand
@@ -52,10 +53,10 @@ def velocity(z: Any, a: Any) -> Any:
     below = np.less(z, a)
     wide = np.greater(a, 1.0)
     root = np.sqrt(np.where(wide, a, 1.0))
-    width = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
+    width: Value = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
     level = digamma(a)
 
-    lower = np.where(below, z, a)  # a number for which the integral below is a tame one
+    lower: Value = np.where(below, z, a)  # a number for which the integral below is a tame one
     t = -width[..., None] * NODES  # log of the place, from that of z
     w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
     under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
@@ -68,12 +69,12 @@ def velocity(z: Any, a: Any) -> Any:
     return np.where(below, under, over)
 
 
-def add_node_axis(x: Any) -> Any:
+def add_node_axis(x: Value) -> Value:
     """`x` with an axis for the nodes."""
     return np.expand_dims(x, -1)
 
 
-def digamma(x: Any) -> Any:
+def digamma(x: Value) -> Value:
     """The derivative of the logarithm of the gamma function, of positive numbers.
 
     Its recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz & Stegun
@@ -92,8 +93,9 @@ def digamma(x: Any) -> Any:
 
 
 def draw_gammas(
-    source: Any, name: str, a: Any, size: Size = None, dtype: Any = np.float64, near: tuple = ()
-) -> Any:
+    source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64, near:
+    tuple = (),
+) -> Value:  # fmt: skip
     """Standard gamma numbers of shape `a`, differentiated by it."""
     z = sample(
         source,
@@ -106,23 +108,23 @@ def draw_gammas(
     return follow(np.float64(z) if type(z) is float else z, a)
 
 
-def gamma(source: Any, size: Size, shape: Any, scale: Any) -> Any:
+def gamma(source: Source, size: Size, shape: Value, scale: Value) -> Value:
     if np.any(freeze(scale, batch_levels((shape, scale), "gamma")) < 0):
         raise ValueError("scale < 0")  # as NumPy says it
     size = _joint_shape(size, shape, scale)
     return scale * draw_gammas(source, "gamma", shape, size, near=(scale,))
 
 
-def chisquare(source: Any, size: Size, df: Any) -> Any:
+def chisquare(source: Source, size: Size, df: Value) -> Value:
     return 2.0 * draw_gammas(source, "chisquare", df / 2.0, size)
 
 
-def f(source: Any, size: Size, dfnum: Any, dfden: Any) -> Any:
+def f(source: Source, size: Size, dfnum: Value, dfden: Value) -> Value:
     over, under = _draw_pairs(source, "f", size, dfnum / 2.0, dfden / 2.0)
     return (over * dfden) / (under * dfnum)
 
 
-def beta(source: Any, size: Size, a: Any, b: Any) -> Any:
+def beta(source: Source, size: Size, a: Value, b: Value) -> Value:
     levels = batch_levels((a, b), "beta")
     if np.any((freeze(a, levels) <= 1) & (freeze(b, levels) <= 1)):
         level = find_derivative_level((a, b))
@@ -135,7 +137,7 @@ def beta(source: Any, size: Size, a: Any, b: Any) -> Any:
     return x / (x + y)
 
 
-def dirichlet(source: Any, size: Size, alpha: Any) -> Any:
+def dirichlet(source: Source, size: Size, alpha: Value) -> Value:
     if np.any(np.max(freeze(alpha, batch_levels((alpha,), "dirichlet")), axis=-1) < 0.1):
         level = find_derivative_level((alpha,))
         raise NoRuleError(
@@ -157,7 +159,7 @@ MADE_OF_GAMMAS: dict[str, Callable] = {
 """How NumPy makes the numbers of a method: so they are its own, up to rounding."""
 
 
-def _draw_pairs(source: Any, name: str, size: Size, a: Any, b: Any) -> tuple[Any, Any]:
+def _draw_pairs(source: Source, name: str, size: Size, a: Value, b: Value) -> tuple[Value, Value]:
     """Two gamma numbers for each of a draw, in NumPy's order: one after the other."""
     shape = _joint_shape(size, a, b)
     both = np.stack([np.broadcast_to(a, shape), np.broadcast_to(b, shape)], axis=-1)
@@ -165,6 +167,6 @@ def _draw_pairs(source: Any, name: str, size: Size, a: Any, b: Any) -> tuple[Any
     return z[..., 0], z[..., 1]
 
 
-def _joint_shape(size: Size, *operands: Any) -> tuple[int, ...]:
+def _joint_shape(size: Size, *operands: Value) -> tuple[int, ...]:
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     return shape if size is None else as_shape(size)

@@ -19,7 +19,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,11 +29,26 @@ from .._core.errors import MutationError, NoRuleError, RandomnessError
 from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
+from .._core.types import Value
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, innermost, levels_of
 
 Size = int | Sequence[int] | None
+
+Seed = (
+    int | Sequence[int] | np.ndarray | np.random.SeedSequence | np.random.BitGenerator
+    | np.random.Generator | None
+)  # fmt: skip
+"""What `numpy.random.default_rng` makes a generator of."""
+
+
+class Source(Protocol):
+    """A `functier.random.Generator`, whose class is made of this module."""
+
+    _lock: Any
+
+
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
@@ -90,15 +105,9 @@ def as_shape(size: Size) -> tuple[int, ...]:
 
 
 def sample(
-    source: Any,
-    name: str,
-    draw: Callable,
-    operands: tuple = (),
-    size: Size = None,
-    cores: tuple[int, ...] = (),
-    each: bool = False,
-    near: tuple = (),
-) -> Any:
+    source: Source, name: str, draw: Callable, operands: tuple = (), size: Size = None, cores:
+    tuple[int, ...] = (), each: bool = False, near: tuple = (),
+) -> Value:  # fmt: skip
     """``draw(stream, *operands, size)`` of NumPy's generator, at the levels around it.
 
     Parameters
@@ -138,9 +147,9 @@ def sample(
 
 
 def _draw_along(
-    stream: Any, draw: Callable, values: list, levels: list[BatchLevel], lead: tuple,
-    size: Size, cores: tuple, each: bool,
-) -> Any:  # fmt: skip
+    stream: np.random.Generator, draw: Callable, values: list, levels: list[BatchLevel], lead:
+    tuple, size: Size, cores: tuple, each: bool,
+) -> Value:  # fmt: skip
     """`sample` with operands that have an axis of size 1 or more for each level."""
     k = len(levels)
     varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
@@ -153,7 +162,7 @@ def _draw_along(
     different = [i for i, level in enumerate(levels) if level.randomness == "different"]
     same = [i for i in range(k) if i not in different and varying[i] > 1]
 
-    def once(chosen: tuple) -> Any:
+    def once(chosen: tuple) -> Value:
         """The draw at one place along the levels in `same`."""
         own = [_select(v, k, dict(zip(same, chosen)), different) for v in values]
         if not each:
@@ -182,13 +191,13 @@ def _draw_along(
     return _wrap_in_levels(result, [levels[i] for i in kept])
 
 
-def _stand_in(value: Any, m: int) -> Any:
+def _stand_in(value: Value, m: int) -> Value:
     """A valid operand in the place of the examples of an empty batch."""
     shape = value.shape[m:]
     return np.full(shape, 1 if value.dtype.kind in "iu" else 1 / max(1, *shape[-1:]))[()]
 
 
-def _select(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any:
+def _select(value: Value, k: int, chosen: dict[int, int], different: list[int]) -> Value:
     """`value` at one place along some of its `k` leading axes; those in `different` stay."""
     index: list[Any] = []
     for i in range(k):
@@ -224,7 +233,7 @@ def _batch_size(level: BatchLevel, name: str) -> int:
 # ---- into the levels, and out of them ----
 
 
-def _wrap_in_levels(value: Any, levels: list[BatchLevel]) -> Any:
+def _wrap_in_levels(value: Value, levels: list[BatchLevel]) -> Value:
     """A tensor of the levels, whose axes are the first of `value`, outermost first."""
     for level in levels:
         (value,) = level.insert([value], [0], "a draw")
@@ -232,8 +241,8 @@ def _wrap_in_levels(value: Any, levels: list[BatchLevel]) -> Any:
 
 
 def unwrap_levels(
-    x: Any, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
-) -> Any:
+    x: Value, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
+) -> Value:
     """An operand as a plain array with an axis for each level, of size 1 where it does not
     vary; without its derivatives where `stop` says so, else it must have none.
     """
@@ -250,7 +259,7 @@ def unwrap_levels(
     return np.asarray(x)
 
 
-def _unwrap_derivatives(x: Any, name: str, place: int, stop: bool) -> Any:
+def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
     """`x` without the levels of derivatives, or that are switched off, around the others."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
         if type(x) not in DISABLED.get():
@@ -264,12 +273,12 @@ def _unwrap_derivatives(x: Any, name: str, place: int, stop: bool) -> Any:
     return x
 
 
-def freeze(x: Any, levels: list[BatchLevel]) -> Any:
+def freeze(x: Value, levels: list[BatchLevel]) -> Value:
     """`x` without its derivatives, as an array with an axis for each level."""
     return unwrap_levels(x, levels, stop=True)
 
 
-def restore_levels(value: Any, levels: list[BatchLevel]) -> Any:
+def restore_levels(value: Value, levels: list[BatchLevel]) -> Value:
     """The inverse of `freeze`; levels along which nothing varies are left out."""
     k = len(levels)
     kept = [i for i in range(k) if value.shape[i] > 1 or levels[i].size == 1]
@@ -297,7 +306,7 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     )
 
 
-def pick(array: Any, index: Any, axis: int) -> Any:
+def pick(array: Value, index: Value, axis: int) -> Value:
     """`array` at the places `index` along an axis; `np.take` dispatches on the array only."""
     if isinstance(index, Tensor) and not isinstance(array, Tensor):
         return index.level.function(np.take, (array, index), {"axis": axis})
@@ -321,20 +330,20 @@ def refuse_write(operands: tuple, name: str, instead: str) -> None:
 # ---- draws that are differentiated by their parameters ----
 
 
-def _scaled(z: Any, scale: Any) -> Any:
+def _scaled(z: Value, scale: Value) -> Value:
     return scale * z
 
 
-def _located(z: Any, loc: Any, scale: Any) -> Any:
+def _located(z: Value, loc: Value, scale: Value) -> Value:
     return loc + scale * z
 
 
-def _weibull(z: Any, a: Any) -> Any:
+def _weibull(z: Value, a: Value) -> Value:
     none = np.equal(a, 0)
     return np.where(none, 0.0, z ** (1 / np.where(none, 1.0, a)))
 
 
-def _triangular(u: Any, left: Any, mode: Any, right: Any) -> Any:
+def _triangular(u: Value, left: Value, mode: Value, right: Value) -> Value:
     base = right - left
     below = u * base <= mode - left
     part = np.where(below, u * (mode - left), (1 - u) * (right - mode)) * base
@@ -362,8 +371,8 @@ and the parameters (``numpy/random/src/distributions/distributions.c``)."""
 
 
 def draw_by_formula(
-    source: Any, name: str, operands: tuple, size: Size = None, fixed: int = 0
-) -> Any:
+    source: Source, name: str, operands: tuple, size: Size = None, fixed: int = 0
+) -> Value:
     """A draw by the formula in `PATHS`, where an operand is a tensor; else by NumPy.
 
     Derivatives go through the formula. The first `fixed` operands are parameters of the
@@ -410,8 +419,8 @@ FACTORIZATIONS = {"svd", "eigh", "cholesky"}
 
 
 def normal_vector(
-    source: Any, mean: Any, cov: Any, size: Size, check_valid: str, tol: float, method: str
-) -> Any:
+    source: Source, mean: Value, cov: Value, size: Size, check_valid: str, tol: float, method: str
+) -> Value:
     """``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
 
     Without derivatives `A` is the factor ``A0`` that `method` gives. With derivatives it is
@@ -462,7 +471,7 @@ def normal_vector(
     return z @ np.swapaxes(a, -1, -2) + mean
 
 
-def _factorize(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
+def _factorize(cov: Value, method: str, tol: float) -> tuple[Value, Value, bool]:
     """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
     takes the matrix for a covariance.
     """

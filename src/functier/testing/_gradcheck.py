@@ -8,6 +8,7 @@ import numpy as np
 from .._core.errors import GradcheckError
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
+from .._core.types import PyTree, Value
 from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
 from .._transforms.vmap import vmap
@@ -26,7 +27,7 @@ FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
 
 def gradcheck(
     func: Callable,
-    inputs: Any,
+    inputs: PyTree,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -136,8 +137,8 @@ def gradcheck(
 
 def gradgradcheck(
     func: Callable,
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: PyTree,
+    grad_outputs: PyTree = None,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -225,7 +226,7 @@ def gradgradcheck(
     return True
 
 
-def _as_tuple(inputs: Any) -> tuple:
+def _as_tuple(inputs: PyTree) -> tuple:
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
@@ -236,7 +237,7 @@ def tolerances_of(problem: Problem, atol: float | None, rtol: float | None) -> t
     )
 
 
-def _cotangents(problem: Problem, grad_outputs: Any, gaps: bool) -> list:
+def _cotangents(problem: Problem, grad_outputs: PyTree, gaps: bool) -> list:
     if grad_outputs is None:
         return random_like(problem.value, 2, gaps)
     given = flatten(grad_outputs)[0]
@@ -253,10 +254,10 @@ def derivative_problem(first: Problem, name: str, given: list) -> Problem:
     """The derivative of a problem in one mode, a function of its inputs and of `given`."""
     n, reverse = len(first.point), name == "reverse"
 
-    def pulled(*xs: Any) -> list:
+    def pulled(*xs: Value) -> list:
         return list(vjp(first, *xs[:n])[1](list(xs[n:])))
 
-    def pushed(*xs: Any) -> list:
+    def pushed(*xs: Value) -> list:
         return list(jvp(first, xs[:n], xs[n:])[1])
 
     problem = Problem("", pulled if reverse else pushed, (*first.point, *given), "")

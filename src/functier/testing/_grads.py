@@ -1,12 +1,12 @@
 """check_grads, check_jvp and check_vjp: products with random vectors, to any order."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
+from .._core.types import PyTree, Value
 from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
 from ._numeric import (
     Problem,
@@ -190,11 +190,11 @@ def check_vjp(
     DirectionalProducts(problem, eps).compare_pull("f_vjp", pull, *tolerances)
 
 
-def _zeros(x: Any) -> Any:
+def _zeros(x: Value) -> Value:
     return np.zeros(shape_of(x), dtype_of(x))[()]
 
 
-def _check_value(problem: Problem, name: str, value: Any) -> None:
+def _check_value(problem: Problem, name: str, value: PyTree) -> None:
     values = [y for y in flatten(value)[0] if is_inexact(y)]
     check_forms(problem.label, f"the value of {name}", problem.outputs, values, problem.value)
     a, b = real_vector(problem.value)[:, None], real_vector(values)[:, None]

@@ -24,9 +24,10 @@ import numpy as np
 from .._core.errors import GradcheckError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, is_value, name_of_function, paths, unflatten
+from .._core.types import PyTree, Value
 
 
-def is_inexact(x: Any) -> bool:
+def is_inexact(x: Value) -> bool:
     return is_value(x) and dtype_of(x).kind in "fc"
 
 
@@ -39,7 +40,7 @@ class Problem:
 
     grows = True  # whether the step is larger where an input is
 
-    def __init__(self, label: str, func: Callable, args: Any, root: str):
+    def __init__(self, label: str, func: Callable, args: PyTree, root: str):
         self.label, self.func = f"{label}({name_of_function(func)})", func
         self.given, self.structure = flatten(args)
         self.chosen = [i for i, x in enumerate(self.given) if is_inexact(x)]
@@ -65,14 +66,14 @@ class Problem:
         dtypes = [dtype_of(x) for x in (*self.point, *self.value)]
         self.step = max(float(np.finfo(d).eps) for d in dtypes) ** (1 / 3)
 
-    def run(self, leaves: Sequence) -> Any:
+    def run(self, leaves: Sequence) -> PyTree:
         """The result for other values of the chosen leaves, which it must not change."""
         given = list(self.given)
         for i, x in zip(self.chosen, leaves):
             given[i] = x
         return self.func(*unflatten(self.structure, given))
 
-    def __call__(self, *leaves: Any) -> list:
+    def __call__(self, *leaves: Value) -> list:
         """The floating-point results, a list of leaves."""
         return [y for y in flatten(self.run(leaves))[0] if is_inexact(y)]
 
@@ -96,7 +97,7 @@ class Problem:
                     f"{self.label}: the function changes {path} in place; let it work on a copy"
                 )
 
-    def scale(self, x: Any) -> float:
+    def scale(self, x: Value) -> float:
         """By how much the step grows with `x`, which has fewer digits behind the point."""
         return max(1.0, float(np.max(np.abs(x)))) ** 0.5 if self.grows and np.size(x) else 1.0
 
@@ -171,7 +172,7 @@ class Differences:
         return compare(self.fine)
 
 
-def copy_value(x: Any) -> Any:
+def copy_value(x: Value) -> Value:
     """A copy of a value, a scalar where it is one; without gaps only if it has none."""
     y = np.array(x)
     if not y.shape:
@@ -180,7 +181,7 @@ def copy_value(x: Any) -> Any:
     return np.repeat(y, 2, -1)[..., ::2] if strided else y
 
 
-def real_view(x: Any) -> np.ndarray:
+def real_view(x: Value) -> np.ndarray:
     """The coordinates of an array, in its memory where it is contiguous."""
     flat = np.ascontiguousarray(x).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
@@ -191,7 +192,7 @@ def real_vector(values: Sequence) -> np.ndarray:
     return np.concatenate([real_view(v) for v in values]) if values else np.zeros(0)
 
 
-def step_along(x: Any, t: Any, h: float) -> Any:
+def step_along(x: Value, t: Value, h: float) -> Value:
     """``x + h * t`` in the dtype of `x`."""
     return copy_value(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.errors import GradcheckError, LevelError, NoRuleError
 from .._core.pytree import flatten, is_value, unflatten
+from .._core.types import PyTree, Value
 from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck
 from ._numeric import copy_value, random_like
@@ -18,7 +19,7 @@ TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivativ
 
 def opcheck(
     op: Callable,
-    samples: Any,
+    samples: list[tuple] | tuple,
     *,
     tests: Sequence[str] = TESTS,
     raise_exception: bool = True,
@@ -123,7 +124,7 @@ def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
     leaves, structure = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x) and is_inexact(x)]
 
-    def of_floats(*values: Any) -> Any:
+    def of_floats(*values: Value) -> PyTree:
         given = list(leaves)
         for i, x in zip(places, values):
             given[i] = x
@@ -132,7 +133,7 @@ def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
     return of_floats, [leaves[i] for i in places]
 
 
-def is_array(x: Any) -> bool:
+def is_array(x: Value) -> bool:
     """Whether `x` is an array, or a NumPy number; Python's are options."""
     return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
@@ -206,7 +207,7 @@ def _check_vmap(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x)]
 
-    def of_arrays(*values: Any) -> Any:
+    def of_arrays(*values: Value) -> PyTree:
         given = list(leaves)
         for i, x in zip(places, values):
             given[i] = x

@@ -16,21 +16,15 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
+from .._core.types import PyTree, Value
 from .._transforms.vmap import vmap
 
 
 def check_vmap(
-    func: Callable,
-    args: Any,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    *,
-    all_subsets: bool = False,
-    atol: float | None = None,
-    rtol: float | None = None,
-    raise_exception: bool = True,
+    func: Callable, args: PyTree, in_dims: PyTree = 0, out_dims: PyTree = 0, *, all_subsets: bool =
+    False, atol: float | None = None, rtol: float | None = None, raise_exception: bool = True,
     **options: Any,
-) -> bool:
+) -> bool:  # fmt: skip
     """Compare ``vmap(func)`` with a loop over the examples.
 
     Parameters
@@ -104,8 +98,8 @@ size 3; map over axes of one size, or write in_dims=None
 
 
 def _check(
-    label: str, func: Callable, args: tuple, leaves: list, structure: Any, dims: list,
-    chosen: set, out_dims: Any, atol: float | None, rtol: float | None, options: dict,
+    label: str, func: Callable, args: tuple, leaves: list, structure: Any, dims: list, chosen: set,
+    out_dims: PyTree, atol: float | None, rtol: float | None, options: dict,
 ) -> None:  # fmt: skip
     """One choice of what is mapped."""
     given, axes, sizes = [], [], []
@@ -142,7 +136,7 @@ def _check(
         _compare(f"{label}: {path}", np.asarray(found), wanted, d, atol, rtol)
 
 
-def _pick(x: Any, j: int, d: int) -> Any:
+def _pick(x: Value, j: int, d: int) -> Value:
     """Example `j`; of an empty batch one of zeros."""
     if np.shape(x)[d] == 0:
         return np.zeros([s for i, s in enumerate(np.shape(x)) if i != d % np.ndim(x)], dtype_of(x))
@@ -150,8 +144,9 @@ def _pick(x: Any, j: int, d: int) -> Any:
 
 
 def _compare(
-    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: Any, rtol: Any
-) -> None:
+    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: float | None, rtol:
+    float | None,
+) -> None:  # fmt: skip
     form, own = (wanted.dtype, wanted.shape), (dtype_of(found), shape_of(found))
     if own != form:
         raise GradcheckError(
