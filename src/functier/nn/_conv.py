@@ -1,7 +1,8 @@
 """Convolutions and pooling: windows over the last axes, and one matrix product."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,10 +56,18 @@ def _check_windows(name: str, shape: Sequence, size: tuple, step: tuple, gap: tu
         )
 
 
-def _conv(
-    name: str, n: int, input: Value, weight: Value, bias: Value | None, stride: Sizes, padding:
-    Sizes | str, dilation: Sizes, groups: int,
-) -> Value:  # fmt: skip
+class Window(NamedTuple):
+    """The options of a window, as the caller wrote them: see `conv2d` and `max_pool2d`."""
+
+    stride: Sizes | None
+    padding: Sizes | str
+    dilation: Sizes = 1
+
+
+def _convolve(
+    name: str, n: int, input: Value, weight: Value, bias: Value | None, window: Window, groups: int
+) -> Value:
+    """Convolve over `n` axes, by one product of matrices."""
     x, has_batch = _add_batch_axis(name, input, n)
     whole = shape_of(weight)
     if len(whole) != n + 2:
@@ -67,10 +76,8 @@ def _conv(
             f"in_channels // groups{SIZES[n].replace(', ', ', kernel_')})"
         )
     outputs, inputs, size = whole[0], whole[1], whole[2:]
-    step, gap = (
-        expand_option(name, "stride", stride, n, 1),
-        expand_option(name, "dilation", dilation, n, 1),
-    )
+    step = expand_option(name, "stride", window.stride, n, 1)
+    gap = expand_option(name, "dilation", window.dilation, n, 1)
     channels = shape_of(x)[1]
     if groups < 1 or outputs % groups or channels != inputs * groups:
         raise ValueError(
@@ -79,13 +86,13 @@ def _conv(
         )
     if bias is not None and shape_of(bias) != (outputs,):
         raise ValueError(f"{name}: the bias has the shape {shape_of(bias)}, not {(outputs,)}")
-    if padding == "same" and step != (1,) * n:
-        raise ValueError(f"{name}: padding='same' needs stride=1, got {stride!r}")
-    if padding == "same":
+    if window.padding == "same":
+        if step != (1,) * n:
+            raise ValueError(f"{name}: padding='same' needs stride=1, got {window.stride!r}")
         total = [g * (k - 1) for k, g in zip(size, gap)]
         widths = [(t // 2, t - t // 2) for t in total]
     else:
-        around = 0 if padding == "valid" else padding
+        around = 0 if window.padding == "valid" else window.padding
         widths = [(p, p) for p in expand_option(name, "padding", around, n, 0)]
     x = _pad(x, widths)
     _check_windows(name, shape_of(x), size, step, gap)
@@ -95,14 +102,13 @@ def _conv(
     examples, counts = shape_of(view)[0], shape_of(view)[2 + n :]
     axes = (*range(1, 2 + 2 * n), 0)
     columns = np.transpose(view, axes)
+    length, places = inputs * math.prod(size), examples * math.prod(counts)
     if groups == 1:
-        columns = np.reshape(columns, (inputs * _product(size), examples * _product(counts)))
-        rows = np.reshape(weight, (outputs, inputs * _product(size)))
+        columns = np.reshape(columns, (length, places))
+        rows = np.reshape(weight, (outputs, length))
     else:
-        columns = np.reshape(
-            columns, (groups, inputs * _product(size), examples * _product(counts))
-        )
-        rows = np.reshape(weight, (groups, outputs // groups, inputs * _product(size)))
+        columns = np.reshape(columns, (groups, length, places))
+        rows = np.reshape(weight, (groups, outputs // groups, length))
     out = np.reshape(rows @ columns, (outputs, *counts, examples))
     if bias is not None:
         out = out + np.reshape(bias, (outputs, *(1,) * (n + 1)))
@@ -110,16 +116,9 @@ def _conv(
     return out if has_batch else out[0]
 
 
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for n in sizes:
-        total *= n
-    return total
-
-
 def conv1d(
-    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1, padding: Sizes | str
-    = 0, dilation: Sizes = 1, groups: int = 1,
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
+    padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
     """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
 
@@ -131,12 +130,13 @@ def conv1d(
     >>> conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
     array([[1., 2., 4.]])
     """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    window = Window(stride, padding, dilation)
+    return _convolve("conv1d", 1, input, weight, bias, window, groups)
 
 
 def conv2d(
-    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1, padding: Sizes | str
-    = 0, dilation: Sizes = 1, groups: int = 1,
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
+    padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
     """The cross-correlation of images with kernels.
 
@@ -176,22 +176,33 @@ def conv2d(
     array([[[45., 54.],
             [81., 90.]]])
     """
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    window = Window(stride, padding, dilation)
+    return _convolve("conv2d", 2, input, weight, bias, window, groups)
+
+
+class Pool(NamedTuple):
+    """The input of a pooling, padded, and its windows."""
+
+    input: Value
+    has_batch: bool
+    size: tuple[int, ...]
+    step: tuple[int, ...]
+    gap: tuple[int, ...]
+    widths: list[tuple[int, int]]
 
 
 def _prepare_pool(
-    name: str, input: Value, kernel_size: Sizes, stride: Sizes | None, padding: Sizes, dilation:
-    Sizes, ceil_mode: bool, fill: float,
-) -> tuple:  # fmt: skip
-    """The padded input of a pooling, its windows' size, step and gap, and what was padded."""
+    name: str, input: Value, kernel_size: Sizes, window: Window, ceil_mode: bool, fill: float
+) -> Pool:
+    """Pad the input of a pooling with `fill`, and resolve the options of its windows."""
     x, has_batch = _add_batch_axis(name, input, 2)
     size = expand_option(name, "kernel_size", kernel_size, 2, 1)
-    step = size if stride is None else expand_option(name, "stride", stride, 2, 1)
-    gap = expand_option(name, "dilation", dilation, 2, 1)
-    around = expand_option(name, "padding", padding, 2, 0)
+    step = size if window.stride is None else expand_option(name, "stride", window.stride, 2, 1)
+    gap = expand_option(name, "dilation", window.dilation, 2, 1)
+    around = expand_option(name, "padding", window.padding, 2, 0)
     if any(2 * p > k for p, k in zip(around, size)):
         raise ValueError(
-            f"{name}: padding={padding!r} is more than half of kernel_size={kernel_size!r}"
+            f"{name}: padding={window.padding!r} is more than half of kernel_size={kernel_size!r}"
         )
     widths = []
     for p, length, k, s, g in zip(around, shape_of(x)[2:], size, step, gap):
@@ -204,12 +215,12 @@ def _prepare_pool(
         widths.append((p, after))
     padded = _pad(x, widths, fill)
     _check_windows(name, shape_of(padded), size, step, gap)
-    return padded, has_batch, size, step, gap, widths
+    return Pool(padded, has_batch, size, step, gap, widths)
 
 
 def max_pool2d(
-    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation:
-    Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Value:  # fmt: skip
     """The largest element of each window of images.
 
@@ -242,7 +253,7 @@ def max_pool2d(
     dtype = dtype_of(input)
     fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else 0
     x, has_batch, size, step, gap, widths = _prepare_pool(
-        "max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, fill
+        "max_pool2d", input, kernel_size, Window(stride, padding, dilation), ceil_mode, fill
     )
     out = neural.window_max(x, size, step, gap)
     out = out if has_batch else out[0]
@@ -257,8 +268,8 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode:
-    bool = False, count_include_pad: bool = True, divisor_override: Value = None,
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Value = None,
 ) -> Value:  # fmt: skip
     """The mean of each window of images.
 
@@ -287,7 +298,7 @@ def avg_pool2d(
             [10.5, 12.5]]])
     """
     x, has_batch, size, step, gap, widths = _prepare_pool(
-        "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, 0
+        "avg_pool2d", input, kernel_size, Window(stride, padding), ceil_mode, 0
     )
     total = np.sum(neural.windows(x, size, step, gap), axis=(-4, -3))
     if divisor_override is not None:

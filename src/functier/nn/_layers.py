@@ -60,8 +60,8 @@ class Linear(Module):
     bias: Any
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, dtype: DTypeLike | None =
-        None, *, generator: Seed = None,
+        self, in_features: int, out_features: int, bias: bool = True,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
@@ -108,9 +108,9 @@ class Conv2d(Module):
     bias: Any
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, padding:
-        Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True, dtype: DTypeLike |
-        None = None, *, generator: Seed = None,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         if groups < 1 or in_channels % groups or out_channels % groups:
@@ -177,8 +177,8 @@ class LayerNorm(Module):
     bias: Any
 
     def __init__(
-        self, normalized_shape: int | Sequence[int], eps: float = 1e-5, elementwise_affine: bool =
-        True, bias: bool = True, dtype: DTypeLike | None = None,
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5,
+        elementwise_affine: bool = True, bias: bool = True, dtype: DTypeLike | None = None,
     ):  # fmt: skip
         super().__init__()
         form = normalized_shape if np.iterable(normalized_shape) else (normalized_shape,)
@@ -227,8 +227,8 @@ class Embedding(Module):
     weight: Any
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None, dtype:
-        DTypeLike | None = None, *, generator: Seed = None,
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
@@ -380,8 +380,8 @@ class MaxPool2d(Module):
     """See `functional.max_pool2d`, whose options it takes."""
 
     def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, dilation: Sizes =
-        1, return_indices: bool = False, ceil_mode: bool = False,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
@@ -405,8 +405,9 @@ class AvgPool2d(Module):
     """See `functional.avg_pool2d`, whose options it takes."""
 
     def __init__(
-        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0, ceil_mode: bool =
-        False, count_include_pad: bool = True, divisor_override: float | None = None,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride

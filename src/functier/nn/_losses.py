@@ -1,5 +1,7 @@
 """Losses, with PyTorch's names and meaning; the class axis is the second one, or the only."""
 
+import math
+
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
@@ -71,8 +73,8 @@ def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: floa
 
 
 def binary_cross_entropy_with_logits(
-    input: Value, target: Value, weight: Value = None, *, reduction: str = "mean", pos_weight: Value
-    = None,
+    input: Value, target: Value, weight: Value = None, *, reduction: str = "mean",
+    pos_weight: Value = None,
 ) -> Value:  # fmt: skip
     """Cross-entropy of probabilities `target` and ``sigmoid(input)``; stable.
 
@@ -143,8 +145,8 @@ def _pick_classes(name: str, logp: Value, target: Value, weight: Value, ignore_i
 
 
 def nll_loss(
-    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100, reduction: str =
-    "mean",
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> Value:  # fmt: skip
     """The negative of the log-probability of each target's class.
 
@@ -179,8 +181,8 @@ def nll_loss(
 
 
 def cross_entropy(
-    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100, reduction: str =
-    "mean", label_smoothing: float = 0.0,
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
+    reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Value:  # fmt: skip
     """Cross-entropy of logits with classes, or with probabilities of classes.
 
@@ -237,7 +239,7 @@ def cross_entropy(
             spent = spent * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
         loss = np.negative(np.sum(spent, axis=axis))
         if reduction == "mean":
-            return np.sum(loss) / max(1, _count(shape) // classes)
+            return np.sum(loss) / max(1, math.prod(shape) // classes)
         return reduce_loss(name, loss, reduction)
     if not smooth:
         if weight is None and reduction == "mean" and type(target) is np.ndarray:
@@ -255,10 +257,3 @@ def cross_entropy(
     if reduction == "mean":
         return np.sum(loss) / np.sum(factor)
     return reduce_loss(name, loss, reduction)
-
-
-def _count(shape: tuple) -> int:
-    total = 1
-    for n in shape:
-        total *= n
-    return total

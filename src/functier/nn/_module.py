@@ -157,8 +157,8 @@ class Module:
         return RemovableHandle(self, "_pre_hooks", hook, prepend, with_kwargs)
 
     def register_forward_hook(
-        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False, always_call: bool
-        = False,
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
+        always_call: bool = False,
     ) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, args, output)`` after ``forward``; what it returns replaces it.
 

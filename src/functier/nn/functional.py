@@ -383,8 +383,8 @@ def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -
 
 
 def layer_norm(
-    input: Value, normalized_shape: int | Sequence[int], weight: Value = None, bias: Value | None =
-    None, eps: float = 1e-5,
+    input: Value, normalized_shape: int | Sequence[int], weight: Value = None,
+    bias: Value | None = None, eps: float = 1e-5,
 ) -> Value:  # fmt: skip
     """Shift and scale the last axes to mean 0 and variance 1; then ``* weight + bias``.
 
@@ -429,8 +429,8 @@ def layer_norm(
 
 def scaled_dot_product_attention(
     query: Value, key: Value, value: Value, attn_mask: Value = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *, generator:
-    Seed = None,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
+    generator: Seed = None,
 ) -> Value:  # fmt: skip
     """``softmax(query @ key.T * scale + mask) @ value``.
 

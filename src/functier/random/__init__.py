@@ -29,16 +29,17 @@ from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
 from ._gamma import MADE_OF_GAMMAS, draw_gammas
+from ._multivariate import normal_vector
 from ._sampling import (
+    Draw,
     Seed,
     Size,
     batch_levels,
     draw_by_formula,
+    draw_of,
     find_derivative_level,
     has_tensor,
     is_outside_levels,
-    method_of,
-    normal_vector,
     pick,
     refuse_write,
     sample,
@@ -199,13 +200,11 @@ class Generator(Base):
     ) -> Value:  # fmt: skip
         """Integers from `low` to `high`; with `high` None, from 0 to `low`."""
         bounds = (0, low) if high is None else (low, high)
-        return sample(
-            self,
-            "integers",
-            lambda stream, low, high, size: stream.integers(low, high, size, dtype, endpoint),
-            bounds,
-            size,
-        )
+
+        def draw(stream: np.random.Generator, low: Value, high: Value, size: Size) -> Value:
+            return stream.integers(low, high, size, dtype, endpoint)
+
+        return sample(self, Draw("integers", draw), bounds, size)
 
     def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None) -> Value:
         """Uniform numbers in [0, 1)."""
@@ -220,16 +219,16 @@ class Generator(Base):
         return self._draw_standard("standard_normal", size, {"dtype": dtype}, out)
 
     def standard_exponential(
-        self, size: Size = None, dtype: DTypeLike = np.float64, method: str = "zig", out: np.ndarray
-        | None = None,
+        self, size: Size = None, dtype: DTypeLike = np.float64, method: str = "zig",
+        out: np.ndarray | None = None,
     ) -> Value:  # fmt: skip
         """Exponential numbers of scale 1."""
         given = {"dtype": dtype, "method": method}
         return self._draw_standard("standard_exponential", size, given, out)
 
     def standard_gamma(
-        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64, out: np.ndarray | None
-        = None,
+        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64,
+        out: np.ndarray | None = None,
     ) -> Value:  # fmt: skip
         """Gamma numbers of scale 1."""
         if out is None and find_derivative_level((shape,)):
@@ -245,27 +244,24 @@ class Generator(Base):
         return self._draw("standard_t", size, df)
 
     def _draw_standard(
-        self, name: str, size: Size, given: dict | None = None, out: Value = None,
-        *operands: Value,
-    ) -> Value:  # fmt: skip
+        self, name: str, size: Size, given: dict | None = None, out: Value = None, *operands: Value
+    ) -> Value:
         """A draw with options of NumPy's; `out` only where no level has to be asked."""
         given = given or {}
         if out is not None:
             refuse_write((out, *operands), name, f"x = rng.{name}(...) without out=")
             given = {**given, "out": out}
-        return sample(
-            self,
-            name,
-            lambda stream, *params: getattr(stream, name)(*params[:-1], size=params[-1], **given),
-            operands,
-            size,
-        )
+
+        def draw(stream: np.random.Generator, *params: Value) -> Value:
+            return getattr(stream, name)(*params[:-1], size=params[-1], **given)
+
+        return sample(self, Draw(name, draw), operands, size)
 
     def _draw(self, name: str, size: Size, *operands: Value) -> Value:
         """A draw without a formula; `MADE_OF_GAMMAS` has those with a derivative."""
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-        return sample(self, name, method_of(name), operands, size)
+        return sample(self, draw_of(name), operands, size)
 
     # ---- differentiated by their parameters ----
 
@@ -324,8 +320,8 @@ class Generator(Base):
         return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
 
     def multivariate_normal(
-        self, mean: Value, cov: Value, size: Size = None, check_valid: str = "warn", tol: float =
-        1e-8, *, method: str = "svd",
+        self, mean: Value, cov: Value, size: Size = None, check_valid: str = "warn",
+        tol: float = 1e-8, *, method: str = "svd",
     ) -> Value:  # fmt: skip
         """``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
 
@@ -400,7 +396,7 @@ class Generator(Base):
 
     def multinomial(self, n: Value, pvals: Value, size: Size = None) -> Value:
         """Multinomial counts: the last axis of the result is that of `pvals`."""
-        return sample(self, "multinomial", method_of("multinomial"), (n, pvals), size, cores=(0, 1))
+        return sample(self, draw_of("multinomial", 0, 1), (n, pvals), size)
 
     def dirichlet(self, alpha: Value, size: Size = None) -> Value:
         """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
@@ -422,21 +418,16 @@ class Generator(Base):
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
         if has_tensor(operands):
-            return sample(
-                self,
-                name,
-                lambda stream, *given: getattr(stream, name)(*given, **options),
-                operands,
-                size,
-                each=True,
-            )
-        return sample(
-            self,
-            name,
-            lambda stream, size: getattr(stream, name)(*operands, size, **options),
-            (),
-            size,
-        )
+
+            def draw(stream: np.random.Generator, *given: Value) -> Value:
+                return getattr(stream, name)(*given, **options)
+
+            return sample(self, Draw(name, draw, each=True), operands, size)
+
+        def draw_for_all(stream: np.random.Generator, size: Size) -> Value:
+            return getattr(stream, name)(*operands, size, **options)
+
+        return sample(self, Draw(name, draw_for_all), (), size)
 
     # ---- orders ----
 
@@ -455,15 +446,12 @@ class Generator(Base):
         array = a if isinstance(a, Tensor) else np.asarray(a)
         n = array.shape[axis] if array.ndim else a
         given = (p,) if isinstance(p, Tensor) else ()
-        index = sample(
-            self,
-            "choice",
-            lambda stream, *own: stream.choice(n, own[-1], replace, (*own[:-1], p)[0], 0, shuffle),
-            given,
-            size,
-            each=bool(given) or not replace,
-            near=(a,),
-        )
+
+        def draw(stream: np.random.Generator, *own: Value) -> Value:
+            return stream.choice(n, own[-1], replace, (*own[:-1], p)[0], 0, shuffle)
+
+        each = bool(given) or not replace
+        index = sample(self, Draw("choice", draw, each=each), given, size, near=(a,))
         return pick(array, index, axis) if array.ndim else index
 
     def permutation(self, x: Value, axis: int = 0) -> Value:
@@ -499,7 +487,7 @@ class Generator(Base):
         def draw(stream: np.random.Generator, size: Shape) -> Value:
             return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
 
-        return sample(self, name, draw, (), shape, near=(array,))
+        return sample(self, Draw(name, draw), (), shape, near=(array,))
 
     def shuffle(self, x: Value, axis: int = 0) -> None:
         """Put the parts of an array or a list in another order, in place: outside of vmap."""

@@ -20,7 +20,16 @@ from .._core.numpy_facts import shape_of
 from .._core.types import Value
 from .._custom.decorators import custom_jvp
 from .._transforms.stop_gradient import stop_gradient
-from ._sampling import Size, Source, as_shape, batch_levels, find_derivative_level, freeze, sample
+from ._sampling import (
+    Draw,
+    Size,
+    Source,
+    as_shape,
+    batch_levels,
+    find_derivative_level,
+    freeze,
+    sample,
+)
 
 TINY = np.finfo(float).tiny
 GRID = np.arange(-3.2, 6.0, 0.125)
@@ -93,18 +102,12 @@ def digamma(x: Value) -> Value:
 
 
 def draw_gammas(
-    source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64, near:
-    tuple = (),
+    source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64,
+    near: tuple = (),
 ) -> Value:  # fmt: skip
     """Standard gamma numbers of shape `a`, differentiated by it."""
-    z = sample(
-        source,
-        name,
-        lambda stream, a, size: stream.standard_gamma(a, size, dtype),
-        (stop_gradient(a),),
-        size,
-        near=near,
-    )
+    draw = Draw(name, lambda stream, a, size: stream.standard_gamma(a, size, dtype))
+    z = sample(source, draw, (stop_gradient(a),), size, near=near)
     return follow(np.float64(z) if type(z) is float else z, a)
 
 

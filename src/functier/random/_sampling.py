@@ -14,12 +14,12 @@ NOTE [same]
 """
 
 import copy
+import functools
 import operator
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from .._core.errors import MutationError, NoRuleError, RandomnessError
 from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
-from .._core.types import Value
+from .._core.types import Function, Shape, Value
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, innermost, levels_of
@@ -74,9 +74,31 @@ def has_tensor(operands: tuple) -> bool:
     return False
 
 
-def method_of(name: str) -> Callable:
-    """A function of a NumPy generator and the arguments of one of its methods."""
-    return getattr(np.random.Generator, name)
+class Draw(NamedTuple):
+    """A draw of NumPy's generator.
+
+    Attributes
+    ----------
+    name : str
+        The method, for messages.
+    function : callable
+        ``(stream, *operands, size)``; `stream` is a generator of NumPy.
+    cores : tuple of int
+        The number of trailing axes of each operand that do not broadcast; 0 by default.
+    each : bool
+        True where `function` takes the operands of one example only.
+    """
+
+    name: str
+    function: Function
+    cores: tuple[int, ...] = ()
+    each: bool = False
+
+
+@functools.cache
+def draw_of(name: str, *cores: int) -> Draw:
+    """Return the draw that is a method of NumPy's generator as it stands."""
+    return Draw(name, getattr(np.random.Generator, name), cores)
 
 
 def batch_levels(operands: tuple, name: str) -> list[BatchLevel]:
@@ -105,76 +127,72 @@ def as_shape(size: Size) -> tuple[int, ...]:
 
 
 def sample(
-    source: Source, name: str, draw: Callable, operands: tuple = (), size: Size = None, cores:
-    tuple[int, ...] = (), each: bool = False, near: tuple = (),
-) -> Value:  # fmt: skip
-    """``draw(stream, *operands, size)`` of NumPy's generator, at the levels around it.
+    source: Source, draw: Draw, operands: tuple = (), size: Size = None, near: tuple = ()
+) -> Value:
+    """Make a draw at the levels around it.
 
     Parameters
     ----------
-    name : str
-        The method, for messages.
     operands : tuple
-        What the draw depends on; tensors of batch levels get their axes of these in front.
+        The values that the draw depends on; tensors of batch levels get the axes of these in
+        front.
     size : int, tuple of int or None
         The shape for each example; None for that of the operands broadcast together.
-    cores : tuple of int
-        How many trailing axes of each operand do not broadcast; none by default.
-    each : bool
-        Whether `draw` takes the operands of one example only.
     near : tuple
-        What the numbers will be put together with, whose levels are around the draw too.
+        Values that the numbers will be combined with: their levels are around the draw too.
     """
     everything = operands + near
     if is_outside_levels(everything):
         with source._lock:
-            return draw(stream_of(source, CHUNK.get()), *operands, size)
-    levels = batch_levels(everything, name)
+            return draw.function(stream_of(source, CHUNK.get()), *operands, size)
+    levels = batch_levels(everything, draw.name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
         different = [level for level in levels if level.randomness == "different"]
-        lead = tuple([_batch_size(level, name) for level in different])
+        lead = tuple([_batch_size(level, draw.name) for level in different])
         tensors = has_tensor(operands)
         if not tensors and not lead:
-            return draw(stream, *operands, size)
-        if not tensors and not each:
+            return draw.function(stream, *operands, size)
+        if not tensors and not draw.each:
             shape = as_shape(size)
             if size is None and operands:
-                shape = _loop_shape([shape_of(x) for x in operands], cores)
-            return _wrap_in_levels(draw(stream, *operands, lead + shape), different)
-        values = [unwrap_levels(x, levels, name, i) for i, x in enumerate(operands)]
-        return _draw_along(stream, draw, values, levels, lead, size, cores, each)
+                shape = _loop_shape([shape_of(x) for x in operands], draw.cores)
+            return _wrap_in_levels(draw.function(stream, *operands, lead + shape), different)
+        values = [unwrap_levels(x, levels, draw.name, i) for i, x in enumerate(operands)]
+        return _draw_along(stream, draw, values, levels, lead, size)
 
 
 def _draw_along(
-    stream: np.random.Generator, draw: Callable, values: list, levels: list[BatchLevel], lead:
-    tuple, size: Size, cores: tuple, each: bool,
+    stream: np.random.Generator, draw: Draw, values: list, levels: list[BatchLevel], lead: Shape,
+    size: Size,
 ) -> Value:  # fmt: skip
     """`sample` with operands that have an axis of size 1 or more for each level."""
     k = len(levels)
     varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
-    if size is None and not each:
-        shape: Any = _loop_shape([v.shape[k:] for v in values], cores)
+    if size is None and not draw.each:
+        shape: Any = _loop_shape([v.shape[k:] for v in values], draw.cores)
     else:
-        shape = size if each else as_shape(size)
-    if not each:
-        values = align_operands(k, values, cores, k + len(shape))
+        shape = size if draw.each else as_shape(size)
+    if not draw.each:
+        values = align_operands(k, values, draw.cores, k + len(shape))
     different = [i for i, level in enumerate(levels) if level.randomness == "different"]
     same = [i for i in range(k) if i not in different and varying[i] > 1]
 
     def once(chosen: tuple) -> Value:
         """The draw at one place along the levels in `same`."""
         own = [_select(v, k, dict(zip(same, chosen)), different) for v in values]
-        if not each:
-            return draw(stream, *own, lead + shape if lead or shape else None)
+        if not draw.each:
+            return draw.function(stream, *own, lead + shape if lead or shape else None)
         m = len(lead)
         rows = []
         for place in np.ndindex(*lead):
             row = [v[tuple([i if n > 1 else 0 for i, n in zip(place, v.shape[:m])])] for v in own]
-            rows.append(np.asarray(draw(stream, *row, shape)))
+            rows.append(np.asarray(draw.function(stream, *row, shape)))
         if rows:
             return np.stack(rows).reshape((*lead, *rows[0].shape))
-        form = np.asarray(draw(copy.deepcopy(stream), *[_stand_in(v, m) for v in own], shape))
+        form = np.asarray(
+            draw.function(copy.deepcopy(stream), *[_stand_in(v, m) for v in own], shape)
+        )
         return np.empty((*lead, *form.shape), form.dtype)
 
     if not same:
@@ -380,12 +398,14 @@ def draw_by_formula(
     """
 
     if not has_tensor(operands):
-        return sample(source, name, method_of(name), operands, size)
+        return sample(source, draw_of(name), operands, size)
     levels = batch_levels(operands, name)
     values = align_operands(len(levels), [freeze(x, levels) for x in operands])
     with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
-        method_of(name)(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
+        draw_of(name).function(
+            stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty
+        )
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     if size is not None:
         wanted = as_shape(size)
@@ -396,14 +416,11 @@ def draw_by_formula(
             )
         shape = wanted
     standard, formula = PATHS[name]
-    z = sample(
-        source,
-        name,
-        lambda stream, *given: getattr(stream, standard)(*given[:-1], size=given[-1]),
-        operands[:fixed],
-        shape or None,
-        near=operands,
-    )
+
+    def draw_standard(stream: np.random.Generator, *given: Value) -> Value:
+        return getattr(stream, standard)(*given[:-1], size=given[-1])
+
+    z = sample(source, Draw(name, draw_standard), operands[:fixed], shape or None, near=operands)
     return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
 
 
@@ -413,79 +430,6 @@ def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:
         return False
-
-
-FACTORIZATIONS = {"svd", "eigh", "cholesky"}
-
-
-def normal_vector(
-    source: Source, mean: Value, cov: Value, size: Size, check_valid: str, tol: float, method: str
-) -> Value:
-    """``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
-
-    Without derivatives `A` is the factor ``A0`` that `method` gives. With derivatives it is
-    ``A0 L``, with the Cholesky factor `L` of ``A0^-1 cov A0^-T``, which is the identity;
-    ``A0`` is held fixed. That has the covariance `cov` for all `cov`, and finite derivatives
-    also where eigenvalues are equal, which those of the singular vectors are not; for
-    "cholesky" it is the derivative of the Cholesky factor itself.
-    """
-    name = "multivariate_normal"
-    levels = batch_levels((mean, cov), name)
-    form, n = shape_of(cov), (*shape_of(mean), 0)[0]
-    if form != (n, n) or len(shape_of(mean)) != 1:
-        raise ValueError(
-            f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
-            f"(n,) and (n, n) for each example"
-        )
-    if method not in FACTORIZATIONS or check_valid not in ("warn", "raise", "ignore"):
-        raise ValueError(
-            f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
-            f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"
-        )
-    value = freeze(cov, levels)
-    factor, spread, valid = _factorize(value, method, tol)
-    if check_valid != "ignore" and not valid:
-        text = "covariance is not symmetric positive-semidefinite."  # NumPy's words
-        if check_valid == "raise":
-            raise ValueError(text)
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
-    z = sample(
-        source,
-        name,
-        lambda stream, size: stream.standard_normal(size),
-        (),
-        (*as_shape(size), n),
-        near=(mean, cov),
-    )
-    a = restore_levels(factor, levels)
-    level = find_derivative_level((cov,))
-    if level is not None:
-        if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
-            raise NoRuleError(
-                f"{level}: cov is singular, and rng.{name}(...) has no derivative by it there; "
-                f"write cov + 1e-9 * numpy.eye(n)"
-            )
-        inverse = restore_levels(np.linalg.inv(factor), levels)
-        whole = inverse @ cov @ np.swapaxes(inverse, -1, -2)
-        a = a @ np.linalg.cholesky((whole + np.swapaxes(whole, -1, -2)) / 2)
-    return z @ np.swapaxes(a, -1, -2) + mean
-
-
-def _factorize(cov: Value, method: str, tol: float) -> tuple[Value, Value, bool]:
-    """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
-    takes the matrix for a covariance.
-    """
-    if method == "cholesky":
-        factor = np.linalg.cholesky(cov)
-        return factor, np.diagonal(factor, axis1=-2, axis2=-1) ** 2, True
-    if method == "eigh":
-        values, vectors = np.linalg.eigh(cov)
-        valid = not np.any(values < -tol)
-    else:
-        vectors, values, right = np.linalg.svd(cov)
-        turned = np.swapaxes(right, -1, -2) * values[..., None, :] @ right
-        valid = np.allclose(turned, cov, rtol=tol, atol=tol)
-    return vectors * np.sqrt(np.abs(values))[..., None, :], values, valid
 
 
 def find_derivative_level(operands: tuple) -> Level | None:

@@ -13,6 +13,7 @@ from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
 from .._transforms.vmap import vmap
 from ._numeric import (
+    Comparison,
     Differences,
     Problem,
     check_forms,
@@ -344,9 +345,8 @@ def check_problem(
         ):
             if on:
                 analytical = made(problem)
-                numerical.against(
-                    lambda n: compare(problem.label, mode, n, analytical, rows, columns, atol, rtol)
-                )
+                how = Comparison(problem.label, mode, rows, columns, atol, rtol)
+                numerical.against(lambda n: compare(n, analytical, how))
     if undefined and check_reverse and len(problem.value) > 1:
         _check_alone(problem, reverse, seeds[1], rtol)
 
@@ -397,14 +397,13 @@ class DirectionalProducts:
     def compare_push(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
         """Forward mode gives the same products."""
         pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
-        label, rows = self.problem.label, self.problem.rows()
-        self.products.against(
-            lambda n: compare(label, mode, n, pushed, rows, self.columns, atol, rtol)
-        )
+        rows = self.problem.rows()
+        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
+        self.products.against(lambda n: compare(n, pushed, how))
 
     def compare_pull(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
         """Reverse mode gives the products' products with a random cotangent of each result."""
-        value, label = self.problem.value, self.problem.label
+        value = self.problem.value
         zeros = [v * 0 for v in value]
         weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
         pulled = np.array(
@@ -413,9 +412,8 @@ class DirectionalProducts:
         rows = [(path, "its product with a random cotangent") for path in self.problem.outputs]
         vectors = np.stack([real_vector(w) for w in weights])
         atol *= max(1.0, float(np.linalg.norm(vectors, axis=1).max()))  # a sum of many errors
-        self.products.against(
-            lambda n: compare(label, mode, vectors @ n, pulled, rows, self.columns, atol, rtol)
-        )
+        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
+        self.products.against(lambda n: compare(vectors @ n, pulled, how))
 
 
 def _inner_product(a: Sequence, b: Sequence) -> float:
@@ -428,13 +426,11 @@ def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> 
     for j, (path, c) in enumerate(zip(problem.outputs, cotangents)):
         whole = pull([c if i == j else y * 0 for i, y in enumerate(problem.value)])
         alone = vjp(lambda *xs: problem(*xs)[j], *problem.point)[1](c)
-        a, b = real_vector(whole), real_vector(alone)
-        compare(
-            problem.label,
-            f"{mode} of {path} alone, without cotangents of the other results,",
-            a[None], b[None], [(path, "a random cotangent")], problem.columns(), rtol, rtol,
-            ("with zeros", "alone"),
+        how = Comparison(
+            problem.label, f"{mode} of {path} alone, without cotangents of the other results,",
+            [(path, "a random cotangent")], problem.columns(), rtol, rtol, ("with zeros", "alone"),
         )  # fmt: skip
+        compare(real_vector(whole)[None], real_vector(alone)[None], how)
 
 
 def check_batched(
@@ -451,7 +447,8 @@ def check_batched(
         own = [np.asarray(y)[i][()] for y in batched]
         check_forms(problem.label, f"vmap of {mode}", names, own, forms)
         columns = problem.rows() if like is problem.point else problem.columns()
-        compare(
-            problem.label, f"vmap of {mode}, example {i},", one[None], real_vector(own)[None],
+        how = Comparison(
+            problem.label, f"vmap of {mode}, example {i},",
             [("the product", "a random (co)tangent")], columns, atol, rtol, ("loop", "batched"),
         )  # fmt: skip
+        compare(one[None], real_vector(own)[None], how)

@@ -9,6 +9,7 @@ from .._core.pytree import flatten, unflatten
 from .._core.types import PyTree, Value
 from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
 from ._numeric import (
+    Comparison,
     Problem,
     check_forms,
     compare,
@@ -198,7 +199,8 @@ def _check_value(problem: Problem, name: str, value: PyTree) -> None:
     values = [y for y in flatten(value)[0] if is_inexact(y)]
     check_forms(problem.label, f"the value of {name}", problem.outputs, values, problem.value)
     a, b = real_vector(problem.value)[:, None], real_vector(values)[:, None]
-    compare(
-        problem.label, f"the value of {name}", a, b, problem.rows(), [("f", "the call")],
+    how = Comparison(
+        problem.label, f"the value of {name}", problem.rows(), [("f", "the call")],
         problem.step**2, problem.step**2, ("f", name),
     )  # fmt: skip
+    compare(a, b, how)

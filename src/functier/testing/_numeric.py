@@ -17,7 +17,7 @@ NOTE [steps and tolerances]
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -156,7 +156,7 @@ class Differences:
         self.make, self.given, self.step = make, eps is not None, eps or problem.step
         problem.grows = eps is None
         self.coarse = make(self.step)
-        self.fine: Any = None
+        self.fine: np.ndarray | None = None
 
     def against(self, compare: Callable[[np.ndarray], None]) -> None:
         """Compare with the first, and if that raises with the finer ones."""
@@ -232,18 +232,33 @@ def random_like(values: Sequence, seed: int, gaps: bool = False) -> list:
 # ---- comparing, and what to say ----
 
 
-def compare(
-    label: str,
-    mode: str,
-    numerical: np.ndarray,
-    analytical: np.ndarray,
-    rows: list[tuple[str, str]],
-    columns: list[tuple[str, str]],
-    atol: float,
-    rtol: float,
-    names: tuple[str, str] = ("numerical", "analytical"),
-) -> None:
-    """Raise where two matrices differ, with both blocks of the worst place."""
+class Comparison(NamedTuple):
+    """The labels and tolerances with which two matrices are compared.
+
+    Attributes
+    ----------
+    label, mode : str
+        The check with its function, and the derivative that is checked.
+    rows, columns : list of (str, str)
+        The path and the coordinate that each row (column) of the matrices stands for.
+    atol, rtol : float
+        The tolerances: ``atol + rtol * abs(numerical)``.
+    names : (str, str)
+        The names of the two matrices in messages.
+    """
+
+    label: str
+    mode: str
+    rows: list[tuple[str, str]]
+    columns: list[tuple[str, str]]
+    atol: float
+    rtol: float
+    names: tuple[str, str] = ("numerical", "analytical")
+
+
+def compare(numerical: np.ndarray, analytical: np.ndarray, how: Comparison) -> None:
+    """Raise where two matrices differ, with both blocks around the worst place."""
+    label, mode, rows, columns, atol, rtol, names = how
     if np.isnan(numerical).any():
         i, j = map(int, np.argwhere(np.isnan(numerical))[0])
         raise GradcheckError(

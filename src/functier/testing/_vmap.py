@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +16,14 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
-from .._core.types import PyTree, Value
+from .._core.types import Function, PyTree, Value
 from .._transforms.vmap import vmap
 
 
 def check_vmap(
-    func: Callable, args: PyTree, in_dims: PyTree = 0, out_dims: PyTree = 0, *, all_subsets: bool =
-    False, atol: float | None = None, rtol: float | None = None, raise_exception: bool = True,
-    **options: Any,
+    func: Callable, args: PyTree, in_dims: PyTree = 0, out_dims: PyTree = 0, *,
+    all_subsets: bool = False, atol: float | None = None, rtol: float | None = None,
+    raise_exception: bool = True, **options: Any,
 ) -> bool:  # fmt: skip
     """Compare ``vmap(func)`` with a loop over the examples.
 
@@ -81,6 +81,7 @@ size 3; map over axes of one size, or write in_dims=None
     spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     dims = prefix_leaves(spec, args, label, "in_dims", True)
     mapped = [i for i, d in enumerate(dims) if d is not None]
+    case = Case(label, func, args, leaves, structure, dims, out_dims, atol, rtol, options)
     plans = (
         [*product((True, False), repeat=len(mapped))] if all_subsets else [(True,) * len(mapped)]
     )
@@ -88,8 +89,7 @@ size 3; map over axes of one size, or write in_dims=None
         for plan in plans if all_subsets else plans[:1]:
             if any(plan) or not mapped:
                 chosen = {i for i, on in zip(mapped, plan) if on}
-                _check(label, func, args, leaves, structure, dims, chosen, out_dims, atol, rtol,
-                       options)  # fmt: skip
+                _check(case, chosen)
     except GradcheckError:
         if raise_exception:
             raise
@@ -97,11 +97,24 @@ size 3; map over axes of one size, or write in_dims=None
     return True
 
 
-def _check(
-    label: str, func: Callable, args: tuple, leaves: list, structure: Any, dims: list, chosen: set,
-    out_dims: PyTree, atol: float | None, rtol: float | None, options: dict,
-) -> None:  # fmt: skip
-    """One choice of what is mapped."""
+class Case(NamedTuple):
+    """A call of `check_vmap`: its arguments, and the leaves that they have."""
+
+    label: str
+    func: Function
+    args: tuple
+    leaves: list
+    structure: Any
+    dims: list
+    out_dims: PyTree
+    atol: float | None
+    rtol: float | None
+    options: dict[str, Any]
+
+
+def _check(case: Case, chosen: set) -> None:
+    """Compare one choice of the leaves that are mapped."""
+    label, func, args, leaves, structure, dims, out_dims, atol, rtol, options = case
     given, axes, sizes = [], [], []
     for i, (x, d) in enumerate(zip(leaves, dims)):
         on = i in chosen
@@ -144,8 +157,8 @@ def _pick(x: Value, j: int, d: int) -> Value:
 
 
 def _compare(
-    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: float | None, rtol:
-    float | None,
+    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: float | None,
+    rtol: float | None,
 ) -> None:  # fmt: skip
     form, own = (wanted.dtype, wanted.shape), (dtype_of(found), shape_of(found))
     if own != form:
