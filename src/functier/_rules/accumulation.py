@@ -1,5 +1,5 @@
-"""Derivatives of what a ufunc of two operands makes of an axis: its methods `accumulate`,
-`reduce` and `reduceat`, from the derivatives of the ufunc itself.
+"""Derivatives of the methods `accumulate`, `reduce` and `reduceat` of a ufunc of two operands,
+from the derivatives of the ufunc itself.
 
 With ``y[i] = f(y[i-1], x[i])`` tangents follow the linear recurrence
 ``dy[i] = f_x dy[i-1] + f_y dx[i]``, whose factors are known once `y` is; cotangents follow
@@ -24,7 +24,7 @@ from .reduction import from_last, recurrence, reverse, to_last
 
 
 def is_differentiable(ufunc: np.ufunc) -> bool:
-    """Whether the ufunc has a derivative by both of its operands."""
+    """Tell if the ufunc has a derivative by both of its operands."""
     record = OPS.get(ufunc)
     return record is not None and ufunc.nout == 1 and {"x", "y"} <= set(record.vjp)
 
@@ -33,7 +33,7 @@ def is_differentiable(ufunc: np.ufunc) -> bool:
 
 
 def _step_factors(ufunc: np.ufunc, x: Value, y: Value) -> list:
-    """The derivatives of each step by what came before it and by its element."""
+    """Return the derivatives of each step by the result before it and by its element."""
     known = {"ans": y[..., 1:], "x": y[..., :-1], "y": x[..., 1:], "where": True}
     form = np.ones_like(known["ans"])
     rules = [OPS[ufunc].vjp[name] for name in ("x", "y")]
@@ -41,22 +41,21 @@ def _step_factors(ufunc: np.ufunc, x: Value, y: Value) -> list:
 
 
 def _zero_step(x: Value) -> Value:
-    """The zero of one step."""
+    """Return zeros for one step."""
     return np.zeros_like(x[..., :1])
 
 
 def _push_forward(ufunc: np.ufunc, t: Value, x: Value, y: Value) -> Value:
-    """The tangent of ``y = ufunc.accumulate(x)``."""
+    """Return the tangent of ``y = ufunc.accumulate(x)``."""
     before, own = _step_factors(ufunc, x, y)
     steps = np.concatenate([t[..., :1], own * t[..., 1:]], axis=-1)
     return recurrence(np.concatenate([_zero_step(x), before], axis=-1), steps)
 
 
 def _pull_back(ufunc: np.ufunc, g: Value, x: Value, y: Value, length: Value = None) -> Value:
-    """The cotangent of `x`, given that of ``y = ufunc.accumulate(x)``.
+    """Return the cotangent of `x`, given that of ``y = ufunc.accumulate(x)``.
 
-    Of rows that are longer than their `length` the rest has no part: its factors may be
-    infinite.
+    Elements of a row beyond its `length` do not take part: their factors may be infinite.
     """
     before, own = _step_factors(ufunc, x, y)
     if length is not None:
@@ -71,7 +70,7 @@ def _pull_back(ufunc: np.ufunc, g: Value, x: Value, y: Value, length: Value = No
 
 
 def accumulate_rules(ufunc: np.ufunc) -> dict[str, Any]:
-    """The derivative rules of ``ufunc.accumulate``."""
+    """Return the derivative rules of ``ufunc.accumulate``."""
 
     def jvp(t: Value, array: Value, ans: Value, axis: int = 0) -> Value:
         x, y = to_last(array, axis), to_last(ans, axis)
@@ -94,7 +93,7 @@ def _pair_rules(jvp: Callable, vjp: Callable, *operands: str) -> dict[str, Any]:
 def _rows_to_accumulate(
     ufunc: np.ufunc, array: Value, axis: Axis, initial: Value, where: Value
 ) -> tuple[Value, bool]:
-    """The rows that are accumulated, and whether `initial` leads each of them.
+    """Return the rows to accumulate, and True where `initial` leads each of them.
 
     NumPy begins with the identity of the ufunc, which matters for one element alone.
     """
@@ -115,7 +114,7 @@ def _rows_to_accumulate(
 
 
 def reduce_rules(ufunc: np.ufunc) -> dict[str, Any]:
-    """The derivative rules of ``ufunc.reduce``."""
+    """Return the derivative rules of ``ufunc.reduce``."""
 
     def jvp(
         t: Value,
@@ -154,7 +153,7 @@ def reduce_rules(ufunc: np.ufunc) -> dict[str, Any]:
 
 
 def _slice_places(indices: Value, n: int) -> tuple:
-    """The positions of the elements of each slice, and how many there are."""
+    """Return the positions of the elements of each slice, and the length of each slice."""
     start = np.reshape(indices, (-1, 1))
     stop = np.concatenate([start[1:], np.reshape(n, (1, 1))])
     length = np.where(stop > start, stop - start, 1)
@@ -163,13 +162,13 @@ def _slice_places(indices: Value, n: int) -> tuple:
 
 
 def reduceat_rules(ufunc: np.ufunc) -> dict[str, Any]:
-    """The derivative rules of ``ufunc.reduceat``."""
+    """Return the derivative rules of ``ufunc.reduceat``."""
 
     def jvp(t: Value, array: Value, indices: Value, axis: int = 0) -> Value:
         array, t = np.moveaxis(array, axis, -1), np.moveaxis(t, axis, -1)
         places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
-        with np.errstate(all="ignore"):  # of what is repeated
+        with np.errstate(all="ignore"):  # the elements that are repeated
             moved = _push_forward(
                 ufunc, np.take(t, places, axis=-1), x, ufunc.accumulate(x, axis=-1)
             )
@@ -182,7 +181,7 @@ def reduceat_rules(ufunc: np.ufunc) -> dict[str, Any]:
         places, length = _slice_places(indices, np.shape(array)[-1])
         x = np.take(array, places, axis=-1)
         lead = np.reshape(g, (*np.shape(g), 1)) * (np.arange(np.shape(places)[-1]) == length - 1)
-        with np.errstate(all="ignore"):  # of what is repeated
+        with np.errstate(all="ignore"):  # the elements that are repeated
             given = _pull_back(ufunc, lead, x, ufunc.accumulate(x, axis=-1), length)
         index = (slice(None),) * (np.ndim(array) - 1) + (places,)
         return np.moveaxis(transpose_read(given, np.shape(array), index), -1, axis)

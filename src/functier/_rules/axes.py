@@ -1,4 +1,4 @@
-"""Operands and axes: arrays of lists, the axes of a batch and of a reduction."""
+"""Operands and axes: lists as arrays, the axes of a batch and of a reduction."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from .._core.types import Axis, Value
 
 
 def as_array(values: Value) -> Value:
-    """An array of a list or a number, which may hold tensors."""
+    """Return a list or a number, which may hold tensors, as an array."""
     if hasattr(values, "shape"):
         return values
     if not isinstance(values, (list, tuple)):
@@ -23,17 +23,17 @@ def as_array(values: Value) -> Value:
 
 
 def convert_lists(*values: Value) -> list:
-    """Lists as arrays; the rest as it is, since a number is weak."""
+    """Return lists as arrays, and other values as they are: a Python number stays weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
 
 
 def as_strong(x: Value) -> Value:
-    """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
+    """Return `x`, a Python number as an array: no longer weak, as where NumPy converts."""
     return x if np.ndim(x) else np.reshape(x, ())
 
 
 def promotion_operand(x: Value) -> Value:
-    """`x` as `numpy.result_type` has to see it: a Python number is weak in a tensor, too."""
+    """Return `x` for `numpy.result_type`: a Python number is weak, also inside a tensor."""
     if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
         return x
     weak = np.multiply(x, np.float16(1)).dtype != x.dtype
@@ -41,12 +41,12 @@ def promotion_operand(x: Value) -> Value:
 
 
 def is_known_false(mask: Value) -> bool:
-    """Whether a mask is known to hold nowhere; a tensor's cannot be asked."""
+    """Tell if a mask is known to be False everywhere; that of a tensor is not known."""
     return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
 
 
 def replace_zeros(x: Value) -> Value:
-    """`x` with 1 for each 0, to divide by."""
+    """Return `x` with 1 for each 0, as a divisor."""
     zero = np.equal(x, 0)
     return x if is_known_false(zero) else np.where(zero, 1, x)
 
@@ -55,12 +55,12 @@ def replace_zeros(x: Value) -> Value:
 
 
 def shift(axis: int, k: int, ndim: int) -> int:
-    """The physical axis of a logical one, `ndim` being the logical rank."""
+    """Return the physical axis of a logical one; `ndim` is the logical rank."""
     return normalize_axis_index(axis, ndim) + k
 
 
 def shift_all(axis: Axis | list[int], k: int, ndim: int) -> Any:
-    """The physical axes of an axis argument that may be None (all) or a tuple."""
+    """Return the physical axes of an axis argument, which may be None (all) or a tuple."""
     if axis is None:
         return tuple(range(k, k + ndim))
     if isinstance(axis, (tuple, list)):
@@ -69,24 +69,24 @@ def shift_all(axis: Axis | list[int], k: int, ndim: int) -> Any:
 
 
 def ignore_scalar_axis(axis: Axis, ndim: int) -> Value:
-    """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
+    """Return the axis argument of a reduction; without axes NumPy takes 0 and -1 as None."""
     return None if not ndim and axis in (0, -1) else axis
 
 
 def normalize(axis: Axis | list[int], ndim: int) -> tuple[int, ...]:
-    """An axis argument as a tuple of non-negative ints."""
+    """Return an axis argument as a tuple of non-negative ints."""
     axes = shift_all(axis, 0, ndim)
     return axes if isinstance(axes, tuple) else (axes,)
 
 
 def batch_shape(k: int, *values: Value) -> tuple[int, ...]:
-    """The common batch shape of operands; Python scalars have none."""
+    """Return the common batch shape of operands; Python scalars have none."""
     shapes = [s for s in [np.shape(v)[:k] for v in values] if s]
     return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
 
 
 def collapse(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
-    """`shape` with axes of size 1."""
+    """Return `shape` with size 1 at `axes`."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
@@ -96,12 +96,12 @@ def _rows_order(ndim: int, axis: Axis) -> tuple[int, ...]:
 
 
 def _row_axes(ndim: int, axis: Axis) -> tuple[int, ...]:
-    """The axes of a reduction, for which a number counts as an array of one axis."""
+    """Return the axes of a reduction, for which a number counts as an array of one axis."""
     return normalize(axis if ndim or axis not in (0, -1) else None, ndim)
 
 
 def as_rows(a: Value, axis: Axis) -> Value:
-    """`a` with one last axis made of the axes that a reduction goes over."""
+    """Return `a` with the axes of a reduction merged into one last axis."""
     shape, n = np.shape(a), len(_row_axes(np.ndim(a), axis))
     order = _rows_order(len(shape), axis)
     form = [shape[i] for i in order]
@@ -110,20 +110,20 @@ def as_rows(a: Value, axis: Axis) -> Value:
 
 
 def from_rows(rows: Value, axis: Axis, shape: tuple[int, ...]) -> Value:
-    """The array of `shape` of which `as_rows` has made rows."""
+    """Return the array of `shape` whose rows these are: the inverse of `as_rows`."""
     order = _rows_order(len(shape), axis)
     whole = np.reshape(rows, [shape[i] for i in order])
     return np.transpose(whole, [order.index(i) for i in range(len(shape))])
 
 
 def flatten_examples(k: int, a: Value) -> Value:
-    """`a` with one axis after the batch's; also where a batch or the array is empty."""
+    """Return `a` with one axis after those of the batch; also where either is empty."""
     shape = np.shape(a)
     return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
 
 
 def expand(g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False) -> Value:
-    """The result of a reduction, so that it broadcasts with what was reduced."""
+    """Reshape the result of a reduction to broadcast with the array that was reduced."""
     if keepdims or len(shape) < 2:
         return g
     if type(axis) is int:
@@ -136,7 +136,7 @@ def expand(g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool =
 def broadcast_back(
     g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False
 ) -> Value:
-    """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
+    """Undo a reduction's change of shape: repeat `g` along the axes of the reduction."""
     kind = type(g)
     if not shape:
         return g
@@ -161,10 +161,10 @@ def broadcast_back(
 
 
 FEW = 64
-"""Up to so many elements an array is added to a tensor in less than a view of it takes."""
+"""Up to so many elements, adding zeros to a tensor takes less time than a view of it."""
 
 SMALL = 10_000
-"""Up to so many elements an array is filled in less than a view takes (2.3 us)."""
+"""Up to so many elements, filling an array takes less time than a view does (2.3 us)."""
 
 LARGE = 1 << 17
 """Up to so many, repeating along one axis takes less than broadcasting in the next rule."""

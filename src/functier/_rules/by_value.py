@@ -1,8 +1,8 @@
-"""What has its dtype or its length told by the values, and `numpy.emath`, which is made of it.
+"""Operations whose values decide the dtype or the length of the result, and `numpy.emath`.
 
-Such a choice is a constant for derivatives. A batch is chosen for as a whole: its result is
-what stacking the results of a loop would give (complex where any example is), and where
-the examples' results cannot be stacked the batch is refused.
+The decision is a constant for derivatives. It is made for a batch as a whole: the result is
+that of stacking the results of a loop (complex where any example is). A batch whose results
+cannot be stacked raises.
 """
 
 from collections.abc import Callable
@@ -17,23 +17,23 @@ from .axes import as_strong
 from .constructors import composite, constant, linear, primitive
 from .linalg.contract import ensure_array
 
-# ---- the choices ----
+# ---- the decisions ----
 
 
 def _complex_if(x: Value, any_of: Value) -> Value:
-    """`x` as complex numbers, if any of `any_of` holds."""
+    """Return `x` as complex numbers, if any of `any_of` is true."""
     if not np.any(any_of):
         return x
     return x.astype(np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
 
 
 def _real_unless(x: Value, any_of: Value) -> Value:
-    """The real part of `x`, unless any of `any_of` holds."""
+    """Return the real part of `x`, or `x` if any of `any_of` is true."""
     return x if np.any(any_of) else np.real(x)
 
 
 def _double_if(x: Value, any_of: Value) -> Value:
-    """`x` in double precision, if any of `any_of` holds."""
+    """Return `x` in double precision, if any of `any_of` is true."""
     return x.astype(float) if np.any(any_of) else x
 
 
@@ -61,9 +61,9 @@ constant(  # of whole numbers only
 
 
 def _strip_zeros(x: Value, tolerance: float = 0.0, unknown: int = 0) -> Value:
-    """`x` without the zeros at the front of its last axis; one element stays.
+    """Remove the zeros at the start of the last axis of `x`, except for its last element.
 
-    All stacked rows have to lose equally many: `unknown` where there is no row.
+    All stacked rows have to lose the same number: `unknown` where there are no rows.
     """
     n = x.shape[-1]
     if n < 2:

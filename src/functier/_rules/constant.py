@@ -75,7 +75,7 @@ def _empty_like(
 
 
 def _dtype_or_value(value: Value) -> Value:
-    """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
+    """Return the dtype of an array or a tensor, and any other value as it is."""
     return value.dtype if hasattr(value, "dtype") and not isinstance(value, type) else value
 
 

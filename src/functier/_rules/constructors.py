@@ -1,4 +1,4 @@
-"""The constructors: each takes facts about an operation and derives its rules.
+"""Constructors of operations: each takes facts about one and derives its rules.
 
 NOTE [rules stay inside the protocol]
     A rule is plain NumPy on values one level down, which may be tensors of an outer
@@ -7,8 +7,8 @@ NOTE [rules stay inside the protocol]
 
 NOTE [batch axes lead]
     A batching rule gets `k` and operands with `k` leading batch axes, each of the
-    batch's size or 1; Python scalars come as they are. What it returns has `k` leading
-    batch axes too. Logical axis ``i`` is physical axis ``i + k``.
+    batch's size or 1; Python scalars come as they are. The result has `k` leading batch
+    axes too. Logical axis ``i`` is physical axis ``i + k``.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ __all__ = [
 
 
 def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
-    """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
+    """Return `func` without its wrapper, a third of its time, where ``ufunc.reduce`` is enough."""
 
     def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is np.ndarray and not params:
@@ -69,7 +69,7 @@ def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
 
 
 def elementwise_vmap(func: Callable) -> Callable:
-    """Broadcasting operations: align the ranks, call once."""
+    """Return the rule of an operation that broadcasts: align the ranks, and call it once."""
 
     def rule(k: int, *xs: Value, **params: Any) -> Value:
         if hasattr(params.get("where"), "shape"):
@@ -81,7 +81,10 @@ def elementwise_vmap(func: Callable) -> Callable:
 
 
 def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
-    """Reductions with ``axis=None`` for all axes; `scalars`: see `ignore_scalar_axis`."""
+    """Return the rule of a reduction, where ``axis=None`` stands for all axes.
+
+    `scalars`: the reduction takes axis 0 of an array without axes; see `ignore_scalar_axis`.
+    """
 
     def rule(k: int, a: Value, axis: Any = None, **params: Any) -> Value:
         if params and hasattr(params.get("where"), "shape"):
@@ -100,9 +103,9 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
 
 
 def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = False) -> Callable:
-    """Operations along one axis, where ``axis=None`` means the flattened array.
+    """Return the rule of an operation along one axis; ``axis=None`` is the flattened array.
 
-    `scalars`: an array of no axes counts as one of one element.
+    `scalars`: an array without axes counts as one of one element.
     """
 
     def rule(k: int, a: Value, *args: Value, axis: int | None = default, **params: Any) -> Value:
@@ -115,7 +118,7 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
 
 
 def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
-    """The batching rule of an operation whose result has no fixed shape: it raises."""
+    """Return the rule of an operation whose result has no fixed shape: it raises."""
 
     def rule(k: int, *args: Value, **params: Any) -> Value:
         raise DataDependentError(
@@ -126,19 +129,19 @@ def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
     return rule
 
 
-# ---- functions of our own ----
+# ---- functions that NumPy does not have ----
 
 NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}
-"""Asked first: to find that a class has no attribute takes as long as a small operation."""
+"""Classes without a level. They are looked up first, as a missing attribute takes longer to find."""
 
 
 def primitive(kernel: Callable, plain: bool = False) -> Callable:
-    """Make a function of our own one that dispatches like NumPy's.
+    """Make a function that dispatches as NumPy's functions do.
 
-    For what NumPy can do to an array but has no function for (adding at an index).
-    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
-    run it as it is, so that their hooks see NumPy's functions only.
+    It is for operations on arrays that NumPy has no function for, such as adding at an
+    index. A `plain` kernel is NumPy code that dispatches: tensors outside of all levels run
+    it as it is, so that their hooks see NumPy's functions only.
     """
 
     def function(*args: Value, **kwargs: Any) -> Value:
@@ -148,7 +151,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
             level = getattr(type(arg), "level", None)
             if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
-        if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
+        if type(args[0]) in NUMBERS:  # a transform has wrapped a number, which NumPy would convert
             return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
         return kernel(*args, **kwargs)
 
@@ -158,7 +161,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
 
 
 def _check_values(x: Value, passes: Callable, message: str) -> Value:
-    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+    """Return `x`, or raise where its values, those of all examples, do not pass a check."""
     if not passes(x):
         raise ValueError(message)
     return x
@@ -171,7 +174,7 @@ check_values = primitive(_check_values)
 
 
 def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """Declare an operation with given rules; the other constructors end here."""
+    """Declare an operation by its rules; the other constructors call this one."""
     record = Op(func, params, arrays, **facts)
     OPS[func] = record
     return record
@@ -185,13 +188,13 @@ def elementwise(
     vmap: Callable | None = None,
     **facts: Any,
 ) -> Op:
-    """An operation that works on each element by itself.
+    """Declare an operation that works on each element by itself.
 
     A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
     the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
     ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
-    complex derivative. ``(times, "y")`` is a function that several rules share, with the
-    names of what it needs.
+    complex derivative. ``(times, "y")`` is a function that several rules share, and the
+    names of the values it needs.
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
@@ -222,9 +225,9 @@ def elementwise(
 
 
 def allow_missing_out(func: Callable) -> Callable:
-    """`func`, whose callers may leave ``out=`` out where they give ``where=``.
+    """Return `func` for callers that give ``where=`` without ``out=``, which warns.
 
-    They had written ``out=None``, which NumPy takes out of a call that it dispatches.
+    They wrote ``out=None``, but NumPy drops it from the calls that it dispatches.
     """
 
     def kernel(*args: Value, **params: Any) -> Value:
@@ -240,11 +243,11 @@ def _mask_rules(rules: dict, operands: list[str]) -> dict[str, Rule]:
 
 
 def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
-    """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
+    """Return the rule of a ufunc with ``where=`` and ``dtype=``: zero where nothing was computed.
 
-    Real operands are complex ones to it where the ufunc was told to compute with those. Where
-    nothing was computed it sees 0.5 for bad and for unwritten numbers, so that
-    none of them reaches a derivative of any order; nearly every ufunc has one at 0.5.
+    With a complex ``dtype=`` the rule gets complex operands. Where nothing was computed it
+    gets 0.5, so that no bad or uninitialized number reaches a derivative of any order; nearly
+    every ufunc has a derivative at 0.5.
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
 
@@ -277,7 +280,7 @@ def _is_inexact(value: Value) -> bool:
 def linear(
     func: Callable, params: str, arrays: str = "", *, jvp: str = "linear", **facts: Any
 ) -> Op:
-    """An operation that is linear in the operands that `vjp` names: its jvp is itself.
+    """Declare an operation that is linear in the operands that `vjp` names: its jvp is itself.
 
     ``jvp="multilinear"``: linear in each of them, the others held fixed.
     """
@@ -285,12 +288,12 @@ def linear(
 
 
 def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """An operation whose derivative is zero; its result leaves grad and jvp levels."""
+    """Declare an operation whose derivative is zero; its result leaves grad and jvp levels."""
     return op(func, params, arrays, family="constant", constant=True, **facts)
 
 
 def composite(func: Callable, body: Callable) -> Op:
-    """An operation that is made of others; `body` has its signature."""
+    """Declare an operation that is made of others; `body` has its signature."""
     return op(func, "", "", family="composite", body=body)
 
 
@@ -304,5 +307,5 @@ op(
 
 
 def unsupported(func: Callable, reason: str) -> None:
-    """A function that raises, with the reason a user reads."""
+    """Declare a function that is not supported; a call raises with the reason."""
     UNSUPPORTED[func] = reason

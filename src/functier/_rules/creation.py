@@ -1,7 +1,7 @@
 """Functions that make arrays, which NumPy dispatches on ``like=`` only.
 
-What they make of static arguments is a plain array, a constant for every level. With
-``like=x`` a value made of tensors may be given too: ``np.array([t, u], like=t)``.
+Static arguments give a plain array, a constant for every level. With ``like=x`` the
+arguments may hold tensors, too: ``np.array([t, u], like=t)``.
 """
 
 from collections.abc import Callable, Iterable
@@ -34,7 +34,7 @@ def _arange(*args: Value, **kwargs: Any) -> Value:
     dtype = given.get("dtype")
     if dtype is None:
         dtype = np.result_type(start, stop, step)
-    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # in a batch there is no such n
+    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # raises in a batch
     return np.add(start, np.multiply(np.arange(max(n, 0)), step)).astype(dtype)
 
 
@@ -66,7 +66,7 @@ def _full(
 
 
 def _stack_nested(value: Value) -> Value:
-    """A nested sequence as one array; tensors may stand in it."""
+    """Return a nested sequence, which may hold tensors, as one array."""
     if isinstance(value, (list, tuple)):
         return np.stack([_stack_nested(v) for v in value]) if value else np.zeros(0)
     return value

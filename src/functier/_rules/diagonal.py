@@ -10,7 +10,7 @@ from .constructors import composite, linear, primitive
 
 @primitive
 def from_diagonal(d: Value, shape: Shape, offset: int = 0) -> Value:
-    """Matrices of `shape` with the last axis of `d` on a diagonal, and zero elsewhere."""
+    """Make matrices of `shape` with the last axis of `d` on a diagonal, and zeros elsewhere."""
     rows, columns = shape
     start = offset if offset >= 0 else -offset * columns
     stop = start + d.shape[-1] * (columns + 1)
@@ -74,7 +74,7 @@ def _diagflat(v: Value, k: int = 0) -> Value:
 
 
 def _as_matrix(depth: int, m: Value, name: str) -> Value:
-    """A vector is each row of the matrix that NumPy cuts."""
+    """Return a matrix; a vector becomes all of its rows, as NumPy has it."""
     if m.ndim == depth:
         raise ValueError(f"{name} needs an array of 1 or more dimensions")
     if m.ndim > depth + 1:
@@ -84,10 +84,10 @@ def _as_matrix(depth: int, m: Value, name: str) -> Value:
 
 
 def _declare_triangle(func: Function, compare: Function) -> None:
-    """tril and triu: zero on one side of a diagonal of the last two axes."""
+    """Declare tril or triu: zeros on one side of a diagonal of the last two axes."""
 
     def cut(m: Value, k: Value = 0) -> Value:
-        """NumPy's, which asks no tensor in the place of `k`, its name for the diagonal."""
+        """Call NumPy's function, which does not dispatch on `k`, its name for the diagonal."""
         return varying(0, m, k) if hasattr(k, "level") else func(m, k)
 
     def varying(depth: int, m: Value, k: Value) -> Value:

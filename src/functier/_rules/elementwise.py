@@ -28,7 +28,7 @@ _NoValue = np._NoValue
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
-# ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
+# ---- in place, on a right operand that the rule has just made (NumPy does so on the left) ----
 
 
 def _divide_by(g: Value, made: Value) -> Value:
@@ -59,7 +59,7 @@ elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
 def _match_precision(y: Value, g: Value) -> Value:
-    """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
+    """Return `y` in the precision of the result: y - 1 could wrap around, or lose digits."""
     if hasattr(y, "dtype") and y.dtype.kind in "biuf":
         dtype = np.finfo(dtype_of(g)).dtype
         wider = y.dtype.kind == "f" and y.dtype.itemsize >= dtype.itemsize  # g may be a tangent
@@ -112,7 +112,7 @@ elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
 
 
 def softmax_share(exp: Function, g: Value, ans: Value, x: Value) -> Value:
-    """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
+    """Return g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
     if is_known_false(infinite):
         return g * exp(x - ans)
@@ -138,7 +138,7 @@ elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans))
 
 
 def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
-    """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
+    """Return g x / ans, with 0 at the origin; an infinite ans has a slope by infinite x only."""
     infinite = np.isinf(ans)
     if is_known_false(infinite):
         return g * x / replace_zeros(ans)
@@ -158,7 +158,7 @@ elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
 
 
 def _cos_of_arcsin(x: Value) -> Value:
-    """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
+    """Return sqrt(1 - x^2), for complex `x` on its side of the branch cuts of arcsin."""
     if dtype_of(x).kind == "c":
         return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
     return np.sqrt(_subtract_from_one(x * x))
@@ -170,7 +170,7 @@ elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 
 def _over_square(g: Value, x: Value, y: Value) -> Value:
-    """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
+    """Return g y / (x^2 + y^2), with 0 at the origin and at infinity."""
     if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
         one = np.result_type(x, y).type(1)
         x, y = x * one, y * one
@@ -201,7 +201,7 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 
 
 def _choice(x: Value, y: Value, ans: Value) -> Value:
-    """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
+    """Return the part of the cotangent that `x` gets: 0, 1, or 1/2 where both are equal."""
     chosen, tie = np.equal(x, ans), np.equal(x, y)
     if is_known_false(tie):
         return chosen
@@ -280,14 +280,14 @@ def _clip(
 
 
 def _absolute_rule(g: Value, x: Value) -> Value:
-    """g sign x; the tangent of a complex number is complex, that of its modulus real."""
+    """Return g sign x; the tangent of a complex number is complex, that of its modulus real."""
     if dtype_of(g).kind == "c":
         return np.real(g * np.conjugate(np.sign(x)))
     return g * np.sign(x)
 
 
 def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
-    """The part of g across x / |x|, over |x|; real numbers have none."""
+    """Return the part of g orthogonal to x / |x|, over |x|; 0 for real numbers."""
     if dtype_of(ans).kind != "c":
         return g * 0
     radius = np.absolute(x)
@@ -332,7 +332,7 @@ SINC_SERIES = [(-1) ** n * 2 * n / math.factorial(2 * n + 1) for n in range(9, 0
 
 
 def _sinc(g: Value, ans: Value, x: Value) -> Value:
-    """(cos(pi x) - sinc x) / x, by its power series near 0, where that cancels."""
+    """Return (cos(pi x) - sinc x) / x; near 0, where that cancels, by its power series."""
     near = np.absolute(x) < 0.3
     y = np.pi * np.where(near, x, 0)
     series = 0
@@ -348,7 +348,7 @@ I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
 
 
 def _bessel_i1(x: Value) -> Value:
-    """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
+    """Return the mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
     nodes = I0_NODES.astype(dtype_of(x))
     return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
 

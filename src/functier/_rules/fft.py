@@ -4,7 +4,7 @@ NOTE [the adjoint of a transform is its inverse, scaled as the transform]
     A transform is a matrix of roots of unity, so its adjoint is the matrix of the inverse
     without the factor 1/n, which `norm` moves from one to the other (Oppenheim and
     Schafer, *Discrete-Time Signal Processing*, 2010, section 8.2). The elements that
-    `n` has cut off or filled up are cut off or filled up again in the cotangent.
+    `n` has cut off or padded are padded or cut off again in the cotangent.
     Half of a Hermitian spectrum stands for the whole: each of its elements but the first
     and, for an even length, the last (which are their own mirror images) stands for two.
     So the cotangent of such a half is twice that of the whole, and on the way back each
@@ -33,18 +33,18 @@ INVERSE_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forwa
 
 DOUBLED = np.array([1.0, 2.0, 1.0])
 HALVED = np.array([1.0, 0.5, 1.0])
-"""What the first element of half a spectrum counts, those between, and the last."""
+"""Weights of half a spectrum: of its first element, of those between, and of the last."""
 
 
 def _weigh(spectrum: Value, weights: Value, n: int, axis: int) -> Value:
-    """Half the spectrum of `n` points, its elements counted with `weights`."""
+    """Weigh the elements of half the spectrum of `n` points."""
     weights = np.astype(weights, np.finfo(spectrum.dtype).dtype)
     row = np.repeat(weights, (1, (n - 1) // 2, 1 - n % 2))
     return spectrum * np.reshape(row, (-1,) + (1,) * (spectrum.ndim - axis - 1))
 
 
 def _resize(x: Value, n: int, axis: int) -> Value:
-    """The first `n` elements along an axis; zeros where there are fewer."""
+    """Return the first `n` elements along an axis, with zeros where there are fewer."""
     lacking = n - x.shape[axis]
     if lacking < 0:
         return x[(slice(None),) * axis + (slice(n),)]
@@ -101,7 +101,7 @@ _declare_transform(fft.ihfft, fft.hfft, half_result=True)
 
 
 def _lengths(shape: Shape, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple:
-    """The length of each transform (None: what follows from the operand), and its axis."""
+    """Return the length of each transform (None: that of the operand), and its axis."""
     if s is None:
         axes = range(len(shape)) if axes is None else axes
         return [shape[axis] for axis in axes], list(axes)

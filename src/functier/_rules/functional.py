@@ -62,9 +62,9 @@ def _piecewise(x: Value, condlist: Value, funclist: Sequence, *args: Value, **kw
 
 
 def _restrict(x: Value, condition: Value) -> Value:
-    """`x` where the condition holds, elsewhere a value from there.
+    """Replace the elements of `x` where the condition is false by one where it is true.
 
-    So that a function meets its own domain only, and no NaN gets into a derivative.
+    So a function is called within its domain only, and no NaN reaches a derivative.
     """
     one = np.max(np.where(condition, x, -np.inf), initial=-np.inf)
     return np.where(condition, x, np.where(np.isfinite(one), one, 1)).astype(np.result_type(x))

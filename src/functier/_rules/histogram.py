@@ -26,7 +26,7 @@ def _bincount_vmap(k: int, x: Value, weights: Value = None, minlength: int = 0) 
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])
-    if weights is None or not np.size(x):  # of nothing NumPy counts in integers
+    if weights is None or not np.size(x):  # NumPy counts an empty array in integers
         counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
     _check_castable(weights)
@@ -51,7 +51,7 @@ op(
 
 @primitive
 def estimate_bins(a: Value, bins: Value, range: Value = None) -> Value:
-    """As many zeros as NumPy's estimator `bins` finds bins, in each of stacked rows."""
+    """Return one zero for each bin that NumPy's estimator `bins` finds, for stacked rows."""
     n = np.shape(a)[-1]
     rows = np.reshape(a, (-1, n)) if np.size(a) else np.reshape(np.arange(n), (1, n))
     counts = {len(np.histogram_bin_edges(row, bins, range)) - 1 for row in rows}
@@ -152,13 +152,13 @@ def _histogram(
 
 
 def _bin_numbers(x: Value, edges: Value) -> Value:
-    """The bin of each value, 0 and the last for those outside of the edges."""
+    """Return the bin of each value: 0 and the last for values outside of the edges."""
     number = np.searchsorted(edges, x, side="right")
     return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
 
 
 def _bin_count(bins: Value) -> Value:
-    """How many there are; None for a number."""
+    """Return the number of entries; None for a single number."""
     return len(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
 
 

@@ -1,4 +1,4 @@
-"""Indexing: reading at an index, its transpose (adding at one), and what is made of them.
+"""Indexing: reading at an index, its transpose (adding at one), and functions made of these.
 
 NOTE [a split index]
     An index is split into the arrays in it, which are operands (a batch may differ in
@@ -41,7 +41,7 @@ BOOLEANS = (bool, np.bool_)
 
 
 def split_index(index: Index) -> tuple:
-    """The skeleton of an index and its arrays: see NOTE [a split index]."""
+    """Return the skeleton of an index and its arrays: see NOTE [a split index]."""
     skeleton, indices = [], []
     for part in index if type(index) is tuple else (index,):
         if isinstance(part, (list, tuple)):
@@ -56,25 +56,25 @@ def split_index(index: Index) -> tuple:
 
 
 def fill_holes(skeleton: tuple, indices: Sequence[Value]) -> Value:
-    """The index of a skeleton and its arrays."""
+    """Return the index of a skeleton and its arrays: the inverse of `split_index`."""
     arrays = iter(indices)
     return tuple([next(arrays) if part is HOLE else part for part in skeleton])
 
 
 @primitive
 def getitem(x: Value, skeleton: tuple, *indices: Value) -> Value:
-    """``x[index]`` that dispatches on the arrays in the index too."""
+    """Return ``x[index]``; dispatches on the arrays in the index, too."""
     return x[fill_holes(skeleton, indices)]
 
 
 @primitive
 def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> Value:
-    """Zeros of `shape` with `values` added at an index; repeated positions add up."""
+    """Add `values` at an index of zeros of `shape`; repeated positions add up."""
     return scatter(values, shape, fill_holes(skeleton, indices), indices)
 
 
 def read(x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
-    """``x[index]``, where any of the operands may be a tensor."""
+    """Return ``x[index]``, where any of the operands may be a tensor."""
     if type(x) is np.ndarray:
         for i in indices:
             if type(i) is not np.ndarray:
@@ -84,19 +84,19 @@ def read(x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
 
 
 def read_at(x: Value, index: Index) -> Value:
-    """``x[index]``, where `x` may be a plain array and the index hold tensors."""
+    """Return ``x[index]``, where `x` may be a plain array and the index may hold tensors."""
     skeleton, indices = split_index(index)
     return read(x, indices, skeleton)
 
 
 @primitive
 def place(values: Value, shape: Shape, index: tuple) -> Value:
-    """`add_at` with an index without arrays: one operand, so the short way."""
+    """Add at an index without arrays: `add_at` with one operand, which takes less time."""
     return scatter(values, shape, index, ())
 
 
 def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
-    """The transpose of reading at `index` from an array of `shape`; see `scatter`."""
+    """Return the transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
     if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
@@ -112,7 +112,7 @@ PARTIALS[operator.getitem] = (transpose_read, None, False)
 
 
 def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple) -> tuple:
-    """The rank of the advanced axes, and where one example's result has them (None: first).
+    """Return the rank of the advanced axes, and their place in one example's result (None: first).
 
     See NOTE [where NumPy puts advanced axes].
     """
@@ -137,10 +137,10 @@ def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple)
 
 
 def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> tuple:
-    """How to index a batch of `shape`, whose first `k` axes are the batch's.
+    """Plan the indexing of a batch of `shape`, whose first `k` axes are the batch's.
 
-    The shape, index arrays and skeleton for one NumPy call, and the axes to move in its
-    result: how many, from where and to where.
+    Returns the shape, the index arrays and the skeleton for one NumPy call, and the axes to
+    move in its result: their number, their place and their new place.
     """
     for i in indices:
         if i.dtype == bool and i.shape[:k] != (1,) * k:
@@ -173,7 +173,7 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
 
 
 def _move_axes(x: Value, width: int, source: int, destination: int) -> Value:
-    """`x` with `width` neighbouring axes moved from `source` to `destination`."""
+    """Move `width` neighbouring axes of `x` from `source` to `destination`."""
     if not width or source == destination:
         return x
     axes = range(width)
@@ -193,7 +193,7 @@ def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -
 
 
 def _raise_for_one(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> None:
-    """Raise NumPy's error in the words for one example: its axes, its rank."""
+    """Raise NumPy's error for one example: it names the axes and the rank of that."""
     one = np.broadcast_to(np.zeros(()), shape)
     for b in np.ndindex(batch_shape(k, *indices)):
         example = [i[tuple(j if n > 1 else 0 for j, n in zip(b, i.shape))] for i in indices]
@@ -223,7 +223,7 @@ def _bind_split(x: Value, skeleton: tuple, *indices: Value) -> dict[str, Any]:
 
 
 def _mask_places(call: Call) -> Value:
-    """The places of the masks in an index."""
+    """Return the places of the masks among the operands of a call."""
     if len(call.operands) == 1:
         return ()
     return [i for i, x in enumerate(call.operands) if i and dtype_of(x).kind == "b"]
@@ -269,7 +269,7 @@ linear(
 
 
 def apply_mode(indices: Value, n: int, mode: str) -> Value:
-    """Indices into an axis of length `n` as `mode` has them; "raise" is for the reading."""
+    """Return indices into an axis of length `n` by `mode`; the reading itself does "raise"."""
     if mode == "raise":
         return indices
     if mode == "wrap":
@@ -289,14 +289,14 @@ def _take(
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
         indices = np.astype(indices, np.intp)
-    if not a.size and not a.shape[axis]:  # of no elements NumPy takes none, whatever the index
+    if not a.size and not a.shape[axis]:  # NumPy takes no element of an empty array at any index
         shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
         return np.reshape(a, shape) if 0 in shape else np.take(np.zeros(0), 0)  # NumPy's error
     return read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
 
 
 def index_along(shape: Shape, indices: Value, axis: int) -> tuple:
-    """The index that reads `indices` along `axis` of an array of `shape`."""
+    """Return the index that reads `indices` along `axis` of an array of `shape`."""
     ndim = len(shape)
     grids = [np.arange(n).reshape((n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
     return (*grids[:axis], indices, *grids[axis + 1 :])
@@ -382,7 +382,7 @@ def _ix(*args: Value) -> Value:
 
 
 def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
-    """A one-dimensional index along one axis of an open mesh."""
+    """Return a one-dimensional index along one axis of an open mesh."""
     if a.ndim != 1:
         raise ValueError("Cross index must be 1 dimensional")
     if a.dtype == bool:
@@ -450,12 +450,12 @@ composite(np.full_like, _full_like)
 
 
 def _declare_writing(func: Function, remedy: str) -> None:
-    """A function that writes to its first argument: refused at every level."""
+    """Declare a function that writes to its first argument: it raises at every level."""
 
     def refuse(*args: Value, **kwargs: Any) -> NoReturn:
         raise MutationError(
-            f"{name_of(func)} would change an array in place, and neither can a tensor be changed, "
-            f"nor a plain array hold one; {remedy}"
+            f"{name_of(func)} would change an array in place; a tensor cannot be changed, and a plain "
+            f"array cannot hold a tensor; {remedy}"
         )
 
     op(func, "", family="writing", bind=refuse)

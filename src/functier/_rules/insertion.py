@@ -1,7 +1,7 @@
 """Leaving elements out and putting elements in: `numpy.delete` and `numpy.insert`.
 
-Either reads the elements in an order that is a constant for derivatives. The places may
-differ from example to example, as far as the shape of the result does not.
+Both read the elements in an order that is a constant for derivatives. The places may differ
+from example to example where the shape of the result does not.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from .indexing import read_at
 
 
 def _is_tensor(places: Value) -> bool:
-    """Whether the places are a tensor, which NumPy's own arithmetic cannot read."""
+    """Tell if the places are a tensor, whose values NumPy's functions cannot read."""
     return hasattr(places, "level")
 
 
@@ -25,7 +25,7 @@ def _check_integers(places: Value) -> None:
 
 
 def _as_places(obj: Value) -> Value:
-    """An index as an array; that of an empty list is one of integers."""
+    """Return an index as an array, of integers for an empty list."""
     places = as_array(obj)
     return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
 
@@ -35,7 +35,7 @@ def _from_the_start(places: Value, n: int) -> Value:
 
 
 def _remaining_places(obj: Value, n: int) -> Value:
-    """The places that `obj` does not name."""
+    """Return the places that `obj` does not name."""
     obj = _as_places(obj) if isinstance(obj, (list, tuple)) else obj
     _check_integers(obj)
     if not _is_tensor(obj):
@@ -59,7 +59,7 @@ def _delete(arr: Value, obj: Value, axis: int | None = None) -> Value:
 
 
 def _insertion_order(places: Value, n: int, length: Value) -> Value:
-    """Where each element of the result stands in the old ones and the new ones behind."""
+    """Return the place of each element of the result in the old elements followed by the new."""
     if not _is_tensor(places):
         return np.insert(np.arange(n), places, n + np.arange(length))
     before = np.broadcast_to(np.ravel(_from_the_start(places, n)) - 0.5, (length,))
@@ -69,7 +69,7 @@ def _insertion_order(places: Value, n: int, length: Value) -> Value:
 
 @lambda body: composite(np.insert, body)
 def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> Value:
-    """The new elements behind the old ones, and then both in order."""
+    """Join the new elements to the old ones, and then put all in order."""
     arr = as_array(arr)
     if type(values) is complex and arr.dtype.kind != "c":
         raise TypeError(f"numpy.insert: values is complex, and arr is of dtype {arr.dtype}")

@@ -13,7 +13,7 @@ from .constructors import NUMBERS, composite, linear
 
 
 def _broadcast_batch(k: int, arrays: Sequence[Value]) -> Value:
-    """Operands that all have the whole batch, and are arrays."""
+    """Return the operands as arrays that all have the whole batch."""
     batches = [np.shape(a)[:k] for a in arrays]
     if all(b == batches[0] for b in batches) and len(batches[0]) == k:
         return arrays
@@ -25,7 +25,7 @@ def _broadcast_batch(k: int, arrays: Sequence[Value]) -> Value:
 
 
 def _index_along(axis: int, ndim: int, item: Value) -> Value:
-    """The index that is `item` along one axis."""
+    """Return the index that is `item` along one axis."""
     return (slice(None),) * shift(axis, 0, ndim) + (item,)
 
 
@@ -41,7 +41,7 @@ def _concatenate_vmap(
 
 
 def _concatenate_vjp(g: Value, index: Index, shapes: list[Shape], axis: int | None = 0) -> Value:
-    """The part of `g` that operand `index` became."""
+    """Return the part of `g` that belongs to operand `index`."""
     if axis is None:
         sizes = [int(np.prod(s, dtype=int)) for s in shapes[: index + 1]]
         return np.reshape(g[sum(sizes[:-1]) : sum(sizes)], shapes[index])
@@ -75,7 +75,7 @@ linear(
 
 
 def _as_tuple(result: Value) -> Value:
-    """What atleast_1d and its like return, always as a tuple."""
+    """Return the result of atleast_1d and its like as a tuple."""
     return result if isinstance(result, tuple) else (result,)
 
 
@@ -105,7 +105,7 @@ def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
 
 
 def _list_depth(arrays: Value) -> Value:
-    """How deep the lists of a block are nested, the same everywhere."""
+    """Return the depth to which the lists of a block are nested, the same everywhere."""
     if isinstance(arrays, tuple):
         raise TypeError("numpy.block: only lists can arrange blocks; write a list for the tuple")
     if not isinstance(arrays, list):
@@ -123,7 +123,7 @@ def _rank(arrays: Value) -> Value:
 
 
 def _join(arrays: Value, depth: int, ndim: int) -> Value:
-    """The innermost lists are joined along the last axis, the outer ones along those before."""
+    """Join the innermost lists along the last axis, and the outer ones along those before it."""
     if depth:
         return np.concatenate([_join(a, depth - 1, ndim) for a in arrays], -depth)
     missing = ndim - np.ndim(arrays)
@@ -140,7 +140,7 @@ def _block(arrays: Value) -> Value:
 
 
 def _piece_bounds(n: int, indices_or_sections: Value) -> Value:
-    """The first and last index of every piece of `n` elements."""
+    """Return the first index and the end of every piece of `n` elements."""
     if np.ndim(indices_or_sections) == 0:
         each, rest = divmod(n, int(indices_or_sections))
         sizes = [each + 1] * rest + [each] * (int(indices_or_sections) - rest)
@@ -154,7 +154,7 @@ def _piece_bounds(n: int, indices_or_sections: Value) -> Value:
 def _array_split_vjp(
     g: Value, ary_shape: Shape, ary_dtype: np.dtype, indices_or_sections: Value, axis: int = 0
 ) -> Value:
-    """The pieces in a row; the sum of all in their places where they overlap."""
+    """Concatenate the pieces; where they overlap, add them up in their places."""
     (axis,) = normalize(axis, len(ary_shape))
     n = ary_shape[axis]
     bounds = _piece_bounds(n, indices_or_sections)
@@ -190,7 +190,7 @@ def _split(ary: Value, indices_or_sections: Value, axis: int = 0) -> Value:
 
 
 def _split_body(name: str, least: int, axis_of: Function) -> Function:
-    """The body of hsplit, vsplit, dsplit."""
+    """Return the body of hsplit, vsplit or dsplit."""
 
     def body(ary: Value, indices_or_sections: Value) -> Value:
         if ary.ndim < least:

@@ -1,7 +1,7 @@
-"""What networks are made of and NumPy has no function for: imported by `functier.nn`.
+"""Functions of neural networks that NumPy does not have: imported by `functier.nn`.
 
-Functions of our own, with the facts about each. Windows and softmax are linear or nearly
-so; the rules say the rest. Axes of windows are the last ones, so batch axes need no work.
+Each is declared with its rules. The axes of windows are the last ones, so that batch axes
+need no work.
 """
 
 from collections.abc import Sequence
@@ -17,13 +17,13 @@ from .elementwise import softmax_share
 
 
 def _sigmoid(x: Value) -> Value:
-    """1 / (1 + exp(-x)), of which no exponential overflows."""
+    """Return 1 / (1 + exp(-x)), where no exponential overflows."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
 def _relu(x: Value) -> Value:
-    """max(x, 0)."""
+    """Return max(x, 0)."""
     return np.maximum(x, 0)
 
 
@@ -36,20 +36,20 @@ elementwise(relu, lambda g, ans: np.where(ans <= 0, 0, g))  # 0 at the kink, as 
 
 
 def _softmax(x: Value, axis: Axis) -> Value:
-    """exp(x) / sum(exp(x))."""
+    """Return exp(x) / sum(exp(x))."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
 def _log_softmax(x: Value, axis: Axis) -> Value:
-    """x - log(sum(exp(x)))."""
+    """Return x - log(sum(exp(x)))."""
     x = x - np.max(x, axis=axis, keepdims=True)
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))
 
 
 @primitive
 def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """log(sum(exp(x))); -inf where there is nothing to add."""
+    """Return log(sum(exp(x))); -inf for an empty sum."""
     x = x + 0.0 if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
@@ -89,7 +89,7 @@ for func in (softmax, log_softmax):
 def _logsumexp_vjp(
     g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
 ) -> Value:
-    """g softmax(x), also where the result is infinite."""
+    """Return g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
     return softmax_share(
         np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x
@@ -115,25 +115,25 @@ op(
 
 
 def _tap(at: Sequence[int], counts: Shape, step: Shape, gap: Shape) -> tuple:
-    """The index of the elements that all windows have at one place within them."""
+    """Return the index of the elements at one place within all windows."""
     parts = zip(at, counts, step, gap)
     return (..., *[slice(a * g, a * g + (n - 1) * s + 1, s) for a, n, s, g in parts])
 
 
 def window_counts(shape: Sequence[int], size: Shape, step: Shape, gap: Shape) -> Value:
-    """How many windows there are along each of the last axes."""
+    """Return the number of windows along each of the last axes."""
     ends = zip(shape[len(shape) - len(size) :], size, step, gap)
     return tuple([(n - (k - 1) * g - 1) // s + 1 for n, k, s, g in ends])
 
 
 def _taps(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """For each place within a window, the elements that all windows have there."""
+    """Return, for each place within a window, the elements of all windows there."""
     counts = window_counts(np.shape(x), size, step, gap)
     return [x[_tap(at, counts, step, gap)] for at in np.ndindex(*size)]
 
 
 def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
-    """The windows whose elements are given place by place."""
+    """Return windows, given their elements place by place."""
     n, shape = len(size), np.shape(taps[0])
     cut = len(shape) - n
     return np.reshape(np.stack(taps, axis=cut), (*shape[:cut], *size, *shape[cut:]))
@@ -141,7 +141,7 @@ def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
 
 @primitive
 def windows(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """All windows, of ``(..., *size, *counts)``: a view of the array."""
+    """Return all windows, of shape ``(..., *size, *counts)``: a view of the array."""
     if not isinstance(x, np.ndarray):
         return _from_taps(_taps(x, size, step, gap), size)
     cut = x.ndim - len(size)
@@ -160,13 +160,13 @@ def windows(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
 
 @primitive
 def overlap_add(values: Value, shape: Shape, step: Shape, gap: Shape) -> Value:
-    """The sum of windows of ``(..., *size, *counts)`` in their places in ``(..., *shape)``."""
+    """Add windows of ``(..., *size, *counts)`` up in their places in ``(..., *shape)``."""
     n, whole = len(shape), np.shape(values)
     cut = len(whole) - 2 * n
     size, counts = whole[cut : cut + n], whole[cut + n :]
     every = (slice(None),) * n
     one = values[(..., *(0,) * n, *every)]
-    out = np.zeros_like(one, shape=(*whole[:cut], *shape))  # in the memory order of the values
+    out = np.zeros_like(one, shape=(*whole[:cut], *shape))  # with the memory order of the values
     for at in np.ndindex(*size):
         out[_tap(at, counts, step, gap)] += values[(..., *at, *every)]
     return out
@@ -205,7 +205,7 @@ linear(
 
 @primitive
 def window_argmax(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Where each window has its largest element, the first of several; a NaN is larger."""
+    """Return the place of the largest element of each window: the first one; NaN is largest."""
     taps = _taps(x, size, step, gap)
     best = window_max(x, size, step, gap)
     index = np.zeros_like(best, np.uint8 if len(taps) < 256 else np.int64)
@@ -218,7 +218,7 @@ def window_argmax(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
 
 @primitive
 def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
-    """The largest element of each window."""
+    """Return the largest element of each window."""
     largest, *others = _taps(x, size, step, gap)
     for tap in others:
         largest = np.maximum(largest, tap)
@@ -227,7 +227,7 @@ def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
 
 @primitive
 def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
-    """The element at `index` of each window."""
+    """Return the element at `index` of each window."""
     first, *others = _taps(x, size, step, gap)
     out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
     out[...] = first
@@ -238,7 +238,7 @@ def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
 
 @primitive
 def put(values: Value, index: Index, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
-    """The transpose of `pick`: zeros of ``(..., *shape)`` with values added there."""
+    """Add values at `index` of each window to zeros of ``(..., *shape)``: the transpose of `pick`."""
     n = len(shape)
     lead = np.broadcast_shapes(values.shape, index.shape)
     cut = len(lead) - n

@@ -1,5 +1,5 @@
-"""pad: one number around an array as an operation; the other modes are made of joins, of
-gathers along an axis, and of reductions, one axis after the other.
+"""Padding: a constant around an array is an operation. The other modes join, gather and reduce
+along one axis after the other.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ STATISTICS: dict[str, Callable] = {
 
 @primitive
 def pad_with(a: Value, widths: Sequence[tuple[int, int]], value: Value) -> Value:
-    """An array with one number around it, `widths` of it before and after each axis."""
+    """Return an array with `widths` copies of one number before and after each axis."""
     shape = [before + n + after for n, (before, after) in zip(a.shape, widths)]
     out = np.full(shape, value, a.dtype)
     out[_inner_index(a.shape, widths)] = a
@@ -36,7 +36,7 @@ def pad_with(a: Value, widths: Sequence[tuple[int, int]], value: Value) -> Value
 
 
 def _inner_index(shape: Shape, widths: Sequence[tuple[int, int]]) -> Value:
-    """The index of what the padding is around."""
+    """Return the index of the array within the padded one."""
     return tuple([slice(before, before + n) for n, (before, _) in zip(shape, widths)])
 
 
@@ -55,7 +55,7 @@ def _pad(
 ) -> Value:
     if callable(mode):
         raise UnsupportedError(
-            "numpy.pad: a padding function writes to its argument, which no tensor allows; "
+            "numpy.pad: a padding function writes to its argument, but tensors cannot be written to; "
             "write mode='constant' or another of NumPy's modes, or numpy.concatenate"
         )
     if mode not in OPTIONS:
@@ -93,7 +93,7 @@ def _pad(
 
 
 def _widths(pad_width: Value, ndim: int) -> list:
-    """A pair of ints for each axis."""
+    """Return a pair of ints for each axis."""
     if isinstance(pad_width, dict):
         pairs = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -108,7 +108,7 @@ def _widths(pad_width: Value, ndim: int) -> list:
 
 
 def _pair(given: Value, array: Value, axis: int) -> tuple:
-    """The two values of an option that belong to an axis."""
+    """Return the two values of an option for an axis."""
     pairs = np.broadcast_to(given, (array.ndim, 2))
     return pairs[axis, 0], pairs[axis, 1]
 
@@ -124,7 +124,7 @@ def _resized_shape(array: Value, axis: int, n: int) -> tuple:
 
 
 def _fill_block(value: Value, array: Value, axis: int, n: int) -> Value:
-    """A block of `n` along an axis, all `value`, of the dtype of `array`."""
+    """Return a block of `n` along an axis, filled with `value`, of the dtype of `array`."""
     return np.astype(
         np.broadcast_to(value, _resized_shape(array, axis, n)), array.dtype, copy=False
     )
@@ -136,7 +136,7 @@ def _ends(array: Value, axis: int, given: Value, before: int, after: int) -> tup
 
 
 def _ramps(array: Value, axis: int, given: Value, before: int, after: int) -> tuple:
-    """From the end value, which is met, to the edge, which is not."""
+    """Return ramps from the end value, which is included, to the edge, which is not."""
     first, last = _pair(given, array, axis)
 
     def ramp(end: Value, edge: Value, n: int) -> Value:
@@ -151,7 +151,7 @@ def _ramps(array: Value, axis: int, given: Value, before: int, after: int) -> tu
 
 
 def _statistics(array: Value, axis: int, mode: str, given: Value, before: int, after: int) -> tuple:
-    """A statistic of the elements nearest to each end, `given` of them or all."""
+    """Return blocks of a statistic of the elements nearest to each end, `given` of them or all."""
     n = array.shape[axis]
     lengths = (None, None) if given is None else _pair(given, array, axis)
     first, last = (n if m is None else min(int(m), n) for m in lengths)
@@ -168,7 +168,7 @@ def _statistics(array: Value, axis: int, mode: str, given: Value, before: int, a
 
 
 def _pad_odd(array: Value, axis: int, before: int, after: int, whole: bool) -> Value:
-    """Reflections through the point at each edge, as many as it takes.
+    """Pad by reflections through the point at each edge, as many as it takes.
 
     `whole`: the edge itself is reflected too (mode "symmetric"). The pieces that NumPy
     reflects are multiples of the original length (less the edge), at each end in turn.
@@ -194,5 +194,5 @@ def _pad_odd(array: Value, axis: int, before: int, after: int, whole: bool) -> V
 
 
 def _reflect_through(point: Value, mirrored: Value) -> Value:
-    """Reflected through a point; NumPy writes it to an array of the dtype that was padded."""
+    """Reflect through a point, in the dtype of the padded array, to which NumPy writes."""
     return np.astype(2 * point - mirrored, point.dtype, copy=False)

@@ -1,7 +1,8 @@
 """Convolution, and polynomials by their coefficients, the highest first.
 
-A root that is multiple has no derivative: it is infinite. Leading zeros make a polynomial
-shorter, and its product or its remainder too, so a batch has to agree in their number.
+A multiple root has no derivative: it is infinite. Leading zeros make a polynomial shorter,
+and its product or its remainder, too, so all examples of a batch must have the same number
+of them.
 """
 
 import numpy as np
@@ -19,10 +20,10 @@ from .linalg.factorization import linalg_dtype
 
 
 def _convolution(a: Value, v: Value) -> Value:
-    """The full convolution: row i of the outer product, shifted by i, summed up.
+    """Return the full convolution: the sum of the rows of the outer product, row i shifted by i.
 
-    In the operands' common dtype, as NumPy: whole numbers wrap around, and of truth values
-    it is the disjunction.
+    It is in the operands' common dtype, as in NumPy: integers wrap around, and for booleans
+    the sum is a disjunction.
     """
     n, m = np.shape(a)[0], np.shape(v)[0]
     if not n or not m:
@@ -34,7 +35,7 @@ def _convolution(a: Value, v: Value) -> Value:
 
 
 def _window(mode: str, longer: int, shorter: int) -> tuple:
-    """Where the part that `mode` asks for starts in the full result, and its length."""
+    """Return the start of the part that `mode` asks for in the full result, and its length."""
     if mode == "full":
         return 0, longer + shorter - 1
     if mode == "same":
@@ -111,7 +112,7 @@ def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
 @lambda body: composite(np.polymul, body)
 def _polymul(a1: Value, a2: Value) -> Value:
     a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
-    # No coefficient at all is the polynomial 0.
+    # Without coefficients it is the polynomial 0.
     a1, a2 = (strip_zeros(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
     return np.convolve(a1, a2)
 
@@ -136,7 +137,7 @@ def _polydiv(u: Value, v: Value) -> tuple:
 
 
 def _roots(p: Value) -> Value:
-    """The roots of stacked polynomials: the eigenvalues of their companion matrices."""
+    """Return the roots of stacked polynomials: the eigenvalues of their companion matrices."""
     n = p.shape[-1] - 1
     if p.ndim == 1:
         return np.roots(p)
@@ -160,7 +161,7 @@ roots = primitive(_roots)
 
 
 def _root_jacobian(ans: Value, p: Value) -> Value:
-    """How each root moves with each coefficient: by implicit differentiation, in rows."""
+    """Return the Jacobian of the roots by the coefficients, by implicit differentiation."""
     n = np.shape(p)[-1]
     exponents = np.arange(n - 1, -1, -1, dtype=np.finfo(p.dtype).dtype)
     powers = np.power(np.reshape(ans, (*np.shape(ans), 1)), exponents)
@@ -222,7 +223,7 @@ def _poly(seq_of_zeros: Value) -> Value:
 
 
 def _weigh(x: Value, w: Value) -> Value:
-    """`x` times `w` in the dtype of `x`, in which NumPy leaves it."""
+    """Return `x` times `w` in the dtype of `x`, as NumPy does."""
     y = x * w
     if not np.can_cast(y.dtype, x.dtype, "same_kind"):
         raise TypeError(f"numpy.polyfit: weights of dtype {w.dtype} do not fit {x.dtype}")
@@ -254,7 +255,7 @@ def _polyfit(
     linalg_dtype(powers, y)
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
-    if not full and not cov:  # the rank does not matter then, and may differ in a batch
+    if not full and not cov:  # the rank is not returned, and may differ in a batch
         solution, residuals = np.matmul(np.linalg.pinv(powers, rcond), y), None
     else:
         solution, residuals, rank, s = np.linalg.lstsq(powers, y, rcond)

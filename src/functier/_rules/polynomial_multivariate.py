@@ -13,7 +13,7 @@ from .constructors import composite
 
 
 def _evaluate(c: Value, x: Value) -> Value:
-    """The polynomial along the first axis of `c`; the other axes broadcast with `x`."""
+    """Evaluate the polynomial along the first axis of `c`; other axes broadcast with `x`."""
     c = np.atleast_1d(c)
     y = c[-1] + x * 0
     for i in range(np.shape(c)[0] - 2, -1, -1):
@@ -22,14 +22,14 @@ def _evaluate(c: Value, x: Value) -> Value:
 
 
 def _coefficients(c: Value) -> Value:
-    """Operands as NumPy converts them: one axis or more, no whole numbers."""
+    """Return coefficients as NumPy converts them: with one axis or more, and no integers."""
     (c,) = convert_lists(c)
     c = np.atleast_1d(c)
     return c + 0.0 if c.dtype.kind in "biu" else c
 
 
 def _append_axes(c: Value, x: Value) -> Value:
-    """`c` with an axis of size 1 for each axis of `x`."""
+    """Return `c` with an axis of size 1 for each axis of `x`."""
     return np.reshape(c, np.shape(c) + (1,) * np.ndim(x))
 
 

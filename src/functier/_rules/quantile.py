@@ -1,7 +1,8 @@
 """Medians, quantiles and percentiles, with and without NaN, from sorted values.
 
-The derivative by the values goes to those that the result lies between; by q, it is the
-step between them over the step of q that it takes. Weights choose a value, no more.
+The derivative by the values goes to the two that the result lies between; the derivative by
+q is the step between these over the step of q from one to the other. Weights only choose a
+value.
 """
 
 from math import prod
@@ -34,8 +35,9 @@ BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
 def _virtual_indices(n: int, q: Value, method: str) -> tuple:
-    """The two indices to interpolate between, and the weight of the second; no weight where
-    NumPy interpolates nothing, as q is whole.
+    """Return the two indices to interpolate between, and the weight of the second one.
+
+    The weight is None where q is an integer, for which NumPy does not interpolate.
     """
     if method.endswith("inverted_cdf") and method not in CONTINUOUS:
         virtual = n * q - 1
@@ -71,12 +73,12 @@ def _virtual_indices(n: int, q: Value, method: str) -> tuple:
 
 
 def _make_range_check(scale: float) -> Function:
-    """Whether all are quantiles, or percentiles where `scale` is 100."""
+    """Return a function that tells if all numbers are from 0 to `scale`."""
     return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
 
 def _is_distribution(weights: Value) -> Value:
-    """Whether those along the last axis have a finite sum that is not zero."""
+    """Tell if the weights along the last axis have a finite sum that is not zero."""
     total = np.sum(weights, axis=-1)
     return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 
@@ -115,7 +117,7 @@ def _quantile(scale: float, leave_out: bool) -> Function:
             q, _make_range_check(scale), f"{name} must be in the range [0, {scale}]"
         )
         points = points if scale == 1 else points / scale
-        if leave_out and 0 in shape:  # NumPy, too, looks no further, not even at the shape of q
+        if leave_out and 0 in shape:  # as NumPy does, whatever the shape of q
             return np.nanmean(a, axis, keepdims=keepdims)
         x = as_rows(a, axis)
         if weights is None:
@@ -158,20 +160,20 @@ def _quantile(scale: float, leave_out: bool) -> Function:
 
 
 def _weighted_index(weights: Value, q: Value) -> Value:
-    """The first index where the cumulated part of the weights comes up to q."""
+    """Return the first index where the cumulative part of the weights reaches q."""
     weights = check_values(weights, _is_nonnegative, "Weights must be non-negative.")
     weights = check_values(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
     total = np.cumsum(weights, axis=-1, dtype=np.float64)
     part = total / total[..., -1:]
     if np.result_type(q).kind == "f":
         part = part.astype(np.result_type(q))
-    part = np.where(np.equal(part, 0), -1, part)  # not even the quantile 0 is there
+    part = np.where(np.equal(part, 0), -1, part)  # a quantile 0 is not there either
     q = np.reshape(q, np.shape(q) + (1,) * np.ndim(part))
     return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
 
 
 def _pick(x: Value, index: Index, ndim: int) -> Value:
-    """The values of `x` at `index`, whose first `ndim` axes belong to q."""
+    """Return the values of `x` at `index`, whose first `ndim` axes are those of q."""
     moved = np.moveaxis(index, range(ndim), range(-ndim, 0))
     last = np.reshape(moved, (*np.shape(x)[:-1], prod(np.shape(index)[:ndim])))
     values = np.take_along_axis(x, last, axis=-1)
@@ -192,7 +194,7 @@ composite(np.nanpercentile, _quantile(100, True))
 
 
 def _median(leave_out: bool) -> Function:
-    """The mean of the two elements in the middle, or of the one."""
+    """Return the body of a median: the mean of the one or two elements in the middle."""
 
     def body(
         a: Value,

@@ -97,7 +97,7 @@ def _nan_to_num(
 
 
 def _range_body(between: Function) -> Function:
-    """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
+    """Return the body of a range whose element i of 0 to n is ``between(start, stop, i, n)``."""
 
     def body(
         start: Value, stop: Value, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
@@ -273,7 +273,10 @@ ONES: Any = (1.0, 1.0, 1.0, 1.0)
 
 
 def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
-    """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
+    """Return differences of second order inside, and of `edge_order` at both ends.
+
+    The formulas are those of Quarteroni (2007).
+    """
     n = np.shape(f)[axis]
     if n < edge_order + 1:
         raise ValueError(
@@ -286,7 +289,7 @@ def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
         f, axis, slice(None, -1)
     )  # refuses truth values
     if np.ndim(spacing) == 0:
-        rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
+        rise, (a, b, c, d) = rise / spacing, ONES  # only their ratios matter
         inside = _slice_along(f, axis, slice(2, None)) - _slice_along(f, axis, slice(None, -2))
         inside = inside / (2.0 * spacing)
     else:
@@ -339,12 +342,12 @@ def _unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 
 
 
 def _gather(x: Value, index: Index) -> Value:
-    """``x[index]``, where either may be the tensor."""
+    """Return ``x[index]``, where either may be a tensor."""
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
 def _to_double(x: Value, strict: bool) -> Value:
-    """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
+    """Return `x` in double precision, as NumPy interpolates; `strict`: only if the cast is safe."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
     if strict and not np.can_cast(dtype, wide):
@@ -373,7 +376,7 @@ def _interp(
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         n += 2
-    if n == 1:  # the value there is that of everything, NaN too
+    if n == 1:  # its value is that of all points, except for NaN
         x = np.where(np.isnan(x), xp[0], x)
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
@@ -386,7 +389,7 @@ def _interp(
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
 
 
-# ---- parts whose place is told by the data or by a window ----
+# ---- parts at places that depend on the data or on a window ----
 
 
 @lambda body: composite(np.trim_zeros, body)
@@ -396,7 +399,7 @@ def _trim_zeros(filt: Value, trim: str = "fb", axis: Axis = None) -> Value:
     places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
     index = [slice(None)] * np.ndim(filt)
     for i in normalize(axis, np.ndim(filt)):
-        start, stop = 0, 0  # of nothing but zeros nothing is left, whatever is trimmed
+        start, stop = 0, 0  # nothing is left of zeros, whatever is trimmed
         if np.size(places[i]):
             if "f" in trim.lower():
                 start = int(np.min(places[i]))

@@ -49,7 +49,7 @@ def reduce_with(
     where: Value,
     dtype: DTypeLike | None = None,
 ) -> Value:
-    """`func` with the options that say something: a call with the others takes longer."""
+    """Call `func` with the options that matter; to pass the others, too, takes longer."""
     options = {} if where is True else {"where": where}
     if dtype is not None:
         options["dtype"] = dtype
@@ -87,14 +87,14 @@ op(
 def count_elements(
     shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
 ) -> Value:
-    """How many elements a reduction takes in: an int, or an array under a mask."""
+    """Return the number of elements that a reduction combines: an int, or an array for a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
 def divide_by_count(total: Value, count: Value) -> Value:
-    """`total` over a count, in the dtype of `total`."""
+    """Divide `total` by a count, in the dtype of `total`."""
     if type(count) is int:
         return total / count
     dtype = dtype_of(total)
@@ -136,10 +136,10 @@ linear(
 def _shares(
     a: Value, ans: Value, axis: Any, keepdims: bool, met: bool, where: Value = True
 ) -> Value:
-    """What part of the cotangent of its extremum each element gets.
+    """Return the part of the cotangent of its extremum that each element gets.
 
-    Booleans where no two share one. `met`: each extremum is an element, or NaN, as there
-    is no ``initial=`` that it may be instead.
+    These are booleans where no two elements share one. `met`: each extremum is an element, or
+    NaN, since no ``initial=`` was given.
     """
     equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
     if where is not True:
@@ -202,11 +202,11 @@ def _extremum_vjp(
 
 
 MANY = 4000
-"""From so many elements on, what gets nothing is better left zero than multiplied by it."""
+"""From so many elements on, it takes less time to write to zeros than to multiply by them."""
 
 
 def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: Function) -> Function:
-    """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
+    """Return `func`, for many short rows by `arg`: ``ufunc.reduce`` has a cost for each row."""
 
     def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is not np.ndarray or params:
@@ -279,14 +279,14 @@ linear(
 
 
 def _exclusive_products(products: Value) -> Value:
-    """What stands before each cumulative product: 1, and all of them but the last."""
+    """Return cumulative products without the last factor: 1, and all products but the last."""
     shape = np.shape(products)
     one = np.ones((*shape[:-1], 1), products.dtype)
     return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
 
 
 def recurrence(a: Value, b: Value) -> Value:
-    """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
+    """Solve ``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
 
     Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
     """
@@ -299,7 +299,7 @@ def recurrence(a: Value, b: Value) -> Value:
 
 
 def cast_to(dtype: DTypeLike | None, *values: Value) -> tuple[Value, ...]:
-    """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
+    """Return the values in the dtype that ``dtype=`` asks for, in which a product is computed."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 
 
@@ -318,7 +318,7 @@ def _cumprod_jvp(
 def _cumprod_vjp(
     g: Value, a: Value, ans: Value, axis: Axis = None, dtype: DTypeLike | None = None
 ) -> Value:
-    """The products before an element, times the sum of g over the products after it."""
+    """Multiply the products before an element by the sum of g over the products after it."""
     (a,) = cast_to(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
     after = reverse(recurrence(_exclusive_products(reverse(a)), reverse(g)))
@@ -368,7 +368,7 @@ composite(np.cumulative_prod, _cumulative_body(np.cumprod, np.ones))
 
 
 def _products_of_others(a: Value, axis: Axis, initial: Value, where: Value) -> Value:
-    """For each element the product of all others that are reduced with it."""
+    """Return, for each element, the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
     axis = axis if np.ndim(a) else None

@@ -1,4 +1,4 @@
-"""Operations that repeat elements, and pad."""
+"""Operations that repeat elements."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from .constructors import composite, data_dependent_vmap, linear, primitive
 
 @primitive
 def segment_sum(a: Value, counts: Value, axis: int) -> Value:
-    """The sums of runs along an axis, `counts` elements each; 0 where a run is empty."""
+    """Return the sums of runs along an axis, of `counts` elements each; 0 for an empty run."""
     counts = np.asarray(counts).astype(np.intp)
     filled = np.flatnonzero(counts)
     starts = (np.cumsum(counts) - counts)[filled]
@@ -44,7 +44,7 @@ def _repeat_vmap(k: int, a: Value, repeats: Value, axis: int | None = None) -> V
 
 
 def _repeat_vjp(g: Value, a_shape: Shape, repeats: Value, axis: int | None = None) -> Value:
-    """The sum over the copies of each element."""
+    """Return the sum over the copies of each element."""
     own: Shape
     if axis is None or len(a_shape) < 2:
         own, axis = (int(np.prod(a_shape, dtype=int)),), 0

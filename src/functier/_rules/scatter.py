@@ -9,9 +9,9 @@ from .._core.types import Index, Shape, Value
 def scatter(
     values: Value, shape: Shape, index: Index, indices: Value, distinct: bool = False
 ) -> Value:
-    """`add_at` on plain arrays; `indices` are those in the index.
+    """Add at an index of zeros, on plain arrays; `indices` are the arrays in the index.
 
-    `distinct`: no position comes twice, as where the index is a permutation.
+    `distinct`: no position occurs twice, as in a permutation.
     """
     out = np.zeros(shape, dtype_of(values))
     repeatable = not distinct and [i for i in indices if i.dtype != bool and i.size > 1]
@@ -27,7 +27,7 @@ def scatter(
 
 
 def _positions(shape: Shape, index: Index, count: Value) -> Value:
-    """The flat positions in an array of `shape` that an index of `count` elements means."""
+    """Return the flat positions, in an array of `shape`, of an index of `count` elements."""
     size = int(np.prod(shape, dtype=int))
     if size <= 8 * count:
         return np.arange(size).reshape(shape)[index]

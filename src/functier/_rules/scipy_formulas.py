@@ -1,6 +1,6 @@
-"""Derivatives that SciPy's special functions share, and the rules of more than a line.
+"""Derivatives that SciPy's special functions share, and rules of more than one line.
 
-Imported by `scipy_special` alone, as it imports SciPy. Cited as there.
+Only `scipy_special` imports this file, since it imports SciPy. The citations are those there.
 """
 
 import math
@@ -17,7 +17,7 @@ SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
 def complete_rule(rule: Function | tuple) -> tuple:
-    """`rule` for operands that may be lists, with the precision of the (co)tangent.
+    """Return `rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
     """
@@ -35,9 +35,9 @@ def complete_rule(rule: Function | tuple) -> tuple:
 
 
 def prepare_operands(*saved: Value) -> Value:
-    """Operands as rules compute with them: lists as arrays, whole numbers of 64 bits with a sign.
+    """Return operands for rules: lists as arrays, and integers as signed ones of 64 bits.
 
-    An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
+    An order of dtype uint8 minus 1 would wrap around, and the logarithm of an int8 has half
     precision.
     """
     return [
@@ -50,12 +50,12 @@ SINGLE = {"d": np.float32, "D": np.complex64}
 
 
 def safe_ratio(x: Value, y: Value) -> Value:
-    """x / y, with 0 where both are."""
+    """Return x / y, with 0 where both are 0."""
     return x / np.where(np.logical_and(np.equal(x, 0), np.equal(y, 0)), 1, y)
 
 
 def log(x: Value) -> Value:
-    """The logarithm, without a warning at 0."""
+    """Return the logarithm, without a warning at 0."""
     return special.xlogy(1.0, x)
 
 
@@ -63,7 +63,7 @@ def log(x: Value) -> Value:
 
 
 def trigamma(x: Value) -> Value:
-    """The derivative of `psi`; SciPy has it for real numbers only (DLMF 5.15.6, 5.15.8)."""
+    """Return the derivative of `psi`; SciPy's takes real numbers only (DLMF 5.15.6, 5.15.8)."""
     if dtype_of(x).kind != "c":
         return special._zeta(2.0, x)
     left = np.less(np.real(x), 0.5)
@@ -81,7 +81,7 @@ def trigamma(x: Value) -> Value:
 
 
 def rgamma_slope(g: Value, ans: Value, x: Value) -> Value:
-    """-psi / gamma, by DLMF 5.5.3 on the left, where the poles of psi and gamma cancel."""
+    """Return -psi / gamma; on the left, where the poles of both cancel, by DLMF 5.5.3."""
     left = np.less(np.real(x), 0.5)
     a = np.where(left, x, 0.5)
     mirrored = special.gamma(1 - a) * (np.cos(PI * a) - np.sin(PI * a) * (special.psi(1 - a) / PI))
@@ -89,22 +89,22 @@ def rgamma_slope(g: Value, ans: Value, x: Value) -> Value:
 
 
 def normal_ratio(x: Value) -> Value:
-    """The normal density over its distribution function, by DLMF 7.2.3 without overflow."""
+    """Return the normal density over its distribution function, without overflow (DLMF 7.2.3)."""
     return math.sqrt(2 / PI) / special.erfcx(x / -SQRT_2)
 
 
 def ellipk_slope(m: Value) -> Value:
-    """DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
+    """Return the derivative of `ellipk`: DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
     return PI / 8 * special.hyp2f1(0.5, 0.5, 2.0, m) / (1 - m)
 
 
 def ellipe_slope(m: Value) -> Value:
-    """DLMF 19.5.2, 15.5.1."""
+    """Return the derivative of `ellipe`: DLMF 19.5.2, 15.5.1."""
     return -PI / 8 * special.hyp2f1(0.5, 1.5, 2.0, m)
 
 
 def spence_slope(x: Value) -> Value:
-    """DLMF 25.12.1; near 1, and only there for complex numbers, as a series: 15.4.1.
+    """Return the derivative of `spence`: DLMF 25.12.1; for complex numbers near 1, 15.4.1.
 
     SciPy's complex series is wrong by a tenth where ``1 - x`` is near ``exp(pi i / 3)``.
     """
@@ -120,7 +120,7 @@ def spence_slope(x: Value) -> Value:
 
 
 def neighbours(name: str, sign: int) -> Function:
-    """Half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
+    """Return half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
     if sign > 0:
         return lambda v, z: 0.5 * (func(v - 1, z) + func(v + 1, z))
@@ -128,7 +128,7 @@ def neighbours(name: str, sign: int) -> Function:
 
 
 def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tuple:
-    """The row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
+    """Return the row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
     if factor:
         return "v z", None, lambda g, ans, v, z: g * (factor * ans + scale * half(v, z))
@@ -136,7 +136,7 @@ def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tup
 
 
 def struve(name: str, sign: int) -> tuple:
-    """The row of a Struve function: DLMF 11.4.24, 11.4.26."""
+    """Return the row of a Struve function: DLMF 11.4.24, 11.4.26."""
     half = neighbours(name, sign)
 
     def rule(g: Value, v: Value, x: Value) -> Value:
@@ -147,17 +147,17 @@ def struve(name: str, sign: int) -> tuple:
 
 
 def lower(n: int) -> Value:
-    """n - 1; for the degree 0 again 0, as `degree_rule` drops the term."""
+    """Return n - 1; 0 for the degree 0, whose term `degree_rule` drops."""
     return n - np.not_equal(n, 0)
 
 
 def degree_rule(slope: Function) -> Function:
-    """The rule of a polynomial whose derivative `slope` has, for a degree above 0."""
+    """Return the rule of a polynomial; `slope` is its derivative for a degree above 0."""
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
 def _exprel_far_from_zero(z: Value) -> tuple:
-    """Whether z is far from 0, and ``z * z * exprel'(z)`` there, in closed form (DLMF 13.6.2).
+    """Tell where z is far from 0, and return ``z * z * exprel'(z)`` there (DLMF 13.6.2).
 
     SciPy's confluent hypergeometric function does not return for infinity.
     """
@@ -168,7 +168,7 @@ def _exprel_far_from_zero(z: Value) -> tuple:
 
 
 def exprel_slope(z: Value) -> Value:
-    """DLMF 13.3.15 near 0, where the closed form cancels."""
+    """Return the derivative of `exprel`; near 0, where the closed form cancels, by DLMF 13.3.15."""
     far, above = _exprel_far_from_zero(z)
     near = 0.5 * special.hyp1f1(2.0, 3.0, np.where(far, 0, z))
     z = np.where(far, z, 1)
@@ -176,25 +176,25 @@ def exprel_slope(z: Value) -> Value:
 
 
 def boxcox_lmbda(g: Value, logarithm: Value, lmbda: Value) -> Value:
-    """For ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
+    """Differentiate ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
     far, above = _exprel_far_from_zero(lmbda * logarithm)
     inside, by = np.where(far, 0, logarithm), np.where(far, lmbda, 1)
     return g * np.where(far, above / (by * by), inside * inside * exprel_slope(lmbda * inside))
 
 
 def inv_boxcox_lmbda(g: Value, power: Value, y: Value, lmbda: Value) -> Value:
-    """`power` times the derivative of ``log1p(lmbda y) / lmbda``: DLMF 15.4.1, 15.5.1."""
+    """Return `power` times the derivative of ``log1p(lmbda y) / lmbda``: DLMF 15.4.1, 15.5.1."""
     return g * (power * (-0.5 * y * y * special.hyp2f1(2.0, 2.0, 3.0, -lmbda * y)))
 
 
 def expn_x(g: Value, ans: Value, n: int, x: Value) -> Value:
-    """DLMF 8.19.13; for n = 0 the derivative of ``exp(-x) / x``."""
+    """Differentiate `expn`: DLMF 8.19.13; for n = 0 it is ``exp(-x) / x``."""
     zero = np.equal(n, 0)
     return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(lower(n), x))
 
 
 def _voigt_slope(x: Value, sigma: Value, gamma: Value) -> tuple:
-    """The argument of `wofz` there, and the derivative at it: DLMF 7.10.2."""
+    """Return the argument of `wofz` in the Voigt profile, and its derivative: DLMF 7.10.2."""
     z = (x + 1j * gamma) / (SQRT_2 * sigma)
     return z, (2j / SQRT_PI - 2 * z * special.wofz(z)) / (SQRT_2PI * sigma)
 
@@ -213,7 +213,7 @@ def voigt_gamma(g: Value, x: Value, sigma: Value, gamma: Value) -> Value:
 
 
 def _half_turns(phi: Value) -> tuple:
-    """How many half turns to take off, and the sine and squared cosine of the rest."""
+    """Return the number of half turns in an angle, and the sine and squared cosine of the rest."""
     n = np.rint(phi / PI)
     sine = np.sin(phi - PI * n)
     return 2 * n, sine, 1 - sine * sine
@@ -234,12 +234,12 @@ def ellipeinc_m(g: Value, phi: Value, m: Value) -> Value:
 
 
 def elliprf_x(g: Value, x: Value, y: Value, z: Value) -> Value:
-    """The derivative of a symmetric integral for its first variable: DLMF 19.18.1."""
+    """Return the derivative of a symmetric integral by its first variable: DLMF 19.18.1."""
     return g * (special.elliprd(y, z, x) / -6)
 
 
 def elliprg_x(g: Value, x: Value, y: Value, z: Value) -> Value:
-    """The same from R_F, R_D and that R_G has the degree 1/2: DLMF 19.20, 19.21.10."""
+    """Return that of R_G, of degree 1/2, by R_F and R_D: DLMF 19.20, 19.21.10."""
     return g * ((special.elliprf(x, y, z) - x * special.elliprd(y, z, x) / 3) / 4)
 
 
@@ -277,7 +277,7 @@ def binomial_slope(k: int, n: int, p: Value) -> Value:
 
 
 def distribution_rows(params: Value, slope: Function) -> tuple:
-    """The rows of the four functions of a distribution."""
+    """Return the rows of the four functions of a distribution."""
     *fixed, x = params.split()
     none = (None,) * len(fixed)
 
@@ -294,7 +294,7 @@ def distribution_rows(params: Value, slope: Function) -> tuple:
 
 
 def mathieu(characteristic: str) -> Function:
-    """The slopes of a Mathieu function and its derivative, the angle in degrees."""
+    """Return the slopes of a Mathieu function and its derivative, the angle in degrees."""
     value = getattr(special, characteristic)
 
     def slopes(ans: Value, m: Value, q: Value, x: Value) -> tuple:
@@ -310,7 +310,7 @@ def modified_mathieu(characteristic: str) -> Function:
 
 
 def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
-    """The rules, for one variable, of a function with several results."""
+    """Return the rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
     def jvp(t: Value, ans: Value, *at: Value) -> Value:
@@ -324,7 +324,7 @@ def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
 
 
 def damped_rules(name: str, sign: int, part: Function, unit: complex) -> tuple:
-    """The rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
+    """Return the rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
 
     def jvp(t: Value, ans: Value, v: Value, z: Value) -> Value:

@@ -1,8 +1,8 @@
-"""SciPy's special functions, in tables of their derivatives.
+"""Derivatives of SciPy's special functions, in tables.
 
-The record of the first ufunc of SciPy that meets a tensor has this file imported; SciPy
-has been imported by then. What it has as a Python function mostly converts its arguments
-with `numpy.asarray`, which no class can answer: the last table says what to write instead.
+The first ufunc of SciPy that meets a tensor imports this file; SciPy has been imported by
+then. Most of its Python functions convert their arguments with `numpy.asarray`, which a
+tensor refuses: the last table says what to write instead.
 
 The formulas are from the Digital Library of Mathematical Functions (Olver et al., 2010),
 cited as "DLMF 10.6.1". An operand without a rule, such as the order of a Bessel function,
@@ -412,7 +412,7 @@ DAMPED = {
     "ive": damped_rules("ive", 1, np.real, 1),
 }
 
-# ---- what SciPy computes without asking the classes of its arguments ----
+# ---- functions of SciPy that do not dispatch ----
 
 SPHERICAL = (
     "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.jv(n + 0.5, z), and the same with yv, iv "

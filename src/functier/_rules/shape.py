@@ -20,7 +20,7 @@ ORDERS: dict[str | None, Literal["C", "F"]] = {"C": "C", "c": "C", None: "C", "F
 
 
 def _resolve_order(func: str, order: str | None) -> Literal["C", "F"]:
-    """The order of elements; a tensor has no memory order for A and K to follow."""
+    """Return the order of elements; a tensor has no memory order for A and K to follow."""
     if order in ORDERS:
         return ORDERS[order]
     raise UnsupportedError(
@@ -47,7 +47,7 @@ def _reshape_vmap(
     order: Literal["C", "F"] = "C",
     **options: Any,
 ) -> Value:
-    """Fortran order holds for any number of leading axes that stay as they are."""
+    """Reshape the axes after the batch's; Fortran order leaves the leading axes as they are."""
     if shape is None:
         return _reshape(a)
     batch, size = a.shape[:k], math.prod(a.shape[k:])
@@ -103,7 +103,7 @@ linear(
 
 
 def _expanded_shape(shape: Shape, axis: int | tuple[int, ...]) -> Value:
-    """The shape with axes of length 1 at the places that `axis` names in the result."""
+    """Return the shape with axes of length 1 at the places that `axis` names in the result."""
     if isinstance(axis, (tuple, list)):
         ndim = len(shape) + len(axis)
         axes, rest = normalize_axis_tuple(axis, ndim), iter(shape)
@@ -115,7 +115,7 @@ def _expanded_shape(shape: Shape, axis: int | tuple[int, ...]) -> Value:
 linear(
     np.expand_dims,
     "a axis",
-    # NumPy's own takes several times as long as the reshape that it comes to.
+    # NumPy's function takes several times as long as the reshape that it makes.
     kernel=lambda a, axis: np.reshape(a, _expanded_shape(np.shape(a), axis)),
     vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded_shape(a.shape[k:], axis)),
     vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)},
@@ -123,7 +123,7 @@ linear(
 
 
 def _at_least_body(least: int) -> Function:
-    """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
+    """Return the body of atleast_1d, 2d or 3d: it adds axes of length 1, the first two in front."""
 
     def one(a: Value) -> Value:
         shape = np.shape(a)
@@ -326,12 +326,12 @@ def _rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
 
 
 def _roll(a: Value, shift: Value, axis: Axis = None) -> Value:
-    """NumPy's, which asks no tensor in the place of `shift`."""
+    """Call NumPy's function, which does not dispatch on `shift`."""
     return _roll_batch(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
 
 
 def _roll_batch(k: int, a: Value, shift: Value, axis: Axis) -> Value:
-    """Shifts that differ from example to example: an index into each axis."""
+    """Roll by shifts that differ from example to example: an index into each axis."""
     shape, shift = np.shape(a), shift.astype(np.intp)
     if axis is None:
         a = flatten_examples(k, a)

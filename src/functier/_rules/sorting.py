@@ -15,7 +15,7 @@ from .indexing import index_along, transpose_read
 
 
 def _parameter_names(func: Function) -> Value:
-    """The parameters that this NumPy's `func` has."""
+    """Return the names of the parameters that `func` has in this version of NumPy."""
     return " ".join(inspect.signature(func).parameters)
 
 
@@ -23,26 +23,26 @@ def _parameter_names(func: Function) -> Value:
 
 
 def _resolve_axis(axis: int | None, *arrays: Value) -> tuple:
-    """The arrays and the axis; for ``axis=None`` they are flattened."""
+    """Return the arrays and the axis; for ``axis=None`` the arrays are flattened."""
     if axis is None:
         return *[np.reshape(a, -1) for a in arrays], 0
     return *arrays, shift(axis, 0, np.ndim(arrays[0]))
 
 
 def _stable_order(a: Value, axis: int, descending: bool = False) -> Value:
-    """The order that leaves equal elements as they stand."""
+    """Return the order that keeps equal elements in their order."""
     options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
     return np.argsort(a, axis, stable=True, **options)
 
 
 def _matching_places(a: Value, ans: Value, axis: int) -> Value:
-    """Where each element of `ans`, which has those of `a` in some order, comes from."""
+    """Return the place in `a` of each element of `ans`, a permutation of `a`."""
     ranks = np.argsort(_stable_order(ans, axis), axis)
     return np.take_along_axis(_stable_order(a, axis), ranks, axis)
 
 
 def _put_back(g: Value, order: Value, axis: int, shape: Shape) -> Value:
-    """The transpose of reading `order`, a permutation, along `axis`."""
+    """Return the transpose of reading `order`, a permutation, along `axis`."""
     form = np.shape(order)
     return np.reshape(transpose_read(g, form, index_along(form, order, axis), distinct=True), shape)
 
@@ -132,7 +132,7 @@ for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
 
 
 def _is_less(x: Value, y: Value) -> bool:
-    """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
+    """Compare complex numbers as NumPy does: NaN last, and first NaN in the imaginary part only."""
     (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
     mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
     a, b, c, d = (np.where(np.isnan(v), 0, v) for v in (a, b, c, d))
@@ -141,7 +141,7 @@ def _is_less(x: Value, y: Value) -> bool:
 
 
 def _precedes(x: Value, y: Value, side: Literal["left", "right"]) -> Value:
-    """Whether `x` stands before the place where `y` would go; NaN is the largest."""
+    """Tell if `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
         return _is_less(x, y) if side == "left" else ~_is_less(y, x)
     if side == "left":
@@ -152,7 +152,7 @@ def _precedes(x: Value, y: Value, side: Literal["left", "right"]) -> Value:
 def _searchsorted_vmap(
     k: int, a: Value, v: Value, sorter: Value = None, side: Literal["left", "right"] = "left"
 ) -> Value:
-    """One search where all examples search in the same array, else bisection in step."""
+    """Search once where the examples share an array, else bisect for all in step."""
     v = v if np.ndim(v) else np.reshape(v, (1,) * k)
     one = (1,) * k
     if a.shape[:k] == one and (sorter is None or sorter.shape[:k] == one):
@@ -180,7 +180,7 @@ def _searchsorted_vmap(
 
 
 def _broadcast_batch(k: int, *values: Value) -> Value:
-    """The operands with all their batch axes of full size."""
+    """Return the operands with all their batch axes of full size."""
     batch = batch_shape(k, *values)
     return [np.broadcast_to(v, batch + v.shape[k:]) for v in values]
 
@@ -189,7 +189,7 @@ constant(np.searchsorted, "a v side sorter", "a v sorter", vmap=_searchsorted_vm
 
 
 def _digitize_vmap(k: int, x: Value, bins: Value, right: Value = False) -> Value:
-    """NumPy's formula; whether the bins rise is asked of each example's first and last."""
+    """Digitize by NumPy's formula; the first and last bin of each example tell if they rise."""
     for v in (x, bins):
         if np.result_type(v).kind == "c":
             raise TypeError("numpy.digitize: x and bins may not be complex")
@@ -220,7 +220,7 @@ def _isin_vmap(
     invert: bool = False,
     kind: Literal["sort", "table"] | None = None,
 ) -> Value:
-    """`assume_unique` is about one example: a batch may repeat what an example does not."""
+    """Ignore `assume_unique`: the elements of a batch may repeat where those of an example do not."""
     element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
     if test.shape[:k] == (1,) * k:
         return np.isin(element, np.reshape(test, -1), invert=invert, kind=kind)
@@ -240,7 +240,7 @@ constant(
 
 
 def _first_places(ar: Value, values: Value, axis: int | None) -> Value:
-    """Where along `axis` of `ar` (None: of all its elements) its unique values are."""
+    """Return the places of the unique values along `axis` of `ar` (None: of all elements)."""
     if axis is not None:
         return np.unique(ar, return_index=True, axis=axis)[1]
     order = _stable_order(np.ravel(ar), 0)
@@ -283,7 +283,7 @@ for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_
 
 
 def _merge_sets(ar1: Value, ar2: Value, assume_unique: bool) -> tuple:
-    """The elements of both sets, in order, and where each comes from."""
+    """Return the elements of both sets, in order, and the place that each comes from."""
     ar1, ar2 = [np.ravel(a) if assume_unique else np.unique(a) for a in (ar1, ar2)]
     both = np.concatenate((ar1, ar2))
     order = _stable_order(both, 0)

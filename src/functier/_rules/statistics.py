@@ -1,4 +1,4 @@
-"""Variances, averages and quantiles, and the reductions that leave NaN out."""
+"""Variances, averages and covariances, and the reductions that ignore NaN."""
 
 import functools
 from typing import Any
@@ -27,14 +27,14 @@ def _value_or_default(value: Value, default: Value) -> Value:
 
 
 def _square(x: Value) -> Value:
-    """The square of the modulus."""
+    """Return the square of the modulus."""
     if dtype_of(x).kind == "c":
         return np.square(np.real(x)) + np.square(np.imag(x))
     return np.square(x)
 
 
 def _safe_sqrt(variance: Value) -> Value:
-    """The square root, with gradient 0 at 0."""
+    """Return the square root, with gradient 0 at 0."""
     zero = np.equal(variance, 0)
     if is_known_false(zero):
         return np.sqrt(variance)
@@ -130,7 +130,7 @@ def _is_nonzero(x: Value) -> bool:
 
 
 def align_weights(weights: Value, shape: Shape, axis: Axis) -> Value:
-    """Weights of an array of `shape`, or of its axes `axis`, so that they broadcast with it."""
+    """Reshape weights of an array of `shape`, or of its axes `axis`, to broadcast with it."""
     if np.shape(weights) == shape:
         return weights
     if axis is None:
@@ -210,7 +210,7 @@ def _nanmean(
 # ---- covariance ----
 
 ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
-"""Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
+"""True where NumPy takes one row for one variable, whatever `rowvar`; it always does so for `y`."""
 
 
 def _as_rows(x: Value, rowvar: bool, one_row: bool) -> Value:

@@ -1,8 +1,8 @@
-"""The methods of ufuncs, and the ufuncs and gufuncs that nobody declared.
+"""The methods of ufuncs, and the ufuncs and gufuncs without a declaration.
 
-The methods of declared ufuncs are the NumPy functions they mean. Every other ufunc, be it
-SciPy's or a user's own, gets a record on its first use: with a batching rule, and
-without derivatives.
+The methods of declared ufuncs are the NumPy functions of the same meaning. Every other ufunc,
+of SciPy or of a user, gets a record on its first use: with a batching rule, and without
+derivatives.
 """
 
 import functools
@@ -26,7 +26,7 @@ from .reduction import cast_to
 
 _NoValue = np._NoValue
 
-# ---- reductions and accumulations that have a name of their own ----
+# ---- reductions and accumulations that are NumPy functions, too ----
 
 
 def _cast(array: Value, dtype: DTypeLike | None) -> Value:
@@ -36,10 +36,11 @@ def _cast(array: Value, dtype: DTypeLike | None) -> Value:
 def _reduce_body(
     func: Function, neutral: Value = None, prepared: Function = lambda array, dtype: array
 ) -> Function:
-    """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false, or else
-    `initial`, in the dtype of what is reduced, which NumPy casts it to.
+    """Return the body of ``ufunc.reduce``.
 
-    The mask may be the only tensor (`numpy.sum` does not dispatch on it and ends here).
+    Where ``where=`` is false it takes `neutral`, or else `initial`, in the dtype of the array,
+    which NumPy casts it to. The mask may be the only tensor (`numpy.sum` does not dispatch on
+    it and calls this).
     """
 
     def body(
@@ -70,7 +71,7 @@ def _reduce_body(
 
 
 def _truth_reduction(func: Function, pair: np.ufunc) -> Function:
-    """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
+    """Return `np.any` or `np.all` with ``initial=`` and ``dtype=``."""
 
     def reduced(
         a: Value, axis: Axis, keepdims: bool, initial: Value = None, dtype: DTypeLike | None = None
@@ -95,7 +96,7 @@ for ufunc, func, neutral in (
 
 def _log_sum_reduction(pair: np.ufunc, exp: Function, log: Function) -> tuple:
     def prepared(array: Value, dtype: DTypeLike | None) -> Value:
-        """In the dtype of the result: of whole numbers that of their logarithms."""
+        """Return the array in the dtype of the result: for integers, that of their logarithms."""
         one = np.ones((), dtype_of(array))
         dtype = pair(one, one, dtype=dtype).dtype
         return array if dtype_of(array) == dtype else np.astype(array, dtype)
@@ -141,7 +142,7 @@ composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 
 
 def _method_record(func: Function, owner: np.ufunc) -> Op:
-    """The record of a bound method of a ufunc, which its name tells."""
+    """Return the record of a bound method of a ufunc, by its name."""
     if func.__name__ == "outer":
         return _composite_record(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
@@ -172,7 +173,7 @@ def _method_record(func: Function, owner: np.ufunc) -> Op:
 
 
 def _cast_rules(rules: dict) -> Value:
-    """Rules of what is computed in the dtype that ``dtype=`` asks for."""
+    """Return the rules for operands in the dtype that ``dtype=`` asks for."""
     return {mode: {"array": _cast_rule(given["array"], mode)} for mode, given in rules.items()}
 
 
@@ -248,7 +249,7 @@ def _reduceat_vmap(func: Function) -> Function:
 
 
 def _add_reduceat_vjp(g: Value, array_shape: Shape, indices: Value, axis: int = 0) -> Value:
-    """Each element gets the cotangents of the slices that it is in."""
+    """Return, for each element, the sum of the cotangents of the slices that it is in."""
     axis = shift(axis, 0, len(array_shape))
     n = array_shape[axis]
     start = np.reshape(indices, (-1, 1))
@@ -272,7 +273,7 @@ op(
 
 
 def _core_ranks(signature: str) -> Value:
-    """The number of core axes of each operand and result: ``(m,n),(n)->(m)`` is 2, 1, 1."""
+    """Return the number of core axes of operands and results: ``(m,n),(n)->(m)`` is 2, 1, 1."""
     sides = signature.replace(" ", "").split("->")
     return tuple(
         tuple(len([n for n in core.split(",") if n]) for core in re.findall(r"\(([^)]*)\)", side))
@@ -281,7 +282,7 @@ def _core_ranks(signature: str) -> Value:
 
 
 def _negative_axes(axes: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Axes counted from the end, where a batch in front does not move them."""
+    """Return axes counted from the end, where a batch in front does not move them."""
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
 
@@ -316,14 +317,14 @@ def _gufunc_vmap(func: np.ufunc) -> Function:
 
 
 def _insert_loop_axes(x: Value, k: int, missing: int) -> Value:
-    """`x` with axes of size 1 after its batch axes."""
+    """Return `x` with axes of size 1 after its batch axes."""
     shape = np.shape(x)
     return np.reshape(x, (*shape[:k], *(1,) * missing, *shape[k:])) if missing and shape else x
 
 
 @functools.lru_cache(maxsize=1024)
 def _record(func: Any, owner: np.ufunc) -> Op:
-    """The record of a ufunc that nobody declared, or of a method of any ufunc."""
+    """Return the record of a ufunc without a declaration, or of a method of any ufunc."""
     if func is not owner:
         return _method_record(func, owner)
     load(home_of(func))
@@ -339,7 +340,7 @@ def _record(func: Any, owner: np.ufunc) -> Op:
             kernel=allow_missing_out(func),
             vmap=vmap,
         )
-    # An optional core axis (``n?``) is told by the rank, which a batch changes.
+    # The rank tells if an optional core axis (``n?``) is there, and a batch changes the rank.
     batchable = "?" not in func.signature
     return Op(func, operands, operands, vmap=_gufunc_vmap(func) if batchable else None)
 
