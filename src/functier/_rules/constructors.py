@@ -133,7 +133,7 @@ def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
 
 NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}
-"""Classes without a level. They are looked up first, as a missing attribute takes longer to find."""
+"""Classes without a level, looked up first: to miss an attribute takes longer."""
 
 
 def primitive(kernel: Callable, plain: bool = False) -> Callable:

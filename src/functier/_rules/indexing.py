@@ -454,8 +454,8 @@ def _declare_writing(func: Function, remedy: str) -> None:
 
     def refuse(*args: Value, **kwargs: Any) -> NoReturn:
         raise MutationError(
-            f"{name_of(func)} would change an array in place; a tensor cannot be changed, and a plain "
-            f"array cannot hold a tensor; {remedy}"
+            f"{name_of(func)} would change an array in place; a tensor cannot be changed, and a "
+            f"plain array cannot hold a tensor; {remedy}"
         )
 
     op(func, "", family="writing", bind=refuse)

@@ -238,7 +238,7 @@ def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
 
 @primitive
 def put(values: Value, index: Index, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
-    """Add values at `index` of each window to zeros of ``(..., *shape)``: the transpose of `pick`."""
+    """Add values to zeros of ``(..., *shape)`` at `index` of each window: `pick`, transposed."""
     n = len(shape)
     lead = np.broadcast_shapes(values.shape, index.shape)
     cut = len(lead) - n

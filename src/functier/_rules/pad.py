@@ -55,7 +55,7 @@ def _pad(
 ) -> Value:
     if callable(mode):
         raise UnsupportedError(
-            "numpy.pad: a padding function writes to its argument, but tensors cannot be written to; "
+            "numpy.pad: a padding function writes to its argument, and a tensor cannot be changed; "
             "write mode='constant' or another of NumPy's modes, or numpy.concatenate"
         )
     if mode not in OPTIONS:

@@ -17,7 +17,7 @@ def _is_inexact(x: Value) -> bool:
 
 
 def _slice_along(x: Value, axis: Axis, part: Value) -> Value:
-    """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
+    """Return a part of `x` along one axis: with 1 and ``slice(2, None)`` it is ``x[:, 2:]``."""
     (axis,) = normalize(axis, np.ndim(x))
     return x[(slice(None),) * axis + (part,)]
 

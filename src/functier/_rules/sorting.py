@@ -220,7 +220,7 @@ def _isin_vmap(
     invert: bool = False,
     kind: Literal["sort", "table"] | None = None,
 ) -> Value:
-    """Ignore `assume_unique`: the elements of a batch may repeat where those of an example do not."""
+    """Ignore `assume_unique`: a batch may repeat an element that an example has once."""
     element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
     if test.shape[:k] == (1,) * k:
         return np.isin(element, np.reshape(test, -1), invert=invert, kind=kind)

@@ -10,7 +10,7 @@ from ._structure import MODULE
 
 
 class _Listed(Module):
-    """Modules that are registered as ``"0"``, ``"1"``, and so on, or by names of their own."""
+    """A base of modules that hold others, by ``"0"``, ``"1"``, and so on, or by other names."""
 
     def _all(self) -> list[Module]:
         return [module for _, module in self._named_own(MODULE)]
@@ -50,18 +50,18 @@ class _Listed(Module):
             self.register_module(str(i) if numbered else name, module)
 
     def append(self, module: Module) -> Self:
-        """Add a module at the end; returns this one."""
+        """Add a module at the end, and return this one."""
         self.register_module(str(len(self)), module)
         return self
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Add modules at the end; returns this one."""
+        """Add modules at the end, and return this one."""
         for module in modules:
             self.append(module)
         return self
 
     def insert(self, index: int, module: Module) -> Self:
-        """Add a module before another one; returns this one."""
+        """Insert a module before position `index`, and return this one."""
         every = self._all()
         every.insert(index, module)
         for name, _ in self._named_own(MODULE):
@@ -158,15 +158,15 @@ class ModuleDict(Module):
         return key in self.keys()
 
     def keys(self) -> list[str]:
-        """The keys."""
+        """Return the keys."""
         return [name for name, _ in self._named_own(MODULE)]
 
     def values(self) -> list[Module]:
-        """The modules."""
+        """Return the modules."""
         return [module for _, module in self._named_own(MODULE)]
 
     def items(self) -> list[tuple[str, Module]]:
-        """Pairs of a key and a module."""
+        """Return pairs of a key and a module."""
         return self._named_own(MODULE)
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
@@ -175,7 +175,7 @@ class ModuleDict(Module):
             self[key] = module
 
     def pop(self, key: str) -> Module:
-        """Take a module out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module

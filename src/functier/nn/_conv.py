@@ -15,7 +15,7 @@ Sizes = int | Sequence[int]
 
 
 def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
-    """An option of a window, an int or one for each axis, as a tuple."""
+    """Return an option of a window, an int or one for each axis, as a tuple."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
     if len(values) == 1:
         values *= n
@@ -28,7 +28,7 @@ def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tup
 
 
 def _add_batch_axis(name: str, input: Value, n: int) -> tuple[Any, bool]:
-    """The input with an axis of examples, and whether it had one."""
+    """Return the input with an axis of examples, and True if it had one."""
     rank = len(shape_of(input))
     if rank not in (n + 1, n + 2):
         raise ValueError(
@@ -120,9 +120,9 @@ def conv1d(
     input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
     padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
-    """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
+    """Compute the cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
 
-    As `conv2d`, with one axis in the place of two.
+    See `conv2d`; the input and the kernels have one axis instead of two.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def conv2d(
     input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
     padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
-    """The cross-correlation of images with kernels.
+    """Compute the cross-correlation of images with kernels.
 
     Parameters
     ----------
@@ -146,12 +146,12 @@ def conv2d(
     weight : array of shape (O, C // groups, height, width)
     bias : array of shape (O,), optional
     stride, dilation : int or tuple of two
-        The distance of the kernel's places, and of its elements.
+        The distance between the kernel's places, and between its elements.
     padding : int, tuple of two, "valid" or "same"
-        Zeros on either side of each axis; "same": as many as keep the size, one more at the
-        end where the number is odd.
+        The number of zeros on either side of each axis; "same": as many as keep the size, one
+        more at the end where that number is odd.
     groups : int
-        The parts of the channels that are convolved by themselves.
+        The number of groups of channels that are convolved separately.
 
     Returns
     -------
@@ -164,9 +164,9 @@ def conv2d(
 
     Notes
     -----
-    One matrix product of the weight with the windows, which are written out: the memory of
-    the input times the size of the kernel, and derivatives keep it. In memory the channels of
-    the result come first and the examples last.
+    It is one matrix product of the weight with the windows, which are copied: this takes the
+    memory of the input times the size of the kernel, which derivatives keep. In memory the
+    channels of the result come first and the examples last.
 
     Examples
     --------
@@ -222,17 +222,17 @@ def max_pool2d(
     input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Value:  # fmt: skip
-    """The largest element of each window of images.
+    """Compute the largest element of each window of images.
 
     Parameters
     ----------
     input : array of shape (N, C, H, W) or (C, H, W)
     kernel_size, stride, padding, dilation : int or tuple of two
-        `stride` is by default `kernel_size`. What is padded is smaller than any number.
+        `stride` is by default `kernel_size`. The padding is smaller than any number.
     ceil_mode : bool
-        Whether there is a last window that does not fit in whole.
+        True for a last window that does not fit in whole.
     return_indices : bool
-        Whether to return also the places of the elements in their image, as for
+        True to return also the places of the elements in their image, as for
         ``image.ravel()``.
 
     Returns
@@ -271,7 +271,7 @@ def avg_pool2d(
     input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Value = None,
 ) -> Value:  # fmt: skip
-    """The mean of each window of images.
+    """Compute the mean of each window of images.
 
     Parameters
     ----------
@@ -279,12 +279,12 @@ def avg_pool2d(
     kernel_size, stride, padding : int or tuple of two
         `stride` is by default `kernel_size`.
     ceil_mode : bool
-        Whether there is a last window that does not fit in whole. What of it is outside of
-        the padding does not count.
+        True for a last window that does not fit in whole. Its elements beyond the padding
+        do not count.
     count_include_pad : bool
-        Whether what was padded counts.
+        True to count the padding as elements of the windows.
     divisor_override : number, optional
-        What to divide the sums by instead.
+        The divisor of the sums, instead of the number of elements.
 
     Returns
     -------

@@ -26,7 +26,7 @@ def _add_parameter(
 
 
 def _reset_uniform(module: Any, generator: Seed) -> None:
-    """What torch's layers begin with: uniform within ``1 / sqrt(fan_in)``."""
+    """Draw the initial values of torch's layers: uniform within ``1 / sqrt(fan_in)``."""
     inputs = init.fans(module.weight)[0]
     bound = 1 / math.sqrt(inputs) if inputs else 0.0
     rng = generator_of(generator)
@@ -42,7 +42,7 @@ class Linear(Module):
     ----------
     in_features, out_features : int
     bias : bool
-        Whether there is one.
+        True for a layer with a bias.
     dtype : dtype, optional
         By default float64.
     generator : seed or generator, optional
@@ -93,7 +93,7 @@ class Conv2d(Module):
     padding : int, tuple of two, "valid" or "same"
     groups : int
     bias : bool
-        Whether there is one.
+        True for a layer with a bias.
     dtype, generator
         As for `Linear`.
 
@@ -155,14 +155,14 @@ class Conv2d(Module):
 
 
 class LayerNorm(Module):
-    """The last axes with mean 0 and variance 1: see `functional.layer_norm`.
+    """Normalize the last axes to mean 0 and variance 1: see `functional.layer_norm`.
 
     Parameters
     ----------
     normalized_shape : int or tuple of int
     eps : float
     elementwise_affine : bool
-        Whether there are a weight, of ones at first, and a bias, of zeros.
+        True for a weight, of ones at first, and a bias, of zeros.
     bias : bool
     dtype : dtype, optional
 
@@ -234,7 +234,7 @@ class Embedding(Module):
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(
-                f"Embedding: padding_idx={padding_idx} is none of {num_embeddings} rows"
+                f"Embedding: padding_idx={padding_idx} is not one of {num_embeddings} rows"
             )
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
         _add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
@@ -287,18 +287,31 @@ class Dropout(Module):
 
 
 class ReLU(Module):
-    """See `functional.relu`."""
+    """Apply `functional.relu`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ReLU()(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
 
     def forward(self, input: Value) -> Value:
         return F.relu(input)
 
 
 class GELU(Module):
-    """See `functional.gelu`.
+    """Apply `functional.gelu`.
 
     Parameters
     ----------
     approximate : {"none", "tanh"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> GELU("tanh")(np.array([-1.0, 0.0, 1.0])).round(3)
+    array([-0.159,  0.   ,  0.841])
     """
 
     def __init__(self, approximate: str = "none"):
@@ -313,25 +326,46 @@ class GELU(Module):
 
 
 class Tanh(Module):
-    """See `functional.tanh`."""
+    """Apply `functional.tanh`.
+
+    Examples
+    --------
+    >>> float(Tanh()(0.0))
+    0.0
+    """
 
     def forward(self, input: Value) -> Value:
         return F.tanh(input)
 
 
 class Sigmoid(Module):
-    """See `functional.sigmoid`."""
+    """Apply `functional.sigmoid`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sigmoid()(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
 
     def forward(self, input: Value) -> Value:
         return F.sigmoid(input)
 
 
 class Softmax(Module):
-    """See `functional.softmax`.
+    """Apply `functional.softmax`.
 
     Parameters
     ----------
     dim : int or tuple of int
+        The axes that sum up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Softmax(-1)(np.zeros((2, 4)))
+    array([[0.25, 0.25, 0.25, 0.25],
+           [0.25, 0.25, 0.25, 0.25]])
     """
 
     def __init__(self, dim: int | tuple[int, ...]):
@@ -346,13 +380,19 @@ class Softmax(Module):
 
 
 class Flatten(Module):
-    """Several axes as one.
+    """Merge several axes into one.
 
     Parameters
     ----------
     start_dim, end_dim : int
         The first and the last of them. The axis of examples stays by default; for a function
         of one example, under `vmap`, write ``Flatten(0)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Flatten()(np.zeros((5, 2, 3))).shape
+    (5, 6)
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
@@ -377,7 +417,15 @@ class Flatten(Module):
 
 
 class MaxPool2d(Module):
-    """See `functional.max_pool2d`, whose options it takes."""
+    """Apply `functional.max_pool2d`, whose options it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MaxPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
+    array([[[ 5.,  7.],
+            [13., 15.]]])
+    """
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
@@ -402,7 +450,15 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """See `functional.avg_pool2d`, whose options it takes."""
+    """Apply `functional.avg_pool2d`, whose options it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> AvgPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
+    array([[[ 2.5,  4.5],
+            [10.5, 12.5]]])
+    """
 
     def __init__(
         self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,

@@ -1,4 +1,4 @@
-"""Losses, with PyTorch's names and meaning; the class axis is the second one, or the only."""
+"""Losses, with PyTorch's names and meaning; the axis of classes is the second, or the only one."""
 
 import math
 
@@ -10,7 +10,7 @@ from .._rules import indexing, neural
 
 
 def reduce_loss(name: str, loss: Value, reduction: str) -> Value:
-    """The losses as they are, their sum or their mean."""
+    """Return the losses as they are, their sum or their mean."""
     if reduction == "mean":
         return np.mean(loss)
     if reduction == "sum":
@@ -29,7 +29,7 @@ def _check_shapes(name: str, input: Value, target: Value) -> None:
 
 
 def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
-    """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them.
+    """Compute the squared differences of two arrays; `reduction`: their mean, "sum", or "none".
 
     Examples
     --------
@@ -42,7 +42,7 @@ def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
 
 
 def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
-    """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them.
+    """Compute the absolute differences of two arrays; `reduction`: their mean, "sum", or "none".
 
     Examples
     --------
@@ -55,7 +55,7 @@ def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
 
 
 def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: float = 1.0) -> Value:
-    """Half the square of differences below `delta`, and linear above it.
+    """Compute half the square of differences below `delta`, and a linear function above it.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def binary_cross_entropy_with_logits(
     input: Value, target: Value, weight: Value = None, *, reduction: str = "mean",
     pos_weight: Value = None,
 ) -> Value:  # fmt: skip
-    """Cross-entropy of probabilities `target` and ``sigmoid(input)``; stable.
+    """Compute the cross-entropy of probabilities `target` and ``sigmoid(input)``, stably.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def _class_axis(name: str, input: Value) -> int:
 
 
 def _pick_classes(name: str, logp: Value, target: Value, weight: Value, ignore_index: int) -> tuple:
-    """The loss of each target's class, and its weight: 0 where it is ignored."""
+    """Return the loss of each target's class, its weight, and False where it is ignored."""
     axis = _class_axis(name, logp)
     shape = shape_of(logp)
     if dtype_of(target).kind not in "iu":
@@ -148,7 +148,7 @@ def nll_loss(
     input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Value:  # fmt: skip
-    """The negative of the log-probability of each target's class.
+    """Compute the negative log-probability of each target's class.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def cross_entropy(
     input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
     reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Value:  # fmt: skip
-    """Cross-entropy of logits with classes, or with probabilities of classes.
+    """Compute the cross-entropy of logits with classes, or with probabilities of classes.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def cross_entropy(
         A class index that does not count.
     reduction : {"mean", "sum", "none"}
     label_smoothing : float
-        How much of each target is spread over all classes, from 0 to 1.
+        The part of each target that is spread over all classes, from 0 to 1.
 
     Returns
     -------
@@ -207,9 +207,9 @@ def cross_entropy(
     Raises
     ------
     TypeError, ValueError
-        For shapes and dtypes that do not fit, and classes that do not exist. (Tensors'
-        classes are not looked at: there NumPy raises IndexError, or counts a negative one
-        from the last.)
+        For shapes and dtypes that do not fit, and classes that do not exist. (The classes
+        of a tensor are not checked: there NumPy raises IndexError, or counts a negative one
+        from the end.)
 
     Examples
     --------

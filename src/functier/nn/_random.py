@@ -1,4 +1,4 @@
-"""The generator of initial values and of dropout where the caller gives none."""
+"""The default generator of initial values and of dropout."""
 
 from ..random import Generator, default_rng
 from ..random._sampling import Seed
@@ -17,7 +17,7 @@ def manual_seed(seed: int) -> Generator:
     Returns
     -------
     functier.random.Generator
-        It, from now on, for all threads.
+        The default generator from now on, for all threads.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def generator_of(generator: Seed) -> Generator:
-    """The generator that was given (NumPy's as one of functier's), or the default one."""
+    """Return the generator that was given (NumPy's as one of functier's), or the default."""
     if generator is not None:
         return default_rng(generator)
     if not _default:

@@ -3,11 +3,12 @@
 NOTE [modules as pytrees]
     A module is one node. Its leaves are the arrays of all modules in it, each once however
     often it is registered; the rest is in a `Structure`, from which modules are built again
-    without ``__init__``. Buffers and frozen parameters are leaves, but a module that is built
-    has them without what differentiating levels know of them, so no gradient flows to them.
+    without ``__init__``. Buffers and frozen parameters are leaves, too, but a module that is
+    built has them without their derivatives, so no gradient flows to them.
 
-    A module keeps its form until anything of any module changes but arrays, since to make one
-    takes as long as some operations of a small network. One with a shared array makes it anew.
+    A module keeps its structure until anything but an array changes in any module, since to
+    make one takes as long as several operations of a small network. A module with a shared
+    array makes it anew.
 """
 
 from collections.abc import Iterable
@@ -23,11 +24,11 @@ PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
 
 OWN = {"_kinds", "_pre_hooks", "_hooks"}
-"""The dicts of a module that are replaced and never changed."""
+"""Attributes of a module whose dicts are replaced and never changed."""
 
 
 class Structure:
-    """What a module is beside its arrays: one for each module of the tree."""
+    """All of a module but its arrays; there is one for each module of the tree."""
 
     __slots__ = (
         "arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static", "whole"
@@ -76,7 +77,7 @@ class Structure:
             self.modules.append((name, form))
 
     def build(self, leaves: list, modules: dict, as_given: bool = False) -> Any:
-        """A module of this form with other arrays."""
+        """Build a module of this structure with other arrays."""
         new = object.__new__(self.cls)
         modules[id(self)] = new
         state = vars(new)
@@ -114,7 +115,7 @@ class Structure:
 
 
 def _needs_copy(x: Any) -> bool:
-    """Whether `functional_call` has to copy an attribute: a list, a dict, and modules in tuples."""
+    """Tell if `functional_call` has to copy an attribute: a list, a dict, or modules in tuples."""
     if isinstance(x, tuple):
         return any(map(_needs_copy, x))
     return isinstance(x, (list, dict)) or hasattr(x, "named_parameters")
@@ -130,7 +131,7 @@ def _is_equal(a: Any, b: Any) -> bool:
 
 
 def flatten(module: Any) -> tuple[list, Structure, tuple]:
-    """The leaves of a module, its form, and the names of the leaves with dots."""
+    """Return the leaves of a module, its structure, and the dotted names of the leaves."""
     count, form = vars(module).get("_structure", (None, None))
     if count == CHANGES[0]:
         leaves: list[Any] = []
@@ -146,7 +147,7 @@ def flatten(module: Any) -> tuple[list, Structure, tuple]:
 
 
 def unflatten(form: Structure, leaves: Iterable) -> Any:
-    """A module of a form with other leaves."""
+    """Return a module of a structure with other leaves."""
     count = CHANGES[0]
     module = form.build(list(leaves), {})
     _remember(module, form, count)
@@ -154,10 +155,10 @@ def unflatten(form: Structure, leaves: Iterable) -> Any:
 
 
 def replace_arrays(module: Any, given: dict[str, Any]) -> Any:
-    """A copy of a module with arrays by their names in the place of its own, as they are.
+    """Return a copy of a module with other arrays, given by name and taken as they are.
 
-    None where that takes the long way of `functional_call`: for a name that is not there, a
-    shared array, or lists and dicts, which are to be copied too.
+    Return None where `functional_call` has to make the copy: for a name that does not exist,
+    a shared array, or lists and dicts, which are copied, too.
     """
     leaves, form, names = flatten(module)
     if form.places != len(names) or not form.whole:

@@ -1,7 +1,7 @@
-"""The functions that layers are made of: no state, plain NumPy, for every transform.
+"""The functions of layers: plain NumPy without state, for every transform.
 
 Names, the order of arguments and the meaning are those of ``torch.nn.functional``; what torch
-takes by position after an option that it has deprecated is keyword-only. All can be
+takes by position after a deprecated option is keyword-only. All can be
 differentiated in both modes, to any order, and batched in any nesting without a loop.
 ``dim`` is an axis of one example.
 """
@@ -44,7 +44,7 @@ def __dir__() -> list[str]:
 
 
 def linear(input: Value, weight: Value, bias: Value | None = None) -> Value:
-    """``input @ weight.T + bias``.
+    """Compute ``input @ weight.T + bias``.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def linear(input: Value, weight: Value, bias: Value | None = None) -> Value:
 
 
 def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Value:
-    """The rows of `weight` that integers name.
+    """Return the rows of `weight` with the given indices.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Va
     Raises
     ------
     TypeError
-        For an input that is no array of integers.
+        For an input that is not an array of integers.
 
     Notes
     -----
@@ -112,19 +112,19 @@ def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Va
         return rows
     count = shape_of(weight)[0]
     if not -count <= padding_idx < count:
-        raise ValueError(f"embedding: padding_idx={padding_idx} is none of {count} rows")
+        raise ValueError(f"embedding: padding_idx={padding_idx} is not one of {count} rows")
     padding = np.expand_dims(np.equal(input, padding_idx % count), -1)
     return np.where(padding, stop_gradient(rows), rows)
 
 
 def one_hot(tensor: Value, num_classes: int = -1) -> Value:
-    """1 at the place that an integer names, and 0 at the other ones, along a new last axis.
+    """Return 1 at the place of each class, and 0 elsewhere, along a new last axis.
 
     Parameters
     ----------
     tensor : array of int
     num_classes : int
-        -1: as many as there have to be, which under `vmap` cannot be told.
+        -1: one more than the largest class, which is not known inside a transform.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def one_hot(tensor: Value, num_classes: int = -1) -> Value:
 
 
 def relu(input: Value) -> Value:
-    """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
+    """Compute ``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
 
     Examples
     --------
@@ -178,7 +178,7 @@ def relu(input: Value) -> Value:
 
 
 def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
-    """`input` where it is positive, else `negative_slope` times it (at 0, too).
+    """Return `input` where it is positive, and `negative_slope` times it elsewhere.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
 
 
 def sigmoid(input: Value) -> Value:
-    """``1 / (1 + exp(-input))``, for any number without overflow.
+    """Compute ``1 / (1 + exp(-input))`` without overflow.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def sigmoid(input: Value) -> Value:
 
 
 def tanh(input: Value) -> Value:
-    """`numpy.tanh`.
+    """Compute the hyperbolic tangent: `numpy.tanh`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def tanh(input: Value) -> Value:
 
 
 def silu(input: Value) -> Value:
-    """``input * sigmoid(input)``, also known as swish.
+    """Compute ``input * sigmoid(input)``, also known as swish.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def silu(input: Value) -> Value:
 
 
 def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
-    """``log(1 + exp(beta * input)) / beta``, without overflow.
+    """Compute ``log(1 + exp(beta * input)) / beta`` without overflow.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
 
 
 def gelu(input: Value, approximate: str = "none") -> Value:
-    """``input`` times the normal distribution function at it.
+    """Compute ``input`` times the normal distribution function at it.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def dropout(
 
 
 def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
-    """``exp(input) / sum(exp(input))`` along axes, without overflow.
+    """Compute ``exp(input) / sum(exp(input))`` along axes, without overflow.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
 
 
 def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
-    """The logarithm of `softmax`, without overflow and without a logarithm of 0.
+    """Compute the logarithm of `softmax`, without overflow and without a logarithm of 0.
 
     Parameters
     ----------
@@ -360,9 +360,10 @@ def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
 
 
 def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -> Value:
-    """``log(sum(exp(input)))`` along axes, without overflow; its derivative is `softmax`.
+    """Compute ``log(sum(exp(input)))`` along axes, without overflow.
 
-    ``torch.logsumexp``. Where all are -inf, so is the result, and the derivative is 0.
+    See ``torch.logsumexp``. The derivative is `softmax`. Where all elements are -inf, so is the
+    result, and the derivative is 0.
 
     Parameters
     ----------
@@ -370,7 +371,7 @@ def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -
     dim : int or tuple of int
         The axes to sum over.
     keepdim : bool
-        Whether they stay, with size 1.
+        True to keep the axes, with size 1.
 
     Examples
     --------
@@ -432,7 +433,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
     generator: Seed = None,
 ) -> Value:  # fmt: skip
-    """``softmax(query @ key.T * scale + mask) @ value``.
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     Parameters
     ----------
@@ -440,25 +441,25 @@ def scaled_dot_product_attention(
     key : array of shape (..., S, E)
     value : array of shape (..., S, F)
     attn_mask : array, optional
-        Of a shape that broadcasts with (..., L, S): bool, True where a key takes part; or a
-        number that is added to the scores.
+        It broadcasts with (..., L, S). Booleans are True where a key takes part; numbers are
+        added to the scores.
     dropout_p : float
         The probability with which a weight is dropped (also outside of training, as in
         torch).
     is_causal : bool
-        Whether query i sees the keys up to i only.
+        True if query i attends to the keys up to i only.
     scale : float, optional
         By default ``1 / sqrt(E)``.
     enable_gqa : bool
-        Whether several heads of the query (the third axis from the last) share one of key and
-        value.
+        True if several heads of the query (the third axis from the last) share one of the key
+        and the value.
     generator : seed or generator, optional
         For the dropout.
 
     Returns
     -------
     array of shape (..., L, F)
-        0 for a query that no key takes part for.
+        It is 0 for a query whose keys are all masked.
 
     Notes
     -----

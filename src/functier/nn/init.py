@@ -45,7 +45,7 @@ def _write(name: str, tensor: np.ndarray, values: Value) -> np.ndarray:
 def uniform_(
     tensor: np.ndarray, a: float = 0.0, b: float = 1.0, generator: Seed = None
 ) -> np.ndarray:
-    """Uniform numbers from `a` to `b`.
+    """Fill with uniform numbers from `a` to `b`.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def uniform_(
 def normal_(
     tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Seed = None
 ) -> np.ndarray:
-    """Normal numbers of a mean and a standard deviation.
+    """Fill with normal numbers of a mean and a standard deviation.
 
     Examples
     --------
@@ -76,10 +76,10 @@ def trunc_normal_(
     tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
     generator: Seed = None,
 ) -> np.ndarray:  # fmt: skip
-    """Normal numbers from `a` to `b`, both values and not multiples of `std`.
+    """Fill with normal numbers from `a` to `b`, which are values and not multiples of `std`.
 
-    What falls outside is drawn again, as often as it takes: for bounds that hold less than
-    one in a thousand, it raises ValueError.
+    Numbers outside are drawn again. Bounds that hold less than one number in a thousand raise
+    ValueError.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def trunc_normal_(
 
 
 def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
-    """One number everywhere.
+    """Fill with one number.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
 
 
 def zeros_(tensor: np.ndarray) -> np.ndarray:
-    """Zeros.
+    """Fill with zeros.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def zeros_(tensor: np.ndarray) -> np.ndarray:
 
 
 def ones_(tensor: np.ndarray) -> np.ndarray:
-    """Ones.
+    """Fill with ones.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def ones_(tensor: np.ndarray) -> np.ndarray:
 
 
 def eye_(tensor: np.ndarray) -> np.ndarray:
-    """The identity, in an array of two axes.
+    """Set a matrix to the identity.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def eye_(tensor: np.ndarray) -> np.ndarray:
 
 
 def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
-    """The convolution that passes channels on as they are, as many as there are.
+    """Set the weight of a convolution so that it returns its input channels, as many as fit.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which the standard deviation should grow before a nonlinearity.
+    """Return the factor of the standard deviation that a nonlinearity recommends.
 
     "leaky_relu" takes its slope as `param`.
 
@@ -202,19 +202,21 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def fans(tensor: np.ndarray) -> tuple[int, int]:
-    """The number of inputs of an output element, and of outputs of an input element."""
+    """Return the number of inputs of each output element, and of outputs of each input element."""
     shape = np.shape(tensor)
     if len(shape) < 2:
         raise ValueError(
             f"init: the fan of an array with fewer than two axes is not defined, got the shape "
-            f"{shape}; use uniform_ or normal_ with a scale of your own"
+            f"{shape}; use uniform_ or normal_ with a scale"
         )
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 
 
 def xavier_uniform_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
-    """Glorot & Bengio (2010): uniform, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
+    """Fill with uniform numbers of variance ``gain**2 * 2 / (fan_in + fan_out)``.
+
+    See Glorot and Bengio (2010).
 
     Examples
     --------
@@ -228,7 +230,9 @@ def xavier_uniform_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = Non
 
 
 def xavier_normal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
-    """Glorot & Bengio (2010): normal, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
+    """Fill with normal numbers of variance ``gain**2 * 2 / (fan_in + fan_out)``.
+
+    See Glorot and Bengio (2010).
 
     Examples
     --------
@@ -251,7 +255,7 @@ def kaiming_uniform_(
     tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Seed = None,
 ) -> np.ndarray:  # fmt: skip
-    """He et al. (2015): uniform, with variance ``gain**2 / fan``.
+    """Fill with uniform numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
     `a` is the slope of a leaky relu, `mode` "fan_in" or "fan_out".
 
@@ -270,7 +274,7 @@ def kaiming_normal_(
     tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
     generator: Seed = None,
 ) -> np.ndarray:  # fmt: skip
-    """He et al. (2015): normal, with variance ``gain**2 / fan``.
+    """Fill with normal numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
     Examples
     --------
@@ -283,9 +287,9 @@ def kaiming_normal_(
 
 
 def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
-    """Saxe et al. (2013): orthonormal rows or columns, whichever are fewer, times `gain`.
+    """Fill with orthonormal rows or columns, whichever are fewer, times `gain`.
 
-    Axes after the first one count as one.
+    Axes after the first one count as one (Saxe et al., 2013).
 
     Examples
     --------

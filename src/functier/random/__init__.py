@@ -4,12 +4,12 @@
 is made inside `vmap`. There ``vmap(..., randomness=...)`` decides:
 
 - ``"error"``, the default: the draw raises.
-- ``"different"``: every example gets numbers of its own. The source moves as by one draw
+- ``"different"``: each example gets different numbers. The source advances as by one draw
   of the whole batch.
-- ``"same"``: all examples get the same ones, those that each would draw by itself.
+- ``"same"``: all examples get the same numbers, those that each would draw by itself.
 
-Nested vmaps decide each for its own axis. Parameters may be tensors: `Generator` says which are
-differentiated. A chunked vmap draws the same numbers on every executor. `checkpoint` repeats them.
+Nested vmaps decide for their axes separately. `Generator` says which parameters are differentiated.
+A chunked vmap draws the same numbers on every executor, and `checkpoint` repeats them.
 """
 
 # Imports `_core`, `_levels`, `_chunks`, `_transforms` and `_custom`.
@@ -53,14 +53,14 @@ def __dir__() -> list[str]:
 
 
 def default_rng(seed: Seed = None) -> "Generator":
-    """A `Generator` with NumPy's default bit generator.
+    """Return a `Generator` with NumPy's default bit generator.
 
     Parameters
     ----------
     seed : None, int, array of int, SeedSequence, BitGenerator or Generator
         As for `numpy.random.default_rng`; without it the seed is fresh entropy. A
-        `functier.random.Generator` is returned as it is; one of NumPy's is shared, so that
-        draws from either move both.
+        `functier.random.Generator` is returned as it is; a generator of NumPy is shared, so
+        that draws from either advance both.
 
     Returns
     -------
@@ -68,8 +68,8 @@ def default_rng(seed: Seed = None) -> "Generator":
 
     Notes
     -----
-    Made inside a chunk of a vmap with ``randomness="different"``, its numbers depend on the
-    chunk too: the function runs once for each, and all would begin with the same ones.
+    Inside a chunk of a vmap with ``randomness="different"`` the numbers depend on the chunk,
+    too: the function runs once for each, and all would begin with the same numbers.
 
     Examples
     --------
@@ -90,14 +90,13 @@ Base: Any = np.random.Generator  # without its overloads, which know nothing of 
 class Generator(Base):
     """NumPy's `numpy.random.Generator`, for use inside transforms.
 
-    A subclass with the same methods and parameters, so that other libraries take it; the
-    numbers are the same outside of `vmap`. What differs inside is told in `functier.random`,
-    and for single methods here.
+    It is a subclass with the same methods and parameters, so that other libraries take it. The
+    numbers are the same outside of `vmap`; see `functier.random` for those inside.
 
     Parameters
     ----------
     bit_generator : BitGenerator or numpy.random.Generator
-        Where the numbers come from.
+        The source of the numbers.
 
     Raises
     ------
@@ -112,10 +111,10 @@ class Generator(Base):
     -----
     Differentiated by their parameters are `exponential`, `gumbel`, `laplace`, `logistic`,
     `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`, `triangular`,
-    `uniform` and `weibull`, with the standard draw held fixed; `standard_gamma`, `gamma`,
-    `beta`, `chisquare`, `dirichlet` and `f`, with the place in the distribution held fixed
-    (74 numbers of memory and 7 us for each, in a derivative). The numbers are NumPy's, up to
-    rounding. `choice`, `permutation` and `permuted` are differentiated by what they pick from.
+    `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`, `gamma`, `beta`,
+    `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a derivative takes
+    7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to rounding.
+    `choice`, `permutation` and `permuted` are differentiated by the values they pick from.
 
     With batched parameters and ``randomness="same"``, methods without a formula, and those
     that take one vector only (`dirichlet`, `multivariate_hypergeometric`, `choice` with
@@ -139,13 +138,11 @@ class Generator(Base):
     __slots__ = ("__weakref__", "_home", "_key", "_lock", "_own", "_sent")
 
     def __init__(self, bit_generator: np.random.BitGenerator | np.random.Generator):
-        own = bit_generator
-        if not isinstance(own, Base):
-            own = Base(own)
+        own = bit_generator if isinstance(bit_generator, Base) else Base(bit_generator)
         self._make(stream_in_scope(own, CHUNK.get()), new_key(), CHUNK.get(), False)
 
     def _make(self, own: np.random.Generator, key: tuple, home: Any, sent: bool) -> "Generator":
-        """`home`: the scope that draws from its own stream; `sent`: by another process."""
+        """Set the stream up; `home`: the scope that it belongs to; `sent`: by another process."""
         super().__init__(own.bit_generator)
         self._own, self._key, self._home, self._sent = own, key, home, sent
         self._lock = RLock()
@@ -166,29 +163,29 @@ class Generator(Base):
         return self.__copy__()
 
     def _child(self, own: np.random.Generator) -> "Generator":
-        """A generator for a stream that belongs to this scope already."""
+        """Return a generator for a stream that belongs to this scope already."""
         return _rebuild(type(self), own, new_key(), CHUNK.get(), False)
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """Where the numbers come from; its state is that of NumPy's after the same draws."""
+        """The source of the numbers; its state is that of NumPy's after the same draws."""
         with self._lock:
             return stream_of(self, CHUNK.get()).bit_generator
 
     def spawn(self, n_children: int) -> list["Generator"]:
-        """New independent generators; inside `vmap` too these are `n_children` in all."""
+        """Return new independent generators: `n_children` in all, also inside `vmap`."""
         with self._lock:
             return [self._child(g) for g in stream_of(self, CHUNK.get()).spawn(n_children)]
 
     # ---- uniform bits ----
 
     def bytes(self, length: int) -> Any:
-        """Random bytes. Raises where every example should have its own: they are no array."""
+        """Return random bytes; raise where they would differ from example to example."""
         for level in [] if is_outside_levels(()) else batch_levels((), "bytes"):
             if level.randomness == "different":
                 raise level.refusal(
                     RandomnessError,
-                    "rng.bytes(...) is one object of Python and cannot differ from example to "
+                    "rng.bytes(...) is one Python object and cannot differ from example to "
                     "example; write rng.integers(0, 256, length, dtype=numpy.uint8)",
                 )
         with self._lock:
@@ -198,7 +195,7 @@ class Generator(Base):
         self, low: Value, high: Value = None, size: Size = None, dtype: DTypeLike = np.int64,
         endpoint: bool = False,
     ) -> Value:  # fmt: skip
-        """Integers from `low` to `high`; with `high` None, from 0 to `low`."""
+        """Draw integers from `low` to `high`; with `high` None, from 0 to `low`."""
         bounds = (0, low) if high is None else (low, high)
 
         def draw(stream: np.random.Generator, low: Value, high: Value, size: Size) -> Value:
@@ -207,7 +204,7 @@ class Generator(Base):
         return sample(self, Draw("integers", draw), bounds, size)
 
     def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None) -> Value:
-        """Uniform numbers in [0, 1)."""
+        """Draw uniform numbers in [0, 1)."""
         return self._draw_standard("random", size, {"dtype": dtype}, out)
 
     # ---- standard draws ----
@@ -215,50 +212,54 @@ class Generator(Base):
     def standard_normal(
         self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None
     ) -> Value:
-        """Normal numbers of mean 0 and standard deviation 1."""
+        """Draw normal numbers of mean 0 and standard deviation 1."""
         return self._draw_standard("standard_normal", size, {"dtype": dtype}, out)
 
     def standard_exponential(
         self, size: Size = None, dtype: DTypeLike = np.float64, method: str = "zig",
-        out: np.ndarray | None = None,
+        out: Value = None,
     ) -> Value:  # fmt: skip
-        """Exponential numbers of scale 1."""
-        given = {"dtype": dtype, "method": method}
-        return self._draw_standard("standard_exponential", size, given, out)
+        """Draw exponential numbers of scale 1."""
+        options = {"dtype": dtype, "method": method}
+        return self._draw_standard("standard_exponential", size, options, out)
 
     def standard_gamma(
-        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64,
-        out: np.ndarray | None = None,
-    ) -> Value:  # fmt: skip
-        """Gamma numbers of scale 1."""
+        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None
+    ) -> Value:
+        """Draw gamma numbers of scale 1."""
         if out is None and find_derivative_level((shape,)):
             return draw_gammas(self, "standard_gamma", shape, size, dtype)
         return self._draw_standard("standard_gamma", size, {"dtype": dtype}, out, shape)
 
     def standard_cauchy(self, size: Size = None) -> Value:
-        """Cauchy numbers of location 0 and scale 1."""
+        """Draw Cauchy numbers of location 0 and scale 1."""
         return self._draw_standard("standard_cauchy", size)
 
     def standard_t(self, df: Value, size: Size = None) -> Value:
-        """Student's t; `df` may be batched."""
+        """Draw numbers of Student's t distribution; `df` may be batched."""
         return self._draw("standard_t", size, df)
 
     def _draw_standard(
-        self, name: str, size: Size, given: dict | None = None, out: Value = None, *operands: Value
+        self,
+        name: str,
+        size: Size,
+        options: dict | None = None,
+        out: Value = None,
+        *operands: Value,
     ) -> Value:
-        """A draw with options of NumPy's; `out` only where no level has to be asked."""
-        given = given or {}
+        """Draw with options of NumPy; `out` only outside of all levels."""
+        options = options or {}
         if out is not None:
             refuse_write((out, *operands), name, f"x = rng.{name}(...) without out=")
-            given = {**given, "out": out}
+            options = {**options, "out": out}
 
         def draw(stream: np.random.Generator, *params: Value) -> Value:
-            return getattr(stream, name)(*params[:-1], size=params[-1], **given)
+            return getattr(stream, name)(*params[:-1], size=params[-1], **options)
 
         return sample(self, Draw(name, draw), operands, size)
 
     def _draw(self, name: str, size: Size, *operands: Value) -> Value:
-        """A draw without a formula; `MADE_OF_GAMMAS` has those with a derivative."""
+        """Draw without a formula; `MADE_OF_GAMMAS` has the methods with a derivative."""
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
         return sample(self, draw_of(name), operands, size)
@@ -266,55 +267,55 @@ class Generator(Base):
     # ---- differentiated by their parameters ----
 
     def uniform(self, low: Value = 0.0, high: Value = 1.0, size: Size = None) -> Value:
-        """``low + (high - low) * u``, with `u` uniform in [0, 1)."""
+        """Draw ``low + (high - low) * u``, with `u` uniform in [0, 1)."""
         return draw_by_formula(self, "uniform", (low, high), size)
 
     def normal(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """``loc + scale * z``, with `z` standard normal."""
+        """Draw ``loc + scale * z``, with `z` standard normal."""
         return draw_by_formula(self, "normal", (loc, scale), size)
 
     def lognormal(self, mean: Value = 0.0, sigma: Value = 1.0, size: Size = None) -> Value:
-        """``exp(mean + sigma * z)``, with `z` standard normal."""
+        """Draw ``exp(mean + sigma * z)``, with `z` standard normal."""
         return draw_by_formula(self, "lognormal", (mean, sigma), size)
 
     def exponential(self, scale: Value = 1.0, size: Size = None) -> Value:
-        """``scale * e``, with `e` standard exponential."""
+        """Draw ``scale * e``, with `e` standard exponential."""
         return draw_by_formula(self, "exponential", (scale,), size)
 
     def laplace(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """``loc + scale * z``, with `z` of the standard Laplace distribution."""
+        """Draw ``loc + scale * z``, with `z` of the standard Laplace distribution."""
         return draw_by_formula(self, "laplace", (loc, scale), size)
 
     def logistic(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """``loc + scale * z``, with `z` of the standard logistic distribution."""
+        """Draw ``loc + scale * z``, with `z` of the standard logistic distribution."""
         return draw_by_formula(self, "logistic", (loc, scale), size)
 
     def gumbel(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
-        """``loc + scale * z``, with `z` of the standard Gumbel distribution."""
+        """Draw ``loc + scale * z``, with `z` of the standard Gumbel distribution."""
         return draw_by_formula(self, "gumbel", (loc, scale), size)
 
     def rayleigh(self, scale: Value = 1.0, size: Size = None) -> Value:
-        """``scale * sqrt(2 * e)``, with `e` standard exponential."""
+        """Draw ``scale * sqrt(2 * e)``, with `e` standard exponential."""
         return draw_by_formula(self, "rayleigh", (scale,), size)
 
     def weibull(self, a: Value, size: Size = None) -> Value:
-        """``e ** (1 / a)``, with `e` standard exponential."""
+        """Draw ``e ** (1 / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "weibull", (a,), size)
 
     def pareto(self, a: Value, size: Size = None) -> Value:
-        """``expm1(e / a)``, with `e` standard exponential."""
+        """Draw ``expm1(e / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "pareto", (a,), size)
 
     def power(self, a: Value, size: Size = None) -> Value:
-        """``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
+        """Draw ``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
         return draw_by_formula(self, "power", (a,), size)
 
     def triangular(self, left: Value, mode: Value, right: Value, size: Size = None) -> Value:
-        """The inverse of the distribution function at a uniform number in [0, 1)."""
+        """Draw the inverse of the distribution function at a uniform number in [0, 1)."""
         return draw_by_formula(self, "triangular", (left, mode, right), size)
 
     def gamma(self, shape: Value, scale: Value = 1.0, size: Size = None) -> Value:
-        """``scale * g``, with `g` of `standard_gamma`."""
+        """Draw ``scale * g``, with `g` of `standard_gamma`."""
         if find_derivative_level((shape,)):
             return self._draw("gamma", size, shape, scale)
         return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
@@ -323,7 +324,7 @@ class Generator(Base):
         self, mean: Value, cov: Value, size: Size = None, check_valid: str = "warn",
         tol: float = 1e-8, *, method: str = "svd",
     ) -> Value:  # fmt: skip
-        """``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
+        """Draw ``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
 
         Where `cov` is differentiated, a draw moves with it by the Cholesky factor of
         ``inv(A) @ cov @ inv(A).T``, `A` held fixed: its covariance is `cov`, whichever `method`
@@ -339,73 +340,73 @@ class Generator(Base):
     # ---- without a formula ----
 
     def beta(self, a: Value, b: Value, size: Size = None) -> Value:
-        """Beta numbers; no derivative where both parameters are 1 or less."""
+        """Draw beta numbers; no derivative where both parameters are 1 or less."""
         return self._draw("beta", size, a, b)
 
     def chisquare(self, df: Value, size: Size = None) -> Value:
-        """Chi-square numbers."""
+        """Draw chi-square numbers."""
         return self._draw("chisquare", size, df)
 
     def f(self, dfnum: Value, dfden: Value, size: Size = None) -> Value:
-        """Fisher's F."""
+        """Draw numbers of Fisher's F distribution."""
         return self._draw("f", size, dfnum, dfden)
 
     def noncentral_chisquare(self, df: Value, nonc: Value, size: Size = None) -> Value:
-        """Noncentral chi-square numbers."""
+        """Draw noncentral chi-square numbers."""
         return self._draw("noncentral_chisquare", size, df, nonc)
 
     def noncentral_f(self, dfnum: Value, dfden: Value, nonc: Value, size: Size = None) -> Value:
-        """The noncentral F."""
+        """Draw numbers of the noncentral F distribution."""
         return self._draw("noncentral_f", size, dfnum, dfden, nonc)
 
     def vonmises(self, mu: Value, kappa: Value, size: Size = None) -> Value:
-        """Angles of the von Mises distribution."""
+        """Draw angles of the von Mises distribution."""
         return self._draw("vonmises", size, mu, kappa)
 
     def wald(self, mean: Value, scale: Value, size: Size = None) -> Value:
-        """Numbers of the Wald (inverse Gaussian) distribution."""
+        """Draw numbers of the Wald (inverse Gaussian) distribution."""
         return self._draw("wald", size, mean, scale)
 
     def binomial(self, n: Value, p: Value, size: Size = None) -> Value:
-        """Binomial integers."""
+        """Draw binomial integers."""
         return self._draw("binomial", size, n, p)
 
     def negative_binomial(self, n: Value, p: Value, size: Size = None) -> Value:
-        """Negative binomial integers."""
+        """Draw negative binomial integers."""
         return self._draw("negative_binomial", size, n, p)
 
     def poisson(self, lam: Value = 1.0, size: Size = None) -> Value:
-        """Poisson integers."""
+        """Draw Poisson integers."""
         return self._draw("poisson", size, lam)
 
     def geometric(self, p: Value, size: Size = None) -> Value:
-        """Geometric integers."""
+        """Draw geometric integers."""
         return self._draw("geometric", size, p)
 
     def hypergeometric(self, ngood: Value, nbad: Value, nsample: Value, size: Size = None) -> Value:
-        """Hypergeometric integers."""
+        """Draw hypergeometric integers."""
         return self._draw("hypergeometric", size, ngood, nbad, nsample)
 
     def logseries(self, p: Value, size: Size = None) -> Value:
-        """Integers of the logarithmic series distribution."""
+        """Draw integers of the logarithmic series distribution."""
         return self._draw("logseries", size, p)
 
     def zipf(self, a: Value, size: Size = None) -> Value:
-        """Integers of the Zipf distribution."""
+        """Draw integers of the Zipf distribution."""
         return self._draw("zipf", size, a)
 
     def multinomial(self, n: Value, pvals: Value, size: Size = None) -> Value:
-        """Multinomial counts: the last axis of the result is that of `pvals`."""
+        """Draw multinomial counts: the last axis of the result is that of `pvals`."""
         return sample(self, draw_of("multinomial", 0, 1), (n, pvals), size)
 
     def dirichlet(self, alpha: Value, size: Size = None) -> Value:
-        """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
+        """Draw Dirichlet vectors; one call of NumPy for each example where `alpha` is batched."""
         return self._draw_vectors("dirichlet", size, alpha)
 
     def multivariate_hypergeometric(
         self, colors: Value, nsample: Value, size: Size = None, method: str = "marginals"
     ) -> Value:
-        """Counts of each colour; one call of NumPy's for each example where one is batched."""
+        """Draw counts of each colour; one call of NumPy for each example where one is batched."""
         return self._draw_vectors(
             "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
         )
@@ -413,21 +414,18 @@ class Generator(Base):
     def _draw_vectors(
         self, name: str, size: Size, *operands: Value, options: dict | None = None
     ) -> Value:
-        """A draw of vectors, of parameters that NumPy does not broadcast."""
+        """Draw vectors, of parameters that NumPy does not broadcast."""
         options = options or {}
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
+
+        def draw(stream: np.random.Generator, *given: Value) -> Value:
+            return getattr(stream, name)(*given, **options)
+
         if has_tensor(operands):
-
-            def draw(stream: np.random.Generator, *given: Value) -> Value:
-                return getattr(stream, name)(*given, **options)
-
             return sample(self, Draw(name, draw, each=True), operands, size)
-
-        def draw_for_all(stream: np.random.Generator, size: Size) -> Value:
-            return getattr(stream, name)(*operands, size, **options)
-
-        return sample(self, Draw(name, draw_for_all), (), size)
+        whole = Draw(name, lambda stream, size: draw(stream, *operands, size))
+        return sample(self, whole, (), size)
 
     # ---- orders ----
 
@@ -435,9 +433,9 @@ class Generator(Base):
         self, a: Value, size: Size = None, replace: bool = True, p: Value = None, axis: int = 0,
         shuffle: bool = True,
     ) -> Value:  # fmt: skip
-        """Elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
+        """Draw elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
 
-        Without replacement, or with batched `p`, one call of NumPy's for each example.
+        Without replacement, or with batched `p`, one call of NumPy for each example.
         """
         if is_outside_levels((a, p)):
             with self._lock:
@@ -455,7 +453,7 @@ class Generator(Base):
         return pick(array, index, axis) if array.ndim else index
 
     def permutation(self, x: Value, axis: int = 0) -> Value:
-        """`x` with its parts along `axis` in another order, or the integers below `x`."""
+        """Return `x` with its parts along `axis` in a random order, or the integers below `x`."""
         if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
@@ -465,7 +463,7 @@ class Generator(Base):
         return pick(array, order, axis) if array.ndim else order
 
     def permuted(self, x: Value, *, axis: int | None = None, out: Value = None) -> Value:
-        """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
+        """Return `x` with each slice along `axis` in a different order; None: all elements."""
         if out is not None:
             refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
         if out is not None or is_outside_levels((x,)):
@@ -480,7 +478,7 @@ class Generator(Base):
         )
 
     def _draw_orders(self, name: str, shape: tuple, axis: int, array: Value) -> Value:
-        """An order of the indices of an axis, for each position along the others."""
+        """Draw an order of the indices of an axis, for each position along the others."""
         axis = normalize_axis_index(axis, len(shape))
         along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
 
@@ -490,7 +488,7 @@ class Generator(Base):
         return sample(self, Draw(name, draw), (), shape, near=(array,))
 
     def shuffle(self, x: Value, axis: int = 0) -> None:
-        """Put the parts of an array or a list in another order, in place: outside of vmap."""
+        """Put the parts of an array or a list in a random order, in place: outside of vmap."""
         refuse_write((x,), "shuffle", "y = rng.permutation(x, axis=axis)")
         with self._lock:
             stream_of(self, CHUNK.get()).shuffle(x, axis)

@@ -1,9 +1,9 @@
-"""Gamma draws that are differentiated by their shape, and what is made of them.
+"""Gamma draws that are differentiated by their shape, and draws made of these.
 
 NOTE [a draw follows its distribution]
-    NumPy draws gamma numbers by rejection, which takes other steps where the shape `a`
-    moves, so the number itself has no derivative. But a number `z` that keeps its place in
-    the distribution, ``P(a, z)`` with the distribution function ``P``, has one:
+    NumPy draws gamma numbers by rejection, whose steps change with the shape `a`, so the
+    number itself has no derivative. But a number `z` that keeps its place in the distribution,
+    ``P(a, z)`` with the distribution function ``P``, has one:
     ``dz/da = -(dP/da) / p``, and expectations have the derivatives of such numbers (implicit
     reparameterization; Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients",
     2018). With the density ``p`` on a logarithmic scale that is an integral of
@@ -41,7 +41,7 @@ the trapezoidal rule in the logarithm of the logarithm (Takahasi & Mori, 1974)."
 
 @custom_jvp
 def follow(z: Value, a: Value) -> Value:
-    """Standard gamma numbers `z`, which keep their place in the distribution of shape `a`."""
+    """Return standard gamma numbers `z`, which keep their place in that of shape `a`."""
     return z
 
 
@@ -52,11 +52,11 @@ follow.defjvps(
 
 
 def velocity(z: Value, a: Value) -> Value:
-    """``dz/da`` of standard gamma numbers `z` that keep their place, to 1e-10 of itself.
+    """Compute ``dz/da`` of standard gamma numbers `z` that keep their place, to a part of 1e-10.
 
-    74 nodes for each number, on the side of `z` where the density falls. There the integrand
-    has no peak, and its width is that of the distribution. It is NumPy all through, so that
-    it can be differentiated again.
+    The integral has 74 nodes for each number, on the side of `z` where the density falls.
+    There the integrand has no peak, and its width is that of the distribution. All of it is
+    NumPy, so that it can be differentiated again.
     """
     z = np.maximum(z, TINY)
     below = np.less(z, a)
@@ -65,7 +65,7 @@ def velocity(z: Value, a: Value) -> Value:
     width: Value = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
     level = digamma(a)
 
-    lower: Value = np.where(below, z, a)  # a number for which the integral below is a tame one
+    lower: Value = np.where(below, z, a)  # a number for which the lower integral is well-behaved
     t = -width[..., None] * NODES  # log of the place, from that of z
     w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
     under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
@@ -79,15 +79,15 @@ def velocity(z: Value, a: Value) -> Value:
 
 
 def add_node_axis(x: Value) -> Value:
-    """`x` with an axis for the nodes."""
+    """Return `x` with an axis for the nodes."""
     return np.expand_dims(x, -1)
 
 
 def digamma(x: Value) -> Value:
-    """The derivative of the logarithm of the gamma function, of positive numbers.
+    """Compute the derivative of the logarithm of the gamma function, of positive numbers.
 
-    Its recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz & Stegun
-    6.3.5, 6.3.18); NumPy has no such function.
+    It takes the recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz and
+    Stegun 6.3.5, 6.3.18); NumPy does not have the function.
     """
     y = x + 10.0
     r = 1 / (y * y)
@@ -105,7 +105,7 @@ def draw_gammas(
     source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64,
     near: tuple = (),
 ) -> Value:  # fmt: skip
-    """Standard gamma numbers of shape `a`, differentiated by it."""
+    """Draw standard gamma numbers of shape `a`, differentiated by it."""
     draw = Draw(name, lambda stream, a, size: stream.standard_gamma(a, size, dtype))
     z = sample(source, draw, (stop_gradient(a),), size, near=near)
     return follow(np.float64(z) if type(z) is float else z, a)
@@ -159,11 +159,11 @@ MADE_OF_GAMMAS: dict[str, Callable] = {
     "f": f,
     "gamma": gamma,
 }
-"""How NumPy makes the numbers of a method: so they are its own, up to rounding."""
+"""By method, how NumPy makes its numbers of gamma numbers: these are NumPy's, up to rounding."""
 
 
 def _draw_pairs(source: Source, name: str, size: Size, a: Value, b: Value) -> tuple[Value, Value]:
-    """Two gamma numbers for each of a draw, in NumPy's order: one after the other."""
+    """Draw two gamma numbers for each number, in NumPy's order: one after the other."""
     shape = _joint_shape(size, a, b)
     both = np.stack([np.broadcast_to(a, shape), np.broadcast_to(b, shape)], axis=-1)
     z = draw_gammas(source, name, both, (*shape, 2))

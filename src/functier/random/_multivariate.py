@@ -25,7 +25,7 @@ FACTORIZATIONS = {"svd", "eigh", "cholesky"}
 def normal_vector(
     source: Source, mean: Value, cov: Value, size: Size, check_valid: str, tol: float, method: str
 ) -> Value:
-    """``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
+    """Draw ``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
 
     Without derivatives `A` is the factor ``A0`` that `method` gives. With derivatives it is
     ``A0 L``, with the Cholesky factor `L` of ``A0^-1 cov A0^-T``, which is the identity;
@@ -70,8 +70,8 @@ def normal_vector(
 
 
 def _factorize(cov: Value, method: str, tol: float) -> tuple[Value, Value, bool]:
-    """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
-    takes the matrix for a covariance.
+    """Return NumPy's factor of a covariance, the numbers that show if it is singular, and True
+    where NumPy accepts the matrix as a covariance.
     """
     if method == "cholesky":
         factor = np.linalg.cholesky(cov)

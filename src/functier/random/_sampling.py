@@ -1,16 +1,16 @@
-"""Draws from a source at the levels around it: what `functier.random` is made of.
+"""Draws from a source at the levels around it, for `functier.random`.
 
 NOTE [the axes of a draw]
-    A draw has one axis for each "different" level around it, outermost first, then those
+    A draw has one axis for each "different" level around it, outermost first, and then those
     that its caller asked for. One call of NumPy's method fills it, and it becomes a tensor
-    of these levels. Parameters that vary along a level have their axis of it in the same
-    place: `unwrap_levels` brings it there.
+    of these levels. Parameters that vary along a level have their axis in the same place:
+    `unwrap_levels` moves it there.
 
 NOTE [same]
-    At a "same" level each example draws what it would draw by itself. So where nothing that
-    the draw depends on varies along the level, there is one draw. Where a parameter does,
-    each example starts from the same state; the source then goes on with a stream of its
-    own, since some examples may have taken more numbers than others.
+    At a "same" level each example draws the numbers that it would draw by itself. There is one
+    draw where no parameter varies along the level. Where one does, each example starts from the
+    same state; the source then continues with another stream, since some examples may have
+    taken more numbers than others.
 """
 
 import copy
@@ -53,17 +53,17 @@ WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
 DRAW_REMEDIES = {
-    "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
-    "randomness='same' for the same ones for all",
+    "vmap": "write vmap(..., randomness='different') for different numbers for each example, or "
+    "randomness='same' for the same numbers for all",
     "jacfwd": FORWARD,
     "hessian": FORWARD,
 }
 OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
-"""What a message proposes, by transform."""
+"""The remedies that messages propose, by transform."""
 
 
 def is_outside_levels(operands: tuple) -> bool:
-    """Whether no level has to be asked: none is around, and no operand is a tensor."""
+    """Tell if no level takes part: none is around the call, and no operand is a tensor."""
     return AMBIENT.get() is Tensor and not has_tensor(operands)
 
 
@@ -102,7 +102,7 @@ def draw_of(name: str, *cores: int) -> Draw:
 
 
 def batch_levels(operands: tuple, name: str) -> list[BatchLevel]:
-    """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
+    """Return the levels of vmap around a draw, outermost first; raise where one refuses draws."""
     found: list[BatchLevel] = []
     for level in levels_of(innermost(operands, sys._getframe())):
         if level.batches and level.cls not in DISABLED.get():
@@ -166,7 +166,7 @@ def _draw_along(
     stream: np.random.Generator, draw: Draw, values: list, levels: list[BatchLevel], lead: Shape,
     size: Size,
 ) -> Value:  # fmt: skip
-    """`sample` with operands that have an axis of size 1 or more for each level."""
+    """Draw with operands that have an axis of size 1 or more for each level."""
     k = len(levels)
     varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
     if size is None and not draw.each:
@@ -179,7 +179,7 @@ def _draw_along(
     same = [i for i in range(k) if i not in different and varying[i] > 1]
 
     def once(chosen: tuple) -> Value:
-        """The draw at one place along the levels in `same`."""
+        """Draw at one place along the levels in `same`."""
         own = [_select(v, k, dict(zip(same, chosen)), different) for v in values]
         if not draw.each:
             return draw.function(stream, *own, lead + shape if lead or shape else None)
@@ -210,13 +210,13 @@ def _draw_along(
 
 
 def _stand_in(value: Value, m: int) -> Value:
-    """A valid operand in the place of the examples of an empty batch."""
+    """Return a valid operand for an example of an empty batch, which has none."""
     shape = value.shape[m:]
     return np.full(shape, 1 if value.dtype.kind in "iu" else 1 / max(1, *shape[-1:]))[()]
 
 
 def _select(value: Value, k: int, chosen: dict[int, int], different: list[int]) -> Value:
-    """`value` at one place along some of its `k` leading axes; those in `different` stay."""
+    """Take `value` at one place of some of its `k` leading axes; keep those in `different`."""
     index: list[Any] = []
     for i in range(k):
         if i in different:
@@ -227,13 +227,13 @@ def _select(value: Value, k: int, chosen: dict[int, int], different: list[int]) 
 
 
 def _loop_shape(shapes: list, cores: tuple) -> tuple[int, ...]:
-    """What the shapes without their core axes broadcast to."""
+    """Return the shape that shapes without their core axes broadcast to."""
     cores = cores or (0,) * len(shapes)
     return np.broadcast_shapes(*[s[: len(s) - c] for s, c in zip(shapes, cores)])
 
 
 def align_operands(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
-    """Arrays with `k` leading axes, and `rank` or more, that broadcast but for core axes."""
+    """Return arrays of rank `rank` or more that broadcast but for `k` leading and core axes."""
     cores = cores or (0,) * len(values)
     rank = max([rank, *[v.ndim - c for v, c in zip(values, cores)]])
     return [stretch(k, v, v.shape, rank + c) for v, c in zip(values, cores)]
@@ -252,7 +252,7 @@ def _batch_size(level: BatchLevel, name: str) -> int:
 
 
 def _wrap_in_levels(value: Value, levels: list[BatchLevel]) -> Value:
-    """A tensor of the levels, whose axes are the first of `value`, outermost first."""
+    """Return a tensor of the levels, whose axes are the first of `value`, outermost first."""
     for level in levels:
         (value,) = level.insert([value], [0], "a draw")
     return value
@@ -261,8 +261,8 @@ def _wrap_in_levels(value: Value, levels: list[BatchLevel]) -> Value:
 def unwrap_levels(
     x: Value, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
 ) -> Value:
-    """An operand as a plain array with an axis for each level, of size 1 where it does not
-    vary; without its derivatives where `stop` says so, else it must have none.
+    """Return an operand as a plain array with an axis for each level, of size 1 where it does
+    not vary. With `stop` its derivatives are dropped, else it must not have any.
     """
     for level in reversed(levels):
         x = _unwrap_derivatives(x, name, place, stop)
@@ -278,7 +278,7 @@ def unwrap_levels(
 
 
 def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
-    """`x` without the levels of derivatives, or that are switched off, around the others."""
+    """Return `x` without the outermost levels that differentiate or are disabled."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
         if type(x) not in DISABLED.get():
             if level.batches:
@@ -292,12 +292,12 @@ def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
 
 
 def freeze(x: Value, levels: list[BatchLevel]) -> Value:
-    """`x` without its derivatives, as an array with an axis for each level."""
+    """Return `x` without its derivatives, as an array with an axis for each level."""
     return unwrap_levels(x, levels, stop=True)
 
 
 def restore_levels(value: Value, levels: list[BatchLevel]) -> Value:
-    """The inverse of `freeze`; levels along which nothing varies are left out."""
+    """Undo `freeze`; levels along which nothing varies are left out."""
     k = len(levels)
     kept = [i for i in range(k) if value.shape[i] > 1 or levels[i].size == 1]
     shape = tuple([value.shape[i] for i in kept]) + value.shape[k:]
@@ -325,14 +325,14 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
 
 
 def pick(array: Value, index: Value, axis: int) -> Value:
-    """`array` at the places `index` along an axis; `np.take` dispatches on the array only."""
+    """Take `array` at `index` along an axis; `np.take` dispatches on the array only."""
     if isinstance(index, Tensor) and not isinstance(array, Tensor):
         return index.level.function(np.take, (array, index), {"axis": axis})
     return np.take(array, index, axis=axis)
 
 
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
-    """Raise where a call that writes to an array has to ask a level."""
+    """Raise where a call that writes to an array is inside a level."""
     if is_outside_levels(operands):
         return
     levels: list[Level] = list(batch_levels(operands, name))
@@ -340,8 +340,8 @@ def refuse_write(operands: tuple, name: str, instead: str) -> None:
     if levels:
         raise levels[-1].refusal(
             MutationError,
-            f"rng.{name}(...) would write to an array that is no tensor of this level, or that "
-            f"all examples share; write {instead}",
+            f"rng.{name}(...) would write to an array that is not a tensor of this level, or "
+            f"that all examples share; write {instead}",
         )
 
 
@@ -384,14 +384,14 @@ PATHS: dict[str, tuple[str, Callable]] = {
     "uniform": ("random", lambda u, low, high: low + (high - low) * u),
     "weibull": ("standard_exponential", _weibull),
 }
-"""By method: NumPy's method that draws the standard numbers, and what NumPy makes of them
-and the parameters (``numpy/random/src/distributions/distributions.c``)."""
+"""By method: NumPy's method that draws the standard numbers, and NumPy's formula for these and
+the parameters (``numpy/random/src/distributions/distributions.c``)."""
 
 
 def draw_by_formula(
     source: Source, name: str, operands: tuple, size: Size = None, fixed: int = 0
 ) -> Value:
-    """A draw by the formula in `PATHS`, where an operand is a tensor; else by NumPy.
+    """Draw by the formula in `PATHS` where an operand is a tensor, else by NumPy.
 
     Derivatives go through the formula. The first `fixed` operands are parameters of the
     standard draw, which has no derivative by them.
@@ -401,7 +401,9 @@ def draw_by_formula(
         return sample(source, draw_of(name), operands, size)
     levels = batch_levels(operands, name)
     values = align_operands(len(levels), [freeze(x, levels) for x in operands])
-    with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
+    with (
+        source._lock
+    ):  # NumPy checks the parameters of an empty draw, which does not advance the stream
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
         draw_of(name).function(
             stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty
@@ -425,7 +427,7 @@ def draw_by_formula(
 
 
 def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
-    """Whether an array of a shape can be broadcast to another."""
+    """Tell if an array of a shape can be broadcast to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:
@@ -433,7 +435,7 @@ def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
 
 
 def find_derivative_level(operands: tuple) -> Level | None:
-    """A level of derivatives in one of the operands."""
+    """Return a level of derivatives in one of the operands, or None."""
     for x in operands:
         while isinstance(x, Tensor):
             level = type(x).level

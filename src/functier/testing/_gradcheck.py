@@ -48,8 +48,8 @@ def gradcheck(
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such. Inputs and results of other
-        dtypes than floating-point and complex are left alone.
+        A function of arrays or pytrees that returns such. Inputs and results that are not
+        floating-point or complex are ignored.
     inputs : tuple, or one argument
         The arguments of `func`.
     eps : float, optional
@@ -58,29 +58,29 @@ def gradcheck(
         results: 6e-6 in double, 5e-3 in single, 0.1 in half precision; times the square root
         of an input that is larger than 1.
     atol, rtol : float, optional
-        How far an element may be from the numerical one: ``atol + rtol * abs(numerical)``.
-        By default both are that cube root, too, so a rule that is wrong by a hundredth of a
-        per cent is found in double precision. Without `eps`, what does not agree is compared
-        again with differences of the sixth order.
+        The tolerance of an element: ``atol + rtol * abs(numerical)``. By default both are that
+        cube root, too, so that an error of a hundredth of a per cent is found in double
+        precision. Without `eps`, elements that differ are compared again with differences of
+        the sixth order.
     raise_exception : bool
-        Whether a failure raises; else the result is False.
+        True to raise at a failure; else the result is False.
     nondet_tol : float
-        How much two runs on the same inputs may differ.
+        The difference that is allowed between two runs on the same inputs.
     check_undefined_grad : bool
-        Whether each result is also pulled back alone, where the rules see no cotangents of
-        the others.
+        True to pull each result back alone, too, where the rules get no cotangents of the
+        others.
     check_grad_dtypes : bool
-        Whether (co)tangents must have the shape and dtype of what they belong to, and
+        True if (co)tangents must have the shape and dtype of their inputs and results, and
         results under a transform those of a plain call.
     check_batched_grad, check_batched_forward_grad : bool
-        Whether `vmap` over cotangents (tangents) has to equal a loop.
+        True to compare `vmap` over cotangents (tangents) with a loop.
     check_forward_ad, check_backward_ad : bool
-        Which modes to check.
+        The modes to check.
     fast_mode : bool
         Compare products with random vectors, one for each input (and, in reverse mode, each
-        pair of input and result), in place of whole Jacobians: a few calls instead of two
-        for each input element and one for each result element. A fault is found as well,
-        but the message knows no elements.
+        pair of input and result), instead of whole Jacobians: this takes a few calls instead
+        of two for each input element and one for each result element. It finds the same
+        faults, but its messages name no elements.
 
     Returns
     -------
@@ -90,9 +90,9 @@ def gradcheck(
     Raises
     ------
     GradcheckError
-        Names the mode, the input and the result by their paths, the element that differs
-        most, and shows both Jacobians; also where `func` is not deterministic, or changes
-        its inputs. It is an `AssertionError`.
+        Where derivatives differ: the message names the mode, the paths of the input and the
+        result, and the element that differs most, and shows both Jacobians. Also where `func`
+        is not deterministic, or changes its inputs. It is an `AssertionError`.
     ValueError
         Where there is nothing to differentiate.
 
@@ -101,9 +101,9 @@ def gradcheck(
     The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about
     sparse tensors. Forward mode and dtypes are checked by default. A complex number is
     checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where
-    the function grows fast over `eps`, finite differences say nothing: check elsewhere.
+    the function changes much over `eps`, finite differences are meaningless: check elsewhere.
     Functions that read one triangle of a matrix, such as `numpy.linalg.eigh`, are checked as
-    they are, on any matrix: their gradient stands in that triangle.
+    they are, on any matrix: their gradient is in that triangle.
 
     Examples
     --------
@@ -159,8 +159,8 @@ def gradgradcheck(
     """Compare second derivatives of `func` with finite differences of the first ones.
 
     The first derivative of either mode is a function of the inputs and of a cotangent (a
-    tangent); that function is checked as `gradcheck` does. So a first derivative that is
-    wrong passes where its derivative is consistent: call both.
+    tangent), which is checked as by `gradcheck`. A wrong first derivative passes where its
+    derivative is consistent with it: call both.
 
     Parameters
     ----------
@@ -170,11 +170,11 @@ def gradgradcheck(
         The cotangent, with one array for each floating-point or complex result; by default
         random ones.
     gen_non_contig_grad_outputs : bool
-        Whether the random ones are not contiguous in memory.
+        True for random ones that are not contiguous in memory.
     check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode
         As of `gradcheck`, for the outer derivative.
     check_fwd_over_rev, check_rev_over_rev, check_fwd_over_fwd, check_rev_over_fwd : bool
-        Which pairs of modes to check: the outer one over the inner one.
+        The pairs of modes to check: the outer one over the inner one.
 
     Returns
     -------
@@ -252,7 +252,7 @@ def _cotangents(problem: Problem, grad_outputs: PyTree, gaps: bool) -> list:
 
 
 def derivative_problem(first: Problem, name: str, given: list) -> Problem:
-    """The derivative of a problem in one mode, a function of its inputs and of `given`."""
+    """Return the derivative of a problem in one mode, as a problem of its inputs and `given`."""
     n, reverse = len(first.point), name == "reverse"
 
     def pulled(*xs: Value) -> list:
@@ -270,12 +270,12 @@ def derivative_problem(first: Problem, name: str, given: list) -> Problem:
 
 
 def make_push(problem: Problem) -> Callable[[Sequence], list]:
-    """From a tangent to the tangent of the results."""
+    """Return the function from a tangent to the tangent of the results."""
     return lambda tangents: list(jvp(problem, tuple(problem.point), tuple(tangents))[1])
 
 
 def make_pull(problem: Problem) -> Callable[[Sequence], list]:
-    """From a cotangent to the cotangents of the inputs; the function runs once."""
+    """Return the function from a cotangent to those of the inputs; `problem` runs once."""
     pullback = vjp(problem, *problem.point)[1]
     return lambda cotangents: list(pullback(list(cotangents)))
 
@@ -284,7 +284,7 @@ def make_pull(problem: Problem) -> Callable[[Sequence], list]:
 
 
 def check_deterministic(problem: Problem, nondet_tol: float) -> None:
-    """The function, run again, gives the same."""
+    """Raise where the function, run again, gives another result."""
     _check_repeat(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
 
 
@@ -312,7 +312,7 @@ def check_problem(
     dtypes: bool,
     fast: bool,
 ) -> None:
-    """The modes' derivatives of one function: forward mode first, then reverse mode."""
+    """Check the derivatives of one function: forward mode first, then reverse mode."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
     seeds = random_like(problem.point, 3), random_like(problem.value, 4)
     if check_forward:
@@ -372,7 +372,7 @@ def jacobian_reverse(problem: Problem) -> np.ndarray:
 def _check_products(
     problem: Problem, modes: dict[str, bool], atol: float, rtol: float, eps: float | None
 ) -> None:
-    """The modes' products with random vectors, by each input alone."""
+    """Check products with random vectors, for each input alone."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
     moved = DirectionalProducts(problem, eps)
     if check_forward:
@@ -382,7 +382,7 @@ def _check_products(
 
 
 class DirectionalProducts:
-    """How the results move along a random direction of each input: finite differences."""
+    """The derivatives along a random direction of each input, by finite differences."""
 
     def __init__(self, problem: Problem, eps: float | None):
         self.problem, self.tangents = problem, random_like(problem.point, 5)
@@ -395,14 +395,14 @@ class DirectionalProducts:
         return np.stack([self.problem.difference(d, h) for d in self.directions], 1)
 
     def compare_push(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
-        """Forward mode gives the same products."""
+        """Compare with the products of forward mode."""
         pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
         rows = self.problem.rows()
         how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
         self.products.against(lambda n: compare(n, pushed, how))
 
     def compare_pull(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
-        """Reverse mode gives the products' products with a random cotangent of each result."""
+        """Compare products with a random cotangent of each result with those of reverse mode."""
         value = self.problem.value
         zeros = [v * 0 for v in value]
         weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
@@ -421,7 +421,7 @@ def _inner_product(a: Sequence, b: Sequence) -> float:
 
 
 def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> None:
-    """A cotangent of one result alone gives what it gives beside zeros."""
+    """Compare the pullback of one result alone with that of the result beside zeros."""
     pull = make_pull(problem)
     for j, (path, c) in enumerate(zip(problem.outputs, cotangents)):
         whole = pull([c if i == j else y * 0 for i, y in enumerate(problem.value)])
@@ -436,7 +436,7 @@ def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> 
 def check_batched(
     problem: Problem, mode: str, like: Sequence, product: Callable, atol: float, rtol: float
 ) -> None:
-    """`vmap` over random (co)tangents against a loop, two of them."""
+    """Compare `vmap` over two random (co)tangents with a loop."""
     several = [random_like(like, seed) for seed in (7, 8)]
     loop = [real_vector(product(s)) for s in several]
     stacked = [np.stack(column) for column in zip(*several)]

@@ -33,29 +33,29 @@ def check_grads(
 ) -> None:
     """Compare derivatives of `f` up to an order with finite differences, in all modes.
 
-    Every derivative is compared along a random direction of each argument, so it costs a few
-    calls of it, however large the arguments are. From the second order on the function is
-    the derivative of the order below, in each mode, so that all nestings of the modes are
-    seen: twice as many with each order.
+    Every derivative is compared along a random direction of each argument, which takes a few
+    calls, however large the arguments are. From the second order on, the function is the
+    derivative of the order below, in each mode, so that all nestings of the modes are
+    checked: twice as many with each order.
 
     Parameters
     ----------
     f : callable
-        A function of arrays or pytrees that returns such. Arguments and results of other
-        dtypes than floating-point and complex are left alone.
+        A function of arrays or pytrees that returns such. Arguments and results that are not
+        floating-point or complex are ignored.
     args : tuple
         Its arguments.
     order : int
         The highest order, 1 or more.
     modes : sequence of {"fwd", "rev"}
-        Which modes to nest.
+        The modes to nest.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 
     Raises
     ------
     GradcheckError
-        Names the nesting, such as ``reverse over forward mode``; see `gradcheck`.
+        The message names the nesting, such as ``reverse over forward mode``; see `gradcheck`.
 
     Notes
     -----
@@ -107,9 +107,9 @@ def check_jvp(
         A function of arrays or pytrees that returns such.
     f_jvp : callable
         ``f_jvp(args, tangents)`` returns the value and its tangent, as
-        ``functools.partial(jvp, f)`` does; one that you have written, say.
+        ``functools.partial(jvp, f)`` does.
     args : tuple
-        The arguments. The tangent of what is not floating-point is zero.
+        The arguments. The tangents of those that are not floating-point are zero.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 
@@ -158,7 +158,7 @@ def check_vjp(
         ``f_vjp(*args)`` returns the value and a function from cotangents to a tuple with
         one cotangent for each argument, as ``functools.partial(vjp, f)`` does.
     args : tuple
-        The arguments. The cotangent of what is not floating-point is not looked at.
+        The arguments. The cotangents of those that are not floating-point are ignored.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 

@@ -1,4 +1,4 @@
-"""opcheck: all rules of an operation, by the checkers of this package."""
+"""opcheck: a check of all rules of an operation."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -34,13 +34,14 @@ def opcheck(
         arrays.
     samples : list of tuple, or one tuple
         Arguments, such as the ones a user would pass; several tuples for several forms.
-        Arrays and NumPy's numbers are differentiated and batched, Python's are options.
+        Arrays and NumPy's numbers are differentiated and batched; Python's numbers are
+        options.
     tests : sequence of str
         What to test:
 
         ``"arguments"``
-            The operation changes none of its arguments, returns no memory of them, and
-            gives the same again; a custom operation pickles by its name.
+            The operation does not change its arguments, nor return their memory, and gives
+            the same result again; a custom operation pickles by its name.
         ``"reverse"``, ``"forward"``
             Derivatives of each mode against finite differences.
         ``"second"``
@@ -50,26 +51,26 @@ def opcheck(
         ``"vmap of derivatives"``
             `vmap` over cotangents and over tangents, against a loop.
     raise_exception : bool
-        Whether a failure raises; else the result tells.
+        True to raise at a failure; else the result has the message.
     **options
-        Of `gradcheck` and `gradgradcheck`: ``eps``, ``atol``, ``rtol``, ``fast_mode``...
+        Options of `gradcheck` and `gradgradcheck`: ``eps``, ``atol``, ``rtol``, ``fast_mode``...
 
     Returns
     -------
     dict of str to str
         For each test ``"ok"``; ``"nothing to test"``, where no sample has an argument for it;
-        ``"refused: ..."`` with the error, where the operation says that it has no such rule;
+        ``"refused: ..."`` with the error, where the operation raises that it has no such rule;
         or ``"failed: ..."``.
 
     Raises
     ------
     GradcheckError
-        With the operation, the test and the sample, and what was found there.
+        The message names the operation, the test and the sample, and has the error there.
 
     Notes
     -----
-    torch's ``torch.library.opcheck`` also tests what is about tracing, which does not exist
-    here. Samples should be small: whole Jacobians are compared.
+    ``torch.library.opcheck`` also tests tracing, which does not exist here. Samples should be
+    small: whole Jacobians are compared.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def _report_failure(name: str, test: str, i: int, error: Exception, raise_: bool
 
 
 def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
-    """`op` as a function of the arrays of a sample that have a derivative, and these."""
+    """Return `op` as a function of the arrays of a sample that have a derivative, and these."""
     leaves, structure = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x) and is_inexact(x)]
 
@@ -134,12 +135,12 @@ def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
 
 
 def is_array(x: Value) -> bool:
-    """Whether `x` is an array, or a NumPy number; Python's are options."""
+    """Tell if `x` is an array, or a number of NumPy; numbers of Python are options."""
     return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
 
 def _leaves(sample: tuple) -> tuple[list, Any]:
-    """The leaves of the arguments, of which any that holds no array is one itself."""
+    """Return the leaves of the arguments; an argument without arrays is a leaf itself."""
     parts, leaves = [], []
     for arg in sample:
         inner, structure = flatten(arg)

@@ -1,4 +1,4 @@
-"""check_vmap: what vmap returns against what a loop over the examples returns."""
+"""check_vmap: the results of vmap against those of a loop over the examples."""
 
 from collections.abc import Callable
 from itertools import product
@@ -36,17 +36,17 @@ def check_vmap(
     in_dims, out_dims : int, None, or pytree of these
         As of `vmap`.
     all_subsets : bool
-        Whether to map every subset of the arrays that `in_dims` maps, too, with the first
-        example of the others: an operation of a batched and a plain operand is another one
-        than that of two batched ones. For n arrays these are ``2**n - 1`` checks.
+        True to map every subset of the arrays that `in_dims` maps, with the first example of
+        the others: a batched and a plain operand can take another path than two batched ones.
+        For n arrays these are ``2**n - 1`` checks.
     atol, rtol : float, optional
-        How near the elements have to be. By default the machine epsilon of the coarsest
-        dtype to the power 2/3 (4e-11 in double, 2e-5 in single precision), since a product
-        of matrices may sum in another order than that of vectors.
+        The tolerances of an element. By default the machine epsilon of the coarsest dtype to
+        the power 2/3 (4e-11 in double, 2e-5 in single precision), since a product of matrices
+        may sum in another order than that of vectors.
     raise_exception : bool
-        Whether a failure raises; else the result is False.
+        True to raise at a failure; else the result is False.
     **options
-        Others of `vmap`, such as ``chunk_size``.
+        Other options of `vmap`, such as ``chunk_size``.
 
     Returns
     -------
@@ -56,13 +56,13 @@ def check_vmap(
     Raises
     ------
     GradcheckError
-        Names what was mapped, the result by its path, the example and the element that
-        differs most, and shows both.
+        Where results differ: the message names the axes that were mapped, the path of the
+        result, and the example and the element that differs most, and shows both.
 
     Notes
     -----
-    An operation that has no batching rule is run in a loop, which warns, and which this
-    cannot tell from a rule. Of an empty batch the shapes and dtypes are compared.
+    An operation without a batching rule runs in a loop, with a warning, which passes this
+    check. For an empty batch the shapes and dtypes are compared.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _check(case: Case, chosen: set) -> None:
 
 
 def _pick(x: Value, j: int, d: int) -> Value:
-    """Example `j`; of an empty batch one of zeros."""
+    """Return example `j`, or zeros for an empty batch."""
     if np.shape(x)[d] == 0:
         return np.zeros([s for i, s in enumerate(np.shape(x)) if i != d % np.ndim(x)], dtype_of(x))
     return np.take(x, j, d)

@@ -9,7 +9,7 @@ NOTE [a specification is three tuples of labels]
 NOTE [sums are of the dtype of the result]
     Bools add up by `or` and small integers wrap around, so it matters in which dtype an
     axis is summed: in that of the product, as NumPy casts the operands of a contraction
-    first, and not in that of the operand which alone has the axis.
+    first, and not in that of the one operand that has the axis.
 
 NOTE [what becomes a BLAS axis]
     An axis that one operand alone has is merged into the rows (columns) of one product
@@ -46,21 +46,21 @@ Steps = tuple[Shape | None, Shape | None, Shape | None]
 """Steps that prepare an operand: axes to sum over, an order of axes, a shape (None: as it is)."""
 
 BATCH, ALONE = -1000, 1000
-"""Labels below and above these are for batch axes and for axes that nothing else has."""
+"""Labels below and above these are for batch axes, and for axes of one operand only."""
 
 GAP: Any = None
-"""What stands in a list of labels between two axes that do not merge without a copy."""
+"""The mark, in a list of labels, between two axes that merge by a copy only."""
 
 ndarray = np.ndarray
 
 
 def ensure_array(x: Value) -> Value:
-    """`x` with a shape and a dtype: an array of what is a number or a list."""
+    """Return `x` with a shape and a dtype: a number or a list as an array."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def conj(x: Value) -> Value:
-    """The complex conjugate, without a copy of what is real."""
+    """Return the complex conjugate, without a copy of a real array."""
     x = ensure_array(x)
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
@@ -69,7 +69,7 @@ def conj(x: Value) -> Value:
 
 
 class Plan:
-    """The NumPy calls that carry a contraction out.
+    """The NumPy calls of a contraction.
 
     Each operand is summed over `lone`, transposed to `order` and reshaped to `shape`
     (None: as it is); `product` is `multiply`, `dot` or `matmul`; the result is reshaped
@@ -91,7 +91,7 @@ class Plan:
         self.shape, self.order = shape, order
 
     def run(self, x: Value, y: Value) -> Value:
-        """Contract `x` with `y`, which have the shapes that were planned for."""
+        """Contract `x` with `y`, which have the shapes of the plan."""
         if self.swap:
             x, y = y, x
         left = x if self.left is None else _prepare(x, self.left, y)
@@ -103,7 +103,7 @@ class Plan:
 
 
 class SummedPlan:
-    """A plan whose result is then summed over its first axes."""
+    """A plan, and a sum over the first axes of its result."""
 
     __slots__ = ("axes", "plan")
 
@@ -116,7 +116,7 @@ class SummedPlan:
 
 
 def _prepare(x: Value, steps: Steps, other: Value) -> Value:
-    """An operand as a plan wants it, which contracts it with `other`."""
+    """Prepare an operand for a product with `other`."""
     lone, order, shape = steps
     if lone is not None:
         own, its = x.dtype, other.dtype
@@ -130,7 +130,7 @@ def _prepare(x: Value, steps: Steps, other: Value) -> Value:
 def plan(
     spec: Spec, x_shape: Shape, y_shape: Shape, gaps: tuple[Labels, Labels] = ((), ())
 ) -> Plan | SummedPlan:
-    """How to contract operands of these shapes; see NOTE [what becomes a BLAS axis].
+    """Plan the contraction of operands of these shapes; see NOTE [what becomes a BLAS axis].
 
     An axis in `gaps` does not merge with the next one of its operand without a copy.
     """
@@ -172,10 +172,10 @@ def plan(
 
 
 def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
-    """The summed axes that are better a stack, which is added up, than merged with the others.
+    """Return the summed axes for which a stack of products, added up, is faster than a merge.
 
-    Where the axes to sum over are not side by side in both operands, merging copies; a stack
-    makes a result of its own for each of its products.
+    Where the axes to sum over are not adjacent in both operands, a merge copies; a stack
+    makes one result for each of its products.
     """
     summed = [i for i in kept[0] if i in kept[1] and i not in out and i is not GAP]
     runs = [summed[:1]]
@@ -190,7 +190,7 @@ def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
     def count(labels: Iterable[int]) -> int:
         return prod(sizes[i] for i in labels if i is not GAP)
 
-    # A last axis is one whose elements lie side by side.
+    # The elements of a last axis are adjacent in memory.
     inner = max(runs, key=lambda run: (sum(labels[-1] in run for labels in kept), count(run)))
     over = tuple(i for i in summed if i not in inner)
     copied, product = 0, count(inner)
@@ -205,10 +205,10 @@ def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
 
 
 def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
-    """What multiplies operands of these shapes, which broadcast.
+    """Return the function that multiplies operands of these shapes, which broadcast.
 
-    Of outer products that are not small einsum makes 1.3 to 1.5 as many as `multiply`, in
-    whose loops it is a number that meets a row (measured: from 8192 elements on).
+    For large outer products einsum is 1.3 to 1.5 times as fast as `multiply`, whose inner
+    loop multiplies a row by a number (measured: from 8192 elements on).
     """
     size = prod(map(max, x_shape, y_shape))
     if size < 8192 or prod(x_shape) == size or prod(y_shape) == size:
@@ -225,7 +225,7 @@ def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
 
 
 def _transposition_cost(plan: Plan) -> tuple:
-    """How much a plan transposes: first of all not its result."""
+    """Return a key that orders plans by their transpositions, that of the result first."""
     operands = [steps for steps in (plan.left, plan.right) if steps is not None]
     return plan.order is not None, sum(order is not None for _, order, _ in operands), plan.swap
 
@@ -233,7 +233,7 @@ def _transposition_cost(plan: Plan) -> tuple:
 def _plan_product(
     swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list
 ) -> Plan:
-    """The plan of a contraction that sums over an axis which both operands have."""
+    """Plan a contraction that sums over an axis of both operands."""
     a, b = (1, 0) if swap else (0, 1)
     out = spec[2]
     shared = [i for i in kept[a] if i in kept[b] and i is not GAP]
@@ -257,7 +257,7 @@ def _plan_product(
         if stack:
             shape = [sizes[j] if j in kept[i] else 1 for j in stack]
             while shape and stack[len(stack) - len(shape)] not in kept[i]:
-                shape.pop(0)  # matmul broadcasts what is absent in front
+                shape.pop(0)  # matmul broadcasts missing leading axes
             shape += [size[n] for n in names if n == "summed" or not vectors]
         else:
             shape = [size[n] for n in names if groups[n]]
@@ -280,7 +280,7 @@ def _plan_product(
 
 
 def _multiply_vectors(x: Value, y: Value) -> Value:
-    """Products of vectors, in a stack: by `vecdot`, the quickest, but it conjugates."""
+    """Multiply stacked vectors: by `vecdot`, the fastest, where it does not conjugate."""
     if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
         return np.vecdot(x, y)
     z = np.matmul(x.reshape((*x.shape[:-1], 1, x.shape[-1])), y.reshape((*y.shape, 1)))
@@ -288,10 +288,10 @@ def _multiply_vectors(x: Value, y: Value) -> Value:
 
 
 def _merged_axes(labels: list, free: list, summed: list) -> list:
-    """Which of an operand's own axes merge into its rows (columns)."""
+    """Return the axes of one operand alone that merge into its rows (columns)."""
     places = [labels.index(i) for i in summed]
     if places != list(range(places[0], places[0] + len(places))):
-        return free  # the summed axes have to be copied together: all else can be, too
+        return free  # the summed axes are merged by a copy, which merges all others, too
     runs: list[list] = [[]]
     for label in labels:
         if label in free:
@@ -310,7 +310,7 @@ def _merged_axes(labels: list, free: list, summed: list) -> list:
 def _plan_operand(
     labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape
 ) -> Steps | None:
-    """What makes an operand one with the axes `order`, in the shape `wanted`."""
+    """Return the steps to an operand with the axes `order`, in the shape `wanted`."""
     lone = tuple(i for i, (j, n) in enumerate(zip(labels, shape)) if n != 1 and j not in kept)
     rest = [i for i in range(len(labels)) if i not in lone]
     now = [labels[i] for i in rest if shape[i] != 1]
@@ -340,7 +340,7 @@ def _contract(x: Value, y: Value, spec: Spec) -> Value:
 
 
 def _order_by_memory(x: Value, labels: Labels) -> tuple[Value, Labels, Labels]:
-    """An operand with its axes as they lie in memory, and those with a gap after them."""
+    """Return an operand with its axes in the order of memory, and the axes before a gap."""
     order, gaps = _memory_order(x.shape, x.strides)
     if order is not None:
         x, labels = x.transpose(order), tuple([labels[i] for i in order])
@@ -349,15 +349,16 @@ def _order_by_memory(x: Value, labels: Labels) -> tuple[Value, Labels, Labels]:
 
 @lru_cache(maxsize=4096)
 def _memory_order(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
-    """The order of axes that goes up in memory (None: theirs), and where the next does not
-    continue an axis, so that the two do not merge without a copy.
+    """Return the order of axes in memory (None: their own), and the axes before a gap.
+
+    At a gap the next axis does not continue this one, so that the two merge by a copy only.
     """
     steps: list[int] = []
     for n, step in zip(shape[::-1], strides[::-1]):
         steps.insert(0, abs(step) if n > 1 else max(steps[:1], default=0))
     order = sorted(range(len(steps)), key=lambda i: -steps[i])
     if any(step == 0 and n > 1 for n, step in zip(shape, strides)):
-        order.sort()  # what is broadcast lies nowhere
+        order.sort()  # a broadcast axis has no place in memory
     long = [place for place, i in enumerate(order) if shape[i] > 1]
     gaps = [
         a for a, b in pairwise(long) if strides[order[a]] != shape[order[b]] * strides[order[b]]
@@ -372,7 +373,7 @@ OUTER = ((0,), (1,), (0, 1))
 
 @lru_cache(maxsize=4096)
 def batch_spec(spec: Spec, k: int) -> Spec:
-    """The specification for operands with `k` leading batch axes."""
+    """Return the specification for operands with `k` leading batch axes."""
     batch = tuple(range(BATCH, BATCH + k))
     # Labels of an enclosing batch are renamed out of the way.
     left, right, out = (tuple(i - k if i < BATCH + k else i for i in s) for s in spec)
@@ -381,10 +382,11 @@ def batch_spec(spec: Spec, k: int) -> Spec:
 
 @lru_cache(maxsize=4096)
 def cotangent_spec(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
-    """What gives an operand's cotangent, from that of the result and the other operand.
+    """Return the specification of an operand's cotangent, a product of `g` and the other one.
 
-    Where the operand was broadcast the product sums, by leaving the label out. The second
-    is whether the operand alone has a summed axis: that is of size 1 in the product.
+    Where the operand was broadcast the product sums, since its result lacks the label. The
+    second value is True where the operand alone has a summed axis, which is of size 1 in the
+    product.
     """
     left, right, out = spec
     sides = (left, x_shape), (right, y_shape)
@@ -407,7 +409,7 @@ def _contract_vmap(k: int, x: Value, y: Value, spec: Spec) -> Value:
 
 
 def pull_left(g: Value, y: Value, x_shape: Shape, spec: Spec) -> Value:
-    """The cotangent of the left operand."""
+    """Return the cotangent of the left operand."""
     y = conj(y)
     back, lone = cotangent_spec(spec, x_shape, y.shape, 0)
     c = contract(g, y, back)
@@ -415,7 +417,7 @@ def pull_left(g: Value, y: Value, x_shape: Shape, spec: Spec) -> Value:
 
 
 def pull_right(g: Value, x: Value, y_shape: Shape, spec: Spec) -> Value:
-    """The cotangent of the right operand."""
+    """Return the cotangent of the right operand."""
     x = conj(x)
     back, lone = cotangent_spec(spec, x.shape, y_shape, 1)
     c = contract(x, g, back)

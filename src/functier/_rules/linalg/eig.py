@@ -22,7 +22,7 @@ from .factorization import adjoint, as_column, as_row, inverse_gaps, stacked_vma
 
 
 def _real_place(v: Value) -> Value:
-    """Which element of each complex eigenvector LAPACK has made real."""
+    """Return the place of the element of each complex eigenvector that LAPACK has made real."""
     exact = np.equal(np.imag(v), 0)
     return np.argmax(np.absolute(v) + exact, axis=-2, keepdims=True)
 

@@ -17,7 +17,7 @@ PAIR: Path = ((0, 1),)
 
 
 def _labels_of(term: Any, ndim: int) -> Labels:
-    """The labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
+    """Return the labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
     marks: list[Any]
     if isinstance(term, str):
         marks = [... if c == "." else ord(c) for c in term.replace(" ", "").replace("...", ".")]
@@ -31,7 +31,7 @@ def _labels_of(term: Any, ndim: int) -> Labels:
 
 @lru_cache(maxsize=4096)
 def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple:
-    """The labels of operands and result, and the order of contraction.
+    """Return the labels of operands and result, and the order of contraction.
 
     `numpy.einsum_path` finds the order, and refuses what does not fit.
     """
@@ -64,7 +64,7 @@ def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple
 def einsum(
     *operands: Value, out: Value | None = None, optimize: Any = False, **params: Any
 ) -> Value:
-    """The body of `numpy.einsum`, in both of its spellings."""
+    """Compute `numpy.einsum`, in both of its spellings."""
     terms: Any
     if isinstance(operands[0], str):
         terms, wanted, arrays = operands[0], None, operands[1:]
@@ -97,7 +97,7 @@ def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
 
 
 def _promote(arrays: tuple) -> tuple:
-    """Operands in the precision of their product, since they meet in pairs only.
+    """Return operands in the precision of their product, since they are contracted in pairs.
 
     `numpy.einsum` casts all of them first; it does so without ``optimize=`` only, where its
     value does not depend on the order of contraction. Reals stay real beside complex numbers.
@@ -133,7 +133,7 @@ def _kept_labels(left: Labels, right: Labels, needed: set) -> Labels:
 
 
 def _take_diagonals(x: Value, labels: Labels) -> tuple[Value, Labels]:
-    """An operand with each label once: the diagonal of axes that share a label."""
+    """Return an operand with each label once: the diagonal of axes that share a label."""
     while len(set(labels)) < len(labels):
         twice = next(i for i in labels if labels.count(i) > 1)
         first, second = [i for i, label in enumerate(labels) if label == twice][:2]
@@ -147,9 +147,9 @@ def _take_diagonals(x: Value, labels: Labels) -> tuple[Value, Labels]:
 
 
 def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
-    """One operand, summed over the labels that the result lacks, in its order of axes.
+    """Sum one operand over the labels that the result lacks, and order its axes as there.
 
-    It is of the dtype of the result; see NOTE [sums are of the dtype of the result]
+    The operand has the dtype of the result; see NOTE [sums are of the dtype of the result]
     in `contract`.
     """
     if labels == out:
@@ -165,7 +165,7 @@ def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
 
 
 def contract_chain(arrays: list) -> Value:
-    """The product of matrices (the first and last may be vectors) in the cheapest order."""
+    """Multiply matrices (the first and last may be vectors) in the cheapest order."""
     sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[-1]]
     if arrays[0].ndim == 1:
         sizes[0] = 1
@@ -183,7 +183,7 @@ def contract_chain(arrays: list) -> Value:
 
 @lru_cache(maxsize=256)
 def _split_places(sizes: Shape) -> dict:
-    """Where to split a chain of matrices (Cormen et al., Introduction to Algorithms)."""
+    """Return the best splits of a chain of matrices (Cormen, *Introduction to Algorithms*)."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     split = {}

@@ -27,7 +27,7 @@ from .contract import conj
 
 
 def linalg_dtype(*arrays: Value) -> np.dtype:
-    """The dtype of what `numpy.linalg` gives for arrays: it knows single and double precision."""
+    """Return the dtype of the results of `numpy.linalg`, in single or double precision."""
     found = [np.dtype(float) if x.dtype.kind in "biu" else x.dtype for x in arrays]
     for dtype in found:
         if dtype.char not in "fdFD":
@@ -36,27 +36,27 @@ def linalg_dtype(*arrays: Value) -> np.dtype:
 
 
 def adjoint(x: Value) -> Value:
-    """The conjugate transpose of the last two axes."""
+    """Return the conjugate transpose of the last two axes."""
     return conj(x).mT
 
 
 def as_column(x: Value) -> Value:
-    """Vectors as matrices of one column."""
+    """Return vectors as matrices of one column."""
     return x.reshape((*x.shape, 1))
 
 
 def as_row(x: Value) -> Value:
-    """Vectors as matrices of one row."""
+    """Return vectors as matrices of one row."""
     return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
 def as_factor(x: Value) -> Value:
-    """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
+    """Return scalars as factors of matrices: a stack of them as matrices of one element."""
     return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
 
 
 def half_lower(x: Value) -> Value:
-    """The lower triangle with half of the diagonal."""
+    """Return the lower triangle with half of the diagonal."""
     n = x.shape[-1]
     return x * (np.tri(n, dtype=x.dtype) - 0.5 * np.eye(n, dtype=x.dtype))
 
@@ -66,13 +66,13 @@ def _half(x: Value, upper: bool) -> Value:
 
 
 def complete_hermitian(t: Value, upper: bool = False) -> Value:
-    """The Hermitian matrix that one triangle stands for: see NOTE [one triangle]."""
+    """Return the Hermitian matrix with this triangle: see NOTE [one triangle]."""
     half = _half(t, upper)
     return half + adjoint(half)
 
 
 def fold_triangle(g: Value, upper: bool = False) -> Value:
-    """The transpose of `complete_hermitian`: the gradient by the triangle that is read."""
+    """Return the gradient by the triangle that is read: the transpose of `complete_hermitian`."""
     return _half(g + adjoint(g), upper)
 
 
@@ -81,17 +81,17 @@ def is_upper(UPLO: Literal["L", "U"]) -> bool:
 
 
 def reciprocal(x: Value) -> Value:
-    """1 / x, with 0 for 0."""
+    """Return 1 / x, with 0 for 0."""
     return np.not_equal(x, 0) / replace_zeros(x)
 
 
 def inverse_gaps(w: Value) -> Value:
-    """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
+    """Return 1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
     return reciprocal(as_row(w) - as_column(w))
 
 
 def stacked_vmap(func: Callable) -> Callable:
-    """The batching rule of what works on the last two axes: NumPy's own."""
+    """Return the batching rule of a function of the last two axes, which NumPy batches."""
 
     def rule(k: int, a: Value, **params: Any) -> Value:
         if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
@@ -131,10 +131,10 @@ op(
 
 
 def _phase(v: Value) -> tuple:
-    """The element of each complex vector that LAPACK has made real, and 1 over it.
+    """Return the place of the element of each complex vector that LAPACK made real, and 1 over it.
 
-    It fixes the phase of a vector by a row that is real, the first or the last one. Where no
-    element is real nothing is known of the phase, which is taken to stand still.
+    LAPACK fixes the phase of a vector by a real row, the first or the last one. Where no
+    element is real the phase is unknown, and taken to be constant.
     """
     exact = np.equal(np.imag(v), 0)
     place = np.argmax(np.absolute(v) * exact, axis=-2, keepdims=True)

@@ -1,4 +1,4 @@
-"""Linear systems, determinants, inverses; what is made of these and of factorizations.
+"""Linear systems, determinants, inverses, and functions made of these and of factorizations.
 
 The formulas are those of Giles, *An extended collection of matrix derivative results*
 (2008), and Magnus and Neudecker, *Matrix Differential Calculus*, unless a rule names
@@ -31,14 +31,15 @@ from .factorization import (
     stacked_vmap,
 )
 
-# ---- what derivative rules share ----
+# ---- an inverse that derivative rules share ----
 
 
 class Inverse:
-    """The inverse of a matrix's adjoint, for the rules of a backward pass that take it.
+    """The inverse of a matrix's adjoint, shared by the rules of a backward pass.
 
-    That of `slogdet` has to have it. NumPy shows no factors of a matrix, so that of `solve`
-    would factorize the matrix again; it multiplies by the inverse where there will be one.
+    The rule of `slogdet` needs the inverse. The rule of `solve` would factorize the matrix
+    again, since NumPy does not return its factors; where another rule needs the inverse it
+    multiplies by that.
     """
 
     __slots__ = ("__weakref__", "a", "needed", "shared", "value")
@@ -49,16 +50,16 @@ class Inverse:
         self.needed = self.shared = False
 
     def owning(self, copy: Callable[[Value], Value]) -> "Inverse":
-        """One of a copy of the matrix, for a tape that outlives the call."""
+        """Return one for a copy of the matrix, for a tape that outlives the call."""
         own = Inverse(copy(self.a))
         own.value, own.needed, own.shared = copy(self.value), self.needed, self.shared
         return own
 
     def get(self) -> Value:
-        """The inverse, computed by the first who asks, and kept if others may."""
+        """Return the inverse; the first call computes it, and keeps it where others may follow."""
         if self.value is not None:
             return self.value
-        INVERSES.pop(id(self.a), None)  # what is recorded later may see another `a` in its memory
+        INVERSES.pop(id(self.a), None)  # a later operation may find another matrix in this memory
         value = np.linalg.inv(adjoint(self.a))
         if self.shared:
             self.value = value
@@ -66,18 +67,18 @@ class Inverse:
 
 
 INVERSES: WeakValueDictionary[int, Inverse] = WeakValueDictionary()
-"""Those that tapes hold and nobody has asked for yet, by the identity of their matrices."""
+"""Inverses that tapes hold and have not computed, by the identity of their matrices."""
 
 
 def _require_inverse(a: Value) -> Inverse:
-    """What the rule of an operation on `a` saves that needs its inverse."""
+    """Return the inverse of `a` for a rule that needs it."""
     found = _share_inverse(a)
     found.needed = True
     return found
 
 
 def _share_inverse(a: Value) -> Inverse:
-    """What the rule of an operation on `a` saves that can make use of its inverse."""
+    """Return the inverse of `a` for a rule that can use it."""
     found = INVERSES.get(id(a))
     if found is None:
         return INVERSES.setdefault(id(a), Inverse(a))
@@ -87,7 +88,7 @@ def _share_inverse(a: Value) -> Inverse:
 
 FORMS.update(
     inverse=_require_inverse, shared=_share_inverse
-)  # what a rule saves as `a_inverse`, `a_shared`
+)  # saved by a rule under the names `a_inverse`, `a_shared`
 
 # ---- solve, inv ----
 
@@ -108,7 +109,7 @@ def _solve_vmap(k: int, a: Value, b: Value) -> Value:
 
 
 def _solve_once(a: Value, b: Value) -> Value:
-    """One matrix for all right-hand sides: they become columns, it is factorized once."""
+    """Solve with one matrix for all right-hand sides: as its columns, it is factorized once."""
     n = b.ndim
     b = b.transpose((n - 2, *range(n - 2), n - 1))
     x = np.linalg.solve(a.reshape(a.shape[-2:]), b.reshape((b.shape[0], prod(b.shape[1:]))))
@@ -137,7 +138,7 @@ def _solve_jvp_a(t: Value, ans: Value, a: Value, b_shape: Shape) -> Value:
 
 
 def _solve_both(g: Value, ans: Value, b_shape: Shape, a_shared: Inverse) -> tuple:
-    """The cotangents of the matrix and of the right-hand side, from one solve."""
+    """Return the cotangents of the matrix and of the right-hand side, from one solve."""
     vector = len(b_shape) == 1
     if a_shared.needed:
         c = _apply(a_shared.get(), g, vector)
@@ -181,10 +182,10 @@ op(
 
 
 def _adjugate(ans: Value, a: Value) -> Value:
-    """The transposed cofactors; up to 3 by 3 without a division, so also if singular.
+    """Return the transposed cofactors; up to 3 by 3 also of a singular matrix.
 
-    The recursion of Faddeev and LeVerrier (Gantmacher, The Theory of Matrices, IV.5); the
-    determinant times the inverse above.
+    These take the recursion of Faddeev and LeVerrier (Gantmacher, *The Theory of Matrices*,
+    IV.5), which does not divide; larger ones are the determinant times the inverse.
     """
     a = ensure_array(a)
     n = a.shape[-1]
@@ -236,7 +237,7 @@ op(
 
 
 def _pinv_jvp(t: Value, ans: Value, a: Value, hermitian: bool = False) -> Value:
-    """Golub and Pereyra, The differentiation of pseudo-inverses (1973)."""
+    """Apply Golub and Pereyra, *The differentiation of pseudo-inverses* (1973)."""
     if hermitian:
         t, a = complete_hermitian(t), complete_hermitian(a)
     th, ah = adjoint(t), adjoint(ans)
@@ -273,7 +274,7 @@ def _matrix_rank_vmap(k: int, A: Value, **params: Any) -> Value:
 
 constant(np.linalg.matrix_rank, "A tol hermitian rtol", vmap=_matrix_rank_vmap)
 
-# ---- what is made of these ----
+# ---- functions made of these ----
 
 
 @lambda body: composite(np.linalg.matrix_power, body)
@@ -318,7 +319,7 @@ def _tensorsolve(a: Value, b: Value, axes: Sequence[int] | None = None) -> Value
 
 
 def _inverses(a: Value) -> Value:
-    """The inverses of stacked matrices, NaN for those that are singular."""
+    """Return the inverses of stacked matrices, NaN for those that are singular."""
     try:
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
@@ -338,7 +339,7 @@ op(
 
 
 def _condition(x: Value, p: Value) -> Value:
-    """The condition number; of a singular matrix infinite, or NaN."""
+    """Return the condition number; for a singular matrix it is infinite, or NaN."""
     with np.errstate(all="ignore"):
         if p is None or p in (2, -2):
             s = np.linalg.svdvals(x)
@@ -350,7 +351,7 @@ def _condition(x: Value, p: Value) -> Value:
 
 @lambda body: composite(np.linalg.cond, body)
 def _cond(x: Value, p: Value = None) -> Value:
-    """Infinite for a singular matrix, of which NaN comes out, unless it was in the matrix."""
+    """Return infinity for a singular matrix: where NaN comes of a matrix without NaN."""
     x = ensure_array(x)
     linalg_dtype(x)
     if x.ndim < 2:

@@ -1,4 +1,4 @@
-"""Least squares: the solution of smallest norm, and what it leaves.
+"""Least squares: the solution of smallest norm, and its residuals.
 
 The derivative of the solution is that of the pseudoinverse, for a matrix of constant rank
 (Golub and Pereyra, *The differentiation of pseudo-inverses*, 1973). Where the rank
@@ -19,7 +19,7 @@ from .factorization import adjoint, as_column, as_row, linalg_dtype
 
 
 def _tolerance(a: Value, rcond: Value) -> Value:
-    """Which part of the largest singular value counts as zero."""
+    """Return the part of the largest singular value up to which others count as zero."""
     eps = float(np.finfo(a.dtype).eps)
     if rcond is None:
         return eps * max(a.shape[-2:])
@@ -27,7 +27,7 @@ def _tolerance(a: Value, rcond: Value) -> Value:
 
 
 def _least_squares(a: Value, b: Value, rcond: Value = None) -> tuple:
-    """The solution and the residuals, for stacks of matrices too."""
+    """Return the solution and the residuals, also for stacks of matrices."""
     if a.ndim == b.ndim == 2:
         return np.linalg.lstsq(a, b, rcond)[:2]
     k, n = a.ndim - 2, a.shape[-1]
@@ -50,7 +50,7 @@ least_squares = primitive(_least_squares)
 
 
 def _result_tangents(ans: Value, x: Value, r: Value, direction: Value) -> tuple:
-    """The tangents of both results; `direction` is that of what is left, with x held."""
+    """Return the tangents of both results; `direction` is that of the residual for fixed x."""
     if ans[1].shape[-1] == 0:
         return x, None
     return x, 2 * np.sum(np.real(conj(r) * direction), axis=-2)
@@ -72,7 +72,7 @@ def _jvp_b(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tup
 
 
 def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
-    """The cotangents of the matrix and of the right-hand sides."""
+    """Return the cotangents of the matrix and of the right-hand sides."""
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     r = b - np.matmul(a, x)

@@ -14,7 +14,7 @@ from .contract import conj, ensure_array
 
 
 def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The square root of the sum of squares over `axis`."""
+    """Return the square root of the sum of squares over `axis`."""
     if type(x) is np.ndarray and x.dtype.kind == "f" and not keepdims:
         axes = normalize(axis, x.ndim)
         first = x.ndim - len(axes)
@@ -55,7 +55,7 @@ def _vector_norm(
     x: Value, /, *, axis: Axis = None, keepdims: bool = False, ord: Value = 2
 ) -> Value:
     x = _to_inexact(x)
-    normalize(axis, x.ndim)  # a sum takes axis 0 of what has no axis, a norm does not
+    normalize(axis, x.ndim)  # a norm, unlike a sum, does not take axis 0 of an array without axes
     if ord is None or ord == 2:
         return norm2(x, axis, keepdims)
     if isinstance(ord, str):
@@ -69,7 +69,7 @@ def _vector_norm(
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
-    if ord < 0:  # no inverse, or those of infinities only, add up to 0
+    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
         total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
         return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
@@ -78,7 +78,7 @@ def _vector_norm(
 
 
 def _largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
-    """The largest of what is not negative; 0 of nothing."""
+    """Return the largest of nonnegative elements; 0 for an empty array."""
     if 0 in x.shape:
         return np.max(x, axis=axis, keepdims=keepdims, initial=0)
     return np.max(x, axis=axis, keepdims=keepdims)

@@ -32,7 +32,7 @@ from .factorization import (
 
 
 def extend_tangent(moved: Value, q: Value) -> Value:
-    """The tangents of all columns of `q`, given those of the first."""
+    """Return the tangents of all columns of `q`, given those of the first ones."""
     k = moved.shape[-1]
     if k == q.shape[-1]:
         return moved
@@ -41,7 +41,7 @@ def extend_tangent(moved: Value, q: Value) -> Value:
 
 
 def restrict_cotangent(g: Value, first: Value, q: Value) -> Value:
-    """The cotangent of the first columns of `q`, whose movement the others follow."""
+    """Return the cotangent of the first columns of `q`, which the others follow."""
     k = first.shape[-1]
     if k == q.shape[-1]:
         return g
@@ -54,7 +54,7 @@ def restrict_cotangent(g: Value, first: Value, q: Value) -> Value:
 
 
 def _qr_parts(ans: Value, a: Value, mode: str) -> tuple:
-    """Both factors, and the first columns and the square part of them."""
+    """Return both factors, and the first columns and the square part of these."""
     if mode == "r":
         q, r = np.linalg.qr(a)[0], ans
     elif mode in ("reduced", "complete"):
@@ -109,7 +109,7 @@ op(
 
 
 def _svd_parts(ans: Value, a: Value, compute_uv: bool, hermitian: bool) -> tuple:
-    """U, s, V of a thin decomposition."""
+    """Return U, s and V of a thin decomposition."""
     if not compute_uv:
         ans = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
     u, s, vh = ans
@@ -118,7 +118,7 @@ def _svd_parts(ans: Value, a: Value, compute_uv: bool, hermitian: bool) -> tuple
 
 
 def _signs(u: Value, v: Value) -> Value:
-    """The signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
+    """Return the signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
     return np.real(np.sum(conj(v) * u, axis=-2))
 
 

@@ -1,7 +1,7 @@
 """Products that sum over axes: all are `contract` with labels, or made of it.
 
-`matmul` and `dot`, the commonest, are operations of their own, so that their values
-come from one call of NumPy; the others name the labels of their axes.
+`matmul` and `dot`, the most common, are separate operations, whose values come from one call
+of NumPy; the others name the labels of their axes.
 """
 
 import operator
@@ -38,12 +38,12 @@ SUMMED, ROW, COLUMN = ALONE // 2, ALONE // 2 + 1, ALONE // 2 + 2
 
 
 def _gufunc_labels(shape: Shape, core: tuple) -> tuple:
-    """The labels of a gufunc operand: its loop axes (aligned at the right), its core."""
+    """Return the labels of a gufunc operand: its loop axes (aligned at the right), its core."""
     return (*range(len(shape) - len(core) - 1, -1, -1), *core)
 
 
 def _move_core(labels: tuple, n_core: int, axes: Sequence | None) -> tuple:
-    """The labels of an operand whose core axes are not the last ones."""
+    """Return the labels of an operand whose core axes are not the last ones."""
     if axes is None or not n_core:
         return labels
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
@@ -62,7 +62,7 @@ def _refuse(func: Function, *shapes: Shape, **params: Any) -> None:
 def _gufunc_spec(
     func: Function, cores: tuple, x_shape: Shape, y_shape: Shape, axes: Sequence | None = None
 ) -> Spec:
-    """The specification of a product gufunc whose operands have the labels `cores`."""
+    """Return the specification of a product gufunc whose operands have the labels `cores`."""
     if len(x_shape) < len(cores[0]) or len(y_shape) < len(cores[1]):
         _refuse(func, x_shape, y_shape)
     left, right = _gufunc_labels(x_shape, cores[0]), _gufunc_labels(y_shape, cores[1])
@@ -79,7 +79,7 @@ def _gufunc_spec(
 
 
 def _freeze(axes: Sequence | None) -> Value:
-    """A gufunc's ``axes`` in a form that can be a key."""
+    """Return a gufunc's ``axes`` in a hashable form."""
     if axes is None:
         return None
     return tuple(tuple(a) if isinstance(a, (tuple, list)) else a for a in axes)
@@ -109,6 +109,7 @@ def _matmul_vmap(
     k: int,
     x1: Value,
     x2: Value,
+    *,
     axes: Sequence | None = None,
     dtype: DTypeLike | None = None,
     order: str | None = "K",
@@ -124,9 +125,9 @@ def _matmul_vmap(
 
 
 def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
-    """The cotangent of what was multiplied by `y`, for arrays that are matrices and for vectors.
+    """Return the cotangent of the left operand for matrices and vectors, else None.
 
-    None for the others. Elsewhere the operator is the cheapest product.
+    For tensors the operator is the fastest product.
     """
     rank = len(x_shape)
     if type(g) is ndarray is type(y) and rank == 2 == y.ndim:
@@ -138,7 +139,7 @@ def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
 
 
 def _pull_from_left(g: Value, x: Value, y_shape: Shape) -> Value:
-    """The cotangent of what `x` was multiplied by, as `_pull_from_right`."""
+    """Return the cotangent of the right operand, as `_pull_from_right` does."""
     rank = len(y_shape)
     if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
         return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
@@ -183,7 +184,7 @@ composite(np.linalg.matmul, lambda x1, x2, /: np.matmul(x1, x2))
 
 @lru_cache(maxsize=4096)
 def _dot_spec(x_shape: Shape, y_shape: Shape, place: int = -2) -> Spec:
-    """The last axis of `x` against the axis `place` of `y`, or its only one."""
+    """Return the specification that sums the last axis of `x` with axis `place` of `y`."""
     m, n = len(x_shape), len(y_shape)
     left, right = list(range(m)), list(range(m, m + n))
     if m and n:
@@ -237,7 +238,7 @@ def _inner(a: Value, b: Value, /) -> Value:
 
 
 def _declare_gufunc(func: Function, cores: tuple, conjugates: bool = False) -> None:
-    """Declare a gufunc of two operands; `conjugates` its first one."""
+    """Declare a gufunc of two operands; `conjugates`: it conjugates the first one."""
 
     def body(
         x1: Value,
@@ -359,7 +360,7 @@ def _cross(
 
 
 def _embed_in_space(x: Value) -> Value:
-    """Vectors of the plane with a third component, zero."""
+    """Return vectors of the plane with a third component, zero."""
     return x if x.shape[-1] == 3 else np.matmul(x, np.eye(2, 3, dtype=x.dtype))
 
 
