@@ -74,7 +74,7 @@ class Loop:
 
 
 def patterns(length, labels):
-    """The tuples of labels up to renaming, of which none has more than so many."""
+    """The tuples of labels up to renaming, each of at most so many."""
     if not length:
         return [()]
     return [
@@ -322,7 +322,9 @@ SPELLINGS = [
 ]
 """Calls that mean a contraction of einsum, with that."""
 
-METHODS = {"^ConversionError: ": "a method of a plain array converts before a tensor is asked"}
+KNOWN_CONVERSIONS = {
+    "^ConversionError: ": "a method of a plain array converts before a tensor is asked"
+}
 
 
 def run_spellings(counts):
@@ -456,7 +458,7 @@ def test_lists_of_labels(verdicts, full):
 
 def test_other_spellings(verdicts):
     """matmul, dot, inner, tensordot and so on against loops."""
-    counts = verdicts("contractions in other spellings", METHODS)
+    counts = verdicts("contractions in other spellings", KNOWN_CONVERSIONS)
     outside = run_spellings(counts)
     counts.name += f" ({outside} shapes that NumPy refuses)"
     counts.settle()
@@ -464,7 +466,7 @@ def test_other_spellings(verdicts):
 
 def test_dtypes_that_wrap_around(verdicts, full):
     """Bools, small integers and mixed precisions: NumPy's value and dtype."""
-    counts = verdicts("contractions of mixed dtypes", METHODS)
+    counts = verdicts("contractions of mixed dtypes", KNOWN_CONVERSIONS)
     run_dtypes(counts, sliced(cases(), 10 if full else 200))
     counts.settle()
 
@@ -508,7 +510,7 @@ def pairs_in_their_dtype(monkeypatch):
 
 def test_lone_axes_that_nobody_spreads_are_found(monkeypatch):
     lone_axes_left(monkeypatch)
-    counts = Verdicts("planted", METHODS)
+    counts = Verdicts("planted", KNOWN_CONVERSIONS)
     run(counts, sliced(cases(), 400))
     run_spellings(counts)
     assert len(counts.wrong) > 20
@@ -519,6 +521,6 @@ def test_lone_axes_that_nobody_spreads_are_found(monkeypatch):
 )
 def test_sums_in_another_dtype_are_found(plant, monkeypatch):
     plant(monkeypatch)
-    counts = Verdicts("planted", METHODS)
+    counts = Verdicts("planted", KNOWN_CONVERSIONS)
     run_dtypes(counts, sliced(cases(), 1000))
     assert counts.wrong

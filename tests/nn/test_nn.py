@@ -248,7 +248,7 @@ def test_d06_parameters_require_gradients():
 
 
 def test_d07_a_name_without_a_parameter():
-    """D07: registered as None it is no parameter until one is assigned."""
+    """D07: a name registered as None has no parameter until one is assigned."""
     m = nn.Module()
     m.register_parameter("bias", None)
 

@@ -22,7 +22,7 @@ from support import bare
 
 @pytest.fixture(autouse=True)
 def table():
-    """What a test declares is gone after it."""
+    """Remove the declarations of a test after it."""
     before = set(OPS)
     yield
     for func in set(OPS) - before:

@@ -1,4 +1,4 @@
-"""What a contraction under vmap costs: the products that reach NumPy, and their shapes.
+"""The cost of a contraction under vmap: the products that reach NumPy, and their shapes.
 
 `test_blas` has the table for products of vectors, matrices and stacks of these; here is what
 does not fit it. The values come from the sample table; an outer `Tensor` subclass, whose lower
@@ -375,7 +375,7 @@ def test_a_linear_system_alone_needs_no_inverse():
 
 
 def test_an_inverse_is_of_the_matrix_as_it_is():
-    """What a tape that lives on has computed is not for a matrix that has changed since."""
+    """An inverse that a live tape has computed is not used for a matrix that has changed since."""
     a, b = np.eye(2), np.ones(2)
     f = lambda a: np.linalg.slogdet(a)[1] + b @ np.linalg.solve(a, b)  # noqa: E731
     _, pullback = ft.vjp(f, a)
