@@ -149,7 +149,7 @@ METHODS = {
         ("reduce", np.logaddexp),
         composed(np.logaddexp.reduce, methods._reduce_body(log_of_sum, -np.inf)),
     ),
-    "a whole exponent": (("ufunc", np.power), (elementwise, "_exponent", lambda y, g: y)),
+    "a whole exponent": (("ufunc", np.power), (elementwise, "_match_precision", lambda y, g: y)),
 }
 
 

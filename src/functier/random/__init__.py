@@ -197,11 +197,13 @@ class Generator(Base):
     ) -> Value:  # fmt: skip
         """Draw integers from `low` to `high`; with `high` None, from 0 to `low`."""
         bounds = (0, low) if high is None else (low, high)
-
-        def draw(stream: np.random.Generator, low: Value, high: Value, size: Size) -> Value:
-            return stream.integers(low, high, size, dtype, endpoint)
-
-        return sample(self, Draw("integers", draw), bounds, size)
+        if dtype is np.int64 and not endpoint:
+            return sample(self, draw_of("integers"), bounds, size)
+        draw = Draw(
+            "integers",
+            lambda stream, low, high, size: stream.integers(low, high, size, dtype, endpoint),
+        )
+        return sample(self, draw, bounds, size)
 
     def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None) -> Value:
         """Draw uniform numbers in [0, 1)."""
@@ -248,15 +250,16 @@ class Generator(Base):
         *operands: Value,
     ) -> Value:
         """Draw with options of NumPy; `out` only outside of all levels."""
+        if out is None and options in (None, {"dtype": np.float64}):  # what NumPy does by default
+            return sample(self, draw_of(name), operands, size)
         options = options or {}
         if out is not None:
             refuse_write((out, *operands), name, f"x = rng.{name}(...) without out=")
             options = {**options, "out": out}
-
-        def draw(stream: np.random.Generator, *params: Value) -> Value:
-            return getattr(stream, name)(*params[:-1], size=params[-1], **options)
-
-        return sample(self, Draw(name, draw), operands, size)
+        draw = Draw(
+            name, lambda stream, *own: getattr(stream, name)(*own[:-1], size=own[-1], **options)
+        )
+        return sample(self, draw, operands, size)
 
     def _draw(self, name: str, size: Size, *operands: Value) -> Value:
         """Draw without a formula; `MADE_OF_GAMMAS` has the methods with a derivative."""
@@ -418,14 +421,11 @@ class Generator(Base):
         options = options or {}
         if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-
-        def draw(stream: np.random.Generator, *given: Value) -> Value:
-            return getattr(stream, name)(*given, **options)
-
         if has_tensor(operands):
-            return sample(self, Draw(name, draw, each=True), operands, size)
-        whole = Draw(name, lambda stream, size: draw(stream, *operands, size))
-        return sample(self, whole, (), size)
+            one = Draw(name, lambda stream, *own: getattr(stream, name)(*own, **options), each=True)
+            return sample(self, one, operands, size)
+        draw = Draw(name, lambda stream, size: getattr(stream, name)(*operands, size, **options))
+        return sample(self, draw, (), size)
 
     # ---- orders ----
 

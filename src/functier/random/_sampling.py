@@ -418,11 +418,8 @@ def draw_by_formula(
             )
         shape = wanted
     standard, formula = PATHS[name]
-
-    def draw_standard(stream: np.random.Generator, *given: Value) -> Value:
-        return getattr(stream, standard)(*given[:-1], size=given[-1])
-
-    z = sample(source, Draw(name, draw_standard), operands[:fixed], shape or None, near=operands)
+    draw = Draw(name, lambda stream, *own: getattr(stream, standard)(*own[:-1], size=own[-1]))
+    z = sample(source, draw, operands[:fixed], shape or None, near=operands)
     return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
 
 
