@@ -1,7 +1,7 @@
 """Composable function transforms for plain NumPy code; every level is a class.
 
-The public names, and nothing else. The modules with an underscore are private. What a
-program may do without is imported when it is first asked for.
+This module has all public names. Modules with an underscore are private. Names that many
+programs do not use are imported on first access.
 """
 
 import typing as _typing
@@ -112,7 +112,7 @@ _NAMES = {
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.products": "elementwise_grad ggnvp hvp",
 }
-"""What is imported on demand: public modules, and the names in private ones."""
+"""The names that are imported on first access, by their private modules."""
 
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

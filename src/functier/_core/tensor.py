@@ -181,7 +181,7 @@ class Tensor:
                 f"{self.level}: x.view(dtype) is about the memory of an array, which a tensor "
                 f"hides; write x.astype(dtype) for another dtype"
             )
-        return self[...]
+        return self[...]  # type: ignore[index]  # `methods` gives it
 
     def fill(self, value: Value) -> None:
         """Write `value` to all elements."""

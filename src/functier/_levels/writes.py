@@ -42,6 +42,7 @@ from .._mutation.stores import PlainStore, deepen
 from .memory import owner_of
 
 ndarray = np.ndarray
+GETITEM: Callable = vars(Tensor)["__getitem__"]
 WRITERS: set[str] = set()
 """The labels of levels whose tensors were written to: see NOTE [views that are alive]."""
 
@@ -262,7 +263,7 @@ def missing_slot(x: Any, name: str) -> Any:
 
 def getitem(x: Any, index: Index) -> Any:
     level = type(x).level
-    plain = level.kind.methods.get("__getitem__") or Tensor.__getitem__  # type: ignore[attr-defined]
+    plain = level.kind.methods.get("__getitem__") or GETITEM
     if not level.live:
         return plain(x, index)
     try:

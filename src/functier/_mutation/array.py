@@ -221,7 +221,7 @@ class ArrayLevel(RootLevel):
         return repr(view_of(x).snapshot())
 
 
-def is_whole(view: View, func: Callable | None = None) -> bool:
+def is_whole(view: View, func: Callable) -> bool:
     """True where a view, or a part of it by `func`, shows whole elements."""
     return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
 
@@ -315,7 +315,8 @@ def expose(view: View, dtype: Any) -> ndarray:
     if dtype is not None and np.dtype(dtype) != window.dtype:
         return window.astype(dtype)
     shown = ndarray(
-        window.shape, window.dtype, memoryview(view.memory.flat).toreadonly(),
+        window.shape, window.dtype, memoryview(view.memory.flat)  # type: ignore[arg-type]
+        .toreadonly(),
         view.layout[0] * window.itemsize, window.strides,
     ) if window.size else window.copy()  # fmt: skip
     EXPOSED.setdefault(view.memory, []).append(weakref.ref(shown))

@@ -213,7 +213,7 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
-            value = np.astype(value, own)  # type: ignore[arg-type]  # a tensor dispatches
+            value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches
         return value
 
 
