@@ -18,8 +18,8 @@ from .stores import PlainStore, deepen
 
 ndarray = np.ndarray
 
-WRITER: ContextVar[Any] = ContextVar("writer", default=None)
-"""The truth value of the examples for which a function runs, where it does not for all."""
+WRITERS: ContextVar[tuple] = ContextVar("writers", default=())
+"""The truth values of the examples for which a function runs, where it does not for all."""
 
 REGION: ContextVar[int] = ContextVar("region", default=-1)
 """The time at which a function began that runs again later; -1 where none does."""
@@ -143,8 +143,7 @@ class View:
         if mask is not None:
             self.write_masked(mask, value, add)
             return
-        writer = WRITER.get()
-        if writer is not None:
+        for writer in WRITERS.get():
             self.fitted(value, self.window.shape if index is None else self.shape_at(index))
             old = 0 if add else self.snapshot() if index is None else self.read(index)
             value = np.where(writer, value, old)
@@ -164,7 +163,7 @@ class View:
         """The same where `mask` holds, which may differ from example to example."""
         ndim = self.window.ndim
         if type(value) is Selection:
-            value.check_same(Selection(value.values, mask))
+            value.check_same(mask)
             value = value.values
         else:
             value = check_written(mask, ndim, value)
