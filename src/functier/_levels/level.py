@@ -254,7 +254,8 @@ class Level:
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
-                    return self.apply_single(op, args[0], given)
+                    y = self.apply_single(op, args[0], given)
+                    return writes.note_point(self, args[0], y) if op.views else y
             if op.body is not None:
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)

@@ -367,16 +367,30 @@ def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
         return None
     if not missing and elements:
         y = x[tuple([part for part in index if part is not ...])]
-        if type(y) is type(x):
-            if was_written(x):
-                return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
-            if level.points is None:
-                level.points = {}
-            level.points[id(y)] = ref(y)
-            note_view(level, x, y)
-        return y
+        if was_written(x):
+            return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
+        return note_point(level, x, y)
     (place,) = places
     return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]
+
+
+def note_point(level: Any, x: Any, y: Any) -> Any:
+    """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
+    if type(y) is type(x) is level.cls and not y.ndim and holds_batch(y):
+        if level.points is None:
+            level.points = {}
+        level.points[id(y)] = ref(y)
+        note_view(level, x, y)
+    return y
+
+
+def holds_batch(x: Any) -> bool:
+    """True where a tensor, or one inside it, is of a level that batches."""
+    while isinstance(x, Tensor) and x.level.depth:
+        if type(x).level.kind.batches:
+            return True
+        x = x._value
+    return False
 
 
 def note_view(level: Any, x: Any, y: Any) -> Any:

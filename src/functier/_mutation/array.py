@@ -146,9 +146,7 @@ class ArrayLevel(RootLevel):
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
         if args and type(args[0]) is Array:
-            if op is not None and (
-                op.family == "writing" or (func is np.nan_to_num and not kwargs.get("copy", True))
-            ):
+            if op is not None and (op.family == "writing" or func is np.nan_to_num):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
             view = view_of(args[0])
             if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
