@@ -319,7 +319,7 @@ def test_functions_that_write_do_what_numpy_does(name):
 
     t = np.array([[1.0, 2.0], [4.0, 8.0]])
     slope = [[3.0, 1.0], [3.0, 3.0]][name == "copyto"]
-    equal(ft.vmap(program)(t), looped(program, (0,), t))
+    equal(ft.vmap(program)(t), loop_over(program, (0,), t))
     equal(ft.jacrev(program)(t[0]), np.diag(slope))
     equal(ft.jacfwd(program)(t[0]), np.diag(slope))
 
@@ -343,7 +343,7 @@ def test_a_tensor_is_not_written_to_a_plain_array(name, transform):
         return b
 
     t = np.ones((2, 2)) * 3.0
-    equal(ft.vmap(right)(t), looped(right, (0,), t))
+    equal(ft.vmap(right)(t), loop_over(right, (0,), t))
 
 
 def test_full_like_a_plain_array_names_itself_and_what_to_write():
