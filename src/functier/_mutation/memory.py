@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from itertools import count
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
+from .selection import Selection, check_written, mask_of, spread
 from .stores import PlainStore, deepen
 
 ndarray = np.ndarray
@@ -101,7 +103,16 @@ class View:
 
     def places(self, index: Index) -> Value:
         """Return the places in the memory at an index that holds arrays or tensors."""
-        return Tensor(positions_of(self.layout))[index]  # type: ignore[index]
+        places = positions_of(self.layout)
+        inner: Any = None
+        for part in index if type(index) is tuple else (index,):
+            if isinstance(part, Tensor):
+                level = type(part).level
+                if level.depth and (inner is None or level.depth > inner.depth):
+                    inner = level
+        if inner is None:
+            return places[index]
+        return inner.function(getitem, (places, index), {})
 
     def read(self, index: Index) -> Value:
         """Return a copy of the elements at an index."""
@@ -111,7 +122,7 @@ class View:
         memory = self.memory
         if parts is not None:
             return self.part(memory.store.get(self.layout, parts))
-        places = _plain(self.places(index))
+        places = self.places(index)
         memory.store = deepen(memory.store, places)
         return self.part(memory.store.get_at(places))
 
@@ -128,6 +139,10 @@ class View:
                 "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
                 "and return it"
             )
+        mask = mask_of(index)
+        if mask is not None:
+            self.write_masked(mask, value, add)
+            return
         writer = WRITER.get()
         if writer is not None:
             self.fitted(value, self.window.shape if index is None else self.shape_at(index))
@@ -135,7 +150,7 @@ class View:
             value = np.where(writer, value, old)
         parts = () if index is None else parts_of(index)
         if parts is None:
-            self.write_at(_plain(self.places(index)), value, add)
+            self.write_at(self.places(index), value, add)
             return
         shape = self.window.shape
         target = shape if not parts else self.window[parts].shape
@@ -144,6 +159,17 @@ class View:
         memory.store = store = deepen(memory.store, value)
         (store.add if add else store.put)(self.layout, parts or None, value)
         memory.version += 1
+
+    def write_masked(self, mask: Any, value: Value, add: bool) -> None:
+        """The same where `mask` holds, which may differ from example to example."""
+        ndim = self.window.ndim
+        if type(value) is Selection:
+            value.check_same(Selection(value.values, mask))
+            value = value.values
+        else:
+            value = check_written(mask, ndim, value)
+        old = 0 if add else self.snapshot()
+        self.write(None, np.where(spread(mask, ndim), value, old), add)
 
     def shape_at(self, index: Index) -> tuple[int, ...]:
         """Return the shape of the elements at an index."""
@@ -187,7 +213,7 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
-            value = np.astype(value, own)  # type: ignore[arg-type]  # a tensor dispatches
+            value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches
         return value
 
 
@@ -217,10 +243,3 @@ class PartView(View):
             return value
         other = read()
         return value + (np.real(other) if self.imaginary else 1j * np.imag(other))
-
-
-def _plain(places: Any) -> Value:
-    """The places as an array, where no tensor of a level is in the index."""
-    if isinstance(places, Tensor) and not places.level.depth:
-        return places.elem()
-    return places
