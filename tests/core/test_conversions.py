@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core import methods as _methods
 from support import bare, equal, everywhere, has_all, message, same
 
 A = np.array([[1.0, -2.0, 3.0], [0.5, 4.0, -1.5]])

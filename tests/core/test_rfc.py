@@ -208,7 +208,7 @@ EXEMPT = {
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
     "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__hash__",  # leaving
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen
-    "fill", "put",  # item assignments
+    "fill", "put", "view",  # item assignments, and a slice
     *MEMORY,  # these raise
 }  # fmt: skip
 

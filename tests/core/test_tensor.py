@@ -499,7 +499,9 @@ def test_augmented_assignment_in_levels():
 
 
 def test_plain_and_user_tensors_in_levels():
-    equal(ft.vmap(lambda x: x + ft.tensor(A[0]))(A).elem(), A + A[0])
+    equal(ft.vmap(lambda x: x + ft.tensor(A[0]))(A), A + A[0])  # made inside: an array
+    row = ft.tensor(A[0])
+    equal(ft.vmap(lambda x: x + row)(A).elem(), A + A[0])
     out = ft.vmap(lambda x: x * 2)(Sub(A))
     assert type(out) is Sub
     same(out, A * 2)

@@ -27,7 +27,7 @@ DERIVED = {
     "int array": lambda y: y[[0, 1]],
     "mask": lambda y: y[MASK],
     "true": lambda y: y[True],
-    "iteration": lambda y: list(y[None])[0],
+    "iteration": lambda y: next(iter(y[None])),
     "unpacking": lambda y: (lambda a, b: b)(*y[None, [0, 1, 1]].repeat(2, 0)),
     "flat": lambda y: y.flat[:],
     "flatten": lambda y: y.flatten(),

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from numeric import check
+from differences import check
 from rows import run_each
 from view_programs import INTO, THROUGH_VIEWS
 from write_programs import AT_INDEXES, WRITES, X

@@ -7,7 +7,7 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from numeric import Numeric, check, direction, total
+from differences import Numeric, check, direction, total
 from rows import run_each
 from support import close
 from view_programs import INTO, THROUGH_VIEWS

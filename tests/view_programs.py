@@ -41,6 +41,7 @@ VIEWS = {
     "a view of a view": lambda y: y.T[1:][:, ::-1],
     "of a transposed view": lambda y: np.reshape(y.T, (2, 3)),  # a copy
     "rows backwards": lambda y: y[:, 1:][::-1],
+    "view, a method": lambda y: y.view(),
     "copy": lambda y: y.copy(),
     "flatten": lambda y: y.flatten(),
     "int array": lambda y: y[[1, 0]],  # a copy
