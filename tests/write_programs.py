@@ -253,6 +253,11 @@ def from_itself(y, x):
     y[:2] = y[1:]
 
 
+def mask_of_a_matrix_from_itself(y, x):
+    y[GRID > 0.5] = y[0, ::-1].repeat(2)[:4] * x[0]
+    y[GRID > 0.65] = y[0]
+
+
 def rows_of_an_iteration(y, x):
     for i, row in enumerate(y):
         row *= x[i]
@@ -275,6 +280,7 @@ STATEMENTS = {
     "overwritten": (lambda x: x * 2.0, overwritten),
     "twice": (ones(3), twice),
     "from itself": (lambda x: x * 2.0, from_itself),
+    "mask of a matrix, from itself": (grid, mask_of_a_matrix_from_itself),
     "rows": (grid, rows_of_an_iteration),
 }
 

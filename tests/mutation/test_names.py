@@ -197,12 +197,39 @@ def out_returns_the_array(x):
     return y
 
 
+def a_copy_that_ravel_makes(x):
+    y = fnp.zeros((2, 3))
+    y[0] = x
+    backwards, columns = y[::-1], y.T
+    backwards.ravel()[0] = 5.0  # lost, as it is in a copy
+    columns.reshape(-1)[0] = 5.0
+    np.tile(y, 1)[0, 0] = 5.0
+    return y, backwards, columns
+
+
+def flat_views_of_a_transposed_array(x):
+    y = np.sin(np.outer(x, x[:2])).T
+    backwards, flat = y[:, ::-1], y.T.ravel()[:3]
+    backwards[0, 0] = x[0]
+    flat[::2] += flat[1]
+    return y, backwards, flat
+
+
+def a_mask_of_a_matrix_and_a_row_of_it(x):
+    y = fnp.array([x, x * x])
+    mask = np.array([[True, False, True], [False, True, False]])
+    y[mask] = y[0]
+    y[mask] += y[:, ::-1][1]
+    return y
+
+
 NAMES = [
     two_names, a_function_that_scales, views_before_and_after, a_view_of_a_dead_name,
     a_copy_sees_nothing, a_copy_is_written_to, what_a_rule_saved, a_list_of_rows,
     a_sum_is_a_number, an_element_is_a_number, an_element_before_a_write, a_ufunc_of_numbers,
     an_array_without_axes, an_element_with_an_ellipsis, plain_until_a_tensor_comes,
-    writes_to_the_argument, a_tuple_of_outs, out_returns_the_array,
+    writes_to_the_argument, a_tuple_of_outs, out_returns_the_array, a_copy_that_ravel_makes,
+    flat_views_of_a_transposed_array, a_mask_of_a_matrix_and_a_row_of_it,
 ]  # fmt: skip
 
 
@@ -326,3 +353,36 @@ def test_derivatives_through_complex_parts():
     close(ft.grad(f)(X), ft.grad(without)(X))
     close(ft.vmap(ft.grad(f))(XS), ft.vmap(ft.grad(without))(XS))
     close(ft.hessian(f)(X), ft.hessian(without)(X))
+
+
+def overlapping(one, other):
+    def f(x):
+        y = np.outer(x, x + 1.0)
+        a, b = one(y), other(y)
+        del y
+        a[0] = 2.0 * x[0]
+        b[..., -1] = a[0, 0] * x[1]
+        return np.sum(a * a) + np.sum(b**3)
+
+    return f
+
+
+SLICES = [
+    lambda y: y[1:], lambda y: y[:2], lambda y: y[:, 1:], lambda y: y[::2], lambda y: y[:, ::-2],
+    lambda y: y.T[1:], lambda y: y[1:, :2], lambda y: y[:2, 1:].T,
+]  # fmt: skip
+
+
+@each("one", [(a, b) for a in SLICES for b in SLICES], ids=[str(i) for i in range(64)])
+def test_views_that_overlap_in_part(one):
+    """The array itself is gone. Each sees the write to the other, or the write raises."""
+    f = overlapping(*one)
+    wanted = f(X.copy())
+    for run in (lambda: ft.vmap(f)(X[None])[0], lambda: ft.jvp(f, (X,), (T,))[0],
+                lambda: ft.vjp(f, X)[0]):  # fmt: skip
+        try:
+            found = run()
+        except ft.MutationError as error:
+            assert "copy" in str(error)
+        else:
+            close(found, wanted, 1e-13)
