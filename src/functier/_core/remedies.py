@@ -9,6 +9,9 @@ In the braces stand the name of what was called, and its last part. Imports noth
 package.
 """
 
+WRITING = "tensors can be written to such an array"
+"""The end of the remedy for a write to a plain array."""
+
 GENERAL: dict[str, str] = {
     "float": "x.astype(float) for float(x), and numpy.sin(x) for math.sin(x)",
     "complex": "x.astype(complex) for complex(x), and numpy.exp(x) for cmath.exp(x)",
@@ -30,9 +33,10 @@ GENERAL: dict[str, str] = {
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 BY_EXPRESSION: dict[str, str] = {
-    "a[i] = x": "numpy.stack(values) of a list that the values are appended to, or "
-    "a = numpy.where(mask, x, a) with a mask of the places that change",
-    "a.fill": "{owner} = numpy.zeros_like({owner}) + x for {owner}.fill(x)",
+    "a[i] = x": "{name} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
+    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
+    "a.fill": "{owner} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
+    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
     "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",
@@ -93,8 +97,8 @@ CALLS: dict[str, str] = {
     "loop",
     "numpy.broadcast": "numpy.broadcast_shapes(x.shape, y.shape) for numpy.broadcast(x, y).shape, "
     "or numpy.broadcast_arrays(x, y)",
-    "numpy.fill_diagonal": "a = numpy.where(numpy.eye(n, dtype=bool), x, a) for "
-    "numpy.fill_diagonal(a, x)",
+    "numpy.fill_diagonal": "numpy.fill_diagonal(a, x) for an array that was made inside the "
+    "function, by functier.numpy.zeros(shape), .empty(shape) or .array(a): " + WRITING,
     "numpy.lib.stride_tricks.as_strided": "numpy.lib.stride_tricks.sliding_window_view(x, n), or "
     "x[index] with an array of the places",
     "statistics.mean": "numpy.mean(numpy.stack([x, y])) for {name}([x, y])",

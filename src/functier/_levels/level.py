@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.border import one_value, operand
-from .._core.errors import ConversionError, LevelError
+from .._core.errors import ConversionError, LevelError, MutationError
 from .._core.hints import explain
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
@@ -33,7 +33,7 @@ from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, augment, reshaped, settle, view_of
-from .._mutation.out import write_out
+from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
@@ -206,9 +206,13 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
+        if type(index) is tuple and any([part is ... for part in index]):
+            found = writes.getitem_with_dots(self, x, index)
+            if found is not None:
+                return found
         mask = mask_of(index)
         if mask is not None and mask.level.batches:
-            return Selection.of(x, mask)
+            return Selection.of(x, mask, self)
         return self.function(getitem, (x, index), {})
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
@@ -234,6 +238,8 @@ class Level:
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
         op = OPS.get(func) or find(func)
+        if len(args) > 2 and op is not None:
+            args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
         if op is None:
@@ -247,14 +253,8 @@ class Level:
                 if given is not None:
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
-                place = op.out_place
-                if place is not None and len(args) > place and args[place] is not None:
-                    rest = (*args[:place], None, *args[place + 1 :])
-                    return write_out(func, rest, {**kwargs, "out": args[place]})
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)
-            if "out" in call.given:  # by position
-                return write_out(func, *_without_out(op, args, kwargs))
             cls = self.cls
             for operand in call.operands:
                 kind = type(operand)
@@ -385,7 +385,7 @@ class Level:
         writes.write(self, x, index, value, add=True)
 
     def augment(self, func: Function, x: Tensor, value: Value) -> Any:
-        """``x op= value``, which writes to `x` where NumPy has an array."""
+        """Compute ``x op= value``, which writes to `x` where NumPy has an array."""
         if not writes.is_array(x):
             return NotImplemented
         writes.memory_view(self, x)
@@ -397,9 +397,9 @@ class Level:
             return how(x._value)
         if how == "__index__":
             return self.index(x._value)
-        asked, remedy = explain(how if isinstance(how, str) else how.__name__)
+        asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
         raise self.refusal(
-            ConversionError,
+            MutationError if writing else ConversionError,
             f"{asked} would turn a tensor of this level into a plain value and lose what the "
             f"transform knows of it; write {remedy}",
         )
@@ -435,12 +435,6 @@ class _Bare(Level):
 
     def __init__(self) -> None:
         super().__init__(Tensor, "")
-
-
-def _without_out(op: Op, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments of a call with ``out`` by name, which was given by position."""
-    place = op.params.index("out")
-    return (*args[:place], *args[place + 1 :]), {**kwargs, "out": args[place]}
 
 
 def has_methods(x: Any) -> bool:

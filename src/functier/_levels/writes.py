@@ -15,6 +15,8 @@ NOTE [views that are alive]
 """
 
 import gc
+import math
+import sys
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -23,20 +25,22 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.methods import PROPERTIES
+from .._core.methods import LAYOUT, PROPERTIES, message_on_memory
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._mutation.array import (
+    Array,
     item,
     prepare_write,
     settle,
     view_function,
     view_of,
+    was_written,
     wrap_like,
 )
-from .._mutation.layouts import address
-from .._mutation.memory import Memory, View
+from .._mutation.layouts import address, layout_of, positions_of
+from .._mutation.memory import Memory, PartView, View
 from .._mutation.out import VIEWS
 from .._mutation.stores import PlainStore, deepen
 from .memory import owner_of
@@ -60,16 +64,38 @@ def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> 
 def memory_view(level: Any, x: Any) -> View:
     """Return the view that `x` is; at the first write it becomes one."""
     if AMBIENT.get() is not level.cls:
-        raise level.refusal(
-            MutationError,
-            f"an array of this level cannot be written to inside {AMBIENT.get().level}, which may "
-            f"have kept it as a constant; make a copy inside, y = functier.numpy.array(x), and "
-            f"write to that",
-        )
+        return _view_inside(level, x)
     try:
         return view_of(x)
     except AttributeError:
         return _begin(level, x)
+
+
+def _view_inside(level: Any, x: Any) -> View:
+    """The same where `x` is of a level around the ambient one, which may have kept it.
+
+    It and its views become arrays, of which inner levels see snapshots. That is refused where
+    one of them is a constant on the tape of an inner level, or inside one of its tensors.
+    """
+    try:
+        memory = view_of(x).memory
+    except AttributeError:
+        _begin(level, x)
+        memory = view_of(x).memory
+    views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
+    views = [t for t in views if view_of(t).memory is memory]
+    for t in views:
+        for holder in gc.get_referrers(t):
+            if isinstance(holder, (tuple, Tensor)):
+                raise level.refusal(
+                    MutationError,
+                    f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
+                    f"which has kept it as a constant; make a copy inside, "
+                    f"y = functier.numpy.array(x), and write to that, or return the value",
+                )
+    for t in views:
+        t.__class__ = Array
+    return view_of(x)
 
 
 def is_array(x: Any) -> bool:
@@ -82,7 +108,8 @@ def is_array(x: Any) -> bool:
             pass
         else:
             return True
-        if type(value).level.kind.batches:
+        level = type(value).level
+        if level.depth and level.kind.batches:
             return value.ndim > 0
         value = value._value
     return isinstance(value, ndarray)
@@ -101,22 +128,24 @@ def _begin(level: Any, x: Any) -> View:
         )
     tensors = alive(level, x)
     windows = [example(t) for t in tensors]
-    base = max(range(len(tensors)), key=lambda i: (_span(windows[i]), windows[i].size))
+    base = max(range(len(tensors)), key=lambda i: _rank(windows[i]))
     whole = windows[base]
-    if 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
+    if not whole.flags.writeable and owner_of(whole).flags.writeable:
+        raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
+    if whole.size and 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
             f"several places; write y = x.copy() first"
         )
-    form = np.empty_like(whole, dtype=bool)
-    flat = form.ravel(order="K")
     _check_arguments(level, tensors, base)
+    form = model(whole)
+    flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
-    views = []
-    for window in windows:
-        shown = form if window is whole else _shown(level, window, whole, form)
-        views.append(View(memory, shown))
+    views = [
+        View(memory, form) if i == base else _view(level, memory, window, whole, form)
+        for i, window in enumerate(windows)
+    ]
     store.put(views[base].layout, None, tensors[base])
     if level.taken is None:
         level.serves = False  # a later level of the class would look at writes for nothing
@@ -124,9 +153,29 @@ def _begin(level: Any, x: Any) -> View:
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value
-        if hasattr(t, "_extra") and _has_slot(t):
+        if _has_slot(t):
             del t._extra
     return view_of(x)
+
+
+def model(window: ndarray) -> ndarray:
+    """Return a view of a new flat array whose elements lie as those of `window` do.
+
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
+    """
+    size = window.itemsize
+    steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    gap = math.gcd(*steps) if steps else 1
+    if gap > 2:
+        steps = [step // gap * 2 for step in steps]
+    reach = [step * (n - 1) for step, n in zip(steps, window.shape)]
+    total = 1 + sum(map(abs, reach))
+    if not window.size or total > 8 * window.size:
+        form = np.empty_like(window, dtype=bool)
+        flat = form.ravel(order="K")
+        return ndarray(form.shape, bool, flat, 0, form.strides)
+    flat = np.empty(total, bool)
+    return ndarray(window.shape, bool, flat, -sum(min(0, r) for r in reach), steps)
 
 
 def _has_slot(t: Any) -> bool:
@@ -145,6 +194,11 @@ def example(x: Any) -> ndarray:
     value, axes = x, 0
     while isinstance(value, Tensor):
         level = type(value).level
+        if not level.depth:
+            raise MutationError(
+                f"an array of the class {type(value).__name__} cannot be written to inside a "
+                f"transform; pass x.elem(), its plain array"
+            )
         if level.kind.batches:
             axes += level.k
         value = value._value
@@ -155,50 +209,51 @@ def example(x: Any) -> ndarray:
     return value[(0,) * axes + (...,)]
 
 
-def _span(window: ndarray) -> int:
+def _rank(window: ndarray) -> tuple:
+    """Order windows: that from which the others were taken comes last."""
     low, high = np.lib.array_utils.byte_bounds(window)
-    return high - low
+    return high - low, window.itemsize, window.size, window.flags.forc, -_reversed(window)
+
+
+def _reversed(window: ndarray) -> int:
+    return sum(stride < 0 for stride in window.strides)
 
 
 def alive(level: Any, x: Any) -> list[Any]:
-    """Return the tensors of the level that share memory with `x`, among them itself."""
-    mine = example(x)
-    owner = id(owner_of(mine))
+    """Return the tensors of the level that are views of the same array as `x`, and itself."""
+    owner = owner_of(example(x))
     if level.taken is None:
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
         WRITERS.add(level.label)
     else:
-        found = [t for r in level.taken.get(owner, ()) if (t := r()) is not None]
+        found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
+    others: dict[int, Any] = {}
     for t in found:
-        if t is x or _is_view(t) or any(t is other for other in tensors):
-            continue
-        if not hasattr(t, "_value") or not is_array(t):
-            continue  # it is being made, or is a scalar, which never changes
-        if np.may_share_memory(example(t), mine):
-            tensors.append(t)
+        if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
+            if owner_of(example(t)) is owner:
+                others[id(t)] = t
+    windows, new = [], [example(x)]
+    while new:  # those that overlap one that has been found
+        windows += new
+        new = []
+        for key, t in list(others.items()):
+            window = example(t)
+            if any(np.may_share_memory(window, w) for w in windows):
+                tensors.append(others.pop(key))
+                new.append(window)
     return tensors
-
-
-def _is_view(t: Any) -> bool:
-    try:
-        view_of(t)
-    except AttributeError:
-        return False
-    return True
 
 
 def _check_arguments(level: Any, tensors: list[Any], base: int) -> None:
     """Raise where two arguments of the transform are the same memory."""
-    kind = level.kind.differentiates
-    if kind == "reverse":
-        leaves = [t for t in tensors if t._extra[1] is None]
-        twice = len({t._extra[0] for t in leaves}) > 1
-    elif kind == "forward":
-        own = owner_of(tensors[base]._extra)
-        twice = any(owner_of(t._extra) is not own for t in tensors)
-    else:
+    if level.kind.differentiates is None or len(tensors) == 1:
         return
+    if level.kind.differentiates == "reverse":  # where an argument is a leaf of the tape
+        twice = len({t._extra[0] for t in tensors if t._extra[1] is None}) > 1
+    else:
+        whole = example(tensors[base])
+        twice = sum(np.may_share_memory(example(x), whole) for x in _arguments(level)) > 1
     if twice:
         raise level.refusal(
             MutationError,
@@ -207,20 +262,35 @@ def _check_arguments(level: Any, tensors: list[Any], base: int) -> None:
         )
 
 
-def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarray:
-    """Return the view of `form` that `window` is of `whole`, an array of the same shape."""
+def _arguments(level: Any) -> list[Any]:
+    """Return the arguments that a level was made for, from the frame that runs it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        names = frame.f_locals
+        if names.get("level") is level and isinstance(names.get("leaves"), (list, tuple)):
+            return [x for x in names["leaves"] if isinstance(x, (ndarray, Tensor))]
+        frame = frame.f_back
+    return []
+
+
+def _view(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray) -> View:
+    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`."""
     size = whole.itemsize
     low, high = np.lib.array_utils.byte_bounds(whole)
     places = np.full((high - low) // size, -1)
-    strides = [s // size * 8 for s in whole.strides]
-    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, strides)
-    inside[...] = ndarray(form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides])
+    steps = [s // size * 8 for s in whole.strides]
+    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, steps)
+    inside[...] = positions_of(layout_of(form, memory.start))
     offset = address(window) - low
+    part = whole.dtype.kind == "c" and window.itemsize * 2 == size
     try:
-        if window.itemsize != size or offset < 0 or offset % size:
+        if not part and window.itemsize != size:
+            raise ValueError
+        start, rest = divmod(offset, size)
+        if rest not in ((0, size // 2) if part else (0,)) or offset < 0:
             raise ValueError
         found = ndarray(
-            window.shape, int, places, offset // size * 8, [s // size * 8 for s in window.strides]
+            window.shape, int, places, start * 8, [s // size * 8 for s in window.strides]
         )
         if (found < 0).any():
             raise ValueError
@@ -230,15 +300,17 @@ def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarra
             "an array of which a view is alive that overlaps it in part cannot be written to; "
             "copy the view where it is taken, y = x[...].copy()",
         ) from None
-    if not found.size:
-        return np.empty(found.shape, bool)
-    first = found[(0,) * found.ndim]
-    steps = [
-        int(found[(0,) * d + (1,) + (0,) * (found.ndim - d - 1)] - first) if n > 1 else 0
-        for d, n in enumerate(found.shape)
-    ]
-    shown = ndarray(found.shape, bool, form.ravel(order="K"), int(first), steps)
-    return shown
+    if found.size:
+        origin = (0,) * found.ndim
+        steps = [
+            int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
+            for d, n in enumerate(found.shape)
+        ]
+        shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
+    else:
+        shown = np.empty(found.shape, bool)
+    shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
+    return PartView(memory, shown, rest > 0) if part else View(memory, shown)
 
 
 # ---- the methods of a level whose tensors were written to ----
@@ -258,6 +330,8 @@ def missing_slot(x: Any, name: str) -> Any:
     """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
     if name == "_value" or name == "_extra":
         return getattr(view_of(x).snapshot(), name)
+    if name in LAYOUT:
+        raise AttributeError(message_on_memory(x, name, LAYOUT[name]))
     return type(x).level.missing_attribute(x, name)
 
 
@@ -273,10 +347,50 @@ def getitem(x: Any, index: Index) -> Any:
     return item(x, view, settle(index), wrap_like(x))
 
 
+def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
+    """Return ``x[index]`` for an index with an Ellipsis; None where it has other parts.
+
+    NumPy gives an array without axes where the other parts are an element's: it is a view.
+    """
+    consumed, elements = 0, True
+    for part in index:
+        kind = type(part)
+        if kind is ndarray:
+            consumed += part.ndim if part.dtype == bool else 1
+        elif kind is slice or kind is int:
+            consumed += 1
+        elif kind is not type(None) and part is not ...:
+            return None
+        elements = elements and (kind is int or part is ...)
+    missing = x.ndim - consumed
+    places = [i for i, part in enumerate(index) if part is ...]
+    if missing < 0 or len(places) != 1:
+        return None
+    if not missing and elements:
+        if not holds_batch(x) or AMBIENT.get() is not level.cls:
+            return None
+        return wrap_like(x)(_element(memory_view(level, x), index))
+    (place,) = places
+    return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]
+
+
+def _element(view: View, index: tuple) -> View:
+    return view.at(view.window[index])
+
+
+def holds_batch(x: Any) -> bool:
+    """True where a tensor, or one inside it, is of a level that batches."""
+    while isinstance(x, Tensor) and x.level.depth:
+        if type(x).level.kind.batches:
+            return True
+        x = x._value
+    return False
+
+
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
     taken = level.taken
-    if taken is not None and type(y) is type(x) is level.cls and not _is_view(y):
+    if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
         owner = owner_of(y)
         if owner is not None and owner is owner_of(x):
             taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
@@ -287,7 +401,7 @@ def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     """A call of a function on tensors of `level`, some of which were written to."""
     if func in VIEWS and args and type(args[0]) is level.cls and level.live:
         x = args[0]
-        if _is_view(x):
+        if was_written(x):
             return view_function(x, func, args[1:], kwargs)
         result = level.function(func, args, kwargs)
         for y in result if type(result) in (tuple, list) else (result,):
@@ -315,7 +429,15 @@ def _method(name: str) -> Callable:
 
 
 def _property(name: str) -> property:
-    return property(lambda x: function(type(x).level, PROPERTIES[name], (x,), {}))
+    plain = vars(Tensor)[name].fget
+
+    def read(x: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods:
+            return plain(x)
+        return function(level, PROPERTIES[name], (x,), {})
+
+    return property(read)
 
 
 METHOD_MEANINGS: dict[str, Callable] = {}

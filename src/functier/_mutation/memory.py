@@ -18,8 +18,8 @@ from .stores import PlainStore, deepen
 
 ndarray = np.ndarray
 
-WRITER: ContextVar[Any] = ContextVar("writer", default=None)
-"""The truth value of the examples for which a function runs, where it does not for all."""
+WRITERS: ContextVar[tuple] = ContextVar("writers", default=())
+"""The truth values of the examples for which a function runs, where it does not for all."""
 
 REGION: ContextVar[int] = ContextVar("region", default=-1)
 """The time at which a function began that runs again later; -1 where none does."""
@@ -91,7 +91,12 @@ class View:
         if REGION.get() >= 0:
             self.check_region()
         if self.seen != memory.version:
-            self.value = value = self.part(memory.store.get(self.layout, None))
+            store = memory.store
+            if self.window.flags.writeable:
+                value = store.get(self.layout, None)
+            else:  # of which one element may stand in several places
+                value = store.get_at(positions_of(self.layout))
+            self.value = value = self.part(value)
             if type(value) is ndarray:
                 value.flags.writeable = False  # others have it, too
             self.seen = memory.version
@@ -123,15 +128,14 @@ class View:
         if parts is not None:
             return self.part(memory.store.get(self.layout, parts))
         places = self.places(index)
-        memory.store = deepen(memory.store, places)
-        return self.part(memory.store.get_at(places))
+        return self.part(deepen(memory.store, places).get_at(places))
 
     def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
         """Return `value` as whole elements of the memory, where ``read()`` are those before."""
         return value
 
     def write(self, index: Index, value: Value, add: bool = False) -> None:
-        """Write `value` at an index, or add it to what stands there; None is all of the view."""
+        """Write `value` at an index, or add it to what stands there; ``...`` is all of the view."""
         memory = self.memory
         if memory.time < REGION.get():
             raise MutationError(
@@ -143,12 +147,13 @@ class View:
         if mask is not None:
             self.write_masked(mask, value, add)
             return
-        writer = WRITER.get()
-        if writer is not None:
-            self.fitted(value, self.window.shape if index is None else self.shape_at(index))
-            old = 0 if add else self.snapshot() if index is None else self.read(index)
+        for writer in WRITERS.get():
+            self.fitted(value, self.window.shape if index is ... else self.shape_at(index))
+            old = 0 if add else self.snapshot() if index is ... else self.read(index)
             value = np.where(writer, value, old)
-        parts = () if index is None else parts_of(index)
+        if not self.window.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        parts = () if index is ... else parts_of(index)
         if parts is None:
             self.write_at(self.places(index), value, add)
             return
@@ -164,12 +169,12 @@ class View:
         """The same where `mask` holds, which may differ from example to example."""
         ndim = self.window.ndim
         if type(value) is Selection:
-            value.check_same(Selection(value.values, mask))
+            value.check_same(mask)
             value = value.values
         else:
             value = check_written(mask, ndim, value)
         old = 0 if add else self.snapshot()
-        self.write(None, np.where(spread(mask, ndim), value, old), add)
+        self.write(..., np.where(spread(mask, ndim), value, old), add)
 
     def shape_at(self, index: Index) -> tuple[int, ...]:
         """Return the shape of the elements at an index."""
