@@ -322,7 +322,6 @@ LEAVING = {
     "float": (lambda x: float(x[0]), "float(x)", "x.astype(float) for float(x)"),
     "item": (lambda x: x[0].item(), "item(x)", "numpy.reshape(x, ())"),
     "tolist": (lambda x: x.tolist(), "tolist(x)", "list(x)"),
-    "assign": (lambda x: np.zeros(2).__setitem__(slice(None), x), "numpy.asarray(x)"),
 }
 
 
@@ -338,7 +337,13 @@ def test_what_would_lose_the_level(transform, case):
     raises(ft.ConversionError, run[transform], f"{transform}(", *parts)
 
 
+def assigned(x):
+    a = np.zeros(2)
+    a[:] = x
+
+
 IN_PLACE = {
+    "assign": (assigned, "a = functier.numpy.zeros(shape)", "inside the function"),
     "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=a)", "without out="),
     "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=a)", "without out="),
     "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=a)", "a = numpy.sin(...)"),

@@ -14,7 +14,7 @@ import functier.numpy as fnp
 from functier import modes
 from functier._core.ambient import AMBIENT
 from functier.testing import check_grads
-from support import close, equal, has_all, in_thread, recorder
+from support import close, equal, has_all, in_thread, message, recorder
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
