@@ -64,9 +64,8 @@ class GradLevel(Level):
             for func, row in PARTIALS.items()
             if len(row) in makers and func is not getitem
         }
-        calls[getitem] = fast.getitem("rule, *_", {*FAST_PARTS, ndarray}, GETITEM)(
-            *PARTIALS[getitem]
-        )
+        parts = {*FAST_PARTS, ndarray}
+        calls[getitem] = fast.getitem("rule, *_", parts, GETITEM)(*PARTIALS[getitem])
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:

@@ -100,13 +100,11 @@ def _view_inside(level: Any, x: Any) -> View:
 
 def is_array(x: Any) -> bool:
     """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
-    value = x
+    value, points = x, type(x).level.points
+    if points and id(x) in points and points[id(x)]() is x:
+        return True
     while isinstance(value, Tensor):
-        try:
-            view_of(value)
-        except AttributeError:
-            pass
-        else:
+        if was_written(value):
             return True
         level = type(value).level
         if level.depth and level.kind.batches:
@@ -130,7 +128,8 @@ def _begin(level: Any, x: Any) -> View:
     windows = [example(t) for t in tensors]
     base = max(range(len(tensors)), key=lambda i: _rank(windows[i]))
     whole = windows[base]
-    if not whole.flags.writeable and owner_of(whole).flags.writeable:
+    owner: Any = owner_of(whole)
+    if not whole.flags.writeable and owner.flags.writeable:
         raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
     if whole.size and 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
@@ -367,24 +366,17 @@ def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
     if missing < 0 or len(places) != 1:
         return None
     if not missing and elements:
-        if not holds_batch(x) or AMBIENT.get() is not level.cls:
-            return None
-        return wrap_like(x)(_element(memory_view(level, x), index))
+        y = x[tuple([part for part in index if part is not ...])]
+        if type(y) is type(x):
+            if was_written(x):
+                return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
+            if level.points is None:
+                level.points = {}
+            level.points[id(y)] = ref(y)
+            note_view(level, x, y)
+        return y
     (place,) = places
     return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]
-
-
-def _element(view: View, index: tuple) -> View:
-    return view.at(view.window[index])
-
-
-def holds_batch(x: Any) -> bool:
-    """True where a tensor, or one inside it, is of a level that batches."""
-    while isinstance(x, Tensor) and x.level.depth:
-        if type(x).level.kind.batches:
-            return True
-        x = x._value
-    return False
 
 
 def note_view(level: Any, x: Any, y: Any) -> Any:

@@ -60,6 +60,8 @@ def was_written(x: Any) -> bool:
 
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
+    if not data.flags.writeable:
+        data = data.copy()
     flat = data.ravel(order="K")
     if flat.size and not np.shares_memory(flat, data):
         data = data.copy()
@@ -169,7 +171,10 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
-            return func(*settle(args), **settle(kwargs))
+            op = find(func)
+            if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
+                func = op.body
+            return tree_map(writable, func(*settle(args), **settle(kwargs)))
 
         def window(value: Any) -> Any:
             if type(value) is not Array:

@@ -36,6 +36,7 @@ def _copying(func: Callable, copies: bool) -> Callable:
     def make(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if AMBIENT.get() is Tensor:
             return func(a, dtype, *args, **kwargs)
+        kwargs = {key: v for key, v in kwargs.items() if key != "like" or not isinstance(v, Tensor)}
         if isinstance(a, Tensor) and not kwargs.get("ndmin"):
             copy = kwargs.get("copy", copies)
             if dtype is not None and np.dtype(dtype) != a.dtype:
