@@ -2,17 +2,22 @@
 
 import math
 import sys
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.pytree import flatten
 from .._core.tensor import Tensor
 from .._mutation.layouts import address, layout_of, positions_of
 from .._mutation.memory import Memory, PartView, View
+from .memory import owner_of
 from .views import example
 
 ndarray = np.ndarray
+RUNNING = {"differentiate", "batch", "_record", "_push_forward"}
+"""The functions that call a user's function at a level, whose arguments they have in a variable."""
 
 
 def model(window: ndarray) -> ndarray:
@@ -38,37 +43,45 @@ def model(window: ndarray) -> ndarray:
 def rank(window: ndarray) -> tuple:
     """Order windows: that from which the others were taken comes last."""
     low, high = np.lib.array_utils.byte_bounds(window)
-    return high - low, window.itemsize, window.size, window.flags.forc, -_reversed(window)
+    return (
+        window.flags.writeable,
+        high - low,
+        window.itemsize,
+        window.size,
+        window.flags.forc,
+        -_reversed(window),
+    )
 
 
 def _reversed(window: ndarray) -> int:
     return sum(stride < 0 for stride in window.strides)
 
 
-def check_arguments(level: Any, tensors: list[Any], base: int) -> None:
-    """Raise where two arguments of the transform are the same memory."""
-    if level.kind.differentiates is None or len(tensors) == 1:
+def check_arguments(level: Any, window: ndarray) -> None:
+    """Raise where the elements of `window` are those of two arguments of the transform."""
+    if level.given is None:
+        level.given = Counter(id(owner_of(x)) for x in _arguments(level))
+    if level.given.get(id(owner_of(window)), 0) < 2:
         return
-    if level.kind.differentiates == "reverse":  # where an argument is a leaf of the tape
-        twice = len({t._extra[0] for t in tensors if t._extra[1] is None}) > 1
-    else:
-        whole = example(tensors[base])
-        twice = sum(np.may_share_memory(example(x), whole) for x in _arguments(level)) > 1
-    if twice:
+    if sum(np.may_share_memory(example(x), window) for x in _arguments(level)) > 1:
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "
-            "to, as its derivative would be that of both; pass a copy, a.copy(), for one of them",
+            "to, as the other one would not see it; pass a copy, a.copy(), for one of them",
         )
 
 
 def _arguments(level: Any) -> list[Any]:
-    """Return the arguments that a level was made for, from the frame that runs it."""
+    """Return the arrays among the arguments of a transform, from the frame that runs its level."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        names = frame.f_locals
-        if names.get("level") is level and isinstance(names.get("leaves"), (list, tuple)):
-            return [x for x in names["leaves"] if isinstance(x, (ndarray, Tensor))]
+        if frame.f_code.co_name in RUNNING:
+            names = frame.f_locals
+            if names.get("level") is level:
+                found = names.get("args"), names.get("kwargs")
+                if found[0] is None:
+                    found = names["leaves"], None
+                return [x for x in flatten(found)[0] if isinstance(x, (ndarray, Tensor))]
         frame = frame.f_back
     return []
 

@@ -133,6 +133,8 @@ def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
     if missing < 0 or len(places) != 1:
         return None
     if not missing and elements:
+        if not was_written(x) and not holds_batch(x):
+            return None
         y = x[tuple([part for part in index if part is not ...])]
         if was_written(x):
             return wrap_like(x)(view_of(x).at(view_of(x).window[index]))

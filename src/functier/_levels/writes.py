@@ -35,8 +35,8 @@ EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
     view = memory_view(level, x)
-    index, value = settle(index), settle(value)
     prepare_write(x, view, index, value)
+    index, value = settle(index), settle(value)
     view.write(index, value, add)
 
 
@@ -97,7 +97,7 @@ def _begin(level: Any, x: Any) -> View:
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
             f"several places; write y = x.copy() first"
         )
-    check_arguments(level, tensors, base)
+    check_arguments(level, whole)
     form = model(whole)
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])

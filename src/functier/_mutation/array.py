@@ -20,7 +20,7 @@ from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.observers import CALLS
 from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
-from .._core.table import find
+from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .layouts import layout_of, parts_of, window_of
@@ -69,6 +69,13 @@ def array_of(data: ndarray) -> Array:
     return on_view(View(Memory(flat, AMBIENT.get()), data))
 
 
+def array_holding(value: Value) -> Array:
+    """Return an array made here, of the value of a level around."""
+    made = array_of(np.zeros(value.shape, value.dtype))
+    view_of(made).write(..., value)
+    return made
+
+
 def on_view(view: View) -> Array:
     SNAPSHOTS[Array] = settle
     x = new(Array)
@@ -85,9 +92,11 @@ def writable(data: Value) -> Value:
 
 def writable_here(cls: type, result: Value) -> Value:
     """Return a result of the innermost level that is plain as one that can be written to."""
-    if type(result) is ndarray and result.dtype.kind in "fc" and AMBIENT.get() is cls:
+    if AMBIENT.get() is not cls or not hasattr(result, "dtype") or result.dtype.kind not in "fc":
+        return result
+    if type(result) is ndarray:
         return array_of(result)
-    return result
+    return array_holding(result) if isinstance(result, Tensor) and result.ndim else result
 
 
 def settle(value: Any) -> Any:
@@ -141,7 +150,7 @@ class ArrayLevel(RootLevel):
             answer = CALLS[0](func, args, kwargs)
             if answer is not NOBODY:
                 return answer
-        op = find(func)
+        op = None if func in UNSUPPORTED else find(func)
         args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
@@ -169,7 +178,7 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
-            op = find(func)
+            op = None if func in UNSUPPORTED else find(func)
             if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
                 func = op.body
             return tree_map(writable, func(*settle(args), **settle(kwargs)))
@@ -205,14 +214,14 @@ class ArrayLevel(RootLevel):
 
     def setitem(self, x: Any, index: Index, value: Value) -> None:
         view = view_of(x)
-        index, value = settle(index), settle(value)
         prepare_write(x, view, index, value)
+        index, value = settle(index), settle(value)
         view.write(index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:
         view = view_of(x)
-        index, value = settle(index), settle(value)
         prepare_write(x, view, index, value)
+        index, value = settle(index), settle(value)
         view.write(index, value, add=True)
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
@@ -272,7 +281,11 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
         mask = mask_of(index)
         if mask is not None:
             return Selection.of(view.snapshot(), mask, type(mask).level)
-        return writable(view.read(index))
+        found = writable(view.read(index))
+        if type(x) is Array and isinstance(found, Tensor) and type(found) is not AMBIENT.get():
+            if found.level.depth and found.ndim:  # of a level around: a copy made here
+                return array_holding(found)
+        return found
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.read(index)
@@ -311,7 +324,14 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
 def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
     """Check that the write is one that the memory takes."""
     home = view.memory.home
+    if isinstance(index, ndarray) and index.dtype == bool and was_written(value):
+        if view_of(value).memory is view.memory:  # NumPy reads what it has written already
+            raise MutationError(
+                "x[mask] = v, where v is a view of x, depends on the order in which NumPy writes; "
+                "write x[mask] = v.copy()"
+            )
     for v in (value, *(index if type(index) is tuple else (index,))):
+        v = settle(v) if type(v) is Array else v
         if isinstance(v, Tensor) and v.level.depth:
             check_reach(home, v, x)
             if view.memory.plain:
