@@ -91,6 +91,8 @@ def _astype(
     """
     if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    if not copy and x.dtype == dtype:
+        return np.asarray, (x,), {}
     return np.astype, (x, np.dtype(dtype)), {"copy": copy}
 
 

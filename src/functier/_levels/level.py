@@ -31,7 +31,7 @@ from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, augment, reshaped, settle, view_of
+from .._mutation.array import Array, augment, reshaped, settle, view_of, was_written
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
 from . import views, writes
@@ -377,6 +377,14 @@ class Level:
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
+
+    def window(self, x: Tensor) -> np.ndarray:
+        """Return an example of `x` as NumPy has it."""
+        return view_of(x).window if was_written(x) else views.example(x)
+
+    def place(self, x: Tensor) -> Any:
+        """Return what the memory of `x` belongs to."""
+        return view_of(x).memory if was_written(x) else views.owner_of(views.example(x))
 
     def snapshot(self, x: Tensor) -> Tensor:
         """Return a tensor equal to `x`, which was written to, that no later write changes."""

@@ -51,8 +51,8 @@ def example(x: Any) -> ndarray:
         if level.kind.batches:
             axes += level.k
         value = value._value
-    if not isinstance(value, ndarray):
-        value = np.asarray(value)
+    if type(value) is not ndarray:
+        value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
     if 0 in value.shape[:axes]:
         value = np.empty((1,) * axes + value.shape[axes:], bool)
     return value[(0,) * axes + (...,)]

@@ -20,6 +20,7 @@ from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._mutation.array import Array, prepare_write, settle, view_of, was_written
+from .._mutation.copies import check_partners, inherit
 from .._mutation.memory import Memory, View
 from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model, rank, view_in
@@ -98,10 +99,12 @@ def _begin(level: Any, x: Any) -> View:
             f"several places; write y = x.copy() first"
         )
     check_arguments(level, whole)
+    check_partners(owner)
     form = model(whole)
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
+    inherit(owner, memory)
     views = [
         View(memory, form) if i == base else view_in(level, memory, window, whole, form)
         for i, window in enumerate(windows)

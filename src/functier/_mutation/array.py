@@ -23,6 +23,7 @@ from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
+from .copies import check_partners
 from .layouts import layout_of, parts_of, window_of
 from .memory import REGION, WRITERS, Memory, View
 from .out import VIEWS, name_out, write_out
@@ -213,6 +214,8 @@ class ArrayLevel(RootLevel):
     # ---- writes ----
 
     def setitem(self, x: Any, index: Index, value: Value) -> None:
+        if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
+            return
         view = view_of(x)
         prepare_write(x, view, index, value)
         index, value = settle(index), settle(value)
@@ -226,6 +229,12 @@ class ArrayLevel(RootLevel):
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
+
+    def window(self, x: Any) -> ndarray:
+        return view_of(x).window
+
+    def place(self, x: Any) -> Memory:
+        return view_of(x).memory
 
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()
@@ -324,6 +333,7 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
 def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
     """Check that the write is one that the memory takes."""
     home = view.memory.home
+    check_partners(view.memory)
     if isinstance(index, ndarray) and index.dtype == bool and was_written(value):
         if view_of(value).memory is view.memory:  # NumPy reads what it has written already
             raise MutationError(

@@ -18,6 +18,7 @@ from .._core.types import Function, Index, Value
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import writable
+from .copies import watch
 from .out import VIEWS
 from .selection import mask_of
 
@@ -175,6 +176,12 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
     OPS[_like].body = _make_writable(OPS[_like].body)  # type: ignore[arg-type]
 
 # ---- functions that give views ----
+
+for _copying in (
+    np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.sliding_window_view,
+):  # fmt: skip
+    OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
+
 
 for _view in VIEWS:
     if _view in OPS:
