@@ -66,6 +66,7 @@ class Level:
     )  # of using a tensor once the level has ended
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
+    partners: dict[int, Any] | None = None  # see `_mutation.copies`
     given: Any = None  # how many arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
@@ -145,6 +146,8 @@ class Level:
                 level.points = None
             if level.given is not None:
                 level.given = None
+            if level.partners:
+                level.partners = None
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:

@@ -96,7 +96,7 @@ def note_view(level: Any, x: Any, y: Any) -> Any:
 
 def note_point(level: Any, x: Any, y: Any) -> Any:
     """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
-    if type(y) is type(x) is level.cls and not y.ndim and holds_batch(y):
+    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
         if level.points is None:
             level.points = {}
         level.points[id(y)] = ref(y)
@@ -104,13 +104,9 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
     return y
 
 
-def holds_batch(x: Any) -> bool:
-    """True where a tensor, or one inside it, is of a level that batches."""
-    while isinstance(x, Tensor) and x.level.depth:
-        if type(x).level.kind.batches:
-            return True
-        x = x._value
-    return False
+def holds_tensor(x: Any) -> bool:
+    """True where the class of NumPy's object does not tell if a value without axes is an array."""
+    return type(x).level.kind.batches or isinstance(x._value, Tensor)
 
 
 def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
@@ -133,11 +129,10 @@ def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
     if missing < 0 or len(places) != 1:
         return None
     if not missing and elements:
-        if not was_written(x) and not holds_batch(x):
-            return None
-        y = x[tuple([part for part in index if part is not ...])]
         if was_written(x):
             return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
-        return note_point(level, x, y)
+        if not holds_tensor(x):
+            return None
+        return note_point(level, x, x[tuple([part for part in index if part is not ...])])
     (place,) = places
     return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]

@@ -22,25 +22,31 @@ from .._core.types import Function, Value
 ndarray = np.ndarray
 Partners = list[tuple[Any, str]]
 
-PARTNERS: dict[int, tuple[Any, Partners]] = {}
-"""By the number of a memory, or of an array that owns its memory: a weak reference to it, and
-those that NumPy would have in the same memory, with the function that copied."""
-
 
 def partners_of(place: Any) -> Partners:
-    """Return the list of those that share memory with `place` in NumPy."""
-    found = PARTNERS.get(id(place))
+    """Return the list of those that share memory with `place` in NumPy.
+
+    The ambient level has the lists, by the numbers of memories and of arrays that own memory,
+    each with a weak reference. They go with the level.
+    """
+    level: Any = AMBIENT.get().level
+    if level.partners is None:
+        level.partners = {}
+    found = level.partners.get(id(place))
     if found is None or found[0]() is not place:
-        key = id(place)
-        found = PARTNERS[key] = ref(place, lambda _: PARTNERS.pop(key, None)), []
+        found = level.partners[id(place)] = ref(place), []
     return found[1]
 
 
 def check_partners(place: Any) -> None:
     """Raise where one that shares memory with `place` in NumPy is alive."""
-    if not PARTNERS:
+    lists = AMBIENT.get().level.partners
+    if not lists:
         return
-    for partner, name in PARTNERS.get(id(place), (None, ()))[1]:
+    found = lists.get(id(place))
+    if found is None or found[0]() is not place:
+        return
+    for partner, name in found[1]:
         if partner() is not None:
             raise MutationError(
                 f"an array cannot be written to while another one is in use that is its view in "
@@ -50,7 +56,8 @@ def check_partners(place: Any) -> None:
 
 def inherit(place: Any, memory: Any) -> None:
     """Have `memory` share what the array `place` shares."""
-    if id(place) not in PARTNERS:
+    lists = AMBIENT.get().level.partners
+    if not lists or id(place) not in lists:
         return
     for partner, name in partners_of(place):
         partners_of(memory).append((partner, name))

@@ -128,7 +128,7 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
         if mask_of(indices) is not None:  # which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
-        b = b if b is None or not np.ndim(b) else np.copy(b)  # which may be a view of `a`
+        b = b if b is None or not isinstance(b, Tensor) else np.copy(b)  # it may be a view of `a`
         places = read_at(np.arange(a.size).reshape(a.shape), indices)
         values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))
         places = np.ravel(places)
