@@ -260,8 +260,9 @@ class Level:
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
-                    y = self.apply_single(op, args[0], given)
-                    return views.note_point(self, args[0], y) if op.views else y
+                    if op.views:
+                        return views.view_result(self, op, args[0], given)
+                    return self.apply_single(op, args[0], given)
             if op.body is not None:
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)

@@ -14,6 +14,7 @@ from weakref import ref
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.op import Op
 from .._core.tensor import Tensor
 from .._mutation.array import view_of, was_written, wrap_like
 from .memory import owner_of
@@ -92,6 +93,13 @@ def note_view(level: Any, x: Any, y: Any) -> Any:
         if owner is not None and owner is owner_of(x):
             taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
     return y
+
+
+def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
+    """Return the result of an operation that may be a view of `x`, its one operand."""
+    if op.func is np.astype and given.get("copy") is False and x.dtype == given["dtype"]:
+        return x
+    return note_point(level, x, level.apply_single(op, x, given))
 
 
 def note_point(level: Any, x: Any, y: Any) -> Any:

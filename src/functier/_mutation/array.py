@@ -23,7 +23,7 @@ from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
-from .copies import check_partners
+from .copies import COPYING, check_partners, note
 from .layouts import layout_of, parts_of, window_of
 from .memory import REGION, WRITERS, Memory, View
 from .out import VIEWS, name_out, write_out
@@ -41,6 +41,7 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+    takes_writes = True
 
     def __reduce__(self) -> tuple:
         return np.array, (self.level.convert(self, "pickle.dumps"),)
@@ -155,6 +156,8 @@ class ArrayLevel(RootLevel):
         args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
+        if func is np.astype and _keeps(*args, **kwargs):
+            return args[0]
         if args and type(args[0]) is Array:
             if op is not None and (op.family == "writing" or func is np.nan_to_num):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
@@ -179,10 +182,14 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
+            given = func
             op = None if func in UNSUPPORTED else find(func)
             if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
                 func = op.body
-            return tree_map(writable, func(*settle(args), **settle(kwargs)))
+            result = tree_map(writable, func(*settle(args), **settle(kwargs)))
+            if given in COPYING:
+                note(given, args, kwargs, result)
+            return result
 
         def window(value: Any) -> Any:
             if type(value) is not Array:
@@ -272,6 +279,11 @@ def reshaped(window: ndarray, shape: Any) -> ndarray:
     window = window.view()
     window.shape = shape
     return window
+
+
+def _keeps(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> bool:
+    """True where `numpy.astype` gives its argument."""
+    return not copy and x.dtype == dtype
 
 
 def _has_levels(index: Index) -> bool:

@@ -20,6 +20,8 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Value
 
 ndarray = np.ndarray
+COPYING = {np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.sliding_window_view}
+"""Functions that give a view in NumPy, and a copy here."""
 Partners = list[tuple[Any, str]]
 
 
@@ -72,19 +74,21 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
     @functools.wraps(body)
     def call(*args: Any, **kwargs: Any) -> Any:
         result = body(*args, **kwargs)
-        if AMBIENT.get() is not Tensor:
-            _note(func, args, kwargs, result)
+        note(func, args, kwargs, result)
         return result
 
     return call
 
 
-def _note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
+def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     """Note which of the results would share memory with which of the arguments."""
+    ambient = AMBIENT.get()
+    if ambient is Tensor:
+        return
     sources: list[tuple[Any, ndarray]] = []
 
     def model(value: Any) -> Any:
-        if isinstance(value, Tensor) and value.level.depth and type(value) is AMBIENT.get():
+        if type(value) is ambient or getattr(type(value), "takes_writes", False):
             window = value.level.window(value).view(ndarray)
             if window.dtype == bool:  # which a function could take for a mask
                 window = window.view(np.int8)
@@ -101,7 +105,11 @@ def _note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     tree_map(found.append, result)
     for y, shown in zip(found, results):
         for x, window in sources:
-            if isinstance(y, Tensor) and np.may_share_memory(shown, window):
+            if (
+                isinstance(y, Tensor)
+                and hasattr(y.level, "place")
+                and np.may_share_memory(shown, window)
+            ):
                 a, b = x.level.place(x), y.level.place(y)
                 if a is not b:
                     partners_of(a).append((ref(b), name_of(func)))

@@ -18,7 +18,7 @@ from .._core.types import Function, Index, Value
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
 from .array import writable
-from .copies import watch
+from .copies import COPYING, watch
 from .out import VIEWS
 from .selection import mask_of
 
@@ -177,12 +177,14 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 
 # ---- functions that give views ----
 
-for _copying in (
-    np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.sliding_window_view,
-):  # fmt: skip
+for _copying in COPYING:
     OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
 
 
 for _view in VIEWS:
     if _view in OPS:
         OPS[_view].views = True
+OPS[np.astype].views = True  # with copy=False
+for _view in VIEWS.keys() & OPS.keys():
+    OPS[_view].views = True
+OPS[np.astype].views = True  # type: ignore[index]  # with copy=False
