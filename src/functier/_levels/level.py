@@ -31,7 +31,7 @@ from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, augment, reshaped, settle, view_of, was_written
+from .._mutation.array import Array, augment, keeps, reshaped, settle, view_of, was_written
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
 from . import views, writes
@@ -265,6 +265,8 @@ class Level:
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
                 return op.body(*args, **kwargs)
+            if op.views and func is np.astype and keeps(*args, **kwargs):
+                return args[0]
             call = op.bind(args, kwargs)
             cls = self.cls
             for operand in call.operands:

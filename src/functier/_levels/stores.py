@@ -218,7 +218,9 @@ class RecordStore(LevelStore):
         return self.whole[places]  # type: ignore[index]
 
     def put_at(self, places: Value, value: Value) -> None:
-        places = np.asarray(places)
+        if isinstance(places, Tensor):
+            self.put_at_each(places, value)
+            return
         sources = np.zeros(self.size, int)
         there = np.zeros(self.size, bool)
         sources[places] = np.arange(places.size).reshape(places.shape)
@@ -227,8 +229,22 @@ class RecordStore(LevelStore):
         value = np.astype(row[sources], self.dtype) if places.size else self.whole
         self.whole = np.where(there, value, self.whole)
 
+    def put_at_each(self, places: Tensor, value: Value) -> None:
+        """The same at places that differ from example to example, one after the other."""
+        row = np.reshape(np.broadcast_to(value, shape_of(places)), -1)
+        column = np.reshape(places, -1)
+        for i in range(shape_of(column)[0]):
+            there = np.arange(self.size) == column[i]
+            self.whole = np.where(there, np.astype(row[i], self.dtype), self.whole)
+
     def add_at(self, places: Value, value: Value) -> None:
-        places = np.asarray(places)
+        if isinstance(places, Tensor):
+            row = np.reshape(np.broadcast_to(value, shape_of(places)), -1)
+            column = np.reshape(places, -1)
+            for i in range(shape_of(column)[0]):
+                there = np.arange(self.size) == column[i]
+                self.whole = np.where(there, self.whole + row[i], self.whole)  # type: ignore[operator]
+            return
         row = np.reshape(np.broadcast_to(value, places.shape), -1)
         for i, place in enumerate(places.reshape(-1)):
             self.put_at(place, self.whole[place] + row[i])  # type: ignore[index]

@@ -156,7 +156,7 @@ class ArrayLevel(RootLevel):
         args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
-        if func is np.astype and _keeps(*args, **kwargs):
+        if func is np.astype and keeps(*args, **kwargs):
             return args[0]
         if args and type(args[0]) is Array:
             if op is not None and (op.family == "writing" or func is np.nan_to_num):
@@ -281,7 +281,7 @@ def reshaped(window: ndarray, shape: Any) -> ndarray:
     return window
 
 
-def _keeps(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> bool:
+def keeps(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> bool:
     """True where `numpy.astype` gives its argument."""
     return not copy and x.dtype == dtype
 

@@ -184,7 +184,7 @@ for _copying in COPYING:
 for _view in VIEWS:
     if _view in OPS:
         OPS[_view].views = True
-OPS[np.astype].views = True  # with copy=False
+_ASTYPE: Function = np.astype  # with copy=False
 for _view in VIEWS.keys() & OPS.keys():
     OPS[_view].views = True
-OPS[np.astype].views = True  # type: ignore[index]  # with copy=False
+OPS[_ASTYPE].views = True
