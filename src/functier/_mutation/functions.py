@@ -179,6 +179,7 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 
 for _copying in COPYING:
     OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
-for _view in (*VIEWS, np.astype):  # with copy=False
+_views: tuple[Function, ...] = (*VIEWS, np.astype)  # with copy=False
+for _view in _views:
     if _view in OPS:
         OPS[_view].views = True
