@@ -2,16 +2,16 @@
 
     python examples/chunked_cluster.py [--out DIR]
 
-A softmax regression is fitted to 1200 handwritten digits, and fitted again to 160 samples drawn
-from them with replacement. What the fits disagree about, the data does not decide.
+The program fits a softmax regression to 1200 handwritten digits, and again to 160 samples drawn
+from them with replacement. Where the fits disagree, the data does not decide.
 
-The model and its fit are written for one sample. `vmap` makes all fits at once, which is quick but
-takes the memory of all of them. With ``chunk_size`` it is that of so many fits, and with
-``executor`` the chunks are computed by threads, by processes or by a Dask cluster: here two
-processes of this machine, ``Client("scheduler:8786")`` for those of others.
+The model and its fit are written for one sample. `vmap` computes all fits at once, which is fast
+but takes the memory of all of them. With ``chunk_size`` it takes the memory of one chunk. With
+``executor``, threads, processes or a Dask cluster compute the chunks. Here the cluster is two
+processes of this machine; ``Client("scheduler:8786")`` would use other machines.
 
-The pictures show memory and time for chunks of all sizes, and the digits that the fits disagree
-about most. The digits come with scikit-learn.
+The pictures show memory and time for chunks of all sizes, and the digits on which the fits
+disagree most. The digits come with scikit-learn.
 """
 
 import argparse
@@ -43,12 +43,12 @@ WORKERS = 2
 
 
 def scores(w, images):
-    """The log probability of each class, up to what is the same for all."""
+    """The log probability of each class, up to a constant that all classes share."""
     return images @ w[:-1] + w[-1]
 
 
 def loss(w, counts, images, labels):
-    """The mean cross entropy, each image taken as often as it was drawn."""
+    """The mean cross entropy, with each image counted as often as it was drawn."""
     z = scores(w, images)
     z = z - np.max(z, axis=1, keepdims=True)
     log_p = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
@@ -71,7 +71,7 @@ IN_DIMS = 0, None, None
 
 
 def load():
-    """Images scaled to [0, 1], one-hot labels, and in how many copies each sample has each."""
+    """Images scaled to [0, 1], one-hot labels, and the copies of each image in each sample."""
     digits = load_digits()
     order = np.random.default_rng(SEED).permutation(len(digits.target))
     images, targets = digits.data[order] / 16, digits.target[order]
@@ -82,7 +82,7 @@ def load():
 
 
 def measured(f, *args):
-    """The result of a call, its time, and the most memory that arrays took meanwhile."""
+    """The result of a call, its time, and the peak memory of its arrays."""
     tracemalloc.start()
     start = time.perf_counter()
     try:
@@ -98,7 +98,7 @@ def report(what, seconds, peak=None):
 
 
 def compare(args):
-    """The fits of the whole batch, and in chunks by what may compute them."""
+    """The fits of the whole batch, and in chunks by each executor."""
     print(f"{FITS} fits to samples of {TRAINING} images, {STEPS} steps each")
     expected, seconds, peak = measured(vmap(fit, IN_DIMS), *args)
     report("the whole batch", seconds, peak)
@@ -131,7 +131,7 @@ def compare(args):
 
 
 def by_chunk_size(args):
-    """Time and memory for chunks of so many fits, which take a few steps only."""
+    """Time and memory by the size of chunks, for fits of a few steps."""
     rows = []
     for size in (1, 2, 4, CHUNK, 20, 40, 80, FITS):
         f = vmap(partial(fit, steps=4), IN_DIMS, chunk_size=size)

@@ -2,18 +2,18 @@
 
     python examples/compiled_code.py
 
-The energy of a cluster of atoms (Lennard-Jones: the sum of 4 (r**-12 - r**-6) over all pairs) is
-written in C, with its gradient and the product of its Hessian with a vector, and called
-through `ctypes`. Twice it becomes an operation that transforms know the rules of:
+The program has the energy of a cluster of atoms in C (Lennard-Jones: the sum of
+4 (r**-12 - r**-6) over all pairs), with its gradient and the product of its Hessian with a
+vector. It calls them through `ctypes`, and makes them an operation with rules in two ways:
 
-(a) as three `Function` classes, each of which is the derivative of the one before;
+(a) as three `Function` classes, each the derivative of the one before;
 (b) as a `custom_op` with a name, whose rules `opcheck` tests.
 
-What follows is ordinary code: 64 clusters of 13 atoms move down their gradients to the
-minimum, an icosahedron; the Hessian there has six eigenvalues that are zero, for the
-translations and rotations. All is compared with the same energy in NumPy.
+The rest is ordinary code. 64 clusters of 13 atoms descend along their gradients to the minimum,
+an icosahedron. The Hessian there has six zero eigenvalues, for the translations and rotations.
+All results are compared with the same energy in NumPy.
 
-Where there is no C compiler the program says so and ends.
+Without a C compiler the program says so and ends.
 """
 
 import ctypes
@@ -118,7 +118,7 @@ def call(name, shape, *arrays):
 
 
 def whole(x, dim, size):
-    """An argument with the axis of the batch in front, also where it is the same for all."""
+    """An argument with the batch axis in front, even if all examples share it."""
     return x if dim == 0 else np.broadcast_to(x, (size, *x.shape))
 
 
@@ -126,7 +126,7 @@ def whole(x, dim, size):
 
 
 class Product(Function):
-    """The Hessian of the energy times a vector; the last derivative that is there in C."""
+    """The Hessian of the energy times a vector: the last derivative that is written in C."""
 
     @staticmethod
     def forward(x, v):
@@ -138,7 +138,7 @@ class Product(Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, g):  # by v; by x there is none
+    def backward(ctx, g):  # by v; the derivative by x is not written
         if ctx.needs_input_grad[0]:
             raise NotImplementedError("third derivatives of the energy are not written")
         return None, call("product", g.shape, *ctx.saved_tensors, g)
@@ -201,7 +201,7 @@ class Energy(Function):
 
 
 def define():
-    """``functier.ops.cluster.energy``, with the rules of the classes."""
+    """Define ``functier.ops.cluster.energy`` with the rules of the classes."""
 
     @custom_op("cluster::energy")
     def energy(x):
@@ -237,7 +237,7 @@ def icosahedron():
 
 
 def descend(xs, steps=600):
-    """Each cluster of a batch, moved down its gradient with some momentum."""
+    """Move each cluster of a batch down its gradient, with momentum."""
     forces, v = vmap(grad(Energy.apply)), np.zeros_like(xs)
     for _ in range(steps):
         g = forces(xs)
@@ -247,7 +247,7 @@ def descend(xs, steps=600):
 
 
 def best(f, *args):
-    """The shortest of some runs, in ms."""
+    """The shortest of several runs, in ms."""
     times = []
     for _ in range(7):
         start = time.perf_counter()

@@ -2,10 +2,10 @@
 
     python examples/convolutional_digits.py [--out DIR]
 
-The network is a module of `functier.nn`, and a pytree: `value_and_grad` takes it and returns
-a module of gradients, and Adam is a few lines of `optree.tree_map` over modules. A batch
-is the network's own axis here; ``vmap`` of the network with `in_dims` would do as well. The
-picture has the test images that the network gets wrong, and its first filters.
+The network is a module of `functier.nn` and a pytree. `value_and_grad` takes it and returns a
+module of gradients, and Adam is a few lines of `optree.tree_map` over modules. The network has an
+axis for the batch; ``vmap`` of the network with `in_dims` would work, too. The picture shows test
+images that the network gets wrong, and its first filters.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def adam(network, grads, state, rate, b1=0.9, b2=0.999, eps=1e-8):
 
 
 def train(network, images, digits, epochs=EPOCHS, rate=4e-3):
-    """Train on mini-batches, with a rate that falls to zero; returns another network."""
+    """Return the network after training on mini-batches, with a rate that falls to zero."""
     rng = np.random.default_rng(SEED)
     zeros = tree_map(np.zeros_like, network)
     state, step = (0, zeros, zeros), value_and_grad(loss)
@@ -90,19 +90,19 @@ def train(network, images, digits, epochs=EPOCHS, rate=4e-3):
 
 
 def guesses(network, images):
-    """The digit that the network sees in each image, and the probability it gives it."""
+    """The most probable digit of each image, and its probability."""
     chances = F.softmax(network(images), -1)
     return np.argmax(chances, -1), np.max(chances, -1)
 
 
 def saliency(network, images, digits):
-    """How much the loss of each image changes with each of its pixels."""
+    """The size of the derivative of the loss of each image by its pixels."""
     one = lambda image, digit: loss(network, image, digit)  # noqa: E731
     return np.abs(vmap(grad(one))(images, digits))
 
 
 def draw(path, network, images, digits):
-    """Up to six test images that it gets wrong, with what it looks at; and the first filters."""
+    """Draw up to six wrong test images with their derivatives, and the first filters."""
     guess, chance = guesses(network, images)
     wrong = np.flatnonzero(guess != digits)
     wrong = wrong[np.argsort(-chance[wrong])][:6]

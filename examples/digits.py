@@ -7,8 +7,8 @@
 (c) an ensemble of eight networks, trained at once by `vmap` over their parameters;
 (d) Newton's method, with Hessian-vector products from `jvp` of `grad`.
 
-The model code below knows nothing of functier: it is written for one example and one
-network, over ``import numpy as np``. The digits come with scikit-learn.
+The code of the model does not use functier. It is plain NumPy, written for one example and one
+network. The digits come with scikit-learn.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def log_softmax(logits):
 
 
 def loss(params, x, y):
-    """Cross-entropy, averaged over whatever examples there are."""
+    """Cross-entropy, averaged over the examples."""
     return -np.mean(np.sum(y * log_softmax(network(params, x)), axis=-1))
 
 
@@ -128,7 +128,7 @@ def train_one(x, y):
 
 
 def gradient_norms(params, x, y):
-    """The norm of each example's own gradient, over all parameters.
+    """The norm of the gradient of each example, over all parameters.
 
     ``in_dims=(None, 0, 0)``: one set of parameters, one image and one label at a time.
     """
@@ -147,7 +147,7 @@ def gradient_norms_in_a_loop(params, x, y):
 
 
 def draw_hardest(path, params, x, y, norms):
-    """The twelve training images that pull hardest at the parameters."""
+    """Draw the twelve training images with the largest gradients."""
     hardest = np.argsort(norms)[::-1][:12]
     truth = np.argmax(y[hardest], axis=-1)
     guess = np.argmax(network(params, x[hardest]), axis=-1)
@@ -172,8 +172,8 @@ def draw_hardest(path, params, x, y, norms):
 def train_ensemble(x, y):
     """Train MEMBERS networks at once: every leaf of `params` has a leading axis.
 
-    The one line that differs from `train_one` in substance is the `vmap`; the optimizer
-    is elementwise and does not care. Each member sees its own shuffling.
+    The essential difference from `train_one` is the line with `vmap`. The optimizer is
+    elementwise and works unchanged. Each member has its own shuffling.
     """
     rngs = [np.random.default_rng(SEED + member) for member in range(MEMBERS)]
     members = [init(SEED + member) for member in range(MEMBERS)]
@@ -216,12 +216,12 @@ def with_ones(x):
 
 
 def curvature_bound(x, ridge=RIDGE):
-    """The largest eigenvalue the Hessian can have: gradient descent's safe 1 / rate."""
+    """An upper bound of the Hessian's eigenvalues: 1 / rate is safe for gradient descent."""
     return 0.5 * np.linalg.norm(x, 2) ** 2 / len(x) + ridge
 
 
 def conjugate_gradients(product, b, tolerance, limit=50):
-    """Solve ``product(v) = b`` for a positive definite `product`; and count the calls."""
+    """Solve ``product(v) = b`` for a positive definite `product`, and count the calls."""
     v, residual = np.zeros_like(b), b
     direction, square = residual, np.sum(residual * residual)
     for count in range(1, limit + 1):  # noqa: B007 (it is returned)
@@ -237,7 +237,7 @@ def conjugate_gradients(product, b, tolerance, limit=50):
 
 
 def newton_cg(f, w, steps=10):
-    """Minimise `f`: its values, the work (gradients and products) so far, the result."""
+    """Minimise `f`; return its values, the work (gradients and products) and the result."""
     slope = value_and_grad(f)
     values, work = [], []
     with trange(steps, desc="(d) Newton-CG", unit="step") as progress:
@@ -261,7 +261,7 @@ def newton_cg(f, w, steps=10):
 
 
 def gradient_descent(f, w, rate, steps):
-    """Minimise `f` with steps of a fixed length; the values along the way."""
+    """Minimise `f` with a fixed rate; return the values along the way."""
     slope = value_and_grad(f)
     values = []
     for _ in trange(steps, desc="(d) gradient descent", unit="step"):
@@ -272,9 +272,9 @@ def gradient_descent(f, w, rate, steps):
 
 
 def draw_losses(path, newton, work, descent):
-    """Both methods against the work they did: gradients and Hessian-vector products.
+    """Draw both methods against their work: gradients and Hessian-vector products.
 
-    The last value of Newton's method stands for the minimum.
+    The last value of Newton's method is taken as the minimum.
     """
     best = newton.min()
     figure = Figure(figsize=(9, 5.5), layout="constrained")
@@ -299,7 +299,7 @@ def draw_losses(path, newton, work, descent):
 
 
 def timed(f, *args):
-    """What `f` returns, and the seconds that it took."""
+    """The result of `f`, and the seconds that it took."""
     start = time.perf_counter()
     return f(*args), time.perf_counter() - start
 

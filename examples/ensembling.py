@@ -1,15 +1,15 @@
-"""An ensemble of networks that is trained at once, and what it knows that it does not know.
+"""An ensemble of networks that is trained at once, and its uncertainty.
 
     python examples/ensembling.py [--out DIR]
 
-Twenty networks learn one curve from noisy points that leave two gaps. Each has its own
-first weights and its own dropout, so they agree where there is data and nowhere else: the
-spread of their predictions says where not to trust them (Lakshminarayanan et al., "Simple
+Twenty networks learn one curve from noisy points that leave two gaps. Each has its own first
+weights and its own dropout, so they agree where there is data and disagree in the gaps. The
+spread of their predictions shows where not to trust them (Lakshminarayanan et al., "Simple
 and scalable predictive uncertainty estimation using deep ensembles", 2017).
 
 Everything is written for one network and one example, in plain NumPy. `vmap` makes the
-batch of examples and the ensemble of networks; a generator of `functier.random` gives each
-network, and each example of each network, numbers of its own (``randomness="different"``).
+batch of examples and the ensemble of networks. A generator of `functier.random` draws separate
+numbers for each network and each example (``randomness="different"``).
 """
 
 import argparse
@@ -42,7 +42,7 @@ def curve(x):
 
 
 def noise(x):
-    """The standard deviation of a measurement: it grows from left to right."""
+    """The standard deviation of a measurement, which grows from left to right."""
     return 0.05 + 0.03 * (x - RANGE[0])
 
 
@@ -91,7 +91,7 @@ def surprise(params, x, y, rng=None):
 
 
 def loss(params, x, y, rng=None):
-    """That of all examples, each with its own dropout."""
+    """The mean surprise of all examples, each with its own dropout."""
     examples = vmap(surprise, in_dims=(None, 0, 0, None), randomness="different")
     return np.mean(examples(params, x, y, rng))
 
@@ -129,7 +129,7 @@ predict = vmap(vmap(network, in_dims=(None, 0)), in_dims=(0, None))
 
 
 def slopes_in_a_loop(params, x, y, rng=None):
-    """`slopes`, one network after the other."""
+    """`slopes`, computed one network after the other."""
     rows = []
     for i in range(MEMBERS):
         own = optree.tree_map(lambda leaf, i=i: leaf[i], params)
@@ -138,7 +138,7 @@ def slopes_in_a_loop(params, x, y, rng=None):
 
 
 def train(x, y, rng):
-    """Train all networks at once; the optimizer is elementwise and does not care."""
+    """Train all networks at once. The optimizer is elementwise and works unchanged."""
     params = init_all(rng)
     state = adam_init(params)
     with trange(STEPS, desc=f"{MEMBERS} networks", unit="step") as progress:
@@ -163,7 +163,7 @@ def scores(params, x, y):
 
 
 def draw(path, params, x, y):
-    """The predictions of each network, and of all: with the noise, and what they disagree on."""
+    """Draw the predictions of each network and of all, with noise and disagreement."""
     grid = np.linspace(RANGE[0] - 1, RANGE[1] + 1, 400)
     means, log_variances = predict(params, grid)
     mean, measured, unknown = mixture(means, log_variances)
@@ -200,7 +200,7 @@ def draw(path, params, x, y):
 
 
 def timed(f, *args, repeat=5):
-    """What `f` returns, and the seconds of the fastest of several calls."""
+    """The result of `f`, and the seconds of the fastest of several calls."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()

@@ -2,9 +2,9 @@
 
     python examples/essay.py
 
-The essay proposed to give every invocation of a transform a fresh class, so that the
-ordinary dispatch on classes does all the work that integer levels did. Each function
-below is one of its programs, in its order, and prints what happens.
+The essay proposed to give every call of a transform a new class, so that ordinary dispatch on
+classes does the work that integer levels did. Each function below is one of its programs, in its
+order, and prints what happens.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def hierarchy(x):
 
 
 class Parent(Tensor):
-    """Says when it is asked, and leaves the answer to `Tensor`."""
+    """Prints when it is asked, and leaves the answer to `Tensor`."""
 
     @classmethod
     def __tensor_function__(cls, func, types, args=(), kwargs=None):
@@ -41,7 +41,7 @@ class Child(Parent):
 
 
 class Unrelated(Tensor):
-    """Knows neither of the two, but is willing to take their values."""
+    """Knows neither of the two, but accepts their values."""
 
     @classmethod
     def __tensor_function__(cls, func, types, args=(), kwargs=None):
@@ -51,7 +51,7 @@ class Unrelated(Tensor):
 
 
 class Strict(Tensor):
-    """Refuses what it does not know: `types` holds a class that is not its own."""
+    """Declines if `types` has a class that it does not know."""
 
 
 def dispatch_order():
@@ -184,7 +184,7 @@ def unwrap_before_the_end():
 
 
 class Logged(Tensor):
-    """Computes on its own values without calling itself again."""
+    """Computes on its values without calling itself again."""
 
     @classmethod
     def __tensor_function__(cls, func, types, args=(), kwargs=None):

@@ -2,9 +2,9 @@
 
     python examples/functier_in_200_lines.py
 
-It is written to be read from top to bottom. `vmap`, `jvp` and `grad` work on plain NumPy code
-that uses the functions in the tables below, and nest in any order. functier is this idea with
-all of NumPy, speed, and messages.
+Read it from top to bottom. `vmap`, `jvp` and `grad` work on plain NumPy code that uses the
+functions in the tables below, and nest in any order. functier is this idea with all of NumPy,
+speed, and helpful messages. The notes in ``design`` begin where this program ends.
 """
 
 import itertools
@@ -17,13 +17,13 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 
 class Tensor(NDArrayOperatorsMixin):
-    """A value that one level wraps. A level is a subclass, and has its rules in `level`."""
+    """A value that a level wraps. Each level is a subclass, with its rules in `level`."""
 
     level = None
 
     def __init__(self, value, extra=None):
         self.value = value  # a plain array, or a tensor of the level around
-        self.extra = extra  # what the level adds: a tangent, or a node of the tape
+        self.extra = extra  # an addition of the level: a tangent, or a node of the tape
 
     @property
     def shape(self):
@@ -36,12 +36,12 @@ class Tensor(NDArrayOperatorsMixin):
         return self._call(func, args, kwargs)
 
     def _call(self, func, args, kwargs):
-        """Have the level compute, if every operand is of it or of a level around.
+        """Let the level compute, if every operand belongs to it or to an enclosing level.
 
-        NumPy asks the operand whose class is a subclass of the others' first. The class of an
-        inner level is a subclass of those around it, so the innermost level is asked first. No
-        stack of interpreters is needed for that. An operand of an unrelated class has escaped
-        from somewhere: no level answers, and NumPy raises.
+        NumPy first asks the operand whose class is a subclass of the others. The class of an
+        inner level is a subclass of those around it, so the innermost level is asked first. This
+        needs no stack of interpreters. An operand of an unrelated class has escaped from another
+        call: no level answers, and NumPy raises.
         """
         cls = type(self)
         if not all(issubclass(cls, type(x)) for x in args if isinstance(x, Tensor)):
@@ -57,7 +57,7 @@ AMBIENT = ContextVar("ambient", default=Tensor)  # the class of the innermost le
 
 
 class Ended:
-    """The level of a class when the call is over: it tells whoever kept a tensor."""
+    """The level of a class whose call is over. Every use of a tensor of it raises."""
 
     @staticmethod
     def apply(cls, *_):
@@ -69,7 +69,7 @@ class Ended:
 
 
 def run(kind, body):
-    """Return ``body(cls)``, where `cls` is the class of a new level inside the present one."""
+    """Return ``body(cls)``, where `cls` is the class of a new level in the ambient one."""
     outer = AMBIENT.get()
     cls = type(kind.__name__, (outer,), {"level": kind()})
     token = AMBIENT.set(cls)
@@ -85,14 +85,14 @@ def shape_of(x):
 
 
 def axes_of(x, axis=None):
-    """The axes that a sum of `x` is over."""
+    """Return the axes that a sum of `x` runs over."""
     ndim = len(shape_of(x))
     axes = range(ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     return [a % ndim for a in axes]
 
 
 def lowered(cls, args):
-    """The operands one level down. The level of a tensor is its very class, and no other."""
+    """Unwrap the operands that are tensors of exactly this class."""
     return [x.value if type(x) is cls else x for x in args]
 
 
@@ -170,7 +170,7 @@ class Forward:
 
 
 def jvp(f, x, tangent):
-    """The value of `f` at `x`, and its derivative along `tangent`."""
+    """Return the value of `f` at `x`, and its derivative along `tangent`."""
 
     def body(cls):
         y = f(cls(x, tangent))
@@ -200,7 +200,7 @@ class Reverse:
 
 
 def pullback(func, i, y, values, kwargs):
-    """From the cotangent of the result `y` to that of operand `i`."""
+    """Return the cotangent of operand `i` from that of the result `y`."""
     shape = shape_of(values[i])
     if func is np.reshape:
         return lambda g: np.reshape(g, shape)
@@ -212,14 +212,14 @@ def pullback(func, i, y, values, kwargs):
 
 
 def unbroadcast(g, shape):
-    """Add up along the axes that broadcasting has added or stretched."""
+    """Sum over the axes that broadcasting has added or stretched."""
     extra = len(shape_of(g)) - len(shape)
     axes = [i for i, n in enumerate(shape_of(g)) if i < extra or shape[i - extra] != n]
     return np.reshape(np.sum(g, axis=tuple(axes)), shape) if axes else g
 
 
 def grad(f):
-    """The gradient of a scalar function of one argument."""
+    """Return the function that computes the gradient of a scalar function `f`."""
 
     def gradient(x):
         def body(cls):
@@ -227,7 +227,7 @@ def grad(f):
             y = f(cls(x, leaf))
             waiting = {y.extra[0]: (y.extra, 1.0)} if type(y) is cls else {}
             found = np.zeros(shape_of(x))
-            while waiting:  # the latest node first: all that leads to it has been added up
+            while waiting:  # the latest node first: its cotangent is complete
                 (number, edges), g = waiting.pop(max(waiting))
                 found = g if number == leaf[0] else found
                 for node, pull in edges:
@@ -255,7 +255,7 @@ if __name__ == "__main__":
     print("A Hessian, forward over reverse, all columns at once:")
     print(vmap(lambda t: jvp(grad(lambda w: loss(w, xs[0])), w, t)[1])(np.eye(2)))
 
-    # Two derivatives by two variables are two classes, so they are never taken for each other.
+    # Derivatives by two variables belong to two classes, so they cannot be confused.
     print("No perturbation confusion:", grad(lambda x: x * grad(lambda y: x + y)(1.0))(1.0))
 
     kept = []

@@ -1,17 +1,17 @@
-"""Jacobians, Hessians, and the products that spare them, of a small network in plain NumPy.
+"""Jacobians, Hessians, and products that avoid them, of a small network in plain NumPy.
 
     python examples/jacobians_hessians.py [--out DIR]
 
 (a) a Jacobian row by row with `vjp`, all rows at once with `vmap`, and with `jacrev`;
 (b) reverse or forward mode: which is faster for a tall Jacobian, and which for a wide one;
 (c) a batch of Jacobians: one for each example, by ``vmap(jacrev(f))``;
-(d) memory: `chunk_size` computes so many rows of a Jacobian at a time;
+(d) memory: `chunk_size` limits the number of rows computed at a time;
 (e) Hessians by the four compositions of the two modes;
 (f) a Hessian times a vector, without the Hessian: `hvp`, and `linearize` for many
     vectors at one point.
 
-Every way of computing something is compared with the others. Times are the best of several
-calls on this machine; the picture has those of (b) and the memory of (d).
+All ways of computing a result are compared. Times are the best of several calls on this machine.
+The picture shows those of (b) and the memory of (d).
 """
 
 import argparse
@@ -43,7 +43,7 @@ def make_layer(inputs, outputs):
 
 
 def best(f, *args, calls=5):
-    """The shortest of some calls, in milliseconds, and what `f` returns."""
+    """The time of the fastest of several calls, in milliseconds, and the result of `f`."""
     times = []
     for _ in range(calls):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def best(f, *args, calls=5):
 
 
 def peak(f, *args):
-    """The largest amount of memory that a call has at a time, in MB."""
+    """The peak memory of a call, in MB."""
     f(*args)
     tracemalloc.start()
     f(*args)
@@ -63,12 +63,12 @@ def peak(f, *args):
 
 
 def difference(results):
-    """How far results are from the first one, at most."""
+    """The largest difference of any result from the first."""
     return max(np.max(np.abs(r - results[0])) for r in results[1:])
 
 
 def table(title, ways, *args):
-    """Print the time of each way of computing one thing, and how far the results differ."""
+    """Print the time of each way to compute a result, and the largest difference."""
     print(f"\n{title}")
     results = []
     for name, f in ways.items():
@@ -107,7 +107,7 @@ def tall_and_wide():
 
 
 def against_outputs(inputs=64):
-    """(b) The times of both modes for more and more outputs."""
+    """(b) The times of both modes for growing numbers of outputs."""
     outputs = [2**k for k in range(2, 11)]
     times = {"jacrev": [], "jacfwd": []}
     for m in outputs:
@@ -130,7 +130,7 @@ def batch_of_jacobians():
 
 
 def memory_of_chunks():
-    """(d) Memory and time of a Jacobian that is computed in chunks."""
+    """(d) Memory and time of a Jacobian computed in chunks."""
     n = 400
     weights = [RNG.normal(0, n**-0.5, (n, n)) for _ in range(4)]
 
@@ -174,7 +174,7 @@ def hessians():
 
 
 def products():
-    """(f) A Hessian times a vector; and times many."""
+    """(f) A Hessian times one vector, and times many."""
     f, x = energy_of(256)
     v = RNG.normal(size=256)
     ways = {
@@ -202,7 +202,7 @@ def products():
 
 
 def draw(path, inputs, outputs, times, rows):
-    """Times of both modes against the number of outputs; memory and time of chunks."""
+    """Draw the times of both modes by the number of outputs, and memory and time of chunks."""
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     for (name, milliseconds), color in zip(times.items(), ("tab:blue", "tab:orange")):

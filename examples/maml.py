@@ -3,11 +3,10 @@
     python examples/maml.py [--out DIR]
 
 Model-agnostic meta-learning (Finn, Abbeel & Levine, 2017). A task is a sine wave of unknown
-amplitude and phase, of which ten points are seen. The network is trained so that one step
-of gradient descent on the ten points makes it good at the others: the training is a `grad`
-through the `grad` of that step, and `vmap` does it for a batch of tasks at once. Beside it
-stands the same network trained on all tasks in the ordinary way, which then takes the same
-steps.
+amplitude and phase, of which the network sees ten points. Training makes the network good at
+other points after one step of gradient descent on these ten. So the training is a `grad` through
+the `grad` of that step, and `vmap` does it for a batch of tasks at once. For comparison, the same
+network is trained on all tasks in the ordinary way, and then takes the same steps.
 
 Everything is written for one task, in plain NumPy; ``vmap(..., randomness="different")``
 draws a batch of tasks.
@@ -43,7 +42,7 @@ def wave(amplitude, phase, x):
 
 
 def draw_task(rng):
-    """The points that are seen and those that are asked for, of one sine wave."""
+    """Seen points and unseen points of one sine wave."""
     amplitude, phase = rng.uniform(0.5, 5.0), rng.uniform(0, np.pi)
     x = rng.uniform(-WIDTH, WIDTH, 2 * SHOTS)
     y = wave(amplitude, phase, x)
@@ -67,7 +66,7 @@ def init(rng):
 
 
 def network(params, x):
-    """What the network says at the points `x`."""
+    """The prediction of the network at the points `x`."""
     h = np.tanh(x[:, None] * params["W1"] + params["b1"])
     h = np.tanh(h @ params["W2"] + params["b2"])
     return h @ params["w3"] + params["b3"]
@@ -78,18 +77,18 @@ def loss(params, x, y):
 
 
 def step(params, x, y):
-    """One step of gradient descent on the points that are seen."""
+    """One step of gradient descent on the seen points."""
     slope = grad(loss)(params, x, y)
     return optree.tree_map(lambda p, g: p - RATE * g, params, slope)
 
 
 def adapted_loss(params, x, y, x_asked, y_asked):
-    """The loss at the points that are asked for, after one step on those that are seen."""
+    """The loss at the unseen points, after one step on the seen ones."""
     return loss(step(params, x, y), x_asked, y_asked)
 
 
 def plain_loss(params, x, y, x_asked, y_asked):
-    """The loss at all of them, as they are."""
+    """The loss at all points, without a step."""
     return loss(params, np.concatenate([x, x_asked]), np.concatenate([y, y_asked]))
 
 
@@ -133,7 +132,7 @@ def train(name, f):
 
 
 def losses_after_steps(params, tasks):
-    """The mean loss at the points that are asked for, after each number of steps."""
+    """The mean loss at the unseen points, after each number of steps."""
 
     def losses(x, y, x_asked, y_asked):
         own, found = params, []
@@ -152,7 +151,7 @@ def slopes_in_a_loop(params, tasks):
 
 
 def timed(f, *args, repeat=5):
-    """What `f` returns, and the seconds of the fastest of several calls."""
+    """The result of `f`, and the seconds of the fastest of several calls."""
     times = []
     for _ in range(repeat):
         start = time.perf_counter()
@@ -162,7 +161,7 @@ def timed(f, *args, repeat=5):
 
 
 def draw(path, meta, plain, rng):
-    """Two new waves, ten points of each, and both networks before and after some steps."""
+    """Draw two new waves, ten points of each, and both networks before and after steps."""
     grid = np.linspace(-WIDTH, WIDTH, 300)
     figure = Figure(figsize=(12, 8), layout="constrained")
     panels = figure.subplots(2, 2, sharex=True, sharey=True)

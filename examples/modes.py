@@ -1,6 +1,6 @@
-"""Modes: see every call while a block runs, without touching the code that makes them.
+"""Modes: observe every call in a block, without changing the code that makes the calls.
 
-python examples/modes.py
+Run it with ``python examples/modes.py``.
 """
 
 import numpy as np
@@ -39,7 +39,7 @@ print(f"A gradient of the whole model\n\n{flops}\n\n{memory}\n")
 
 
 class SinglePrecision(modes.TensorDispatchMode):
-    """Computes matrix products in single precision, whatever asks for them."""
+    """Computes all matrix products in the block in single precision."""
 
     def __tensor_dispatch__(self, func, types, args=(), kwargs=None):
         if func in (np.matmul, np.dot):
@@ -59,15 +59,15 @@ print(
 
 
 class Variable(ft.Tensor):
-    """What the mode below makes of every new array, as grad does of its inputs."""
+    """The class of every new array under the mode below."""
 
 
 class PythonMode(modes.TensorFunctionMode):
-    """Every array that is made or computed in the block is a `Variable`.
+    """Makes every array that is created or computed in the block a `Variable`.
 
-    Its own calls on Variables would come back to it, without end: it is off in its handler,
-    but switches itself on again there, so that what a function calls is seen, too. Inside
-    `no_dispatch` Variables are the arrays that they wrap, and nobody is asked for those.
+    A mode is off in its handler. This one switches itself on again there, so that it also sees
+    the calls that a function makes. Inside `no_dispatch` a `Variable` acts as the array that it
+    wraps, so these calls do not come back to the mode.
     """
 
     made = 0

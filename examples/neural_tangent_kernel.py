@@ -1,4 +1,4 @@
-"""The neural tangent kernel of a network in plain NumPy, in two ways and beside its theory.
+"""The neural tangent kernel of a network in plain NumPy, in two ways, and its theory.
 
     python examples/neural_tangent_kernel.py [--out DIR]
 
@@ -6,15 +6,16 @@ The kernel of two inputs is the inner product of the derivatives of the network'
 by all its parameters, ``J(x1) @ J(x2).T``. It says how a step of gradient descent on x2
 moves the output for x1.
 
-(a) by contraction of Jacobians, ``vmap(jacrev(f))``, which holds them in memory, and by
-    NTK-vector products, `jvp` of what `vjp` gives, which does not: both are one matrix;
-(b) against width: the kernel of a wide network at random parameters is that of an infinite
-    one (Jacot, Gabriel and Hongler, *Neural Tangent Kernel*, 2018), for which there is a
-    formula;
-(c) gradient descent on all parameters of a wide network is kernel regression: its
-    predictions while it is being trained are known before it is trained.
+(a) The kernel in two ways: by contracting the Jacobians of ``vmap(jacrev(f))``, which takes
+    the memory of the Jacobians, and by NTK-vector products, `jvp` along the result of `vjp`,
+    which does not.
+(b) The kernel by width. With growing width, the kernel at random parameters tends to that of an
+    infinite network (Jacot, Gabriel and Hongler, *Neural Tangent Kernel*, 2018), for which
+    there is a formula.
+(c) Gradient descent on all parameters of a wide network is kernel regression. So the kernel
+    tells the predictions during training before the network is trained.
 
-The picture has (b) and (c): inputs on the unit circle, by their angle.
+The picture shows (b) and (c) for inputs on the unit circle, by their angle.
 """
 
 import argparse
@@ -39,7 +40,7 @@ RATE = 0.12
 
 
 def init(seed, width, inputs=2, outputs=1):
-    """The weights of a network with `HIDDEN` layers: all of them standard normal."""
+    """Standard normal weights for a network with `HIDDEN` layers."""
     rng = np.random.default_rng(seed)
     sizes = [inputs, *[width] * HIDDEN, outputs]
     return [rng.normal(size=(m, n)) for n, m in itertools.pairwise(sizes)]
@@ -152,10 +153,10 @@ def train(params, x, y):
 
 
 def predicted(before, kernel, cross, before_x, y):
-    """What gradient descent makes of the outputs `before`, if the kernel does not change.
+    """Predict the outputs `before` after gradient descent, if the kernel does not change.
 
-    Each step takes ``RATE * kernel`` times the residual off; `cross` is the kernel between
-    the inputs of `before` and the training inputs, whose outputs were `before_x`.
+    Each step subtracts ``RATE * kernel`` times the residual. `cross` is the kernel between the
+    inputs of `before` and the training inputs, whose outputs were `before_x`.
     """
     values, vectors = np.linalg.eigh(kernel)
     moved = (1 - (1 - RATE * values) ** STEPS) / values
@@ -163,7 +164,7 @@ def predicted(before, kernel, cross, before_x, y):
 
 
 def train_and_predict(width, angles):
-    """(c) A network trained on eight points, beside what its kernel at the start predicts."""
+    """(c) Train a network on eight points, and predict it with its first kernel."""
     at = np.linspace(-2.6, 2.8, 8)
     x, y = circle(at), np.sin(2 * at) * 0.8 + 0.3 * np.cos(at)
     points = circle(angles)
@@ -190,7 +191,7 @@ def train_and_predict(width, angles):
 
 
 def draw(path, angles, limit, found, training):
-    """Kernels by width; a network before and after training, and its prediction."""
+    """Draw kernels by width, and a network before and after training with its prediction."""
     figure = Figure(figsize=(12, 5), layout="constrained")
     left, right = figure.subplots(1, 2)
     for width, color in ((64, "tab:orange"), (1024, "tab:blue")):

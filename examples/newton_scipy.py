@@ -9,8 +9,8 @@
     `sparse_jacobian` and `scipy.sparse.linalg.spsolve`: in one dimension with 100,000
     unknowns, beside the exact solution, and in two with 16,384.
 
-The functions are plain NumPy; that their Jacobians are sparse, and where, is found out. The
-data come with scikit-learn.
+The functions are plain NumPy. functier finds out that their Jacobians are sparse, and where the
+entries are. The data come with scikit-learn.
 """
 
 import argparse
@@ -64,8 +64,9 @@ class Counted:
 
 
 def optimize(loss, start, method, derivatives):
-    """Minimise `loss`: SciPy's result, what it took, and the losses after each iteration
-    with the work up to there: calls of the loss, its gradient and of products.
+    """Minimise `loss`; return SciPy's result, the work, and the loss after each iteration.
+
+    The work is the number of calls of the loss, of its gradient and of products.
     """
     slope, product = value_and_grad(loss), Counted(lambda w, v: hvp(loss, (w,), (v,))[1][0])
     matrix = Counted(hessian(loss))
@@ -104,13 +105,13 @@ def compare(loss, start):
 
 
 def bratu_line(u, heat=HEAT_LINE):
-    """The residual on the line from 0 to 1, in the points between."""
+    """The residual at the inner points of the line from 0 to 1."""
     v = np.pad(u, 1)
     return (2 * u - v[:-2] - v[2:]) * (len(u) + 1) ** 2 - heat * np.exp(u)
 
 
 def bratu_square(u, heat=HEAT_SQUARE):
-    """The residual in the unit square; `u` has two axes."""
+    """The residual at the inner points of the unit square; `u` has two axes."""
     v = np.pad(u, 1)
     neighbours = v[:-2, 1:-1] + v[2:, 1:-1] + v[1:-1, :-2] + v[1:-1, 2:]
     return (4 * u - neighbours) * (len(u) + 1) ** 2 - heat * np.exp(u)
@@ -124,8 +125,10 @@ def exact_line(n, heat=HEAT_LINE):
 
 
 def newton(residual, u, tolerance=1e-9, limit=20):
-    """Solve ``residual(u) = 0``: the solution, the lengths of the steps, the last Jacobian
-    and the seconds spent on Jacobians and on solving.
+    """Solve ``residual(u) = 0``.
+
+    Return the solution, the lengths of the steps, the last Jacobian, and the seconds spent on
+    Jacobians and on solving.
     """
     jacobian = sparse_jacobian(residual)
     lengths, spent = [], []
@@ -146,7 +149,7 @@ def newton(residual, u, tolerance=1e-9, limit=20):
 
 
 def draw(path, results, problems):
-    """The loss against the work of each optimizer; Newton's steps on both problems."""
+    """Draw the loss against the work of each optimizer, and Newton's steps on both problems."""
     best = min(result.fun for result, *_ in results.values())
     figure = Figure(figsize=(13, 5.5), layout="constrained")
     left, right = figure.subplots(1, 2)

@@ -2,20 +2,20 @@
 
     python examples/numba_ufunc.py
 
-Where a planet stands on an eccentric orbit is told by Kepler's equation, E - e sin E = M, which
-has to be solved for E by iteration, of another length at each point. Numba compiles that
-loop to a ufunc. Its derivatives are those of the equation, dE/dM = 1 / (1 - e cos E) and dE/de
-= sin E / (1 - e cos E), so no iteration is differentiated. They are given to it
+Kepler's equation, E - e sin E = M, gives the place of a planet on an eccentric orbit. It is
+solved for E by an iteration whose length differs from point to point. Numba compiles the loop to
+a ufunc. Its derivatives follow from the equation, dE/dM = 1 / (1 - e cos E) and
+dE/de = sin E / (1 - e cos E), so the iteration is not differentiated. They are given
 
-(a) in a `custom_op`, which then stands for the ufunc itself: code that calls the ufunc
-    is differentiated and batched;
+(a) in a `custom_op` that implements the ufunc: code that calls the ufunc can then be
+    differentiated and batched;
 (b) in a `Function`.
 
-With them the orbit is fitted to 60 velocities of the star by Gauss-Newton steps (`jacfwd`), and 200
-times again to other noise (`vmap` of the whole fit). How much the results scatter is compared
-with what the Jacobian at the optimum says.
+The program fits the orbit to 60 velocities of the star by Gauss-Newton steps (`jacfwd`), and fits
+it 200 times again to other noise (`vmap` of the whole fit). It compares the scatter of the results
+with the errors that the Jacobian at the optimum predicts.
 
-Where Numba is not installed the program says so and ends.
+Without Numba the program says so and ends.
 """
 
 import time
@@ -53,7 +53,7 @@ def solved(m, e):
 
 
 def define(anomaly):
-    """``functier.ops.orbits.anomaly``, an operation of the ufunc; a batch is one call."""
+    """Define ``functier.ops.orbits.anomaly`` for the ufunc; a batch is one call."""
     op = custom_op("orbits::anomaly", anomaly)
 
     def save(ctx, inputs, output):
@@ -77,7 +77,7 @@ def define(anomaly):
 
 
 def aligned(args, in_dims):
-    """Batches, with axis 0 in front, so that they broadcast as their examples do."""
+    """Batches with their axis in front, aligned so that they broadcast as their examples do."""
     rank = max(np.ndim(x) - (d == 0) for x, d in zip(args, in_dims))
     return [
         x if d is None else np.expand_dims(x, tuple(range(1, rank + 2 - np.ndim(x))))

@@ -1,15 +1,15 @@
-"""How the solution of a differential equation depends on its parameters and its start.
+"""Sensitivities of a differential equation: derivatives by its parameters and its start.
 
     python examples/ode_sensitivity.py [--out DIR]
 
-(a) a damped oscillator: sensitivities by `jacfwd` through a Runge-Kutta method written with
-    `scan`, for several starts at once by `vmap`, beside the exact ones (a matrix
-    exponential), with steps of four sizes: the error falls with the fourth power;
-(b) reverse mode through the same loop, and what it keeps in memory with `checkpoint`;
-(c) hares and lynxes, 1900 to 1920: a model of predators and prey fitted to the counts by
-    Levenberg and Marquardt's method, with standard errors from the sensitivities; these
-    are compared to the spread of fits to 60 simulated data sets, which `vmap` computes at
-    once, though each takes as many iterations (a `while_loop`) as it needs.
+(a) A damped oscillator: sensitivities by `jacfwd` through a Runge-Kutta method written with
+    `scan`, for several starts at once by `vmap`. They are compared with the exact ones (a
+    matrix exponential), for steps of four sizes: the error falls with the fourth power.
+(b) Reverse mode through the same loop, and its memory with `checkpoint`.
+(c) Hares and lynxes, 1900 to 1920: a model of predators and prey is fitted to the counts by
+    Levenberg and Marquardt's method, with standard errors from the sensitivities. These are
+    compared with the spread of fits to 60 simulated data sets. `vmap` computes all fits at
+    once, although each takes as many iterations (a `while_loop`) as it needs.
 
 The code of the models is plain NumPy for one start and one set of parameters.
 """
@@ -48,7 +48,7 @@ STEPS = 10
 
 
 def runge_kutta(field, h):
-    """One step of the classical method of order four: from y to y a time h later."""
+    """One step of the classical method of order four: return y at a time h later."""
 
     def step(y, *params):
         k1 = field(y, *params)
@@ -86,8 +86,8 @@ def oscillator(y, params):
 def exact(start, params):
     """The state at TIME, and its derivatives by the start and by the parameters.
 
-    ``y' = A y``, so the first is ``exp(A t)``. By a parameter the derivative s solves
-    ``s' = A s + B y``, where B is that of A: the system of both is linear again.
+    ``y' = A y``, so the derivative by the start is ``exp(A t)``. The derivative s by a parameter
+    solves ``s' = A s + B y``, where B is the derivative of A. The system of both is linear again.
     """
     a = np.array([[0.0, 1.0], [-params[0], -params[1]]])
     by_params = []
@@ -98,7 +98,7 @@ def exact(start, params):
 
 
 def errors(starts, sizes):
-    """For each number of steps the largest error of the state and of its derivatives."""
+    """The largest errors of the state and of its derivatives, for each number of steps."""
     found = []
     truth = [np.stack(parts) for parts in zip(*(exact(start, SPRING) for start in starts))]
     for n in sizes:
@@ -129,7 +129,7 @@ RATES = np.array([0.55, 0.028, 0.84, 0.026])
 
 
 def losses(n, block):
-    """Functions of a start and of the rates that differ in what reverse mode keeps."""
+    """Three losses that differ only in how much reverse mode keeps."""
     step = runge_kutta(predation, 20.0 / n)
 
     def every_step(y, rates):
@@ -152,7 +152,7 @@ def losses(n, block):
 
 
 def measured(f, *args):
-    """What `f` returns, the seconds it takes, and the megabytes it needs at most."""
+    """The result of `f`, its time in seconds, and its peak memory in megabytes."""
     start = time.perf_counter()
     out = f(*args)
     seconds = time.perf_counter() - start
@@ -167,7 +167,7 @@ def measured(f, *args):
 
 
 def populations(theta, points=1):
-    """The logarithms of hares and lynxes, at so many points of each year: shape (n, 2).
+    """The logarithms of hares and lynxes, several times a year: shape (n, 2).
 
     `theta` holds the logarithms of the four rates and of the two populations in 1900.
     """
@@ -183,7 +183,7 @@ def populations(theta, points=1):
 
 
 def fit(data, theta):
-    """The parameters that fit the logarithms `data` best, the cost, and the iterations."""
+    """Fit the logarithms `data`; return the parameters, the cost and the iterations."""
 
     def residual(theta):
         r = np.ravel(populations(theta) - data)
@@ -220,7 +220,7 @@ def fit(data, theta):
 
 
 def draw(path, data, theta, spread, sizes, error):
-    """The fit with its band, the sensitivities over time, and the order of the method."""
+    """Draw the fit with its band, the sensitivities over time, and the order of the method."""
     figure = Figure(figsize=(16, 5), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
 

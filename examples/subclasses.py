@@ -1,8 +1,8 @@
-"""Classes that join in: eleven ways to override what NumPy does, each of use by itself.
+"""Eleven useful classes that override NumPy's functions.
 
-The first six are subclasses of `functier.Tensor`, which compute as it does and add to it;
-the others are no tensors, and say themselves what they are. All of them go through vmap, grad and
-jvp, as values that a level wraps.
+The first five are subclasses of `functier.Tensor`: they compute as it does, and add to it. The
+others do not inherit from it and implement the protocol themselves. All of them go through vmap,
+grad and jvp, as values that a level wraps.
 
     python examples/subclasses.py
 """
@@ -32,7 +32,7 @@ def mapped(f, tree):
 
 
 def values(tree, cls):
-    """The arguments of a call with what the instances of `cls` wrap."""
+    """Unwrap the instances of `cls` among the arguments of a call."""
     return mapped(lambda x: x.elem() if isinstance(x, cls) else x, tree)
 
 
@@ -65,7 +65,7 @@ class NanDetector(Tensor):
 
 
 def has_nan(x):
-    """Whether an array or a tensor holds a NaN."""
+    """Tell if an array or a tensor has a NaN."""
     x = x.elem() if isinstance(x, Tensor) else x
     if isinstance(x, (tuple, list)):
         return any(map(has_nan, x))
@@ -73,13 +73,13 @@ def has_nan(x):
 
 
 class Verified(Tensor):
-    """Computes everything twice, the second time in long double; knows its rounding error."""
+    """Computes everything a second time in long double, to know the rounding error."""
 
     def __init__(self, data, exact=None):
         self.exact = np.asarray(self.elem(), np.longdouble) if exact is None else exact
 
     def error(self):
-        """The largest difference between what is computed and what would be exact."""
+        """The largest difference between the computed and the exact value."""
         return float(np.max(np.abs(self.elem() - self.exact), initial=0.0))
 
     @classmethod
@@ -94,7 +94,7 @@ class Verified(Tensor):
 
 
 class Quantity(Tensor):
-    """Has a unit, a dict of exponents: ``Quantity(3.0, m=1, s=-1)`` is 3 metres a second."""
+    """Has a unit, a dict of exponents: ``Quantity(3.0, m=1, s=-1)`` is 3 metres per second."""
 
     def __init__(self, data, **unit):
         self.unit = {name: n for name, n in unit.items() if n}
@@ -104,7 +104,7 @@ class Quantity(Tensor):
         return f"Quantity({np.array2string(self.elem(), separator=', ')} {unit or '1'})"
 
     def to_base(self):
-        """A plain array, where the unit is 1."""
+        """The plain array, if the unit is 1."""
         if self.unit:
             raise TypeError(f"{self!r} has a unit; divide by it first")
         return self.elem()
@@ -153,7 +153,7 @@ KEEPING = {
 
 
 class Tracked(Tensor):
-    """Counts the bytes of its instances that are alive, and the most that ever were."""
+    """Counts the bytes of its live instances, now and at the peak."""
 
     alive = peak = 0
 
@@ -181,10 +181,10 @@ class Tracked(Tensor):
 
 
 class Lazy(overrides.TensorLike, NDArrayOperatorsMixin):
-    """An array that is not written out: what the classes below share.
+    """An array that is not stored element by element: the base of the classes below.
 
-    A class says how it is made ``dense``, and defines what it can do better in
-    ``handled``, by function; for everything else it is written out first.
+    A subclass converts itself in ``dense``, and has the functions that it can do better in
+    ``handled``. All other functions get the dense array.
     """
 
     handled: ClassVar[dict] = {}
@@ -230,7 +230,7 @@ class Lazy(overrides.TensorLike, NDArrayOperatorsMixin):
 
 
 def implements(table, *funcs):
-    """Register a function as what `funcs` do."""
+    """Register a function as the implementation of `funcs`."""
 
     def register(f):
         table.update(dict.fromkeys(funcs, f))
@@ -240,7 +240,7 @@ def implements(table, *funcs):
 
 
 class Negated(Lazy):
-    """An array seen with the other sign: made without copying, and free to undo."""
+    """An array with the sign reversed: made without a copy, and undone for free."""
 
     def __init__(self, array):
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
@@ -267,7 +267,7 @@ def _product(x, y):
 
 
 class Diagonal(Lazy):
-    """A diagonal matrix, of which the diagonal is kept."""
+    """A diagonal matrix that stores only its diagonal."""
 
     def __init__(self, diagonal):
         n = diagonal.shape[0]
@@ -323,7 +323,7 @@ Diagonal.handled.update({
 
 
 class LowRank(Lazy):
-    """The matrix ``left @ right``, whose factors are kept: products cost what they cost."""
+    """The matrix ``left @ right``, stored as its factors, which make products cheap."""
 
     def __init__(self, left, right):
         self.left, self.right = left, right
@@ -353,7 +353,7 @@ LowRank.handled.update({
 
 
 class ScalarTensor(overrides.TensorLike):
-    """A multiple of the identity, of which two numbers are kept."""
+    """A multiple of the identity, stored as two numbers."""
 
     handled: ClassVar[dict] = {}
 
@@ -375,7 +375,7 @@ class ScalarTensor(overrides.TensorLike):
 
     @classmethod
     def implements(cls, func):
-        """Register a function as what `func` does for this class."""
+        """Register a function as the implementation of `func` for this class."""
 
         def register(f):
             functools.update_wrapper(f, func)
@@ -400,7 +400,7 @@ def add(x1, x2):
 
 
 class MetadataTensor(overrides.TensorLike, NDArrayOperatorsMixin):
-    """An array with a dict of what is known of it, which goes with every result."""
+    """An array with a dict of metadata, which every result inherits."""
 
     def __init__(self, data, metadata=None):
         self.data, self.metadata = np.asarray(data), metadata
@@ -432,7 +432,7 @@ class MetadataTensor(overrides.TensorLike, NDArrayOperatorsMixin):
 
 
 class WrappedTensor(overrides.TensorLike, NDArrayOperatorsMixin):
-    """Has a tensor, and hands everything on to it; what comes back is wrapped again."""
+    """Holds a tensor, passes everything on to it, and wraps the results."""
 
     def __init__(self, wrapped):
         self._wrapped = wrapped if isinstance(wrapped, Tensor) else Tensor(wrapped)
@@ -459,7 +459,7 @@ class WrappedTensor(overrides.TensorLike, NDArrayOperatorsMixin):
 
 
 def wrapping(func):
-    """`func` on what is wrapped; tensors among the results are wrapped."""
+    """Call `func` on the wrapped tensors, and wrap tensors among the results."""
 
     @functools.wraps(func, assigned=("__name__",))
     def inner(*args, **kwargs):

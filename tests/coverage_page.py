@@ -1,6 +1,6 @@
-"""The page `design/coverage.md`: what becomes of each function of NumPy in a transform.
+"""The page `design/coverage.md`: each function of NumPy under each transform.
 
-What it says of an operation is what the table declares and the sample table's rows show.
+The entries follow from the declarations of the operations and from the rows of the sample table.
 ``python tests/coverage_page.py`` writes the page.
 """
 
@@ -25,21 +25,24 @@ from surface import called, surface  # noqa: E402
 HEAD = """\
 # Coverage
 
-What becomes of each function that NumPy lets others override, as `numpy.testing.overrides`
-lists them. `python tests/coverage_page.py` writes this page from the table of operations and
-from the samples that the tests run; a test holds it to them.
+This page lists every function that NumPy lets other libraries override, as
+`numpy.testing.overrides` gives them, and how it behaves under each transform.
+`python tests/coverage_page.py` writes the page from the table of operations and from the samples
+that the tests run, and a test checks that it is up to date.
 
-- **vmap** — *yes*: one call for the whole batch. *loop*: one call for each example, with a
+- **vmap**. *yes*: one call for the whole batch. *loop*: one call for each example, with a
   warning. *refuses*: the shape of the result depends on the data, or the call writes into an array.
-- **jvp**, **vjp** — *yes*: also of derivatives, unless the note says *first order*. *zero*: the
-  result is constant almost everywhere, and leaves the differentiating level.
+- **jvp**, **vjp**. *yes*: the function can be differentiated, any number of times unless the note
+  says *first order*. *zero*: the result is constant almost everywhere, and leaves the
+  differentiating level.
 - *no*: the note says why.
-- A function that is made of others has what they have.
+
+A function that is made of other functions behaves as they do.
 """
 
 
 def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, str, str]:
-    """The words for vmap, jvp and vjp, and a note."""
+    """Return the words for vmap, jvp and vjp, and a note."""
     if func in UNSUPPORTED:
         return "no", "no", "no", UNSUPPORTED[func]
     assert record is not None
@@ -66,7 +69,7 @@ def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, st
 
 
 def moves(row: Row) -> bool:
-    """Whether the result of a row varies with its operands, and not from step to step."""
+    """Tell if the result of a row varies continuously with its operands."""
     with warnings.catch_warnings(), ft.grad() as G:
         warnings.simplefilter("ignore")
         out = row.call(*[G(x) if x.dtype.kind in "fc" else x for x in row.leaves])
@@ -82,26 +85,27 @@ def notes(record: Op, rows: list, batched: list) -> list[str]:
     if record.body is None and record.vjp:
         without = [n for n in record.arrays if n not in record.vjp and n not in NO_NUMBERS]
         if without:
-            found.append("not by " + ", ".join(f"`{n}`" for n in without))
+            found.append("no derivative by " + ", ".join(f"`{n}`" for n in without))
     loops = [r for r in batched if r.loop]
     if loops and len(loops) < len(batched):
         found.append("a loop for some arguments")
     if any(not r.vmap for r in rows) and batched:
-        found.append("refuses a batch of what decides the shape")
+        found.append("refuses a batched argument that decides the shape")
     if record.func in ONE_TRIANGLE:
-        found.append("the derivative of what is read, one triangle: see note 7")
+        found.append(f"the derivative is that of the triangle that is read: see {KINKS}")
     if record.func in (np.linalg.svd, np.linalg.pinv):
-        found.append("with `hermitian=True` of one triangle: see note 7")
+        found.append(f"with `hermitian=True` the same as `eigh`: see {KINKS}")
     return found
 
 
+KINKS = "[note 9](0009-kinks-and-nans.md)"
 ONE_TRIANGLE = {np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh}
 NO_NUMBERS = {"where", "condition", "indices", "axes", "repeats", "sorter"}
 """Operands that are masks, places and counts."""
 
 
 def version() -> str:
-    """NumPy's, without what fixes change."""
+    """Return the major and minor version of NumPy."""
     return ".".join(np.__version__.split(".")[:2])
 
 

@@ -62,7 +62,7 @@ def branches(x):
 
 def place(x):
     chunk = CHUNK.get()
-    chunk.report(merged, chunk.index)
+    chunk.report(merge_items, chunk.index)
     return np.sum(x) * 0 + chunk.index
 
 
@@ -77,7 +77,7 @@ def everything_of_the_place(x):
 MERGED: list = []
 
 
-def merged(run, items):
+def merge_items(run, items):
     MERGED.append((run, sorted(items), CHUNK.get()))
 
 
@@ -200,10 +200,10 @@ def test_a_chunk_size_may_be_a_number_of_numpy(number):
 def test_it_is_a_decorator_too():
     @ft.vmap(chunk_size=3, in_dims=1)
     def f(x):
-        """What it is for."""
+        """The docstring of the function."""
         return np.sum(x)
 
-    assert f.__name__ == "f" and f.__doc__ == "What it is for."
+    assert f.__name__ == "f" and f.__doc__ == "The docstring of the function."
     equal(f(XS), XS.sum(0))
 
 
@@ -435,7 +435,7 @@ def test_nested_with_other_transforms(nesting, threads, n, chunk_size, with_thre
 
 
 def products(f, x, y):
-    """What each transform makes of a function of two arrays, and they of each other."""
+    """The results of each transform of a function of two arrays, and of pairs of transforms."""
     value, back = ft.vjp(f, x, y)
     g = np.cos(value)
     return {
@@ -481,7 +481,7 @@ def test_the_parts_of_a_tensor_have_one_backward_pass():
 
 
 def calls_of(f):
-    """How many functions are called, which says more than the time of a shared machine."""
+    """Count the functions that are called, which is more reliable than time here."""
     calls = 0
 
     def count(frame, event, argument):
@@ -641,7 +641,7 @@ def test_chunks_of_several_threads_do_not_mix():
 
 
 class Counting(Executor):
-    """Threads, of which it is noted how many tasks wait or run at a time."""
+    """Threads that record how many tasks wait or run at a time."""
 
     def __init__(self, workers):
         self.pool = ThreadPoolExecutor(workers)
@@ -986,7 +986,7 @@ def test_a_run_is_known_again_after_pickling():
 
 
 class Bar:
-    """What stands in for tqdm, and notes what is done to it."""
+    """A stand-in for tqdm that records its calls."""
 
     made: list = []  # noqa: RUF012
 

@@ -1,4 +1,4 @@
-"""What would leave a level or write to a tensor: conversions, item assignment, `out=`."""
+"""Uses that would leave a level or write to a tensor: conversions, item assignment, `out=`."""
 
 import math
 import operator

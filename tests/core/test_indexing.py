@@ -54,8 +54,8 @@ def many(request):
     return request.param
 
 
-def looped(f, dims, *operands):
-    """What `vmap` has to give: one example after the other."""
+def loop_over(f, dims, *operands):
+    """Compute the result that `vmap` has to have: one example after the other."""
     n = next(len(x) for x, d in zip(operands, dims) if d == 0)
     examples = [[x[j] if d == 0 else x for x, d in zip(operands, dims)] for j in range(n)]
     return np.stack([f(*example) for example in examples])
@@ -66,7 +66,7 @@ def plain(y):
     return y.elem() if isinstance(y, ft.Tensor) else y
 
 
-def rooted(f):
+def as_root(f):
     """`f` that may have a plain array to index."""
     return lambda x, i: f(ft.tensor(x), i)
 
@@ -79,9 +79,9 @@ def rooted(f):
 def test_batch_is_a_loop(f, dims, many):
     operands = [v if d == 0 else v[0] for v, d in zip((X, many), dims)]
 
-    actual = ft.vmap(rooted(f), dims)(*operands)
+    actual = ft.vmap(as_root(f), dims)(*operands)
 
-    equal(plain(actual), looped(f, dims, *operands))
+    equal(plain(actual), loop_over(f, dims, *operands))
 
 
 @pytest.mark.parametrize("outer", [(0, 0), (0, None), (None, 0)])
@@ -91,9 +91,9 @@ def test_nested_batch_is_a_nested_loop(f, dims, outer):
     x, i = [v if d == 0 else v[0] for v, d in zip((X, ROW), dims)]
     operands = [v if d is None else np.stack([v, np.roll(v, 1, -1)]) for v, d in zip((x, i), outer)]
 
-    actual = ft.vmap(ft.vmap(rooted(f), dims), outer)(*operands)
+    actual = ft.vmap(ft.vmap(as_root(f), dims), outer)(*operands)
 
-    equal(plain(actual), looped(lambda x, i: looped(f, dims, x, i), outer, *operands))
+    equal(plain(actual), loop_over(lambda x, i: loop_over(f, dims, x, i), outer, *operands))
 
 
 @pytest.mark.parametrize("f", INDEXES.values(), ids=INDEXES)
@@ -226,8 +226,8 @@ def test_take_with_batched_indices(mode):
         def f(x, i, axis=axis):
             return np.take(x, i, axis, mode=mode)
 
-        equal(ft.vmap(f)(X, i), looped(f, (0, 0), X, i))
-        equal(plain(ft.vmap(rooted(f), (None, 0))(X[0], i)), looped(f, (None, 0), X[0], i))
+        equal(ft.vmap(f)(X, i), loop_over(f, (0, 0), X, i))
+        equal(plain(ft.vmap(as_root(f), (None, 0))(X[0], i)), loop_over(f, (None, 0), X[0], i))
 
 
 # ---- errors ----

@@ -30,7 +30,7 @@ ALL = Observer(STATE, lambda: DONE.append(1), level=note("level"), rule=note("ru
 
 
 @block
-def observed(seen):
+def observe(seen):
     without = lambda state: tuple(s for s in state if s is not seen)  # noqa: E731
     yield from ALL.observing((*STATE.get(), seen), without=without)
 
@@ -53,7 +53,7 @@ twice.defvjp(lambda x: (2.0 * x, None), lambda _, g: (2.0 * g,))
 
 def test_what_an_observer_is_told():
     seen: list = []
-    with observed(seen):
+    with observe(seen):
         ft.vmap(np.sin)(X)
         ft.grad(lambda x: np.sum(twice(x)))(X)
     assert seen == ["level", "level", "rule"]
@@ -63,7 +63,7 @@ def test_what_an_observer_is_told():
 
 def test_it_is_told_of_its_own_context_alone():
     seen: list = []
-    with observed(seen):
+    with observe(seen):
         in_thread(lambda: ft.vmap(np.sin)(X))
         assert seen == []
         contextvars.copy_context().run(ft.vmap(np.sin), X)
@@ -72,7 +72,7 @@ def test_it_is_told_of_its_own_context_alone():
 
 def test_blocks_that_do_not_end_in_order():
     one, two = [], []
-    first, second = observed(one), observed(two)
+    first, second = observe(one), observe(two)
     DONE.clear()
     first.__enter__()
     second.__enter__()
@@ -88,7 +88,7 @@ def test_a_block_that_the_collector_ends_while_another_begins():
     """A lock that the same thread cannot take twice would wait for itself."""
 
     def holds():
-        with observed([]):
+        with observe([]):
             yield
 
     class Cycle:
@@ -121,7 +121,7 @@ def test_an_error_in_the_function_that_is_told():
 
 
 def test_a_mode_that_cannot_show_its_levels_is_not_entered(monkeypatch):
-    """What switching on has done is undone, where it is interrupted in the middle."""
+    """The switch is undone where an interruption comes in the middle of it."""
 
     def interrupted(level):
         raise KeyboardInterrupt

@@ -40,7 +40,7 @@ def hooked(name, log, bases=(ft.Tensor,), answer=None):
 
 
 def calls_into(package, run):
-    """How many Python functions of a package `run` enters, by name."""
+    """Count the Python functions of a package that `run` enters, by name."""
     found: list[str] = []
 
     def profile(frame, event, arg):
@@ -81,11 +81,11 @@ METHOD_ARGUMENTS = {
 ATTRIBUTES = {
     "base", "ctypes", "data", "flags", "itemsize", "nbytes", "strides"
 }  # fmt: skip
-"""What is about the memory of an array, which a tensor does not show."""
+"""Attributes about the memory of an array, which a tensor does not show."""
 
 
 GONE = {"itemset", "newbyteorder", "ptp", "tostring"}
-"""What NumPy 2.1 still has, to say that it is gone."""
+"""Names that NumPy 2.1 still has, to say that they are gone."""
 
 
 @each("name", [n for n in dir(np.ndarray) if n[0] != "_" and n not in GONE])
@@ -150,7 +150,7 @@ OF_MEMORY = {
     "__array_wrap__", "__class_getitem__", "__delitem__", "__dlpack__", "__dlpack_device__",
     "__setstate__", "__buffer__",
 }  # fmt: skip
-"""What an array has for its memory, its pickles, subclasses of it, or only to refuse."""
+"""Methods of an array for its memory, its pickles, its subclasses, or only to refuse."""
 
 
 @each("name", [n for n in dir(np.ndarray) if n[:2] == "__"])
@@ -211,7 +211,7 @@ EXEMPT = {
 
 
 def test_what_of_a_tensor_goes_through_the_hook():
-    """A52, A09: all methods but these; see design note 10"""
+    """A52, A09: all methods but these; see design/source-documents.md"""
     seen = {f.__self__ if f.__name__ == "__get__" else f for f in
             overrides.get_overridable_functions()[ft.Tensor]}  # fmt: skip
     for name, member in vars(ft.Tensor).items():
@@ -525,7 +525,7 @@ def test_array_finalize_is_not_asked():
 
 
 def test_numpys_protocols_are_the_front_door():
-    """A66: there is no second namespace of functions to call; modes have one that is NumPy's"""
+    """A66: there is no second namespace of functions; that of modes is the one of NumPy"""
     t = S(A)
     equal(np.sum(t).elem(), t.sum().elem())
     import functier.numpy as fnp

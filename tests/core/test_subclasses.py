@@ -24,7 +24,7 @@ A = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 
 class Sub(ft.Tensor):
-    """The RFC's: a class attribute, and a method and a property of its own."""
+    """The class of the RFC: it has a class attribute, a method and a property."""
 
     a = 1
 
@@ -216,7 +216,7 @@ def test_attributes_that_are_arrays_are_refused_inside():
         def __init__(self, data, mask=None):
             self.mask = np.ones(self.shape) if mask is None else mask
 
-    with pytest.raises(ft.LevelError, match=r"vmap.*x\.mask is an array that a Masked holds"):
+    with pytest.raises(ft.LevelError, match=r"vmap.*x\.mask is an array that a Masked has"):
         ft.vmap(lambda x: x.mask)(Masked(A))
 
 
@@ -504,7 +504,7 @@ def test_a_dask_array_as_a_wrapped_value():
 
 
 def test_a_duck_array_with_the_hook_alone_under_levels():
-    """A03, B42: a class that is no tensor is asked, too, where tensors of levels are operands."""
+    """A03, B42: a class that is not a tensor is asked, too, beside tensors of levels."""
 
     class Loud(overrides.TensorLike):
         shape, dtype, ndim = (2,), np.dtype(float), 1

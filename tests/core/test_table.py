@@ -135,10 +135,10 @@ def test_record_is_consistent(record):
                 known |= need.endswith(("_shape", "_dtype")) and need[:-6] in operands
                 assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
                 if need in parameters - operands:
-                    assert need in rule.defaults or required(record.func, need), need
+                    assert need in rule.defaults or is_required(record.func, need), need
 
 
-def required(func, name):
+def is_required(func, name):
     parameters = signature(func)
     if parameters is None or has_stars(parameters) or name not in parameters:
         return True  # stated by bind=, which gives it always
@@ -163,7 +163,7 @@ def test_operation_has_a_sample(record):
 # ---- what runs example by example ----
 
 IN_A_LOOP: set[str] = set()
-"""What vmap applies in the loop fallback, of all that NumPy and SciPy let others override.
+"""Overridable functions of NumPy and SciPy that vmap applies in the loop fallback.
 
 Nothing is left: a new function that has no batching rule gets its name in here, or a rule.
 """
@@ -174,7 +174,7 @@ CALLBACKS = {
     "numpy.piecewise": lambda f, x: np.piecewise(x, [x > 0], [f, lambda a: -a]),
     "numpy.fromfunction": lambda f, x: np.fromfunction(lambda i: f(i * x), (3,)),
 }
-"""What calls a function of the user's: with the whole batch, as often as with one example."""
+"""Functions that call one of the user: for a batch as often as for one example."""
 
 
 def test_what_runs_in_the_loop_fallback():

@@ -336,7 +336,7 @@ def test_making_a_tensor():
         assert ft.tensor(v) is v
         with pytest.raises(ft.LevelError, match=r"vmap\(\) .*Sub\(x\) would put"):
             Sub(v)
-        with pytest.raises(TypeError, match="no subclass of Tensor that can be made"):
+        with pytest.raises(TypeError, match="not a subclass of Tensor that can be made"):
             x.as_subclass(V)
 
 

@@ -18,7 +18,7 @@ X = np.array([3.0, 5.0])
 # ---- object arrays ----
 
 
-def filled(x):
+def fill_array(x):
     out = np.empty(2, dtype=object)
     out[0], out[1] = x[0] * 2.0, x[1] * x[0]
     return out
@@ -27,18 +27,18 @@ def filled(x):
 @pytest.mark.parametrize(
     "run",
     [
-        lambda: ft.jacrev(filled)(X),
-        lambda: ft.jacfwd(filled)(X),
-        lambda: ft.jvp(filled, (X,), (X,)),
-        lambda: ft.vjp(filled, X),
-        lambda: ft.linearize(filled, X),
-        lambda: ft.vmap(filled)(np.ones((3, 2))),
-        lambda: ft.vmap(filled, chunk_size=1)(np.ones((3, 2))),
-        lambda: ft.vmap(lambda x: x * filled(x))(np.ones((3, 2))),
-        lambda: ft.grad(lambda x: np.sum(x * filled(x)))(X),
-        lambda: ft.grad(lambda x: (x[0], filled(x)), has_aux=True)(X),
-        lambda: ft.grad(lambda x: np.sum(ft.checkpoint(filled)(x)))(X),
-        lambda: ft.grad(lambda x: np.sum(ft.vmap(lambda v: v * 2.0)(filled(x))))(X),
+        lambda: ft.jacrev(fill_array)(X),
+        lambda: ft.jacfwd(fill_array)(X),
+        lambda: ft.jvp(fill_array, (X,), (X,)),
+        lambda: ft.vjp(fill_array, X),
+        lambda: ft.linearize(fill_array, X),
+        lambda: ft.vmap(fill_array)(np.ones((3, 2))),
+        lambda: ft.vmap(fill_array, chunk_size=1)(np.ones((3, 2))),
+        lambda: ft.vmap(lambda x: x * fill_array(x))(np.ones((3, 2))),
+        lambda: ft.grad(lambda x: np.sum(x * fill_array(x)))(X),
+        lambda: ft.grad(lambda x: (x[0], fill_array(x)), has_aux=True)(X),
+        lambda: ft.grad(lambda x: np.sum(ft.checkpoint(fill_array)(x)))(X),
+        lambda: ft.grad(lambda x: np.sum(ft.vmap(lambda v: v * 2.0)(fill_array(x))))(X),
     ],
 )
 def test_tensors_in_an_object_array(run):
@@ -47,8 +47,8 @@ def test_tensors_in_an_object_array(run):
 
 
 def test_an_object_array_inside_of_a_function():
-    close(ft.grad(lambda x: np.sum(filled(x)))(X), [7.0, 3.0])
-    close(ft.jacrev(lambda x: np.stack(list(filled(x))))(X), [[2.0, 0.0], [5.0, 3.0]])
+    close(ft.grad(lambda x: np.sum(fill_array(x)))(X), [7.0, 3.0])
+    close(ft.jacrev(lambda x: np.stack(list(fill_array(x))))(X), [[2.0, 0.0], [5.0, 3.0]])
     equal(ft.vmap(lambda x: x * 2)(np.array([1, 2.5], dtype=object)).astype(float), [2.0, 5.0])
 
 
@@ -151,7 +151,7 @@ def test_object_arrays_of_rules():
     raises(ft.ConversionError, lambda: ft.grad(lambda x: np.sum(f(x)))(X), "dtype object")
     f.defvjp(lambda x: (x * 2.0, None), lambda _, g: (g * 2.0,))
     with pytest.raises(ft.ConversionError, match=r"<lambda>: an argument is an object array"):
-        ft.grad(lambda x: np.sum(f(filled(x))))(X)
+        ft.grad(lambda x: np.sum(f(fill_array(x))))(X)
 
 
 def test_rules_that_take_other_arguments():

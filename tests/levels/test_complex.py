@@ -259,7 +259,7 @@ def test_jacfwd_of_a_complex_result():
 
 
 def test_both_modes_agree_by_real_and_imaginary_parts():
-    """What the messages propose."""
+    """The remedies in the messages are right."""
     x, y = np.real(B), np.imag(B)
     w = lambda x, y: np.conjugate(x + 1j * y) * np.exp(x + 1j * y)  # noqa: E731
     parts = lambda x, y: np.stack([np.real(w(x, y)), np.imag(w(x, y))])  # noqa: E731

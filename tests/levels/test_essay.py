@@ -171,7 +171,7 @@ def test_the_class_inherits_from_the_enclosing_level():
 @pytest.mark.parametrize("outer", ["vmap", "grad", "jvp"])
 @pytest.mark.parametrize("inner", ["vmap", "grad", "jvp"])
 def test_levels_of_all_transforms_are_in_one_chain(outer, inner):
-    """B02: of whichever transform the enclosing level is."""
+    """B02: for an enclosing level of any transform."""
     enter = {"vmap": ft.vmap, "grad": ft.grad, "jvp": ft.jvp}
     with enter[outer]() as A, enter[inner]() as B:
         assert A.__bases__ == (ft.Tensor,) and B.__bases__ == (A,)

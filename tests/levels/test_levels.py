@@ -1,4 +1,4 @@
-"""Levels that have ended, the ambient state, and what a level leaves behind."""
+"""Levels that have end_level, the ambient state, and what a level leaves behind."""
 
 import copy
 import gc
@@ -19,7 +19,7 @@ from support import equal, has_all, message
 XS = np.arange(6.0).reshape(3, 2)
 
 
-def ended(transform, escape="dead"):
+def end_level(transform, escape="dead"):
     """A tensor of a level that has ended; its value is XS."""
     box = []
     if transform == "vmap":
@@ -98,7 +98,7 @@ USES = {
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_every_use_of_a_dead_tensor_raises(transform, use):
     """B35, B38: with the level, the line that made it and the remedies."""
-    x = ended(transform)
+    x = end_level(transform)
     with pytest.raises(ft.EscapedTensorError) as error:
         USES[use](x)
     has_all(
@@ -115,7 +115,7 @@ def test_every_use_of_a_dead_tensor_raises(transform, use):
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_dead_tensor_still_shows_and_gives_its_value(transform):
     """B37: its repr and its elem, and it can be a key."""
-    x = ended(transform)
+    x = end_level(transform)
     equal(x.elem(), XS)
     equal(ft.unwrap(x), XS)
     has_all(repr(x), transform, "array([[0., 1.]")
@@ -193,7 +193,7 @@ PASSES = {
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_passthrough_tensor_acts_as_its_value(transform, use):
     """B34: in each use, also in other transforms."""
-    x = ended(transform, "passthrough")
+    x = end_level(transform, "passthrough")
     f, expected = PASSES[use]
     equal(f(x), expected)
 
@@ -231,7 +231,7 @@ def test_passthrough_of_an_inner_level_still_has_the_outer_one():
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("escape", ["dead", "passthrough"])
 def test_no_tensor_is_made_of_a_level_that_has_ended(transform, escape):
-    cls = type(ended(transform, escape))
+    cls = type(end_level(transform, escape))
     with pytest.raises(ft.EscapedTensorError) as error:
         cls(XS)
     has_all(message(error), transform, f"Tensor <- {transform}(", "test_levels.py:", "a new level")

@@ -1,4 +1,4 @@
-"""What a tape keeps, and for how long: nothing that no output needs, and nothing for good."""
+"""The values that a tape keeps, and for how long: only those that an output needs."""
 
 import gc
 import tracemalloc
@@ -31,7 +31,7 @@ def alive():
     return sum(ref() is not None for ref in Watched.made)
 
 
-def watched(n=10):
+def make_watched(n=10):
     return np.ones(n).view(Watched)
 
 
@@ -40,7 +40,7 @@ def test_a_pullback_that_is_dropped_frees_its_tape():
         y = np.sin(x)
         return y * y
 
-    x = watched()
+    x = make_watched()
     gc.disable()
     try:
         before = alive()
@@ -67,7 +67,7 @@ def test_dead_branches_are_not_kept():
 
     gc.disable()
     try:
-        ft.grad(f)(watched())
+        ft.grad(f)(make_watched())
     finally:
         gc.enable()
 
@@ -83,7 +83,7 @@ def test_only_what_a_rule_names_is_kept():
         assert refs[0]() is None
         return np.sum(z)
 
-    equal(np.asarray(ft.grad(f)(watched())), np.ones(10))
+    equal(np.asarray(ft.grad(f)(make_watched())), np.ones(10))
 
 
 def test_the_backward_pass_frees_as_it_goes():
@@ -154,6 +154,6 @@ def test_a_call_that_raises_leaves_nothing_behind():
 
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            ft.grad(f)(watched())
+            ft.grad(f)(make_watched())
     gc.collect()
     assert [r() for r in refs] == [None] * 3

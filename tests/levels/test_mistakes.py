@@ -65,7 +65,7 @@ NAMES = [n for n in dir(math) if callable(getattr(math, n)) and hasattr(np, n) a
 
 
 def compile_source(source):
-    """A function of some source, as a notebook makes it: there is no file."""
+    """Return the function of a source without a file, as a notebook makes it."""
     name = f"<source {source}>"
     linecache.cache[name] = len(source), None, source.splitlines(True), name
     found = {}

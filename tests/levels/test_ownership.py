@@ -44,7 +44,7 @@ def once(x, y):
     return np.sum(np.log(1 + np.exp(-x * y)) + np.sin(x) * y)
 
 
-def shared(x, y):
+def share(x, y):
     z = x * x
     w = -z
     u = w + z
@@ -59,7 +59,7 @@ def twice(x, y):
     return np.sum(c * c + a * b - np.exp(c * 0.1)) + np.sum(a * c)
 
 
-def repeated(x, y):
+def repeat(x, y):
     h = x
     for _ in range(6):
         h = np.tanh(h * y + x) * 0.5 - h
@@ -73,7 +73,7 @@ def products(x, y):
     return np.sum(h * h) + np.sum(x[1:] * h[:-1])
 
 
-PROGRAMS = [once, shared, twice, repeated, products]
+PROGRAMS = [once, share, twice, repeat, products]
 
 
 def results(f, x, y):

@@ -57,19 +57,19 @@ def test_every_operation_under_every_pair(name):
 # ---- the comparison is checked: each transform made wrong in turn ----
 
 
-def scaled(tree):
+def scale(tree):
     if isinstance(tree, tuple):
-        return tree[0], scaled(tree[1])
+        return tree[0], scale(tree[1])
     if callable(tree):
-        return lambda *args: tuple(scaled(x) for x in tree(*args))
+        return lambda *args: tuple(scale(x) for x in tree(*args))
     return tree * 1.001
 
 
 WRONG = {
     "vmap": lambda f: lambda xs: ft.vmap(f)(xs)[::-1],
-    "grad": lambda f: lambda x: scaled(ft.grad(f)(x)),
-    "jvp": lambda f, primals, tangents: scaled(ft.jvp(f, primals, tangents)),
-    "vjp": lambda f, x: scaled(ft.vjp(f, x)),
+    "grad": lambda f: lambda x: scale(ft.grad(f)(x)),
+    "jvp": lambda f, primals, tangents: scale(ft.jvp(f, primals, tangents)),
+    "vjp": lambda f, x: scale(ft.vjp(f, x)),
 }
 
 

@@ -196,7 +196,7 @@ def test_a_used_class_has_the_name_of_its_transform():
 
 
 def test_a_level_under_a_muted_one_counts_its_batch_axes_anew():
-    """The enclosing level is no batch level while `no_dispatch` holds, and one again after."""
+    """The enclosing level is not a batch level inside `no_dispatch`, and is one after it."""
 
     def inner(x):
         return np.sum(ft.vmap(lambda y: y * x)(np.arange(2.0)))

@@ -1,4 +1,4 @@
-"""Every step of the table of states in design note 4, at each kind of level."""
+"""Every step of the table of states in design note 6, at each kind of level."""
 
 import ast
 import gc
@@ -17,7 +17,7 @@ from functier.debug import _watching
 from functier.modes import _asking as _asking
 from support import equal, in_thread
 
-NOTE = Path(__file__).resolve().parents[2] / "design" / "0004-escape-and-no-dispatch.md"
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0006-escape-and-no-dispatch.md"
 SOURCE = Path(ft.__file__).parent
 X = np.array([1.0, 2.0, 3.0])
 
@@ -197,7 +197,7 @@ def to_the_end(kind, taken, state, escape):
     walk.step(f"that is over, {escape}", lambda: again.__exit__(None, None, None))
 
 
-def muted(kind, taken):
+def mute(kind, taken):
     """Out of a live state for one context, and back."""
 
     def f(x):
@@ -235,7 +235,7 @@ def again(kind, taken, escape):
     taken.add((escape, "a later level gets the class"))
 
 
-def walked(kind):
+def walk_levels(kind):
     """The steps that were taken at a kind of level."""
     taken: set = set()
     gc.collect()
@@ -243,7 +243,7 @@ def walked(kind):
         for escape in ENDED:
             again(kind, taken, escape)
         through_the_layers(kind, taken)
-        muted(kind, taken)
+        mute(kind, taken)
         for state in LAYERS:
             for escape in ENDED:
                 to_the_end(kind, taken, state, escape)
@@ -255,7 +255,7 @@ def walked(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_step(kind):
-    assert walked(kind) == {*STEPS}
+    assert walk_levels(kind) == {*STEPS}
     assert len(STEPS) == 24
 
 
@@ -263,9 +263,9 @@ def test_every_step(kind):
 
 
 def found(kind="grad"):
-    """Whether a walk finds anything wrong."""
+    """Tell if a walk finds an error."""
     try:
-        walked(kind)
+        walk_levels(kind)
     except (AssertionError, ft.EscapedTensorError, ft.NonFiniteError):
         return True
     return False
@@ -347,9 +347,9 @@ def test_the_tables_are_dictionaries_with_each_state():
         assert all(layer.on[state] is state is layer.off[state] for state in ENDED.values())
 
 
-def revived(rounds):
-    """Which of the levels that end in one thread are alive, where another one lays layers on them
-    and lifts them.
+def list_revived(rounds):
+    """List the live ones of levels that end in one thread, where another thread lays layers on
+    them and lifts them.
     """
     levels, tensors, stop = [], [], threading.Event()
 
@@ -373,7 +373,7 @@ def revived(rounds):
 
 
 def test_a_level_ends_while_a_layer_comes_and_goes():
-    assert not revived(300)
+    assert not list_revived(300)
 
 
 def test_planted_a_question_before_the_assignment_is_found(monkeypatch):
@@ -385,7 +385,7 @@ def test_planted_a_question_before_the_assignment_is_found(monkeypatch):
             level.__class__ = self.on[kind]
 
     monkeypatch.setattr(_states.Layer, "lay", lay)
-    assert any(revived(300) for _ in range(20))
+    assert any(list_revived(300) for _ in range(20))
 
 
 def test_a_handler_that_leaves_its_own_mode():

@@ -354,19 +354,19 @@ def test_a_fact_that_differs_switches_reuse_off(monkeypatch):
 
 
 def measured(patch):
-    """The old way: what is usual is what was counted when the class was minted."""
-    note = _spares.note
+    """Count at the moment of the making, not by the facts of the interpreter."""
+    record = _spares.record_counts
 
     def measuring(level):
-        note(level)
+        record(level)
         level.expected[0] = sys.getrefcount(level.cls)
 
-    patch.setattr(_level, "note", measuring)
+    patch.setattr(_level, "record_counts", measuring)
     patch.setattr(_spares, "_is_only_cached", lambda level: True)
 
 
 def test_planted_measurement_is_found(monkeypatch):
-    """Counting at the moment of minting takes a passing picture for what is usual."""
+    """A count at the moment of the making takes a brief holder for usual."""
     measured(monkeypatch)
     counts = Verdicts("planted")
     at_each_allocation(counts, 120)

@@ -127,7 +127,7 @@ def test_planted_count_of_gone_spares_is_found(monkeypatch):
 
     def give_back(level):
         if level.spare:
-            _spares._count(level)
+            _spares._count_nested(level)
         if sys.getrefcount(level.cls) == level.expected[0]:
             level.home[level.key] = level
 

@@ -16,7 +16,8 @@ import functier
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-NOTES = sorted((ROOT / "design").glob("*.md"))
+DESIGN = ROOT / "design"
+NOTES = sorted(DESIGN.glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "chunked_cluster.py": ["chunked_cluster.png"],
@@ -47,7 +48,7 @@ def blocks(path, language):
 
 
 def links(path):
-    """The targets of a document's links that are no web addresses, without anchors."""
+    """The targets of a document's links to files, without anchors."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"[a-z]+:", target):
@@ -92,6 +93,116 @@ def test_the_links_of_a_document_lead_to_files(path):
     assert not missing
 
 
+def reading_order(folder):
+    """The notes of a folder in the order to read them in: by number, then the appendices."""
+    names = sorted(path.name for path in folder.glob("*.md") if path.name != "README.md")
+    numbered = [name for name in names if name[0].isdigit()]
+    return numbered, sorted(set(names) - set(numbered))
+
+
+def faults_of_the_design_page(text, numbered, appendices):
+    """What is wrong with a page that should link all notes in order, the appendices last."""
+    linked = list(dict.fromkeys(re.findall(r"\]\(([\w-]+\.md)\)", text)))
+    notes, rest = linked[: len(numbered)], linked[len(numbered) :]
+    if notes != numbered:
+        return f"the notes are linked as {notes}"
+    return "" if sorted(rest) == appendices else f"the appendices are linked as {rest}"
+
+
+def test_the_design_page_links_each_note_in_order():
+    numbered, appendices = reading_order(DESIGN)
+    text = (DESIGN / "README.md").read_text(encoding="utf-8")
+
+    assert [int(name[:4]) for name in numbered] == list(range(1, len(numbered) + 1))
+    assert appendices == ["coverage.md", "source-documents.md"]
+    assert not faults_of_the_design_page(text, numbered, appendices)
+    assert "design/README.md" in links(README)
+
+
+@pytest.mark.parametrize(
+    "fault", ["a note is missing", "two are exchanged", "an appendix is missing"]
+)
+def test_a_fault_of_the_design_page_is_found(fault):
+    numbered, appendices = reading_order(DESIGN)
+    lines = (DESIGN / "README.md").read_text(encoding="utf-8").splitlines()
+    first = next(i for i, line in enumerate(lines) if numbered[4] in line)
+    if fault == "a note is missing":
+        del lines[first]
+    elif fault == "two are exchanged":
+        lines[first], lines[first + 1] = lines[first + 1], lines[first]
+    else:
+        lines = [line for line in lines if appendices[0] not in line]
+
+    assert faults_of_the_design_page("\n".join(lines), numbered, appendices)
+
+
+def test_a_note_that_the_design_page_does_not_have_is_found(tmp_path):
+    """A new note is a fault until the page links it."""
+    text = (DESIGN / "README.md").read_text(encoding="utf-8")
+    for path in NOTES:
+        (tmp_path / path.name).touch()
+    assert not faults_of_the_design_page(text, *reading_order(tmp_path))
+    (tmp_path / "9999-new.md").touch()
+
+    assert faults_of_the_design_page(text, *reading_order(tmp_path))
+
+
+def wrong_numbers(path):
+    """The links of a document whose text has another number than the note that they lead to."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for label, number in re.findall(r"\[([^\]]*)\]\((?:design/)?(\d{4})-[\w-]+\.md", text):
+        said = re.fullmatch(r"(?:[nN]ote\s)?(\d+)(?:\. .*)?", label)
+        if said and int(said[1]) != int(number):
+            yield label, number
+
+
+@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
+def test_the_numbers_of_notes_are_right(path):
+    title = re.match(r"# (\d+)\. ", path.read_text(encoding="utf-8"))
+
+    assert not list(wrong_numbers(path))
+    assert (title and int(title[1])) == (int(path.name[:4]) if path.name[0].isdigit() else None)
+
+
+def test_a_wrong_number_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "[note 3](0004-a.md), [note 4](0004-a.md), [5. Of it](design/0006-b.md), [it](0001-c.md)"
+    )
+
+    assert list(wrong_numbers(page)) == [("note 3", "0004"), ("5. Of it", "0006")]
+
+
+ROOMS = sorted(path.name for path in Path(functier.__file__).parent.glob("_*") if path.is_dir())
+FOLDERS = ["", "src/functier", "src/functier/_levels", "src/functier/_rules"]
+"""The folders that documents write the names of files from."""
+
+
+def stale_names(text):
+    """The files and inner names that a text has in backticks, and that do not exist."""
+    for code in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
+        for file in re.findall(r"[\w/]+\.py\b", code):
+            if not any((ROOT / folder / file).exists() for folder in FOLDERS):
+                yield file
+        for name in re.findall(rf"(?<![\w.])(?:{'|'.join(ROOMS)})(?:\.\w+)+", code):
+            try:
+                pkgutil.resolve_name(f"functier.{name}")
+            except (ImportError, AttributeError):
+                yield name
+
+
+@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
+def test_the_inner_names_that_a_document_mentions_exist(path):
+    assert not list(stale_names(path.read_text(encoding="utf-8")))
+
+
+def test_a_stale_name_is_found():
+    right = "`_levels.life.run`, `_levels/level.py`, `_level.life`"
+    text = f"{right}, `_levels.life.ran` and `tests/no.py`"
+
+    assert list(stale_names(text)) == ["_levels.life.ran", "tests/no.py"]
+
+
 def docstrings():
     finder = doctest.DocTestFinder(exclude_empty=True)
     modules = [functier.__name__]
@@ -108,7 +219,7 @@ def test_the_examples_of_a_docstring_are_true(test):
 
 
 def run_example(name, tmp_path):
-    """The output of an example; in a process of its own, where warnings are no errors."""
+    """Run an example in a new process, where warnings are not errors, and return its output."""
     pictures = EXAMPLES[name]
     command = [sys.executable, str(ROOT / "examples" / name)]
     if pictures:

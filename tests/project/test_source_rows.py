@@ -2,8 +2,8 @@
 
 The rows are the systems and rules of RFC-0001 (A), the essay on levels as classes (B), the
 notes on extending autograd (C) and modules (D), on tensor-like types (E), and on the native
-layer, modes and libraries (F). A test carries an id in its docstring or name; design note 10
-answers the rows that NumPy cannot have as they are written.
+layer, modes and libraries (F). A test carries an id in its docstring or name; the page
+design/source-documents.md answers the rows that NumPy cannot have as they are written.
 """
 
 import ast
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-NOTE = TESTS.parent / "design" / "0010-source-documents.md"
+NOTE = TESTS.parent / "design" / "source-documents.md"
 COUNTS = {"A": 66, "B": 42, "C": 59, "D": 16, "E": 34, "F": 19}
 ROWS = {f"{letter}{n:02}" for letter, count in COUNTS.items() for n in range(1, count + 1)}
 ID = re.compile(r"(?<![A-Za-z0-9_])([A-F][0-9]{2})(?![A-Za-z0-9])")

@@ -1,4 +1,4 @@
-"""The coverage page says what the table and the samples say."""
+"""The coverage page agrees with the table of operations and with the samples."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every row of the tables of `design/0007-kinks-and-nans.md`, in both modes."""
+"""Every row of the tables of `design/0009-kinks-and-nans.md`, in both modes."""
 
 import re
 import warnings
@@ -9,7 +9,7 @@ import pytest
 
 import functier as ft
 
-NOTE = Path(__file__).resolve().parents[2] / "design" / "0007-kinks-and-nans.md"
+NOTE = Path(__file__).resolve().parents[2] / "design" / "0009-kinks-and-nans.md"
 ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \|", NOTE.read_text(), re.M)
 
 

@@ -36,7 +36,7 @@ T = np.array([1.0, 0.5, -2.0])
 
 
 def recorded(call, values, unknown):
-    """The results of a call of which some values come later, and the forms they had before."""
+    """Return the results of a call with some values unknown, and their forms before."""
 
     def body(level, _):
         tensors = level.unknown([np.zeros(values[i].shape, values[i].dtype)[()] for i in unknown])
@@ -56,7 +56,7 @@ def recorded(call, values, unknown):
 
 
 REFUSALS = ft.LevelError, ValueError, np.linalg.LinAlgError
-"""Zeros are no weights, and a singular matrix: NumPy refuses these itself."""
+"""NumPy refuses zeros as weights, and as a matrix to invert."""
 
 
 def check_recorded(row):
@@ -171,7 +171,7 @@ class Looking(ft.modes.TensorDispatchMode):
 
 
 def seen(x, t):
-    """Whether a mode is shown zeros."""
+    """Tell if a mode is shown zeros."""
     with Looking() as mode:
         t * x + np.sum(t)
     return sum(float(not np.any(a)) for a in mode.seen)
@@ -371,14 +371,14 @@ WAYS: dict[str, Callable] = {
 """Each asks for the value of a tangent; the result is added to it, or is it."""
 
 FORMS = {"str", "repr", "print", "array2string", "array_repr in a vmap"}
-"""Ways to be shown a tensor: not its numbers, of which jvp shows some."""
+"""Ways to show a tensor, without its numbers, of which jvp shows some."""
 
 WRONG_FORM = TypeError, AttributeError, BufferError, ValueError, pickle.PicklingError
-"""What Python raises where a tensor has no such method; there jvp gives a value, or no result."""
+"""The errors of Python for a method that a tensor does not have; jvp has a value there."""
 
 
 def check_way(rule, name=""):
-    """Whether the value was given when it was known; else it was refused."""
+    """Tell if the value came where it was known; else the call was refused."""
     right = 0
     for f in (with_rule(rule), by_function(rule)):
         for x in (X, np.array([1.0, 2.0, 3.0])):

@@ -1,4 +1,4 @@
-"""Recorded tangents that have leaked, blocks around what is recorded, and who looks on."""
+"""Recorded tangents that have leak_tangent, blocks around what is recorded, and who looks on."""
 
 import contextlib
 import copy
@@ -20,7 +20,7 @@ from support import alike, close, equal, raises
 # ---- once the level has ended ----
 
 
-def leaked(escape):
+def leak_tangent(escape):
     """A tangent that a rule was given, and what `linearize` returned."""
     box = []
     f = with_rule(lambda x, t: box.append(t) or 2.0 * t)
@@ -61,7 +61,7 @@ USES: dict[str, Callable] = {
 @pytest.mark.parametrize("escape", ["dead", "passthrough"])
 @pytest.mark.parametrize("name", USES)
 def test_a_tangent_that_has_leaked(name, escape):
-    t = leaked(escape)
+    t = leak_tangent(escape)
     with pytest.raises((ft.EscapedTensorError, ft.ConversionError)) as error:
         USES[name](t)
     assert "linearize" in str(error.value)
@@ -70,7 +70,7 @@ def test_a_tangent_that_has_leaked(name, escape):
 
 def test_what_is_said_of_a_tangent_that_has_leaked():
     for escape in ("dead", "passthrough"):
-        t = leaked(escape)
+        t = leak_tangent(escape)
         raises(
             ft.EscapedTensorError, lambda t=t: t + 1.0,
             "trace(f)", "tangent of linearize", "return it from the rule", "call jvp(...)",
@@ -110,7 +110,7 @@ def partly(x, t):
     return a + b * t[0] + c * x
 
 
-def decorated(x, t):
+def decorate(x, t):
     return ft.no_grad()(lambda: x * t)() + t
 
 
@@ -132,7 +132,7 @@ def only_a_read(x, t):
 BLOCKS = {
     f.__name__: f
     for f in (
-        without_derivative, partly, decorated, a_branch_inside, a_transform_inside, only_a_read,
+        without_derivative, partly, decorate, a_branch_inside, a_transform_inside, only_a_read,
     )
 }  # fmt: skip
 

@@ -1,12 +1,11 @@
 """One part of a batch, and the run that it belongs to.
 
 NOTE [what a chunk may know]
-    Results must depend neither on the executor nor on the order in which chunks are
-    computed, which may be in other threads, processes or machines. So code that has a
-    state (a random generator) asks `CHUNK` which part of which call it computes in, and
-    derives what it does from that and from the state that it had when the call began.
-    What it has done to its state in another process stays there; it is made known by
-    `Chunk.report`.
+    Results must depend neither on the executor nor on the order of the chunks, which other
+    threads, processes or machines may compute. So code with a state (a random generator) asks
+    `CHUNK` for the part of the call that it computes in. It uses that and the state from the
+    start of the call, nothing else. A change of its state in another process stays there;
+    `Chunk.report` sends a note of it.
 """
 
 import os
@@ -18,9 +17,9 @@ _BORN = os.urandom(8).hex()
 
 
 class Run:
-    """One chunked call: what its chunks have in common.
+    """One chunked call: the data that its chunks have in common.
 
-    Equal to, and of one hash with, its copies in other processes.
+    It is equal to its copies in other processes, and has the same hash.
     """
 
     __slots__ = ("__weakref__", "bases", "executor", "id", "label", "process", "randomness")
@@ -28,7 +27,7 @@ class Run:
     def __init__(self, label: str, executor: Any = None, randomness: str = "error"):
         self.id, self.label, self.executor = os.urandom(8).hex(), label, executor
         self.randomness, self.process = randomness, process()  # for `streams`, as `bases` is
-        self.bases: dict = {}
+        self.bases: dict[tuple, Any] = {}
 
     def __eq__(self, other: object) -> bool:
         return type(other) is Run and other.id == self.id
@@ -45,7 +44,7 @@ class Run:
 
 
 def process() -> tuple[str, int]:
-    """Which process of which machine this is."""
+    """Return a pair that identifies this process among those of all machines."""
     return _BORN, os.getpid()
 
 
@@ -55,18 +54,18 @@ class Chunk:
     Attributes
     ----------
     run : Run
-        Which call; the chunks of a nested call have a run of their own.
+        The call; the chunks of a nested call have a separate run.
     index, count : int
-        Which of how many chunks of the run this is.
+        The index of this chunk, and the number of chunks of the run.
     start, stop, size : int
-        Which of how many examples are in it.
+        The range of its examples, and the size of the whole batch.
     outer : Chunk or None
-        The chunk in which the chunked call is being made.
+        The chunk in which the chunked call is made.
     reports : dict
-        What `report` has noted.
+        The items of `report`.
     streams : dict
-        What `streams` draws from in this chunk; a chunk of a nested call that runs elsewhere
-        takes it along.
+        The streams of random numbers in this chunk; see `streams`. A chunk of a nested call that
+        another process computes takes it along.
     """
 
     __slots__ = (
@@ -80,17 +79,17 @@ class Chunk:
         self.run, self.index, self.count = run, index, count
         self.start, self.stop, self.size, self.outer = start, stop, size, outer
         self.reports: dict[Callable[[Run, set], None], set] = {}
-        self.streams: dict = {}
+        self.streams: dict[Any, Any] = {}
 
     def report(self, merge: Callable[[Run, set], None], item: Hashable) -> None:
         """Have ``merge(run, items)`` called once where the chunked call was made.
 
-        It is called after the last chunk, also where one has failed, with all items that
-        the chunks have reported for it, in the context of the call (in which `CHUNK` is
-        `outer`). Both have to be picklable; `merge` is a function of a module.
+        The call comes after the last chunk, also where one has failed, with all items that the
+        chunks have reported for `merge`, in the context of the chunked call (in which `CHUNK`
+        is `outer`). Both have to be picklable; `merge` is a function of a module.
         """
         self.reports.setdefault(merge, set()).add(item)
 
 
 CHUNK: ContextVar[Chunk | None] = ContextVar("chunk", default=None)
-"""The innermost chunk that is being computed; None where a batch is computed as a whole."""
+"""The innermost chunk that this context computes; None outside of chunks."""

@@ -1,4 +1,4 @@
-"""The chunks of a batch computed: by an executor, or one after the other."""
+"""The computation of the chunks of a batch, by an executor or one after the other."""
 
 import pickle
 import re
@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core.errors import LevelError
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Value
 from .._levels.lineage import AMBIENT, innermost_class
 from .chunk import CHUNK, Chunk, Run
 from .join import Join
@@ -22,27 +23,28 @@ from .join import Join
 
 
 class Task:
-    """The work of one chunk; picklable where what it calls, and with what, is.
+    """The work of one chunk; picklable where its function and arguments are.
 
-    In another thread it runs in a copy of the context it was made in, so that levels
-    enclose it there too. Other processes have no such context.
+    In another thread it runs in a copy of the context it was made in, so that levels enclose it
+    there, too. Other processes do not have that context.
     """
 
     __slots__ = ("__name__", "args", "call", "chunk", "context", "kwargs", "started")
 
-    def __init__(self, call: Callable, chunk: Chunk, args: tuple, kwargs: dict):
+    def __init__(self, call: Function, chunk: Chunk, args: tuple, kwargs: dict):
         self.call, self.chunk, self.args, self.kwargs = call, chunk, args, kwargs
-        self.__name__ = chunk.run.label  # by which a dashboard knows it
+        self.__name__ = chunk.run.label  # the name on a dashboard
         self.context: Context | None = None
         self.started = False
 
     def __call__(self) -> tuple[Any, dict]:
-        """The result, and what the chunk has to report."""
+        """Return the result, and the reports of the chunk."""
         self.started = True
         context, self.context = self.context or copy_context(), None
         return context.run(self.result), self.chunk.reports
 
-    def result(self) -> Any:
+    def result(self) -> PyTree:
+        """Compute the chunk; it is `CHUNK` meanwhile."""
         before = CHUNK.get()
         try:
             CHUNK.set(self.chunk)
@@ -57,10 +59,10 @@ class Task:
         self.__init__(*state)  # type: ignore[misc]
 
     def __dask_tokenize__(self) -> tuple:
-        return self.chunk.run.id, self.chunk.index  # for Dask would read all the data
+        return self.chunk.run.id, self.chunk.index  # else Dask would read all the data
 
     def is_unpicklable(self, error: BaseException) -> bool:
-        """Whether `error` says that this task could not be sent to where it should run."""
+        """Tell if `error` comes from sending this task to a worker."""
         if self.started or not re.search("pickle|serialize", f"{type(error)} {error}"):
             return False
         try:
@@ -71,7 +73,7 @@ class Task:
 
 
 def in_chunks(
-    call: Callable,
+    call: Function,
     size: int,
     chunk_size: int,
     parts: Callable[[int, int], tuple[tuple, dict]],
@@ -80,16 +82,16 @@ def in_chunks(
     executor: Any = None,
     progress: bool = False,
     randomness: str = "error",
-) -> Any:
-    """`join` of ``call(chunk, *args, **kwargs)`` for every chunk of a batch of `size`.
+) -> PyTree:
+    """Join the results of ``call(chunk, *args, **kwargs)`` for all chunks of a batch.
 
-    ``parts(start, stop)`` gives a chunk's arguments; it is called when the chunk's turn
-    has come.
+    `size` is that of the batch. ``parts(start, stop)`` returns the arguments of a chunk; it is
+    called when its task is made.
     """
     starts = range(0, size or 1, chunk_size)
     count = len(starts)
     if executor is not None and _works_for(executor, CHUNK.get()):
-        executor = None  # whose workers would wait for themselves
+        executor = None  # its workers would wait for themselves
     run, outer = Run(join.label, executor, randomness), CHUNK.get()
     reports: dict[Callable, set] = {}
 
@@ -129,7 +131,7 @@ def in_chunks(
 
 
 def _works_for(executor: Any, chunk: Chunk | None) -> bool:
-    """Whether a chunk, or one around it, is being computed by `executor`."""
+    """Tell if `executor` computes a chunk, or one around it."""
     while chunk is not None:
         if chunk.run.executor is executor:
             return True
@@ -138,15 +140,15 @@ def _works_for(executor: Any, chunk: Chunk | None) -> bool:
 
 
 def _concurrently(
-    executor: Any, tasks: Iterator[Task], take: Callable, note: Callable, label: str
+    executor: Any, tasks: Iterator[Task], take: Function, note: Callable[[dict], None], label: str
 ) -> None:
-    """Have `executor` do the tasks; `take` what each gives, in the order of their ends.
+    """Have `executor` compute the tasks; `take` each result as soon as it is there.
 
-    Only so many tasks as keep its workers busy are with it at a time: what is sent to
-    other machines, and what waits to be taken, is bounded.
+    The executor has only as many tasks at a time as keep its workers busy. That bounds the data
+    on other machines and the results that wait.
 
-    After an error nothing is left behind: tasks that have not begun are cancelled, those
-    that run are waited for. No local name keeps an error, whose traceback has this frame.
+    After an error nothing is left behind: tasks that have not begun are cancelled, and those
+    that run are waited for. No local name keeps an error, as its traceback has this frame.
     """
     done: SimpleQueue = SimpleQueue()
     waiting: dict[Any, Task] = {}
@@ -154,7 +156,7 @@ def _concurrently(
     task: Any = None
     result: Any = None
     width = left = _width(executor)
-    # A thread cannot tell which of the levels that generators hold are around this call.
+    # A thread cannot tell which levels of suspended generators are around this call.
     enclosing = innermost_class((), sys._getframe())
     try:
         while True:
@@ -165,7 +167,7 @@ def _concurrently(
                     future = executor.submit(task)
                 except Exception as error:
                     if task.is_unpicklable(error):
-                        raise _not_sent(error, task, label) from error
+                        raise _sending_error(error, task, label) from error
                     raise
                 waiting[future] = task
                 future.add_done_callback(done.put)
@@ -179,7 +181,7 @@ def _concurrently(
             except BaseException as error:
                 note(task.chunk.reports)
                 if task.is_unpicklable(error):
-                    raise _not_sent(error, task, label) from error
+                    raise _sending_error(error, task, label) from error
                 raise
             take(task.chunk, result, reports)
             future = task = result = None
@@ -199,7 +201,7 @@ def _concurrently(
 
 
 def _width(executor: Any) -> int:
-    """Twice the number of workers, so that each finds its next task waiting."""
+    """Return twice the number of workers, so that each finds its next task waiting."""
     workers = getattr(executor, "_max_workers", None)
     client: Any = getattr(executor, "_client", None)
     if workers is None and hasattr(client, "nthreads"):  # Dask's
@@ -207,8 +209,9 @@ def _width(executor: Any) -> int:
     return 2 * workers if workers else 64
 
 
-def _not_sent(error: BaseException, task: Task, label: str) -> TypeError:
-    cause = error.__cause__  # in which Dask keeps what was wrong
+def _sending_error(error: BaseException, task: Task, label: str) -> TypeError:
+    """Return the error for a task that could not be sent to a worker."""
+    cause = error.__cause__  # Dask puts the first error there
     kinds = LevelError, TypeError, AttributeError, pickle.PicklingError
     reason = str(cause if isinstance(cause, kinds) else error).partition(";")[0]
     return TypeError(
@@ -220,7 +223,7 @@ def _not_sent(error: BaseException, task: Task, label: str) -> TypeError:
 
 
 def _bar(label: str, count: int) -> Any:
-    """A progress bar over `count` chunks."""
+    """Make a progress bar over `count` chunks."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped]
     except ImportError as error:
@@ -237,7 +240,7 @@ def _bar(label: str, count: int) -> Any:
 def check_chunking(
     transform: str, chunk_size: Any, executor: Any = None, progress: bool = False
 ) -> int | None:
-    """`chunk_size` as an int, with what goes with it; raises where they do not fit."""
+    """Return `chunk_size` as an int; raise where the options of chunks do not fit together."""
     if chunk_size is None:
         for option, given in (("executor", executor is not None), ("progress", progress)):
             if given:
@@ -254,8 +257,8 @@ def check_chunking(
     return check_count(transform, "chunk_size", chunk_size, 1)
 
 
-def check_count(transform: str, option: str, value: Any, least: int) -> int:
-    """An option that counts something, as an int."""
+def check_count(transform: str, option: str, value: object, least: int) -> int:
+    """Return an option that is a count as an int; raise where it is less than `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise TypeError(
             f"{transform}: {option} is {value!r}, a {type(value).__name__}; write an int"
@@ -265,12 +268,13 @@ def check_count(transform: str, option: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def pieces_of(leaf: Any, axis: int, size: int, chunk_size: int) -> Callable[[int, int], Any]:
-    """A function that gives the part of `leaf` from `start` to `stop` along `axis`.
+def pieces_of(leaf: Value, axis: int, size: int, chunk_size: int) -> Callable[[int, int], Value]:
+    """Return a function for the part of `leaf` from `start` to `stop` along `axis`.
 
-    Parts are views. Those of a tensor are made at once, by operations of which the
-    backward pass is one too: that of a part by itself would be as large as the whole. For
-    many parts there are two rounds, as each part of a round costs as much as it has parts.
+    Parts are views. Those of a tensor are made at once, so that they share one step of the
+    backward pass; for a single part, the cotangent in that step would be as large as the whole.
+    Many parts are made in two rounds, as the cost of each part grows with the number of parts
+    in its round.
     """
     lead = (slice(None),) * axis
     if not isinstance(leaf, Tensor) or size <= chunk_size:

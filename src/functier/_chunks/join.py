@@ -1,4 +1,4 @@
-"""The results of chunks, joined to that of the whole batch."""
+"""The results of chunks, joined to the result of the whole batch."""
 
 from typing import Any
 
@@ -6,23 +6,25 @@ import numpy as np
 
 from .._core.numpy_facts import VALUES, dtype_of, shape_of
 from .._core.pytree import describe, flatten, paths, prefix_leaves, same_structure, unflatten
+from .._core.types import PyTree, Value
 from .chunk import Chunk
 
 
 class Join:
-    """The results of the chunks put together: each leaf along its axis in `out_dims`.
+    """The joined results of the chunks: each leaf along its axis in `out_dims`.
 
-    Plain arrays are written into one that is made when the first comes, so that no more
-    than the whole and what is under way is in memory. Tensors and arrays of other
+    Plain arrays are copied into one of the full size, which is made for the first of them. So
+    memory has the whole and the chunks under way, and no more. Tensors and arrays of other
     libraries are concatenated.
     """
 
-    def __init__(self, label: str, out_dims: Any):
+    def __init__(self, label: str, out_dims: PyTree):
         self.label, self.out_dims = label, out_dims
         self.first: tuple[int, str] | None = None  # which chunk came first, and its result's form
         self.columns: list[_Column] = []
 
-    def take(self, chunk: Chunk, result: Any) -> None:
+    def take(self, chunk: Chunk, result: PyTree) -> None:
+        """Add the result of a chunk."""
         if chunk.count == 1:
             self.only = result
             return
@@ -46,31 +48,32 @@ class Join:
                 where = paths(result, "the result")[i]
                 raise ValueError(f"{self.label}: {where} of chunk {chunk.index} {problem}")
 
-    def whole(self) -> Any:
+    def whole(self) -> PyTree:
+        """Return the result of the whole batch."""
         if self.first is None:
             return self.only
         return unflatten(self.structure, [column.whole() for column in self.columns])
 
 
-def leaf_dims(out_dims: Any, result: Any, leaves: list, label: str) -> list:
-    """The entry of `out_dims` for every leaf of a result."""
+def leaf_dims(out_dims: PyTree, result: PyTree, leaves: list, label: str) -> list[int | None]:
+    """Return the entry of `out_dims` for every leaf of a result."""
     if type(out_dims) is int:
         return [out_dims] * len(leaves)
     return prefix_leaves(out_dims, result, label, "out_dims")
 
 
 class _Column:
-    """One leaf of the results of all chunks."""
+    """A leaf of the results, over all chunks."""
 
-    def __init__(self, dim: Any):
+    def __init__(self, dim: int | None):
         self.dim = dim
         self.form: tuple | None = None
         self.buffer: Any = None
         self.count = self.width = 0  # of chunks, and of the examples in each but the last
         self.pieces: dict[int, Any] = {}  # the leaf of a chunk that is not a plain array
 
-    def add(self, chunk: Chunk, leaf: Any) -> str | None:
-        """Take the leaf of a chunk; what is wrong with it."""
+    def add(self, chunk: Chunk, leaf: Value) -> str | None:
+        """Add the leaf of a chunk; return the problem with it, if there is one."""
         if self.dim is None:
             return self.add_same(chunk, leaf)
         shape = shape_of(leaf)
@@ -94,8 +97,8 @@ class _Column:
         self.buffer[(*(slice(None),) * axis, slice(chunk.start, chunk.stop))] = leaf
         return None
 
-    def add_same(self, chunk: Chunk, leaf: Any) -> str | None:
-        """Take a leaf that is to be the same of every chunk."""
+    def add_same(self, chunk: Chunk, leaf: Value) -> str | None:
+        """Add a leaf that has to be equal in all chunks; return the problem with it."""
         if not self.pieces:
             self.pieces[chunk.index] = leaf
             return None
@@ -111,7 +114,8 @@ class _Column:
             self.pieces = {chunk.index: leaf}
         return None
 
-    def whole(self) -> Any:
+    def whole(self) -> Value:
+        """Return the leaf of the whole batch."""
         if self.dim is None:
             return next(iter(self.pieces.values()))
         if not self.pieces:

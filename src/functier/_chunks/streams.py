@@ -1,8 +1,7 @@
-"""Which stream of numbers a draw comes from, and how draws repeat.
+"""The streams of random numbers in chunks, and scopes that repeat draws.
 
 A `functier.random` generator is a *source*; the NumPy generator inside it is its own
-stream. Where the program is in a chunk or in one of the scopes below, the source draws
-from another one:
+stream. In a chunk, or in one of the following scopes, the source draws from another one:
 
     with record_draws() as drawn:      # a first run: where does each source stand?
         y = f(x)
@@ -12,17 +11,17 @@ from another one:
 Chunks and scopes are in one chain, `CHUNK` of `chunk`, innermost first; so they nest in any
 order, and threads and other processes know of them.
 
-NOTE [a scope draws from streams of its own]
-    Nothing in `replay_draws` or in a chunk moves the source itself, nor the stream of another
-    scope. So the numbers depend neither on the order of the chunks nor on who else draws
-    meanwhile, and there is nothing to put back after an exception. When a chunked call is
-    over, each source that any chunk drew from moves on once, where the call was made.
+NOTE [a scope has separate streams]
+    Draws in `replay_draws` or in a chunk move neither the source nor the stream of another
+    scope. So the numbers depend neither on the order of the chunks nor on other draws
+    meanwhile, and an exception leaves nothing to restore. After a chunked call, each source
+    that a chunk drew from moves on once, where the call was made.
 """
 
 import copy
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 from weakref import WeakSet
@@ -32,10 +31,11 @@ import numpy as np
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import RandomnessError
 from .._core.pytree import paths
+from .._levels.batch import BatchLevel
 from .chunk import CHUNK, Chunk, Run, process
 
 CHUNKS, AFTER = 1, 0
-"""What the streams that follow from a state are for."""
+"""The purposes of streams that follow from a state: for the chunks, and for the time after."""
 
 _SOURCES: WeakSet = WeakSet()
 _LOCK = threading.Lock()
@@ -43,13 +43,13 @@ _number = count()
 
 
 def enlist(source: Any) -> None:
-    """Have a source found by its key when a chunk that drew from it comes back."""
+    """Register a source, so that reports of chunks find it by its key."""
     with _LOCK:
         _SOURCES.add(source)
 
 
 def new_key() -> tuple:
-    """The key of a new source; its copies in other processes have the same one."""
+    """Return the key of a new source; its copies in other processes have the same key."""
     return *process(), next(_number)
 
 
@@ -57,7 +57,7 @@ def new_key() -> tuple:
 
 
 def stream_of(source: Any, scope: Any) -> Any:
-    """The NumPy generator that a draw comes from in `scope`; the source is locked."""
+    """Return the NumPy generator for draws in `scope`; the source is locked."""
     if scope is None or scope is source._home:
         return source._own
     if type(scope) is not Chunk:
@@ -67,7 +67,7 @@ def stream_of(source: Any, scope: Any) -> Any:
 
 
 def _enter(source: Any, chunk: Chunk) -> Any:
-    """The stream of a source that a chunk draws from for the first time."""
+    """Make the stream of a source from which a chunk draws for the first time."""
     run = chunk.run
     if run.process != process() and not source._sent:
         raise RandomnessError(
@@ -84,45 +84,46 @@ def _enter(source: Any, chunk: Chunk) -> Any:
     else:
         stream = copy.deepcopy(base)
     chunk.streams[source._key] = stream
-    chunk.report(move_sources_on, Left(source._key, chunk.index, stream))
+    chunk.report(move_sources_on, StreamEnd(source._key, chunk.index, stream))
     return stream
 
 
-class Left:
-    """What a chunk reports of a source: the stream, where the chunk has left it."""
+class StreamEnd:
+    """The report of a chunk about a source: the stream in its state after the chunk."""
 
     def __init__(self, key: tuple, index: int, stream: Any):
         self.key, self.index, self.stream = key, index, stream
 
 
 def move_sources_on(run: Run, reports: set) -> None:
-    """Move the sources that chunks of `run` drew from, once each.
+    """Move each source that chunks of `run` drew from, once.
 
-    With "same" it goes on where a chunk has left it, as it would after the whole batch.
+    With "same" a source takes the state of its stream after a chunk, which is the state after
+    the whole batch.
     """
-    first: dict[tuple, Left] = {}
-    for left in sorted(reports, key=lambda left: -left.index):
-        first[left.key] = left
+    first: dict[tuple, StreamEnd] = {}
+    for end in sorted(reports, key=lambda end: -end.index):
+        first[end.key] = end
     with _LOCK:
         sources = [source for source in _SOURCES if source._key in first]
     for source in sources:
         with source._lock:
-            stream, left = stream_of(source, CHUNK.get()), first[source._key].stream
+            stream, last = stream_of(source, CHUNK.get()), first[source._key].stream
             if run.randomness == "different":
-                left = following(run.bases.get(source._key, stream), AFTER)
+                last = following(run.bases.get(source._key, stream), AFTER)
             else:
-                seeds, theirs = stream.bit_generator.seed_seq, left.bit_generator.seed_seq
+                seeds, theirs = stream.bit_generator.seed_seq, last.bit_generator.seed_seq
                 children = [getattr(s, "n_children_spawned", 0) for s in (seeds, theirs)]
                 if children[1] > children[0]:
                     seeds.spawn(children[1] - children[0])
-            stream.bit_generator.state = left.bit_generator.state
+            stream.bit_generator.state = last.bit_generator.state
 
 
 def stream_in_scope(stream: Any, scope: Any) -> Any:
-    """The stream of a source that is made in `scope`, of what it was seeded with.
+    """Return the stream of a source that is made in `scope` with `stream` as its seed.
 
-    In a chunk it follows from the chunk's number too: ``default_rng(0)`` in the function
-    must not give every chunk the same numbers, unless these are to be the same.
+    In a chunk it also follows from the index of the chunk: ``default_rng(0)`` in the function
+    must not give all chunks the same numbers, unless ``randomness="same"`` asks for that.
     """
     if scope is None:
         return stream
@@ -133,7 +134,7 @@ def stream_in_scope(stream: Any, scope: Any) -> Any:
 
 
 def fresh_seed(scope: Any) -> Any:
-    """A seed sequence of fresh entropy; one that repeats what has to be repeated."""
+    """Return a seed sequence of fresh entropy; in a scope that repeats draws, the earlier one."""
     if scope is None:
         return np.random.SeedSequence()
     if type(scope) is not Chunk:
@@ -144,16 +145,16 @@ def fresh_seed(scope: Any) -> Any:
     return np.random.SeedSequence(int(scope.run.id, 16), spawn_key=(n,))
 
 
-def following(base: Any, *place: int) -> Any:
-    """A stream that follows from where `base` stands, one for each `place`."""
+def following(base: "np.random.Generator", *place: int) -> "np.random.Generator":
+    """Return a stream that follows from the state of `base`, another one for each `place`."""
     bits = base.bit_generator
     seed = int.from_bytes(digest(bits.state), "little")
     return np.random.Generator(type(bits)(np.random.SeedSequence(seed, spawn_key=place)))
 
 
 def digest(state: Any) -> bytes:
-    """A hash of the state of a bit generator, the same one on every machine."""
-    import hashlib  # it takes as long as a third of this package, and few programs draw
+    """Hash the state of a bit generator; the hash is the same on every machine."""
+    import hashlib  # the import takes as long as a third of this package, and few programs draw
 
     total = hashlib.sha256()
     for part in _parts(state):
@@ -170,7 +171,7 @@ def _parts(state: Any) -> Iterator[str]:
         yield repr(state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state)
 
 
-# ---- a second run draws what the first one drew ----
+# ---- a second run repeats the draws of the first one ----
 
 
 def _leave(entry: Entry, *exception: Any) -> None:
@@ -178,7 +179,7 @@ def _leave(entry: Entry, *exception: Any) -> None:
 
 
 class Scope:
-    """A part of the program where draws are noted or repeated; one level of the chain."""
+    """A part of the program that records or repeats draws; one link of the chain."""
 
     run = Run("")
     outer: Any
@@ -196,7 +197,7 @@ class Scope:
 
 
 class record_draws(Scope):
-    """Note where each source stands when it is first drawn from."""
+    """Record the state of each source before the first draw from it."""
 
     def __init__(self) -> None:
         self.states: dict[tuple, Any] = {}
@@ -214,9 +215,9 @@ class record_draws(Scope):
 
 
 class replay_draws(Scope):
-    """Draw again what was drawn in `drawn`, a `record_draws` scope; as often as one likes.
+    """Repeat the draws of `drawn`, a `record_draws` scope; it may be entered several times.
 
-    A source that was not drawn from there draws as it would without this scope.
+    A source without a draw there draws as it would without this scope.
     """
 
     def __init__(self, drawn: record_draws):
@@ -240,11 +241,11 @@ class replay_draws(Scope):
 # ---- NumPy's own generators among the arguments ----
 
 
-def find_generators(leaves: Any) -> list[tuple[int, Any, bytes]]:
-    """NumPy's generators among the leaves of the arguments, and where they stand.
+def find_generators(leaves: Sequence[Any]) -> list[tuple[int, Any, bytes]]:
+    """Return NumPy's generators among the leaves of the arguments, with their states.
 
-    Such a generator draws once for the whole batch, and no level can see it. What can be
-    seen is that it has moved: `check_unmoved`.
+    Such a generator draws once for the whole batch, and no level can see that. But one can see
+    that its state has changed: `check_unmoved`.
     """
     module: Any = sys.modules.get("numpy.random")  # NumPy imports it on demand
     if module is None:
@@ -252,27 +253,30 @@ def find_generators(leaves: Any) -> list[tuple[int, Any, bytes]]:
     kinds, found = (module.Generator, module.RandomState), []
     for i, x in enumerate(leaves):
         if type(x) is not np.ndarray and isinstance(x, kinds) and not hasattr(x, "_own"):
-            found.append((i, x, _stand(x)))
+            found.append((i, x, _state_of(x)))
     return found
 
 
-def _stand(generator: Any) -> bytes:
+def _state_of(generator: Any) -> bytes:
+    """Return a hash of the state of a generator."""
     if hasattr(generator, "bit_generator"):
         return digest(generator.bit_generator.state)
     return digest(generator.get_state(legacy=False))
 
 
-def check_unmoved(level: Any, generators: list, args: tuple, kwargs: dict) -> None:
-    """Raise where one of the generators that `find_generators` found has moved since."""
+def check_unmoved(
+    level: BatchLevel, generators: list[tuple[int, Any, bytes]], args: tuple, kwargs: dict
+) -> None:
+    """Raise where a generator of `find_generators` has another state since then."""
     if level.randomness == "same":
         return
-    for i, generator, stood in generators:
-        if _stand(generator) != stood:
+    for i, generator, before in generators:
+        if _state_of(generator) != before:
             where = [*paths(args, "args"), *paths(kwargs, "kwargs")][i]
             raise level.refusal(
                 RandomnessError,
-                f"{where} is NumPy's {type(generator).__name__}, which knows nothing of examples, "
-                f"and the function drew from it: once for the whole batch; pass "
-                f"functier.random.default_rng(seed) with randomness='different' for numbers of "
-                f"its own for each example, or write vmap(..., randomness='same') to accept that",
+                f"{where} is NumPy's {type(generator).__name__}, which draws once for the whole "
+                f"batch, and the function drew from it; pass "
+                f"functier.random.default_rng(seed) with randomness='different' for separate "
+                f"numbers for each example, or write vmap(..., randomness='same') to accept this",
             )

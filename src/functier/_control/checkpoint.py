@@ -16,14 +16,18 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 import numpy as np
 
 from .._chunks.streams import record_draws, replay_draws
+from .._core.blocks import block
 from .._core.border import check_objects
+from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, shape_of
-from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.pytree import check_callable, flatten, name_of_function, unflatten
 from .._core.tensor import Tensor
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
 from .._levels.states import resume
 from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
+from .._mutation.array import was_written
+from .._mutation.memory import REGION, clock
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -97,11 +101,19 @@ def region(label: str, func: Callable, *given: Any) -> Any:
     keeps copies.
     """
     ambient, asked, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
-    with record_draws() as drawn:
+    leaves, structure = flatten(given)
+    leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
+    given = unflatten(structure, leaves)
+    with record_draws() as drawn, running_again():
         out = func(*given)
+    if any(map(was_written, leaves)):
+        raise MutationError(
+            f"{label}: the function wrote to its argument, which it would do once more when it "
+            f"runs again; make a copy first, y = x.copy(), write to that and return it"
+        )
 
     def again(given: tuple) -> Any:
-        with replay_draws(drawn), among(asked):
+        with replay_draws(drawn), among(asked), running_again():
             return func(*given)
 
     for cls, tensors in ends(label, out, start).items():
@@ -114,6 +126,17 @@ def region(label: str, func: Callable, *given: Any) -> Any:
         for y, node in zip(tensors, join_edges(boundary, pulled, len(tensors), kept)):
             y._extra = node
     return out
+
+
+@block
+def running_again() -> Iterator[None]:
+    """Inside, what was made before may not be written to, as it would be once more later."""
+    before = REGION.get()
+    try:
+        REGION.set(next(clock))
+        yield
+    finally:
+        REGION.set(before)
 
 
 SAMPLE = 64

@@ -26,10 +26,13 @@ import numpy as np
 
 from .._core.blocks import block
 from .._core.border import check_leaf
+from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, dtype_of, shape_of
 from .._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from .._core.tensor import Tensor
 from .._levels.batch import BatchLevel
+from .._mutation.array import was_written
+from .._mutation.memory import WRITER
 
 new = object.__new__
 ndarray = np.ndarray
@@ -71,8 +74,21 @@ class Mask:
         """``func(*operands)`` for the examples that it holds for."""
         if self.whole:
             return func(*operands)
+        before = WRITER.get()
+        shielded = self.shield(operands)
         with among(self):
-            return func(*self.shield(operands))
+            try:
+                WRITER.set(self.pred if before is None else np.logical_and(before, self.pred))
+                result = func(*shielded)
+            finally:
+                WRITER.set(before)
+        for given, x in zip(flatten(operands)[0], flatten(shielded)[0]):
+            if x is not given and was_written(x):
+                raise MutationError(
+                    "a function that some examples chose wrote to its operand, which the others "
+                    "have kept; make a copy first, y = x.copy(), and write to that"
+                )
+        return result
 
     def shield(self, tree: Any) -> Any:
         """`tree` with the values of the donor for the examples that have no part in it.

@@ -84,7 +84,7 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
                 "dict of arrays, {name: x[name] for name in x.dtype.names}"
             )
         if dtype.hasobject and has_tensors(x, arrays=True):
-            return ConversionError, _stacked(x)
+            return ConversionError, _describe_object_array(x)
         return None
     if hasattr(kind, "__array_ufunc__"):
         for name in ("__array_ufunc__", "__array_function__"):
@@ -97,7 +97,7 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
     return None
 
 
-def _stacked(x: ndarray) -> str:
+def _describe_object_array(x: ndarray) -> str:
     """Describe an object array that holds tensors, and say what to write instead."""
     if x.ndim == 1:
         write = "numpy.stack(list(a)), which is one array"
@@ -179,7 +179,7 @@ def check_objects(label: object, where: str | Callable[..., str], x: Any) -> Non
     """Raise where `x`, any object, is an object array that holds tensors."""
     if isinstance(x, ndarray) and x.dtype.hasobject and not x.dtype.names and has_tensors(x):
         where = where if isinstance(where, str) else where()
-        raise refusal(ConversionError, f"{label}: {where} {_stacked(x)}")
+        raise refusal(ConversionError, f"{label}: {where} {_describe_object_array(x)}")
 
 
 def refusal(kind: type[Exception], text: str) -> Exception:
@@ -187,17 +187,17 @@ def refusal(kind: type[Exception], text: str) -> Exception:
     return ConversionError(text, named=True) if kind is ConversionError else kind(text)
 
 
-def without_derivative(x: Any) -> ConversionError:
+def without_derivative(x: Value) -> ConversionError:
     """The error for a result of dtype object beside a tensor that is differentiated."""
     if isinstance(x, ndarray) and has_tensors(x):
-        return ConversionError(f"the result of an operation {_stacked(x)}")
+        return ConversionError(f"the result of an operation {_describe_object_array(x)}")
     return ConversionError(
         f"the result of an operation has dtype {x.dtype}, which has no derivative; make arrays of "
         f"numbers of the operands, with a.astype(float)"
     )
 
 
-def unexpected(label: Any, form: str, more: tuple, options: dict) -> TypeError:
+def unexpected(label: object, form: str, more: tuple, options: dict) -> TypeError:
     """The error for arguments that a level's class does not take."""
     given = [*map(_show, more), *[f"{name}={_show(value)}" for name, value in options.items()]]
     return TypeError(

@@ -34,7 +34,11 @@ class Flat:
     def __setitem__(self, index: Index, value: Value) -> None:
         """Write `value` at an index, over and over where there are fewer values than places."""
         base = self.base
-        places = np.arange(base.size) if type(index) is slice and index == slice(None) else self.places(index)
+        places = (
+            np.arange(base.size)
+            if type(index) is slice and index == slice(None)
+            else self.places(index)
+        )
         count = int(np.size(places))
         if np.ndim(value) and np.size(value) != count:
             row = np.ravel(value)

@@ -9,6 +9,7 @@ import numpy as np
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .tensor import CANONICAL, Tensor, canonical
+from .types import Function, Value
 
 BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
@@ -41,7 +42,7 @@ METHODS: dict[str, Any] = {
     "__rdivmod__": lambda x, other: (np.divmod, (other, x), {}),
     "__round__": lambda x, decimals=0: (np.round, (x, decimals or 0), {}),
 }  # fmt: skip
-PROPERTIES: dict[str, Callable] = {
+PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 MEMORY = {
@@ -71,15 +72,15 @@ LAYOUT = {
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """Methods that reorder the tensor in place, as those of an array, and also return it."""
 
-INPLACE: dict[Callable, Callable] = {}
+INPLACE: dict[Function, Function] = {}
 """The `Tensor` method of a function of `operator` that writes to its first operand."""
 
-OPERATORS: dict[Callable, list] = {}
+OPERATORS: dict[Function, list] = {}
 """The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
 
 
 def _astype(
-    x: Any, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
+    x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
     copy: bool = True,
 ) -> tuple[Callable, tuple, dict]:  # fmt: skip
     """Translate a call of the method, which has more parameters than the function; a tensor
@@ -153,7 +154,7 @@ def _define_all() -> None:
 
         return call
 
-    def method(meaning: Callable) -> Callable:
+    def method(meaning: Function) -> Function:
         same = meaning in _NUMPY
 
         def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -234,7 +235,7 @@ class Hidden:
         raise AttributeError(message_on_memory(x, self.name, LAYOUT[self.name]))
 
 
-def message_on_memory(x: Any, name: str, instead: str) -> str:
+def message_on_memory(x: Tensor, name: str, instead: str) -> str:
     """Return the message for a method or attribute about the memory of an array."""
     where, instead = f"{x.level}", f"write {instead}"
     if not x.level.depth:
@@ -260,7 +261,7 @@ def _call_on_plain(call: Callable, args: tuple, kwargs: dict) -> Any:
     return func(*args, **kwargs)
 
 
-def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
+def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
     """Return methods that use the fast `calls`, for the class of a level."""
 
     def __array_ufunc__(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -272,7 +273,7 @@ def methods_of(calls: dict[Callable, Callable]) -> dict[str, Callable]:
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
         return self.level.function(func, args, kwargs)
 
-    found: dict[str, Callable] = {
+    found: dict[str, Function] = {
         "__array_ufunc__": __array_ufunc__,
         "__array_function__": __array_function__,
         "__hash__": Tensor.__hash__,  # a class with __eq__ needs one

@@ -24,6 +24,11 @@ LEAF = object()
 
 NAMESPACE = "functier"
 
+SNAPSHOTS: dict[type, Callable[[Any], Any]] = {}
+"""The class of arrays that may be written to, and what stands for one in a pytree: its value at
+that moment. Empty until such an array has been made.
+"""
+
 T = TypeVar("T", bound=type)
 
 tree_flatten: Callable[..., tuple[list, Any]] = optree.tree_flatten
@@ -85,8 +90,18 @@ def flatten(
     An error names `label`, the transform, and `where`.
     """
     kind = type(tree)
-    if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
+    if kind is np.ndarray:
         return [tree], LEAF
+    if kind not in CONTAINERS and is_value(tree):
+        return [SNAPSHOTS[kind](tree) if kind in SNAPSHOTS else tree], LEAF
+    leaves, structure = _flatten(tree, kind, label, where)
+    if SNAPSHOTS:
+        leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
+    return leaves, structure
+
+
+def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[Any], Any]:
+    """The leaves and the structure of a container."""
     if kind is tuple:
         for leaf in tree:
             if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .border import check_leaf, check_reach
-from .errors import HookRecursionError, LevelError, MutationError
+from .errors import HookRecursionError, LevelError
 from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of
 from .observers import CALLS, OPERATIONS
@@ -281,6 +281,10 @@ class RootLevel:
         y = dispatch(func, (x, *args), kwargs)
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
+
+    def reshape(self, x: Tensor, shape: Any) -> None:
+        """``x.shape = shape``."""
+        x._value.shape = shape
 
     def augment(self, func: Function, x: Tensor, value: Value) -> Any:
         """``x op= value``, which writes to `x` where NumPy has an array."""

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .numpy_facts import dtype_of, shape_of
+from .types import Value
 
 FORMS: dict[str, Any] = {
     "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,
@@ -46,13 +47,13 @@ class Rule:
         self._plan: list | None = None
         self._direct: list | None = None
 
-    def save(self, ans: Any, call: Any, values: list, position: int) -> tuple:
+    def save(self, ans: Value, call: Any, values: list[Value], position: int) -> tuple:
         """Collect the values that the rule needs for the operand at `position`."""
         if call.direct and self._direct is not None:
             return self.save_direct(ans, call.given, values)
         return self._save(ans, call, values, position)
 
-    def save_direct(self, ans: Any, given: dict, values: Sequence) -> tuple:
+    def save_direct(self, ans: Value, given: dict, values: Sequence[Value]) -> tuple:
         """Collect the values for a direct call, once `save` has made its plan."""
         saved: list[Any] = []
         for form, where, default in self._direct:  # type: ignore[union-attr]
@@ -64,7 +65,7 @@ class Rule:
                 saved.append(values[where] if form is True else form(values[where]))
         return tuple(saved)
 
-    def _save(self, ans: Any, call: Any, values: list, position: int) -> tuple:
+    def _save(self, ans: Value, call: Any, values: list[Value], position: int) -> tuple:
         """Collect the values for any call; make the plans, which depend on names only."""
         plan = self._plan
         if plan is None:
@@ -154,13 +155,13 @@ def unchanged(g: Any) -> Any:
     return g
 
 
-def negated(g: Any) -> Any:
+def negated(g: Value) -> Value:
     return -g
 
 
-def times(g: Any, factor: Any) -> Any:
+def times(g: Value, factor: Value) -> Value:
     return g * factor
 
 
-def over(g: Any, divisor: Any) -> Any:
+def over(g: Value, divisor: Value) -> Value:
     return g / divisor

@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .flat import Flat
 from .observers import OPERATIONS
@@ -128,6 +127,10 @@ class Tensor:
     def shape(self) -> Shape:
         return self.level.shape(self)
 
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.level.reshape(self, shape)
+
     @property
     def ndim(self) -> int:
         return len(self.level.shape(self))
@@ -210,7 +213,7 @@ class Tensor:
     def __complex__(self) -> complex:
         return self.level.convert(self, complex)
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
         return self.level.convert(self, "numpy.asarray", dtype, copy)
 
     def item(self, *args: Any) -> Any:

@@ -36,6 +36,7 @@ from .._core.root import tree_map
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
+from .._mutation.array import Array, settle
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
 from .level import Level, has_methods
@@ -62,7 +63,7 @@ class BatchLevel(Level):
     k: int
     parent: "BatchLevel | None"
 
-    def place(self, outer: Level) -> None:
+    def nest_in(self, outer: Level) -> None:
         if type(outer) is type(self):  # a level that debugging watches is of another class
             self.parent, self.k = outer, outer.k + 1
         else:
@@ -101,7 +102,7 @@ class BatchLevel(Level):
         try:
             return self.wrap(call.run(values, op.vmap, self.k))
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
     def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         if op.vmap is None:
@@ -137,6 +138,8 @@ class BatchLevel(Level):
         value = self.physical(x)
         if value is not None:
             return value
+        if type(x) is Array:
+            return self.lift(settle(x))
         value = self.lower(x)
         if type(value) in (bool, int, float, complex):
             return value
@@ -226,7 +229,7 @@ class BatchLevel(Level):
         if not is_value(data):
             data = one_array(self, data)
         elif has_methods(data):
-            self.forward()
+            self.forward_attributes()
         return self.insert([data], [in_dim], f"the argument of {cls.__name__}")[0]
 
     def insert(self, leaves: Sequence[Any], dims: Sequence[int | None], args: tuple | str) -> list:
@@ -252,6 +255,7 @@ class BatchLevel(Level):
                     value = leaf._value
                     size = value.shape[k]
             if value is None:
+                leaf = settle(leaf)
                 check_mapped(self, leaf, dim, args)
                 moved = np.moveaxis(leaf, dim, 0) if dim else leaf
                 size = moved.shape[0]
@@ -313,6 +317,8 @@ class BatchLevel(Level):
                     y = new(parent.cls)
                     y._value = value
                     return y
+        elif type(x) is Array:
+            return self.unwrap(settle(x), out_dim, where)
         else:
             value = None
             check_leaf(self, where, x)

@@ -87,7 +87,7 @@ class Copies:
     def array(self, x: ndarray) -> ndarray:
         if x.size <= SMALL:
             return x.copy()
-        owner = owner_of(x)
+        owner: Any = owner_of(x)
         start = _start(x)
         key = start, x.shape, x.strides, x.dtype
         found = self.arrays.get(key)

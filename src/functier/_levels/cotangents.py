@@ -6,7 +6,6 @@ All functions work on values of any level.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from .._core.border import check_leaf, without_derivative
 from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
@@ -33,7 +32,7 @@ def one(value: Value) -> Scalar:
     return ONE if type(value) is float64 or type(value) is float else dtype_of(value).type(1)
 
 
-def zeros(value: Value) -> ArrayLike:
+def zeros(value: Value) -> Value:
     """Return the zero (co)tangent of a value."""
     return np.zeros(shape_of(value), dtype_of(value))[()]
 

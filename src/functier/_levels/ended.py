@@ -1,13 +1,15 @@
-"""Ended levels, in the two escape modes: what becomes of a level that has ended."""
+"""Levels that have ended, in the two escape modes."""
 
-from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .._core.errors import EscapedTensorError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.root import convert_to, tree_map
 from .._core.tensor import Tensor
+from .._core.types import Function, Index, Shape, Value
 from .level import ENDED, Level
 from .lineage import chain
 
@@ -18,19 +20,20 @@ class EndedLevel(Level):
     batches, differentiates, records = False, None, False
 
     @property
-    def live(self) -> bool:  # type: ignore[override]  # a property comes before what a level has
+    def live(self) -> bool:  # type: ignore[override]  # a property takes precedence over the attribute of a level
         return False
 
     def end(self) -> None:
-        """It has ended already."""
+        """Do nothing: the level has already ended."""
 
-    def elem(self, x: Any) -> Any:
+    def elem(self, x: Tensor) -> Value:
         return self.kind.elem(self, x)
 
-    def repr(self, x: Any) -> str:
+    def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise the error for a use after the end."""
         transform = self.label.partition("(")[0]
         raise EscapedTensorError(
             f"a tensor of {self} was used after its level ({chain(self.cls)}, made at "
@@ -47,7 +50,7 @@ class EndedLevel(Level):
 
 
 class DeadLevel(EndedLevel):
-    """Every use raises; `elem` and `repr` still work."""
+    """An ended level with ``escape="dead"``: every use raises except `elem` and `repr`."""
 
     unary = binary = getitem = EndedLevel.refuse
     function = method = property = apply = missing = EndedLevel.refuse
@@ -56,42 +59,43 @@ class DeadLevel(EndedLevel):
 
 
 class PassthroughLevel(EndedLevel):
-    """Operations act on the wrapped value."""
+    """An ended level with ``escape="passthrough"``: operations act on the wrapped value."""
 
-    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         args, kwargs = tree_map(self.through, (args, kwargs))
         return func(*args, **kwargs)
 
     missing = function
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         return call.run([self.through(x) for x in call.operands])
 
-    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def reorder(self, x: Tensor, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.method(func, (x, *args), kwargs)
 
     def through(self, x: Any) -> Any:
+        """Return the value of a tensor of this level; anything else as it is."""
         return self.elem(x) if type(x) is self.cls else x
 
-    def release(self, x: Any, other: Level) -> Any:
+    def release(self, x: Tensor, other: Level) -> Value:
         return self.elem(x)
 
     def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         return self.through(x)
 
-    def shape(self, x: Any) -> tuple[int, ...]:
+    def shape(self, x: Tensor) -> Shape:
         return shape_of(self.elem(x))
 
-    def dtype(self, x: Any) -> Any:
+    def dtype(self, x: Tensor) -> np.dtype:
         return dtype_of(self.elem(x))
 
-    def attribute(self, x: Any, name: str) -> Any:
+    def attribute(self, x: Tensor, name: str) -> Any:
         return getattr(self.elem(x), name)
 
-    def setitem(self, x: Any, index: Any, value: Any) -> None:
+    def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         self.elem(x)[self.through(index)] = self.through(value)
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         value = self.elem(x)
         if isinstance(value, Tensor):
             return value.level.convert(value, how, *args)

@@ -1,14 +1,14 @@
-"""Fast calls: the functions that answer the commonest calls at the levels of one kind.
+"""Fast calls: functions that compute the commonest operations at the levels of one kind.
 
 NOTE [whose operand is it]
-    Of two operands both may be tensors of one level, or one of them; the other is then a
-    plain value or a tensor of a level around. All else is handed on. This question is
-    asked here alone, and each kind of level says what follows from the answer. A function
-    call in between would cost 5 to 10 % of an operation. So what a kind says is source text,
-    which is put into a template and compiled when the first level of the kind is made.
+    Both operands may be tensors of one level, or one of them; the other is then a plain value or
+    a tensor of a level around. All other cases go to the slow path. Only this file makes the
+    distinction, and each kind of level has the code for each case. A function call in between
+    would cost 5 to 10 % of an operation. So the code of a kind is source text, which is put into
+    a template and compiled when the first level of the kind is made.
 
-A text refers to the operands and their classes by the names that the template gives them;
-all else that it needs is handed over by name. Its lines are seen in tracebacks.
+A text refers to the operands and their classes by the names in the template; all other objects
+that it needs are passed by name. Tracebacks show its lines.
 """
 
 import linecache
@@ -99,34 +99,33 @@ def maker({parameters}):
 class FastCalls:
     """Makers of the fast calls of one kind of level.
 
-    A maker takes the `parameters` that it was composed with, a function and facts about it,
-    and returns the fast call. `names` are the objects that the texts refer to.
+    A maker takes `parameters`, which are a function and facts about it, and returns the fast
+    call. `names` are the objects that the texts refer to.
     """
 
     def __init__(self, kind: type, **names: Any):
         self.kind, self.names = kind, names
 
     def unary(self, parameters: str, body: str) -> Callable:
-        """The maker of calls that give the result `y` of `func` and `x`, a tensor of `level`."""
+        """Return the maker of calls ``y = func(x)`` for a tensor `x` of `level`."""
         return self._maker("unary", UNARY, {"parameters": parameters, "body": body})
 
     def binary(self, parameters: str, bodies: dict[str, str]) -> Callable:
-        """The maker of calls that give the result `z` of `func`, `a` and `b`.
+        """Return the maker of calls with two operands: ``z = func(a, b)``.
 
-        Tensors of `level` are `both` operands, or the `left`, or the `right`; the other one is
-        then a plain value. For a tensor of a level around there is `left_inner` and
-        `right_inner`, where it takes more than for a plain value. The `result` follows on
-        each of these.
+        Tensors of `level` are `both` operands, or the `left`, or the `right` one; the other is
+        then a plain value. Where a tensor of a level around needs other code than a plain
+        value, it is in `left_inner` and `right_inner`. The `result` comes after each of these.
         """
         return self._ladder("binary", VALUES, parameters, bodies)
 
     def product(self, parameters: str, bodies: dict[str, str]) -> Callable:
-        """The same for products of matrices, where a number cannot be an operand."""
+        """Return the maker of products of matrices, whose operands cannot be numbers."""
         return self._ladder("product", {np.ndarray}, parameters, bodies)
 
     def getitem(self, parameters: str, parts: Collection[Any], body: str) -> Callable:
-        """The maker of calls that give the item `y` of `x`, a tensor of `level`, at an `index`
-        whose `parts` are of these types.
+        """Return the maker of calls ``y = x[index]`` for a tensor `x` of `level`, at an index
+        whose parts are of the types `parts`.
         """
         return self._maker(
             "getitem", GETITEM, {"parameters": parameters, "body": body}, PARTS=parts
@@ -142,12 +141,12 @@ class FastCalls:
         return self._maker(name, BINARY, texts, VALUES=values, encloses=encloses, level_in=level_in)
 
     def _maker(self, name: str, template: str, texts: dict[str, str], **names: Any) -> Callable:
-        """The function that a template defines, with `texts` in their places.
+        """Return the function that a template defines, with `texts` inserted.
 
-        To who looks at the call stack it is a function of the kind's module, in a file beside
-        it: that is how messages and debugging tell functier's own frames.
+        In the call stack it is a function of the kind's module, in a file beside it. By that
+        messages and debugging tell the frames of functier from those of the user.
         """
-        source = re.sub(r"( *)\{(\w+)\}", lambda at: _indented(texts[at[2]], at[1]), template)
+        source = re.sub(r"( *)\{(\w+)\}", lambda at: _indent(texts[at[2]], at[1]), template)
         module = self.kind.__module__
         file = f"{sys.modules[module].__file__} ({name} of {self.kind.__name__})"
         linecache.cache[file] = len(source), None, source.splitlines(True), file
@@ -157,5 +156,5 @@ class FastCalls:
         return space["maker"]
 
 
-def _indented(text: str, margin: str) -> str:
+def _indent(text: str, margin: str) -> str:
     return indent(dedent(text).strip(), margin)

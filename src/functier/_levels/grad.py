@@ -1,6 +1,6 @@
 """Reverse mode: a tensor has a value and a node of the tape."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import getitem, itemgetter
 from typing import Any
 
@@ -12,6 +12,8 @@ from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
+from .._mutation.array import settle
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
@@ -32,10 +34,10 @@ class GradLevel(Level):
     batches, differentiates, records = False, "reverse", False
     store = GradStore
 
-    holomorphic = False  # whether `gradient` is the complex derivative
+    holomorphic = False  # true where `gradient` is the complex derivative
 
-    def track(self, leaves: list) -> list:
-        """Tensors to differentiate by: leaves of the tape."""
+    def track(self, leaves: list[Value]) -> list:
+        """Return tensors to differentiate by: leaves of the tape."""
         cls, tracked = self.cls, []
         for leaf in leaves:
             x = new(cls)
@@ -65,12 +67,12 @@ class GradLevel(Level):
         calls[getitem] = fast.getitem("rule, *_", INDEX_PARTS, GETITEM)(*PARTIALS[getitem])
         return calls
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         values = [self.lower(x) for x in call.operands]
         return self.record(op, call, values, call.run(values))
 
-    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
-        """The tensor, or tensors, of a result, with the node that leads to it."""
+    def record(self, op: Op, call: Call, values: list[Value], ans: Value) -> Value:
+        """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
             return ans
         cls, edges = self.cls, []
@@ -93,20 +95,20 @@ class GradLevel(Level):
         if joint is not None:
             edges = [(node_of(edges), joint.fn, joint.save(ans, call, values, 0), None)]
         if isinstance(ans, (tuple, list)):
-            return self.several(ans, edges)
+            return self.record_outputs(ans, edges)
         if not is_inexact(ans):
             return ans
         y = new(cls)
         y._value, y._extra = ans, node_of(edges)
         return y
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         rule = op.vjp.get(op.lead[0])
         value = x._value
         if rule is None or rule._direct is None:
             return Level.apply_single(self, op, x, given)
         if isinstance(value, Tensor) and (outer := value.level).depth:
-            ans = outer.function(op.func, (value,), given)  # where NumPy would come to
+            ans = outer.function(op.func, (value,), given)  # without NumPy's dispatch
         else:
             ans = op.kernel(value, **given)
         kind = type(ans)
@@ -123,8 +125,8 @@ class GradLevel(Level):
         y._extra = next(node_numbers), x._extra, rule.fn, saved, fix, None
         return y
 
-    def several(self, ans: Any, edges: list) -> Any:
-        """Tensors for the results of an operation that has more than one."""
+    def record_outputs(self, ans: Sequence[Value], edges: list) -> Sequence[Value]:
+        """Return tensors for an operation with several outputs."""
         edges = [(p, _with_zeros(rule, ans), saved, fix) for p, rule, saved, fix in edges]
         node = node_of(edges)
         outputs = []
@@ -144,7 +146,7 @@ class GradLevel(Level):
         if not is_value(data):
             data = one_array(self, data)
         elif has_methods(data):
-            self.forward()
+            self.forward_attributes()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x)"])
         return self.track([data])[0]
 
@@ -174,6 +176,9 @@ class GradLevel(Level):
             )
         mine = type(output) is self.cls
         if not mine:
+            output = settle(output)
+            mine = type(output) is self.cls
+        if not mine:
             check_leaf(self, "the result", output)
         value = output._value if mine else self.lower(output)
         if holomorphic or (type(value) is not float64 and type(value) is not float):
@@ -202,15 +207,15 @@ def _remedy(kind: str, holomorphic: bool) -> str:
     return "the gradient is of a real floating-point scalar: return y.astype(float)"
 
 
-def _with_zeros(rule: Callable, ans: Any) -> Callable:
-    """A rule for several outputs that sees zeros for the outputs that were not used."""
+def _with_zeros(rule: Function, ans: Sequence[Value]) -> Function:
+    """Return the rule for several outputs with zeros for the cotangents of unused ones."""
     forms = [(np.shape(v), dtype_of(v)) for v in ans]
 
-    def filled(g: tuple, *saved: Any) -> Any:
+    def pull_filled(g: tuple, *saved: Any) -> Any:
         full = [np.zeros(*form) if c is None else c for c, form in zip(g, forms)]
         return rule(tuple(full), *saved)
 
-    return filled
+    return pull_filled
 
 
 # ---- the hot path ----

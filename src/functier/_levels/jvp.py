@@ -16,6 +16,9 @@ from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
+from .._core.tensor import Tensor
+from .._core.types import Value
+from .._mutation.array import settle
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import FastCalls
@@ -38,15 +41,16 @@ class JvpLevel(Level):
     batches, differentiates, records = False, "forward", False
     store = JvpStore
 
-    def track(self, leaves: list, directions: list) -> list:
-        """The inputs, each with its direction."""
+    def track(self, leaves: list[Value], directions: list[Value]) -> list[Tensor]:
+        """Return tensors of the inputs, each with its direction as the tangent."""
         return [
             self.pair(x if type(x) is ndarray else self.lower(x), self.lower(t))
             for x, t in zip(leaves, directions)
         ]
 
-    def pair(self, primal: Any, tangent: Any) -> Any:
-        x = new(self.cls)
+    def pair(self, primal: Value, tangent: Value) -> Tensor:
+        """Return the tensor of a primal and its tangent."""
+        x: Any = new(self.cls)
         x._value, x._extra = primal, tangent
         return x
 
@@ -72,7 +76,7 @@ class JvpLevel(Level):
         calls[getitem] = fast.getitem("", INDEX_PARTS, GETITEM)()
         return calls
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         cls, values, moving = self.cls, [], []
         for i, x in enumerate(call.operands):
             if type(x) is cls:
@@ -94,7 +98,7 @@ class JvpLevel(Level):
         if jvp == "linear":
             tangent = call.run(
                 [
-                    x._extra if type(x) is cls else resting(v) if name in rules else v
+                    x._extra if type(x) is cls else zero_tangent(v) if name in rules else v
                     for x, v, name in zip(operands, values, names)
                 ]
             )
@@ -109,7 +113,7 @@ class JvpLevel(Level):
                 tangent = add(tangent, t)
         return self.outputs(ans, tangent, isinstance(jvp, str))
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         value, jvp, name = x._value, op.jvp, op.lead[0]
         if jvp == "linear" and name in op.vjp:
             kernel = op.kernel
@@ -121,8 +125,8 @@ class JvpLevel(Level):
         tangent = rule.fn(x._extra, *rule.save_direct(ans, given, (value,)))
         return self.outputs(ans, tangent)
 
-    def outputs(self, ans: Any, tangent: Any, linear: bool = False) -> Any:
-        """The tensor, or tensors, of a result that has a tangent."""
+    def outputs(self, ans: Value, tangent: Value, linear: bool = False) -> Value:
+        """Return the tensor, or tensors, of a result that has a tangent."""
         kind = type(ans)
         if linear and (kind is float64 or (kind is ndarray and ans.dtype is FLOAT)):
             return self.pair(ans, tangent)  # made alike, from operands of one form
@@ -143,30 +147,31 @@ class JvpLevel(Level):
             raise TypeError(f"{self}: no tangent was given; write J(x, tangent)")
         data, tangent = [d if is_value(d) else one_array(self, d) for d in (data, tangent)]
         if has_methods(data):
-            self.forward()
+            self.forward_attributes()
         check_inputs(self, [data], lambda: [f"{cls.__name__}(x, t)"])
         data = self.lower(data)
         leaves, structure = flatten(data)
         (tangent,) = match(self, leaves, structure, self.lower(tangent), "tangent", "x")
         return self.pair(data, tangent)
 
-    def unwrap(self, x: Any) -> Any:
-        """``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
+    def unwrap(self, x: Value) -> tuple[Value, Value]:
+        """Return ``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
+        x = settle(x)
         if type(x) is self.cls:
             return x._value, x._extra
         x = self.lower(one_value(self, x))
         return x, zeros(x)
 
 
-def fit_tangent(tangent: Any, ans: Any) -> Any:
-    """The tangent with the shape and dtype of its primal."""
+def fit_tangent(tangent: Value, ans: Value) -> Value:
+    """Give a tangent the shape and dtype of its primal."""
     if fix_for(ans, tangent, False) is None:
         return tangent
     return fit(tangent, shape_of(ans), dtype_of(ans))
 
 
-def resting(value: Any) -> Any:
-    """The zero tangent of a constant; that of a Python number is as weak as it."""
+def zero_tangent(value: Value) -> Value:
+    """Return the zero tangent of a constant; that of a Python number is a Python number, too."""
     return type(value)(0) if type(value) in WEAK else zeros(value)
 
 
@@ -205,13 +210,13 @@ BINARY = {
             and not (
                 kind is ndarray and ans.dtype is FLOAT is value.dtype and ans.shape == value.shape
             )
-        ):  # so that the tangent may have another form than its primal
+        ):  # the tangent may have another form than its primal
             tangent = fit_tangent(tangent, ans)
         z._value, z._extra = ans, tangent
     """,
 }
 
-PRODUCT = {  # whose tangents have the form of their primal anyway
+PRODUCT = {  # the tangents always have the form of their primal
     "both": """
         x, y = a._value, b._value
         ans, tangent = func(x, y), func(a._extra, y) + func(x, b._extra)
@@ -223,7 +228,7 @@ PRODUCT = {  # whose tangents have the form of their primal anyway
 
 GETITEM = """
 value, t = x._value, x._extra
-if type(value) in NUMBERS or type(t) in NUMBERS:  # which have no items
+if type(value) in NUMBERS or type(t) in NUMBERS:  # numbers have no items
     return level.getitem(x, index)
 y._value, y._extra = value[index], t[index]
 """

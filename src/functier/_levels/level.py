@@ -1,18 +1,18 @@
-"""Levels: minting, and what all levels do.
+"""Levels: how their classes are created, and the behaviour that all of them share.
 
-A level is a class. `Level` is the object in its attribute ``level``: what a transform
-does to an operation. Knows no transform.
+A level is a class. The `Level` in its attribute ``level`` says how a transform computes an
+operation. This file knows no transform.
 
 NOTE [is this tensor mine]
-    ``type(x) is cls`` and nothing else. A tensor of an inner level is an instance of
-    every outer level's class, so ``isinstance`` must never decide it.
+    Ask ``type(x) is cls``, nothing else. A tensor of an inner level is an instance of the
+    class of every outer level, so ``isinstance`` must never decide it.
 
 NOTE [nothing large on a class]
-    A class is freed by the cyclic collector only, which does not see bytes. Values and
-    tapes hang on instances; a level object holds names, sizes and numbers.
+    Only the cyclic collector frees a class, and it does not count bytes. Values and tapes
+    belong to instances; a level object has names, sizes and numbers.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import getitem
 from operator import index as as_index
 from types import CodeType, FrameType, FunctionType
@@ -21,22 +21,22 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.border import one_value, operand
-from .._core.errors import ConversionError, LevelError, MutationError
+from .._core.errors import ConversionError, LevelError
 from .._core.hints import explain
 from .._core.methods import PROPERTIES, methods_of
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, name_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.pytree import flatten, unflatten
 from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
-from .._core.types import Function, Index, Value
-from .._mutation.array import Array, augment, settle
+from .._core.types import Function, Index, Shape, Value
+from .._mutation.array import Array, augment, reshaped, settle, view_of
 from .._mutation.out import write_out
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
-from .spares import ALONE, LevelType, is_alone, note, verified
+from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -47,15 +47,14 @@ ENDED: dict[str, type["Level"]] = {}
 
 
 class Level:
-    """What a transform does to the operations on the tensors of one class.
+    """The computation of operations on the tensors of one class, for a transform.
 
-    Subclasses implement `apply` (every bound operation), `fast_calls` (what elementwise
-    operations do on the hot path) and, where they can do something with it, `missing` (a
-    function without a record).
+    Subclasses implement `apply` (every bound operation), `fast_calls` (elementwise operations
+    on the hot path) and, where possible, `missing` (a function without a record).
     """
 
-    # The facts that each kind states. A level that has ended does none of it; what it did, its
-    # kind goes on stating: `level.kind.batches`.
+    # Facts that each kind states. For a level that has ended all are off; its kind still states
+    # them: `level.kind.batches`.
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
     differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
     records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
@@ -67,21 +66,21 @@ class Level:
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
-    methods: ClassVar[dict[str, Callable] | None] = None
+    methods: ClassVar[dict[str, Function] | None] = None
     generator: tuple[int, int] | None = None
     forwards = False  # a user's class has been met, whose attributes tensors have
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
-    serves = True  # whether a later level may have the class
+    serves = True  # a later level may have the class
     in_generator = False  # a generator has entered this level or one around it
-    parent: "Level | None" = None  # the level around it that shares its tensors
+    parent: "Level | None" = None  # the level around it with the same tensors
     label: str
     escape: Escape
     outer: type[Tensor]
     made: tuple[CodeType, int]
 
     def __init__(self, enclosing: type[Tensor], label: str, key: Any = None):
-        """Mint the class of a level nested in `enclosing`."""
+        """Create the class of a level nested in `enclosing`."""
         load()  # before the fast paths look a rule up
         self.depth = enclosing.level.depth + 1
         self.home: dict[type, Level] = enclosing.level.spare  # where it waits to be used again
@@ -94,22 +93,25 @@ class Level:
         names = {"__slots__": (), "level": self, **kind.methods}
         self.cls: Any = LevelType(label, (enclosing,), names)
         if key is not None and key is not kind:
-            self.forward()
-        self.serves = kind.serves and verified(_Bare)
-        note(self)
+            if key[1] == "forwards":
+                self.forward_attributes()
+            else:
+                writes.arm(self)
+        self.serves = kind.serves and facts_hold(_Bare)
+        record_counts(self)
 
     @classmethod
     def prepare(
         kind, label: str, escape: Escape, frame: FrameType, leaves: Iterable = (),
         lexical: bool = False,
     ) -> Any:  # fmt: skip
-        """Make a level under the enclosing one, with a class that nobody knows.
+        """Make a level inside the enclosing one, with a class that nobody refers to.
 
         It is not ambient yet: see `_levels.life`.
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = kind
+        key: Any = kind if label not in writes.WRITERS else (kind, "writes")
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -117,6 +119,9 @@ class Level:
             cls = type(leaf)
             if cls is ndarray or cls is enclosing:
                 continue
+            if cls is Array:
+                leaf = settle(leaf)
+                cls = type(leaf)
             if cls in PLAIN or not issubclass(cls, Tensor):
                 continue
             while not cls.level.live:
@@ -131,6 +136,8 @@ class Level:
             level = kind(enclosing, label, key)
         else:
             level.__class__ = kind
+            if level.taken:
+                level.taken = {}
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -147,34 +154,34 @@ class Level:
         if LEVELS:
             for show in LEVELS[:]:
                 show(level)
-        level.place(parent)
+        level.nest_in(parent)
         return level
 
     @classmethod
-    def fast_calls(kind) -> dict[Callable, Callable]:
-        """Functions of the operands for the commonest ufuncs and operators, by these.
+    def fast_calls(kind) -> dict[Function, Function]:
+        """Return functions of the operands for the commonest ufuncs and operators.
 
-        They are asked in the place of `unary`, `binary` and `getitem`, by `__array_ufunc__`
-        and as methods of the level's class, and hand on to these what they do not know.
+        `__array_ufunc__` and the operators of the level's class call them instead of `unary`,
+        `binary` and `getitem`, to which they pass on the cases that they do not know.
         """
         return {}
 
-    def place(self, outer: "Level") -> None:
-        """Take note of the level around this one, which is being entered."""
+    def nest_in(self, outer: "Level") -> None:
+        """Prepare a new level inside the level `outer`."""
 
     def end(self) -> None:
-        """End the level: its class is dead or passes through from here on.
+        """End the level: from here on its class is dead or passes through.
 
-        The level object changes its class, which no type cache has to hear of. That is done
-        first, as nothing can interrupt it.
+        The level object changes its class, which invalidates no type cache. That comes first, as
+        nothing can interrupt it.
         """
         self.__class__ = ENDED[self.escape]  # type: ignore[assignment]
         inner = AMBIENT.set(self.outer).old_value
         if inner is not self.cls or not self.outer.level.live:
-            self.settle(inner)
+            self.restore_ambient(inner)
 
-    def settle(self, inner: Any) -> None:
-        """Make ambient what is around, where levels do not end in order, as generators' do.
+    def restore_ambient(self, inner: type[Tensor]) -> None:
+        """Set the ambient level where levels do not end in order, as those of generators.
 
         `inner` was ambient when this level ended.
         """
@@ -187,24 +194,24 @@ class Level:
 
     # ---- operations ----
 
-    def unary(self, func: Any, x: Any) -> Any:
-        """An operator (as a function of `operator`) or a ufunc of one operand."""
+    def unary(self, func: Function, x: Tensor) -> Value:
+        """Compute an operator (as a function of `operator`) or a ufunc of one operand."""
         return self.function(UFUNC_OF.get(func, func), (x,), {})
 
-    def binary(self, func: Any, a: Any, b: Any) -> Any:
+    def binary(self, func: Function, a: Value, b: Value) -> Value:
         if opts_out(a) or opts_out(b):
             return NotImplemented
         a, b = [np.asarray(v) if type(v) is list else v for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
-    def getitem(self, x: Any, index: Any) -> Any:
+    def getitem(self, x: Tensor, index: Index) -> Value:
         return self.function(getitem, (x, index), {})
 
-    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))
 
     def reorder(self, x: Tensor, func: Function, args: tuple, kwargs: dict) -> Any:
-        """A method that reorders `x` in place; it returns None, as NumPy's does."""
+        """Call a method that reorders `x` in place; it returns None, as NumPy's does."""
         x[...] = self.method(func, (x, *args), kwargs)  # type: ignore[index]
 
     def missing_attribute(self, x: Tensor, name: str) -> Any:
@@ -213,14 +220,14 @@ class Level:
             return forward_attribute(x, name)
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 
-    def property(self, name: str, x: Any) -> Any:
+    def property(self, name: str, x: Tensor) -> Any:
         return self.function(PROPERTIES[name], (x,), {})
 
-    def dispatch(self, cls: type, func: Callable, args: tuple, kwargs: dict) -> Any:
-        """What the lower hook of a level class does."""
+    def dispatch(self, cls: type[Tensor], func: Function, args: tuple, kwargs: dict) -> Any:
+        """Compute an operation for the lower hook of the level's class."""
         return self.function(func, args, kwargs)
 
-    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
         op = OPS.get(func) or find(func)
         if kwargs and kwargs.get("out") is not None:
@@ -230,7 +237,7 @@ class Level:
             return inner.level.missing(func, args, kwargs)
         try:
             if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
-                float(kwargs["initial"])  # NumPy wants a number; a tensor says what to write
+                float(kwargs["initial"])  # NumPy needs a number; a tensor raises
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
@@ -254,28 +261,28 @@ class Level:
                         return func(*settle(args), **settle(kwargs))
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
         except LevelError as error:
-            raise self.named(error) from None
+            raise self.name_error(error) from None
 
     def refusal(self, kind: type[LevelError], text: str) -> LevelError:
-        """An error of `kind` that names this level: its classes and where it was made."""
+        """Return an error of `kind` that names this level: its classes and where it was made."""
         return kind(f"{self} ({chain(self.cls)}, made at {self.where()}): {text}", named=True)
 
-    def named(self, error: LevelError) -> LevelError:
-        """An error of a rule, which knows no level, with the name of this one."""
+    def name_error(self, error: LevelError) -> LevelError:
+        """Return an error of a rule with the name of this level, which the rule did not know."""
         return error if error.named else self.refusal(type(error), str(error))
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         raise NotImplementedError
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
-        """`apply` for the commonest call: one operand, a tensor of this level."""
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
+        """Compute the commonest call: one operand, a tensor of this level."""
         return self.apply(op, Call(op, given, op.lead, [x], True))
 
-    def missing(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
         raise no_rule(str(self), Op(func, "x", "x"), "x")
 
-    def lower(self, x: Any) -> Any:
-        """What `x` is one level out; the check that its level encloses this one."""
+    def lower(self, x: Any) -> Value:
+        """Return the value of `x` one level out; check that its level encloses this one."""
         kind = type(x)
         if kind is self.cls:
             return x._value
@@ -286,10 +293,10 @@ class Level:
             return x if kind is not Array else self.lower(settle(x))
         return self.lower(level.release(x, self))
 
-    def release(self, x: Any, other: "Level") -> Any:
-        """Answer a level that met `x` and is not nested in this one."""
+    def release(self, x: Tensor, other: "Level") -> Value:
+        """Answer the level `other`, which met `x` and is not nested in this one."""
         raise LevelError(
-            f"{other} met a tensor of {self}, whose level is not among its own: "
+            f"{other} met a tensor of {self}, whose level is not around it: "
             f"{chain(other.cls)} and {chain(type(x))} are not in one chain. The tensor's "
             f"level was made at {self.where()}; pass the value in as an argument, or "
             f"return it from {self} first",
@@ -301,10 +308,11 @@ class Level:
     def make(self, cls: type, data: Any, *args: Any, **options: Any) -> Any:
         raise NotImplementedError
 
-    def elem(self, x: Any) -> Any:
+    def elem(self, x: Tensor) -> Value:
         return x._value
 
     def unwrap(self, x: Any) -> Any:
+        x = settle(x)
         return x._value if type(x) is self.cls else self.lower(one_value(self, x))
 
     def gradient(self, output: Any, inputs: Any) -> Any:
@@ -314,31 +322,31 @@ class Level:
             "`with grad() as G`",
         )
 
-    def as_subclass(self, x: Any, cls: type) -> Any:
+    def as_subclass(self, x: Tensor, cls: type[Tensor]) -> Any:
         raise self.refusal(
             LevelError,
             f"x.as_subclass({cls.__name__}) would take x out of its level; pass a "
             f"{cls.__name__} to the transform, and compute with what the function is given",
         )
 
-    def shape(self, x: Any) -> tuple[int, ...]:
+    def shape(self, x: Tensor) -> Shape:
         return shape_of(x._value)
 
-    def dtype(self, x: Any) -> Any:
+    def dtype(self, x: Tensor) -> np.dtype:
         return dtype_of(x._value)
 
-    def forward(self) -> None:
-        """Let tensors of this level have the methods and attributes of the class inside.
+    def forward_attributes(self) -> None:
+        """Give tensors of this level the methods and attributes of the class inside.
 
-        Only where a user's class has been met: `__getattr__` costs each attribute 10 ns.
+        Only for a user's class, as `__getattr__` costs each attribute 10 ns.
         """
         self.forwards = True
         if self.taken is None:
             type.__setattr__(self.cls, "__getattr__", forward_attribute)
 
-    def attribute(self, x: Any, name: str) -> Any:
-        """What the user's class inside of `x` has under a name, with `x` in `self`'s place."""
-        value = x
+    def attribute(self, x: Tensor, name: str) -> Any:
+        """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
+        value: Any = x
         while isinstance(value, Tensor) and value.level.depth:
             value = value._value
         if isinstance(value, Tensor):
@@ -351,13 +359,22 @@ class Level:
                 return found
             raise self.refusal(
                 LevelError,
-                f"x.{name} is an array that a {type(value).__name__} holds beside its value, of "
-                f"which the transform knows nothing; pass it to the function as an argument",
+                f"x.{name} is an array that a {type(value).__name__} has beside its value, and the "
+                f"transform does not track it; pass it to the function as an argument",
             )
         raise AttributeError(f"a tensor of {self} has no attribute {name!r}")
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
+
+    def snapshot(self, x: Tensor) -> Tensor:
+        """Return a tensor equal to `x`, which was written to, that no later write changes."""
+        return view_of(x).snapshot()
+
+    def reshape(self, x: Tensor, shape: Any) -> None:
+        """``x.shape = shape``: that of this tensor alone, and not of its other views."""
+        view = writes.memory_view(self, x)
+        writes.set_view(x, view.at(reshaped(view.window, shape)))
 
     def add_at(self, x: Tensor, index: Index, value: Value) -> None:
         """``numpy.add.at(x, index, value)``."""
@@ -370,8 +387,8 @@ class Level:
         writes.memory_view(self, x)
         return augment(x, func, value)
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
-        """Truth, ``int`` and indexing read the value; what loses the level raises."""
+    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+        """Convert a tensor: ``bool``, ``int`` and indices read the value, all else raises."""
         if how is bool or how is int:
             return how(x._value)
         if how == "__index__":
@@ -383,23 +400,23 @@ class Level:
             f"transform knows of it; write {remedy}",
         )
 
-    def index(self, value: Any) -> int:
-        """A value as an index; an error in Python's words, of its kind, for what is none."""
+    def index(self, value: Value) -> int:
+        """Return a value as an index; raise Python's error where it is not one."""
         try:
             return as_index(value)
         except TypeError as error:
-            if isinstance(value, Tensor):  # its level has said so
+            if isinstance(value, Tensor):  # its level has raised
                 raise
             raise TypeError(
                 f"{self}: {error}, and neither can a tensor of its value; write int(x) for x, as "
                 f"in range(int(x))"
             ) from None
 
-    def repr(self, x: Any) -> str:
+    def repr(self, x: Tensor) -> str:
         return f"{self.cls.__name__}[depth {self.depth}]({x._value!r})"
 
     def where(self) -> str:
-        """The file and line of the call or the ``with`` that made this level."""
+        """Return the file and line of the call or the ``with`` that made this level."""
         code, instruction = self.made
         return f"{code.co_filename}:{line_of(code, instruction)}"
 
@@ -408,7 +425,7 @@ class Level:
 
 
 class _Bare(Level):
-    """A level that does nothing, to count the references to its class."""
+    """A level without behaviour, to count the references to its class."""
 
     serves = False
 
@@ -423,19 +440,19 @@ def _without_out(op: Op, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 
 
 def has_methods(x: Any) -> bool:
-    """Whether `x` is of a user's class, which may have methods and attributes of its own."""
+    """Tell if `x` is of a user's class, which may have more methods and attributes."""
     return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
 
 
-def forward_attribute(x: Any, name: str) -> Any:
-    """`__getattr__` of a level that has met a user's class; see `Level.attribute`."""
+def forward_attribute(x: Tensor, name: str) -> Any:
+    """Look up an attribute for `__getattr__` of a level; see `Level.attribute`."""
     if name.startswith("__") or name in Tensor.__slots__:
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
     return x.level.attribute(x, name)
 
 
 def depth_of(x: Any) -> int:
-    """The number of levels around the value of `x`: 0 for a plain value.
+    """Return the number of levels around the value of `x`: 0 for a plain value.
 
     Examples
     --------
@@ -449,28 +466,29 @@ def depth_of(x: Any) -> int:
     >>> seen, depth_of(slopes)
     ([2], 0)
     """
+    x = settle(x)
     return x.level.depth if isinstance(x, Tensor) else 0
 
 
 def unwrap(x: Any, levels: int | None = 1) -> Any:
-    """The value of `x` so many levels out, for a look at it.
+    """Return the value of `x` some levels out, for inspection.
 
-    The value has lost its derivatives, or has the axis of the batch in front: print it, and
-    compute with `x`. A constant is made by `stop_gradient`.
+    The value has lost its derivatives, or has the axis of the batch in front: print it, but
+    compute with `x`. Use `stop_gradient` to make a constant.
 
     Parameters
     ----------
     x : array or pytree of arrays
-        Of any levels, also of ended ones.
+        Tensors of any levels, which may have ended.
     levels : int, optional
-        How many times to go one level out, as ``x.elem()`` does; to the plain value at most,
-        and with None to that.
+        How many times to go one level out, as ``x.elem()`` does, at most to the plain value.
+        None goes to the plain value.
 
     Returns
     -------
     array or pytree of arrays
-        The values, in the same memory. A `Tensor`, or an instance of a subclass, that no level
-        is around stays as it is; ``x.elem()`` is its array.
+        The values, in the same memory. A `Tensor` of no level, or an instance of a subclass,
+        stays as it is; ``x.elem()`` is its array.
 
     Examples
     --------
@@ -491,10 +509,10 @@ def unwrap(x: Any, levels: int | None = 1) -> Any:
     else:
         steps = int(levels)
     leaves, structure = flatten(x)
-    return unflatten(structure, [_unwrapped(leaf, steps) for leaf in leaves])
+    return unflatten(structure, [_unwrap_leaf(leaf, steps) for leaf in leaves])
 
 
-def _unwrapped(x: Any, steps: int) -> Any:
+def _unwrap_leaf(x: Any, steps: int) -> Any:
     while steps and isinstance(x, Tensor) and x.level.depth:
         x = x.elem()
         steps -= 1

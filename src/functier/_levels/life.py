@@ -1,4 +1,4 @@
-"""The life of a level: a body runs in it, and it ends whatever happens.
+"""The life of a level: a body runs in it, and it ends even after an exception.
 
 `run` does so for a function, `LevelContext` for a ``with`` block.
 See NOTE [what cannot be interrupted] in `_core.blocks`.
@@ -7,19 +7,23 @@ See NOTE [what cannot be interrupted] in `_core.blocks`.
 import functools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import reveal
+from .._core.tensor import Tensor
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
 from .spares import give_back
 
+T = TypeVar("T")
 
-def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
-    """Return ``body(level, given)``, with `level` ambient while it runs and ended after it.
 
-    The class is then a spare: see `spares`. `given` is one value, as unpacking costs 0.1 us.
+def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
+    """Return ``body(level, given)``; `level` is ambient meanwhile, and ends after it.
+
+    A later level may have its class: see `spares`. `given` is one value, as unpacking costs
+    0.1 us.
     """
     cls, outer = level.cls, level.outer
     try:
@@ -29,19 +33,19 @@ def run(level: Any, body: Callable[..., Any], given: Any = ()) -> Any:
         reveal(error)
         raise
     finally:
-        # Not `level.end()`: a call of a function could be interrupted before its first line.
-        level.__class__ = ENDED[level.escape]
+        # Not `level.end()`, as a signal can interrupt a call before its first line.
+        level.__class__ = ENDED[level.escape]  # type: ignore[assignment]
         inner = AMBIENT.set(outer).old_value
         if inner is not cls or not outer.level.live:
-            level.settle(inner)
-        del cls, inner  # which hold the class
+            level.restore_ambient(inner)
+        del cls, inner  # they refer to the class
     if level.serves:
         give_back(level)
     return result
 
 
-def within(cls: type, call: Callable[..., Any], *args: Any) -> Any:
-    """Return ``call(*args)``, with `cls` ambient while it runs."""
+def within(cls: type[Tensor], call: Callable[..., T], *args: Any) -> T:
+    """Return ``call(*args)``; `cls` is ambient meanwhile."""
     outer = AMBIENT.get()
     try:
         AMBIENT.set(cls)
@@ -71,19 +75,19 @@ class LevelContext:
     def __enter__(self) -> Any:
         kind, label, escape = self._form
         level = kind.prepare(label, escape, sys._getframe(1), lexical=True)
-        vars(level).update(self._options)  # a level of a with statement is not used again
+        vars(level).update(self._options)  # no later level has this class
         guard = claim(self, functools.partial(_end, level))
         if guard is None:
             self._by_hand.append(level)
         else:
-            vars(level)["live"] = guard  # false once the block was left, in whatever way
+            vars(level)["live"] = guard  # false once the program has left the block
         AMBIENT.set(level.cls)
         return level.cls
 
     __exit__ = Exit(_leave)
 
     def _end_by_hand(self) -> None:
-        current = AMBIENT.get()  # several threads may have entered one context manager
+        current = AMBIENT.get()  # several threads may be in one context manager
         entered = [level for level in self._by_hand if level.cls is current] or self._by_hand
         level = entered[-1]
         self._by_hand.remove(level)
@@ -94,5 +98,5 @@ class LevelContext:
 
 
 def _end(level: Level) -> None:
-    level.end()  # which does nothing where it has ended
-    vars(level).pop("live", None)  # the guard, which need not call this again
+    level.end()  # does nothing where it has ended
+    vars(level).pop("live", None)  # the guard need not call this again

@@ -1,4 +1,4 @@
-"""The lineage of levels: which is ambient, which encloses which, and where it was made."""
+"""The lineage of levels: the ambient one, those around a level, and the place of its making."""
 
 import sys
 import threading
@@ -9,32 +9,35 @@ from typing import Any
 from .._core.ambient import AMBIENT as AMBIENT
 from .._core.numpy_facts import PLAIN
 from .._core.tensor import Tensor
+from .._core.types import Value
+
 
 def encloses(outer: type, cls: type) -> bool:
-    """Whether `outer` is the class of plain tensors, or of a live level around `cls`."""
+    """Tell if `outer` is the class of plain tensors, or of a live level around `cls`."""
     return issubclass(outer, Tensor) and issubclass(cls, outer) and outer.level.live
 
 
-def level_in(a: Any, b: Any) -> Any:
-    """The level of the first tensor of two operands, one of which is one."""
+def level_in(a: Value, b: Value) -> Any:
+    """Return the level of the first tensor of two operands."""
     return a.level if isinstance(a, Tensor) else b.level
 
 
 def levels_of(cls: type) -> list[Any]:
-    """The level of a class and those around it, innermost first."""
+    """Return the level of a class and those around it, innermost first."""
     classes: tuple[Any, ...] = cls.__mro__
     return [c.level for c in classes if "level" in vars(c) and c.level.depth]
 
 
 def chain(cls: type) -> str:
-    """The hierarchy of a level class, outermost first: ``Tensor <- vmap(f) <- grad(g)``."""
+    """Return the hierarchy of a level class as text: ``Tensor <- vmap(f) <- grad(g)``."""
     classes = [c for c in cls.__mro__ if c is not object]
     return " <- ".join(c.__name__ for c in reversed(classes))
 
 
-def innermost_class(values: Iterable, frame: FrameType) -> type[Tensor]:
-    """The class of the innermost level around `frame`, or around one of `values` that
-    came from there to a thread which no level was made in.
+def innermost_class(values: Iterable[Any], frame: FrameType) -> type[Tensor]:
+    """Return the class of the innermost level around `frame`, or of one of `values`.
+
+    A value counts where it came from inside that level to a thread in which no level was made.
     """
     inner = AMBIENT.get()
     if inner.level.in_generator or not inner.level.live:
@@ -47,11 +50,11 @@ def innermost_class(values: Iterable, frame: FrameType) -> type[Tensor]:
 
 
 def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
-    """The innermost entered level that really surrounds `frame`.
+    """Return the class of the innermost level that surrounds `frame`.
 
     A level that has ended does not (levels can end out of order), nor does one that a
-    suspended generator has entered: its ``with`` block is not on the stack. Where a
-    generator was resumed inside a later level, its own ``with`` block is the inner one.
+    suspended generator has entered: its ``with`` block is not on the stack. Where a generator
+    goes on inside a later level, the ``with`` block of the generator is the inner one.
     """
     found: type[Tensor] = Tensor
     nearest = sys.maxsize
@@ -71,9 +74,9 @@ def enclosing_level(cls: type[Tensor], frame: FrameType) -> type[Tensor]:
 
 
 def generator_of(frame: FrameType | None) -> tuple[int, int] | None:
-    """The generator whose body holds a ``with`` block, and its thread.
+    """Return the id of the generator whose body has a ``with`` block, and that of its thread.
 
-    A generator that `contextlib` runs is a context manager itself; its user counts.
+    A generator that `contextlib` runs is a context manager itself; the frame of its user counts.
     """
     while frame is not None:
         runner = frame.f_back
@@ -87,7 +90,7 @@ def generator_of(frame: FrameType | None) -> tuple[int, int] | None:
 
 
 def steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
-    """How many frames out the generator runs; -1 where it is suspended."""
+    """Return how many frames out the generator runs; -1 where it is suspended."""
     wanted, thread = generator
     if thread != threading.get_ident():
         return sys.maxsize
@@ -101,6 +104,6 @@ def steps_to(generator: tuple[int, int], frame: FrameType | None) -> int:
 
 
 def line_of(code: CodeType, instruction: int) -> int:
-    """The line of an instruction."""
+    """Return the line of an instruction."""
     lines = [line for a, b, line in code.co_lines() if a <= instruction < b and line]
     return (lines or [code.co_firstlineno])[0]

@@ -1,4 +1,4 @@
-"""The memory of results: what comes out shares none with what went in."""
+"""The memory of results: results of transforms share none with arguments or other results."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from .._core.numpy_facts import SCALARS
 from .._core.tensor import Tensor
+from .._core.types import Value
 from .spares import COUNTS, getrefcount
 
 ndarray = np.ndarray
@@ -18,20 +19,20 @@ Empty until a mode has been on.
 """
 
 
-def own_memory(grads: list, given: Sequence = ()) -> list:
-    """(Co)tangents as arrays that the caller may write to: each has its own memory,
-    shared with no other and with none of `given`.
+def own_memory(grads: list[Value], given: Sequence[Value] = ()) -> list[Value]:
+    """Return (co)tangents as arrays that the caller may write to.
+
+    Each has separate memory, which neither another one nor an array of `given` shares.
     """
     if TO_PLAIN:
         grads[:] = show_plain(grads)
     return separate(grads, given)
 
 
-def separate(values: list, given: Sequence) -> list:
-    """`values`, with copies of what is memory of another one or of `given`, and of what
-    cannot be written to.
+def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
+    """Copy the values that share memory with another one or with `given`, or are read-only.
 
-    Of tensors it is the memory of the values that they hold: it comes out with these.
+    The memory of a tensor is that of the array inside it, with which it leaves the transform.
     """
     if len(values) == 1 and not given:
         if type(values[0]) is ndarray and not values[0].flags.writeable:
@@ -53,12 +54,11 @@ def separate(values: list, given: Sequence) -> list:
     return values
 
 
-def separate_from_holders(values: list, others: Sequence = ()) -> list:
-    """The results of a user's function, as `values` that the caller alone holds.
+def separate_from_holders(values: list[Value], others: Sequence[Value] = ()) -> list[Value]:
+    """Make the results of a user's function safe against others that hold the same arrays.
 
-    An array that somebody else may hold becomes a view that cannot be written to, so that
-    `separate` copies it where it comes out as a result. A tensor is copied where it is memory
-    of `others`.
+    An array that somebody else may refer to becomes a read-only view, so that `separate` copies
+    it where it comes out as a result. A tensor is copied where it shares memory with `others`.
     """
     owners = None
     for i in range(len(values)):
@@ -75,8 +75,8 @@ def separate_from_holders(values: list, others: Sequence = ()) -> list:
     return values
 
 
-def owner_of(x: Any) -> Any:
-    """The array whose memory `x` is, of any level; None where `x` is not an array."""
+def owner_of(x: object) -> ndarray | None:
+    """Return the array that owns the memory of `x`, of any level; None if `x` is not an array."""
     if type(x) is ndarray:
         base = x.base
         if base is None or (type(base) is ndarray and base.base is None):
@@ -90,12 +90,12 @@ def owner_of(x: Any) -> Any:
     while base is not None:
         if isinstance(base, ndarray):
             owner = base
-        base = getattr(base, "base", None)  # of as_strided an object without memory
+        base = getattr(base, "base", None)  # that of as_strided owns no memory
     return owner
 
 
-def show_plain(values: list) -> list:
-    """`values` with plain arrays for those that ask modes."""
+def show_plain(values: list[Value]) -> list[Value]:
+    """Replace arrays that ask modes by plain arrays."""
     return (
         [TO_PLAIN[type(v)](v) if type(v) in TO_PLAIN else v for v in values] if TO_PLAIN else values
     )

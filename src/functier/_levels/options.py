@@ -1,14 +1,12 @@
 """Checks of the options that transforms share: escape, randomness and flags."""
 
-from typing import Any
-
 import numpy as np
 
 from .._core.pytree import name_of_function
 from .level import ENDED
 
 
-def check_escape(transform: str, func: Any, escape: Any) -> None:
+def check_escape(transform: str, func: object, escape: object) -> None:
     """Raise where `escape` is not an escape mode."""
     if not isinstance(escape, str) or escape not in ENDED:
         raise ValueError(
@@ -17,7 +15,7 @@ def check_escape(transform: str, func: Any, escape: Any) -> None:
         )
 
 
-def check_randomness(transform: str, func: Any, randomness: Any) -> None:
+def check_randomness(transform: str, func: object, randomness: object) -> None:
     """Raise where `randomness` is not one of the three ways to draw."""
     if not isinstance(randomness, str) or randomness not in ("error", "different", "same"):
         raise ValueError(
@@ -26,8 +24,8 @@ def check_randomness(transform: str, func: Any, randomness: Any) -> None:
         )
 
 
-def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
-    """Raise where an option that is on or off is something else."""
+def check_flag(transform: str, func: object, option: str, value: object) -> None:
+    """Raise where an option is not a bool."""
     if not isinstance(value, (bool, np.bool)):
         raise TypeError(
             f"{label_of(transform, func)}: {option} is a {type(value).__name__}; "
@@ -35,13 +33,13 @@ def check_flag(transform: str, func: Any, option: str, value: Any) -> None:
         )
 
 
-def label_of(transform: str, func: Any) -> str:
-    """A transform with its function, if there is one, as messages name them."""
+def label_of(transform: str, func: object) -> str:
+    """Return a transform with its function, if there is one, as messages name them."""
     return f"{transform}({name_of_function(func)})" if callable(func) else transform
 
 
-def text_of_option(option: str, value: Any) -> str:
-    """An option and its wrong value, as messages show them; of an array only the class."""
+def text_of_option(option: str, value: object) -> str:
+    """Return an option and its wrong value, as messages show them; of an array only the class."""
     if hasattr(value, "shape"):
         return f"{option} is a {type(value).__name__}"
     return f"{option}={value!r:.60}"

@@ -1,9 +1,9 @@
-"""Runs: a function of leaves at a new grad or jvp level, and batches of directions.
+"""Runs: calls of a function of leaves at a new grad or jvp level, and batches of directions.
 
 Each level begins and ends with the call.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from .level import Escape
 from .life import run
 
 ndarray = np.ndarray
+LeafFunction = Callable[[list], Any]
 
 
 @dataclass(slots=True)  # which costs half as much as a NamedTuple, in every jvp
@@ -35,9 +36,9 @@ class Site:
 
 
 def outer_tensors(
-    leaves: list, args: tuple = (), chosen: Any = (), label: Any = "functier"
-) -> list:
-    """The tensors among the arguments: a level nests in the levels of all of them.
+    leaves: list, args: tuple = (), chosen: Collection[int] = (), label: object = "functier"
+) -> list[Tensor]:
+    """Return the tensors among the arguments: a level nests in the levels of all of them.
 
     `leaves` are those of the arguments at the positions `chosen`.
     """
@@ -57,7 +58,7 @@ def outer_tensors(
 
 
 def record(
-    site: Site, call: Callable[[list], Any], leaves: list, has_aux: bool = False
+    site: Site, call: LeafFunction, leaves: list, has_aux: bool = False
 ) -> tuple[list, list, list, Any, Any]:
     """Call a function of leaves at a new level that records its tape.
 
@@ -72,8 +73,8 @@ def record(
     return run(level, _record, (call, leaves, has_aux))
 
 
-def _record(level: Any, given: tuple) -> tuple:
-    """The result of `record`, at the level."""
+def _record(level: GradLevel, given: tuple) -> tuple[list, list, list, Any, Any]:
+    """Compute the result of `record` at the level."""
     call, leaves, has_aux = given
     tracked = level.track(leaves)
     inputs = [x._extra for x in tracked]
@@ -90,10 +91,10 @@ def _record(level: Any, given: tuple) -> tuple:
 def pull_rows(site: Site, roots: list, basis: list, inputs: list) -> list:
     """Return the cotangents of `inputs` for all the unit vectors of the outputs at once."""
 
-    def pull(level: Any, _: Any) -> list:
+    def pull(level: BatchLevel, _: Any) -> list:
         cotangents = level.insert(basis, [0] * len(basis), site.label)
         pairs = [(node, g) for node, g in zip(roots, cotangents) if node is not None]
-        roots.clear()  # so that the tape goes while the backward pass goes on
+        roots.clear()  # so that the backward pass frees the tape
         del cotangents
         grads = backward(pairs, inputs)
         return [None if g is None else level.unwrap(g) for g in grads]
@@ -103,7 +104,7 @@ def pull_rows(site: Site, roots: list, basis: list, inputs: list) -> list:
 
 def push_forward(
     site: Site,
-    call: Callable[[list], Any],
+    call: LeafFunction,
     leaves: list,
     directions: list,
     has_aux: bool = False,
@@ -121,8 +122,8 @@ def push_forward(
     return run(level, _push_forward, (call, leaves, directions, has_aux, strict))
 
 
-def _push_forward(level: Any, given: tuple) -> tuple[list, Any, Any]:
-    """The result of `push_forward`, at the level."""
+def _push_forward(level: JvpLevel, given: tuple) -> tuple[list, Any, Any]:
+    """Compute the result of `push_forward` at the level."""
     call, leaves, directions, has_aux, strict = given
     out = call(level.track(leaves, directions))
     aux: Any = None
@@ -148,7 +149,7 @@ def _check_dependence(level: JvpLevel, out: Any, outputs: list) -> None:
 def push_batch(
     label: str,
     site: Site,
-    call: Callable[[list], Any],
+    call: LeafFunction,
     leaves: list,
     basis: list,
     has_aux: bool = False,
@@ -159,7 +160,7 @@ def push_batch(
     `label` is that of the level of the batch; the other level is made at `site`.
     """
 
-    def push(level: Any, _: Any) -> tuple:
+    def push(level: BatchLevel, _: Any) -> tuple:
         directions = level.insert(basis, [0] * len(basis), label)
         pairs, structure, aux = push_forward(site, call, leaves, directions, has_aux)
         rows = [level.unwrap(t) for _, t in pairs]

@@ -1,26 +1,27 @@
-"""The states of a level, and all that changes them; no_dispatch, and running again.
+"""The states of a level and their changes; `no_dispatch`, and levels that are live again.
 
 NOTE [the state of a level is its class]
-    A level is live, dead or passing through. A live one may have layers over its kind: debuggers
-    and modes look at its calls. Each state is a class of the level object, so the fast paths,
-    which ask for exactly the kind, need not ask for anything else. design/0004 has the diagram.
+    A level is live, dead or passing through. A live one may have layers over its kind, by which
+    debuggers and modes see its calls. Each state is a class of the level object. The fast paths
+    ask for exactly the kind, so they need no other question. design/0006 has the diagram.
 
 NOTE [one assignment]
     ``level.__class__ = table[level.__class__]`` calls no Python function. So neither an
-    exception nor another thread comes between what is read and what is written, and a level
-    that another thread ends meanwhile stays ended. The tables have an entry for each state.
-    Three assignments stand elsewhere, as a call would be slow or could be interrupted:
-    beginning in `Level.prepare`, ending in `_levels.life.run` and in `Level.end`.
+    exception nor another thread comes between the read and the write, and a level that another
+    thread ends meanwhile stays ended. The tables have an entry for each state. Three assignments
+    are elsewhere, as a call would be slow or a signal could interrupt it: the beginning in
+    `Level.prepare`, the end in `_levels.life.run` and in `Level.end`.
 
 NOTE [a layer is lifted meanwhile]
     The block of another thread may end, and lift a layer, while a method of the layer runs. So
-    these methods go on by `next_layer`, and call each other by their class, not by the level's.
+    these methods go on with `next_layer`, and call each other by their class, not by that of
+    the level.
 
 NOTE [a level that contexts see differently]
     `no_dispatch` switches a level off, and a backward pass makes an ended one live again: both
-    for one context (a thread, a task). While one of them holds somewhere, the attribute `level`
-    of the class is a `ContextualLevel`, which asks the context. Where its removal is missed,
-    it answers as the level does.
+    for one context (a thread, a task). While one of them is in force in any context, the
+    attribute `level` of the class is a `ContextualLevel`, which asks the context. Code that
+    keeps it for longer gets the answers of the level.
 """
 
 import functools
@@ -47,14 +48,14 @@ LAYERS: list["Layer"] = []
 """All layers, from the inside out."""
 
 KNOWN: set[type] = set()
-"""The kinds whose states the tables of all layers have."""
+"""The kinds whose states are in the tables of all layers."""
 
 
 class Layer:
-    """Behaviour that live levels have over that of their kind, while somebody observes them.
+    """Behaviour of live levels over that of their kind, while somebody observes them.
 
-    `mixin` gives the class that comes before that of a level, for a kind. A layer of a higher
-    `place` lies further out. `on` and `off` are the tables of the two changes.
+    ``mixin(kind)`` is the class that comes before that of a level. A layer of a higher `place`
+    is further out. `on` and `off` are the tables of the two changes.
     """
 
     def __init__(self, name: str, place: int, mixin: Callable[[type[Level]], type]):
@@ -66,8 +67,8 @@ class Layer:
         LAYERS.sort(key=lambda layer: layer.place)
         KNOWN.clear()
 
-    def lay(self, level: Any) -> bool:
-        """Have a level that is live do what the layer says; whether it did not before."""
+    def lay(self, level: Level) -> bool:
+        """Put the layer over a live level; tell if it was not there before."""
         level = ContextualLevel.actual(level)
         with _LOCK:
             if level.kind not in KNOWN:
@@ -78,7 +79,7 @@ class Layer:
             return type(level) is not before
 
     def lift(self) -> None:
-        """Have the levels that are live do again what they did without the layer."""
+        """Take the layer off all live levels."""
         with _LOCK:
             for level in list(self.levels):
                 level.__class__ = self.off[level.__class__]  # type: ignore[assignment]
@@ -99,7 +100,7 @@ def _learn(kind: type) -> None:
 
 @functools.cache
 def state_of(kind: type, layers: tuple[Layer, ...]) -> type:
-    """The class of live levels of a kind under some layers, which stand from the inside out."""
+    """Return the class of live levels of a kind under `layers`, from the inside out."""
     if not layers:
         return kind
     inner, layer = state_of(kind, layers[:-1]), layers[-1]
@@ -107,8 +108,9 @@ def state_of(kind: type, layers: tuple[Layer, ...]) -> type:
 
 
 def next_layer(mixin: type, level: Level) -> Any:
-    """`level` as what `mixin`, a layer's class, lies over; as it is, where somebody has lifted
-    the layer meanwhile.
+    """Return `level` as the class under `mixin` sees it, for a call of the next method.
+
+    Where somebody has lifted the layer meanwhile, return `level` itself.
     """
     try:
         return super(mixin, level)  # type: ignore[misc]
@@ -123,7 +125,7 @@ RESUMED: ContextVar[frozenset[type]] = ContextVar("resumed", default=frozenset()
 
 
 class ContextualLevel(PassthroughLevel):
-    """The level of a class of which some context sees another state than the others.
+    """The level of a class whose state differs between contexts.
 
     See NOTE [a level that contexts see differently].
     """
@@ -134,7 +136,7 @@ class ContextualLevel(PassthroughLevel):
 
     @staticmethod
     def of(cls: Any) -> Any:
-        """The contextual level of `cls`, which it has from now on, if it had none."""
+        """Return the contextual level of `cls`; give it one where it has none."""
         level = vars(cls)["level"]
         if type(level) is not ContextualLevel:
             level = cls.level = ContextualLevel(level)
@@ -142,9 +144,7 @@ class ContextualLevel(PassthroughLevel):
 
     @staticmethod
     def actual(level: Any) -> Any:
-        """The level that a contextual one stands for here, switched off or not; itself for
-        another.
-        """
+        """Return the level that a contextual one stands for here, or `level` itself."""
         if type(level) is not ContextualLevel:
             return level
         get = object.__getattribute__
@@ -156,7 +156,7 @@ class ContextualLevel(PassthroughLevel):
         if name in OWN or (
             name in PASSING
             and get(self, "cls") in DISABLED.get()
-            and not get(self, "level").records  # which notes that it is switched off
+            and not get(self, "level").records  # it records that it is switched off
         ):
             return get(self, name)
         return getattr(ContextualLevel.actual(self), name)
@@ -169,7 +169,7 @@ class ContextualLevel(PassthroughLevel):
 
 OWN = {"again", "level", "users"}
 PASSING = {"unary", "binary", "getitem", "method", "property"} | {*vars(PassthroughLevel)}
-"""The names that a contextual level answers itself where it is switched off."""
+"""The attributes that a contextual level has itself where it is switched off."""
 
 
 def _differing(
@@ -177,9 +177,9 @@ def _differing(
     classes: list[Any],
     begin: Callable[[], Any] = lambda: None,
 ) -> Iterator[None]:
-    """The body of a block in which `classes` are in `variable`, and `begin` is called."""
+    """Run the body of a block in which `classes` are in `variable`; call `begin` at its start."""
     user, before = User(), variable.get()
-    levels = [c for c in classes if c is not Tensor and "level" in vars(c)]  # it is their own
+    levels = [c for c in classes if c is not Tensor and "level" in vars(c)]  # not inherited
     try:
         with _LOCK:
             for c in levels:
@@ -194,7 +194,7 @@ def _differing(
 
 
 def _release(cls: Any, user: User) -> None:
-    """Give `cls` its level back, where `user` was the last for whom contexts see it differently."""
+    """Give `cls` its level back, if `user` was the last with another state for it."""
     with _LOCK:
         level = vars(cls)["level"]
         if type(level) is ContextualLevel:
@@ -205,9 +205,10 @@ def _release(cls: Any, user: User) -> None:
 
 @block
 def resume(cls: type[Tensor]) -> Iterator[None]:
-    """The level of `cls` and those around it are live here, and ambient, also if they have ended.
+    """Make the level of `cls` and those around it live and ambient in this context.
 
-    For what runs again in a backward pass. To other threads an ended level stays ended.
+    A function that runs again in a backward pass needs it. For other threads an ended level
+    stays ended.
     """
     ambient = AMBIENT.get()
     around: list[Any] = [c for c in reversed(cls.__mro__) if "level" in vars(c) and c.level.depth]  # type: ignore[attr-defined]
@@ -217,7 +218,7 @@ def resume(cls: type[Tensor]) -> Iterator[None]:
         with _LOCK:
             for c in ended:
                 if c.level.again is None:
-                    c.level.again = _again(c.level.level)
+                    c.level.again = _revive(c.level.level)
         for c in ended:
             for show in LEVELS[:]:
                 show(c.level.again)
@@ -229,13 +230,13 @@ def resume(cls: type[Tensor]) -> Iterator[None]:
         AMBIENT.set(ambient)
 
 
-def _again(level: Any) -> Any:
-    """A live level like the one that `level` was, for its class."""
+def _revive(level: Any) -> Any:
+    """Return a live copy of `level`, which has ended, for its class."""
     twin: Any = object.__new__(level.kind)
     vars(twin).update(vars(level))
     vars(twin).pop("live", None)
     twin.again = True
-    parent = vars(level).get("parent")  # of a batch level, whose tensors they share
+    parent = vars(level).get("parent")  # of a batch level, which has the same tensors
     if parent is not None and not parent.live:
         twin.parent = ContextualLevel.of(parent.cls).again
     return twin
@@ -245,8 +246,8 @@ def _again(level: Any) -> Any:
 def no_dispatch(cls: type) -> Iterator[None]:
     """Switch the hooks of `cls`, that class alone, off in this context.
 
-    Inside, instances of `cls` are seen as the values they wrap. It is what keeps a
-    hook that runs NumPy operations on its own instances from recursing.
+    Inside, instances of `cls` count as the values that they wrap. So a hook can call NumPy
+    functions on instances of its class without recursion.
 
     Parameters
     ----------
@@ -268,5 +269,5 @@ def no_dispatch(cls: type) -> Iterator[None]:
 
 
 def switch_off(classes: list[type]) -> Iterator[None]:
-    """The body of `no_dispatch`, for several classes at once."""
+    """Run the body of `no_dispatch` for several classes at once."""
     return _differing(DISABLED, classes)

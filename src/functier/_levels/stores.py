@@ -18,7 +18,7 @@ import numpy as np
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
-from .._mutation.layouts import Layout, contiguous, rank_at
+from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
 from .._mutation.stores import PlainStore, deepen, store_of
 from .cotangents import fit
 from .tape import node_numbers
@@ -185,6 +185,59 @@ class BatchStore(LevelStore):
         self.inner = store_of(np.broadcast_to(value, (*batch, self.count)))
         self.batch = batch
         self.layouts.clear()
+
+
+# ---- levels that record ----
+
+
+class RecordStore(LevelStore):
+    """The values as a flat tensor of a level that records: a write makes a new one.
+
+    What is recorded is computed later, and may not be written over by then.
+    """
+
+    __slots__ = ("whole",)
+
+    def __init__(self, level: Any, inner: Any):
+        super().__init__(level, inner)
+        self.whole: Value = inner.get(contiguous((inner.size,)), None)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return dtype_of(self.whole)
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        return self.get_at(_places(layout, parts))
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        self.put_at(_places(layout, parts), value)
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        self.put(layout, parts, self.get(layout, parts) + value)
+
+    def get_at(self, places: Value) -> Value:
+        return self.whole[places]  # type: ignore[index]
+
+    def put_at(self, places: Value, value: Value) -> None:
+        places = np.asarray(places)
+        sources = np.zeros(self.size, int)
+        there = np.zeros(self.size, bool)
+        sources[places] = np.arange(places.size).reshape(places.shape)
+        there[places] = True
+        row = np.reshape(np.broadcast_to(value, places.shape), -1)
+        value = np.astype(row[sources], self.dtype) if places.size else self.whole
+        self.whole = np.where(there, value, self.whole)
+
+    def add_at(self, places: Value, value: Value) -> None:
+        places = np.asarray(places)
+        row = np.reshape(np.broadcast_to(value, places.shape), -1)
+        for i, place in enumerate(places.reshape(-1)):
+            self.put_at(place, self.whole[place] + row[i])  # type: ignore[index]
+
+
+def _places(layout: Layout, parts: tuple | None) -> np.ndarray:
+    places = positions_of(layout)
+    return places if parts is None else np.asarray(places[parts])
 
 
 # ---- forward mode ----

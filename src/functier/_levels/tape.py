@@ -1,10 +1,10 @@
-"""The tape of reverse mode: nodes, and what leads from one to its parents.
+"""The tape of reverse mode: nodes, and the edges from each to its parents.
 
 NOTE [a node is a tuple]
     ``(number, parent, rule, saved, fix, rest)``, where `rest` is None or the next edge,
     ``(parent, rule, saved, fix, rest)``; a leaf is ``(number, None)``. Numbers grow as
-    the forward pass runs, so falling order is a topological order. The tape is what the
-    output reaches through its edges: a dead branch is kept by nobody, and a tuple goes
+    the forward pass runs, so falling order is a topological order. The tape consists of the
+    nodes that the output reaches through edges: nobody keeps a dead branch, and a node is freed
     as soon as the backward pass drops it.
 """
 
@@ -14,39 +14,39 @@ from operator import itemgetter
 from typing import Any
 
 from .._core.observers import RULES
+from .._core.types import Function
 
 node_numbers = count()
 Node = Sequence[Any]
 
 
 class Roots(list):
-    """The nodes that a backward pass starts from, among what a rule keeps."""
+    """The nodes that a backward pass starts from, among the values that a rule keeps."""
 
 
 class Given(tuple):
-    """Arguments of a function that runs again in the backward pass, among what a rule keeps."""
+    """Arguments of a function that runs again in the backward pass, among those values."""
 
 
-def node_of(edges: list) -> Node:
-    """A new node with these edges; a leaf where there are none."""
+def node_of(edges: Sequence[tuple]) -> Node:
+    """Return a new node with these edges; a leaf where there are none."""
     rest: tuple | None = None
     for edge in reversed(edges):
         rest = (*edge, rest)
     return (next(node_numbers), None) if rest is None else (next(node_numbers), *rest)
 
 
-def output_rule(i: int, n: int) -> Callable:
-    """The vjp of taking output `i` of `n`: a tuple with the cotangent in its place."""
+def output_rule(i: int, n: int) -> Callable[[Any], tuple]:
+    """Return the vjp of taking output `i` of `n`: a tuple of None and one cotangent."""
     return lambda g: (None,) * i + (g,) + (None,) * (n - i - 1)
 
 
-def join_edges(
-    parents: list[Node], rule: Callable[..., Any], n: int, saved: tuple = ()
-) -> list[Node]:
-    """Nodes for `n` results: their cotangents, in a tuple with None for a zero, go through
-    one rule, which gives those of the parents, again with None for a zero.
+def join_edges(parents: list[Node], rule: Function, n: int, saved: tuple = ()) -> list[Node]:
+    """Return nodes for `n` results that share one rule.
 
-    The rule gets `saved`, too: every array that it needs and that somebody could write to.
+    The rule takes the tuple of their cotangents and returns those of the parents; None is a
+    zero in both. It also takes `saved`: every array that it needs and that somebody could write
+    to.
     """
     if not parents:
         return [node_of([]) for _ in range(n)]
@@ -58,7 +58,7 @@ def join_edges(
 
 
 def find_reached(nodes: list[Node], floor: int) -> dict[int, Node]:
-    """The nodes that `nodes` lead to and that are not above `floor`, by their numbers."""
+    """Return the nodes that `nodes` lead to and whose numbers are at most `floor`, by number."""
     found, seen, waiting = {}, set(), list(nodes)
     while waiting:
         edge = waiting.pop()[1:]  # parent, rule, saved, fix, rest

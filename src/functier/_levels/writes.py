@@ -27,7 +27,14 @@ from .._core.methods import PROPERTIES
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .._mutation.array import Array, augment, item, prepare_write, settle, view_function, view_of, wrap_like
+from .._mutation.array import (
+    item,
+    prepare_write,
+    settle,
+    view_function,
+    view_of,
+    wrap_like,
+)
 from .._mutation.layouts import address
 from .._mutation.memory import Memory, View
 from .._mutation.out import VIEWS
@@ -106,17 +113,19 @@ def _begin(level: Any, x: Any) -> View:
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
     views = []
-    for t, window in zip(tensors, windows):
+    for window in windows:
         shown = form if window is whole else _shown(level, window, whole, form)
         views.append(View(memory, shown))
     store.put(views[base].layout, None, tensors[base])
-    arm(level)
+    if level.taken is None:
+        level.serves = False  # a later level of the class would look at writes for nothing
+        arm(level)
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value
         if hasattr(t, "_extra") and _has_slot(t):
             del t._extra
-    return views[tensors.index(x)] if False else view_of(x)
+    return view_of(x)
 
 
 def _has_slot(t: Any) -> bool:
@@ -204,9 +213,7 @@ def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarra
     places = np.full((high - low) // size, -1)
     strides = [s // size * 8 for s in whole.strides]
     inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, strides)
-    inside[...] = ndarray(
-        form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides]
-    )
+    inside[...] = ndarray(form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides])
     offset = address(window) - low
     try:
         if window.itemsize != size or offset < 0 or offset % size:
@@ -241,7 +248,6 @@ def arm(level: Any) -> None:
     cls = level.cls
     if "_writes" in vars(cls):
         return
-    level.serves = False
     level.taken = {}
     for name, method in METHODS.items():
         type.__setattr__(cls, name, method)

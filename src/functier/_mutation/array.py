@@ -18,12 +18,13 @@ from .._core.errors import MutationError
 from .._core.methods import PROPERTIES
 from .._core.numpy_facts import PLAIN
 from .._core.observers import CALLS
+from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .layouts import parts_of
-from .memory import Memory, View
+from .memory import REGION, WRITER, Memory, View
 from .out import VIEWS, write_out
 
 new = object.__new__
@@ -41,6 +42,17 @@ class Array(Tensor):
     _value = property(lambda self: view_of(self).snapshot())  # type: ignore[assignment]
 
 
+def was_written(x: Any) -> bool:
+    """True where a tensor, or an array, is a view of a memory."""
+    if not isinstance(x, Tensor):
+        return False
+    try:
+        view_of(x)
+    except AttributeError:
+        return False
+    return True
+
+
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
     flat = data.ravel(order="K")
@@ -51,6 +63,7 @@ def array_of(data: ndarray) -> Array:
 
 
 def on_view(view: View) -> Array:
+    SNAPSHOTS[Array] = settle
     x = new(Array)
     x._cell = view
     return x
@@ -181,6 +194,13 @@ class ArrayLevel(RootLevel):
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
 
+    def snapshot(self, x: Any) -> Any:
+        return view_of(x).snapshot()
+
+    def reshape(self, x: Any, shape: Any) -> None:
+        view = view_of(x)
+        x._cell = view.at(reshaped(view.window, shape))
+
     def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         x[...] = self.method(func, (x, *args), kwargs)
         return x
@@ -203,6 +223,13 @@ class ArrayLevel(RootLevel):
 def is_whole(view: View, func: Callable | None = None) -> bool:
     """True where a view, or a part of it by `func`, shows whole elements."""
     return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
+
+
+def reshaped(window: ndarray, shape: Any) -> ndarray:
+    """Return a view of `window` of another shape, as assigning to ``a.shape`` makes."""
+    window = window.view()
+    window.shape = shape
+    return window
 
 
 def _getitem(x: Any, index: Index) -> Any:
@@ -268,7 +295,8 @@ def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
 def augment(x: Any, func: Callable, value: Value) -> Any:
     """``x op= value`` for an array or a tensor that shows a view."""
     view = view_of(x)
-    if view.memory.plain and type(view) is View and _all_plain(value):
+    simple = view.memory.plain and type(view) is View and _all_plain(value)
+    if simple and WRITER.get() is None and REGION.get() < 0:
         func(view.window, settle(value), out=view.window)
         view.memory.version += 1
         return x

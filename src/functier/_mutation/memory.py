@@ -1,10 +1,13 @@
 """Memories and views: the names of an array that may be written to share one memory."""
 
 from collections.abc import Callable
+from contextvars import ContextVar
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
@@ -12,6 +15,14 @@ from .layouts import Layout, address, layout_of, parts_of, positions_of
 from .stores import PlainStore, deepen
 
 ndarray = np.ndarray
+
+WRITER: ContextVar[Any] = ContextVar("writer", default=None)
+"""The truth value of the examples for which a function runs, where it does not for all."""
+
+REGION: ContextVar[int] = ContextVar("region", default=-1)
+"""The time at which a function began that runs again later; -1 where none does."""
+
+clock = count()
 
 
 class Memory:
@@ -22,13 +33,14 @@ class Memory:
     in, and `version` counts the writes.
     """
 
-    __slots__ = ("__weakref__", "flat", "home", "start", "store", "version")
+    __slots__ = ("__weakref__", "flat", "home", "start", "store", "time", "version")
 
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
         self.flat, self.home = flat, home
         self.start = address(flat)
         self.store = PlainStore(flat) if store is None else store
         self.version = 0
+        self.time = next(clock)
 
     @property
     def plain(self) -> bool:
@@ -61,11 +73,25 @@ class View:
         """Return the view of the same memory that `window`, a NumPy view, shows."""
         return View(self.memory, window)
 
+    def check_region(self) -> None:
+        """Raise where a function that runs again later uses what was written to before it."""
+        memory = self.memory
+        if memory.time < REGION.get() and (memory.version or not memory.plain):
+            raise MutationError(
+                "a function that runs again in the backward pass (checkpoint) uses an array from "
+                "outside that was written to, which may be another one by then; pass a copy as an "
+                "argument, x.copy()"
+            )
+
     def snapshot(self) -> Value:
         """Return a value equal to what the view shows now, which no later write changes."""
         memory = self.memory
+        if REGION.get() >= 0:
+            self.check_region()
         if self.seen != memory.version:
-            self.value = self.part(memory.store.get(self.layout, None))
+            self.value = value = self.part(memory.store.get(self.layout, None))
+            if type(value) is ndarray:
+                value.flags.writeable = False  # others have it, too
             self.seen = memory.version
         return self.value
 
@@ -79,6 +105,8 @@ class View:
 
     def read(self, index: Index) -> Value:
         """Return a copy of the elements at an index."""
+        if REGION.get() >= 0:
+            self.check_region()
         parts = parts_of(index)
         memory = self.memory
         if parts is not None:
@@ -94,6 +122,17 @@ class View:
     def write(self, index: Index, value: Value, add: bool = False) -> None:
         """Write `value` at an index, or add it to what stands there; None is all of the view."""
         memory = self.memory
+        if memory.time < REGION.get():
+            raise MutationError(
+                "a function that runs again in the backward pass (checkpoint) would write to an "
+                "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
+                "and return it"
+            )
+        writer = WRITER.get()
+        if writer is not None:
+            self.fitted(value, self.window.shape if index is None else self.shape_at(index))
+            old = 0 if add else self.snapshot() if index is None else self.read(index)
+            value = np.where(writer, value, old)
         parts = () if index is None else parts_of(index)
         if parts is None:
             self.write_at(_plain(self.places(index)), value, add)
@@ -105,6 +144,11 @@ class View:
         memory.store = store = deepen(memory.store, value)
         (store.add if add else store.put)(self.layout, parts or None, value)
         memory.version += 1
+
+    def shape_at(self, index: Index) -> tuple[int, ...]:
+        """Return the shape of the elements at an index."""
+        parts = parts_of(index)
+        return shape_of(self.places(index) if parts is None else self.window[parts])
 
     def write_at(self, places: Value, value: Value, add: bool = False) -> None:
         """The same at places in the memory."""

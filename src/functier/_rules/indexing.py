@@ -13,11 +13,11 @@ import operator
 
 import numpy as np
 
-from .._core.errors import DataDependentError, MutationError
-from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, name_of
+from .._core.errors import DataDependentError
+from .._core.numpy_facts import INDEX_PARTS, align, dtype_of
 from .._core.table import PARTIALS
 from .axes import as_array, batch_shape, promoting, shift, unless_scalar, unlisted
-from .constructors import composite, constant, data_dependent, linear, op, primitive, reduction_vmap
+from .constructors import composite, constant, data_dependent, linear, primitive, reduction_vmap
 from .scatter import scatter
 
 HOLE = object()

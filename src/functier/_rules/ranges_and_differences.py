@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.tensor import Tensor
 from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
 from .constructors import checked, composite
 
@@ -74,6 +75,9 @@ def _angle(z, deg=False):
 
 @lambda body: composite(np.nan_to_num, body)
 def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not copy and isinstance(x, Tensor):
+        x[...] = _nan_to_num(x, True, nan, posinf, neginf)
+        return x
     if np.iscomplexobj(x):
         real, imag = (
             np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 
-from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of, home_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule

@@ -1,14 +1,15 @@
-"""A level that records: each operation is a step of a program.
+"""A level that records each operation as a step of a program.
 
 NOTE [a value that is not known yet]
-    What a tensor holds has come out of zeros, and its form alone is of use. So whoever asks
-    for a value is refused: a conversion, `elem`, a result whose form the values tell. A tensor
-    of a level that has ended is refused in any escape mode, as no value is left to go on with.
+    The value in a tensor is computed from zeros; only its form is of use. So everything that
+    asks for the value raises: a conversion, `elem`, a result whose form depends on values. A
+    tensor of a level that has ended raises in both escape modes, as there is no value to go on
+    with.
 
 NOTE [blocks around a step]
-    A step is taken again when the blocks around it (`no_grad`, `no_dispatch`) have been left.
-    So it is recorded with what they do: its function switches the same hooks off, and its
-    result is a constant where derivatives were off.
+    A step runs again after the blocks around it (`no_grad`, `no_dispatch`) have ended. So the
+    record has their effect: the function switches the same hooks off, and its result is a
+    constant where derivatives were off.
 """
 
 import operator
@@ -24,9 +25,12 @@ from .._core.numpy_facts import FLOAT, SIMPLE, SPELLED, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import DISABLED
+from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .._levels.fast_calls import FastCalls
 from .._levels.level import Level
 from .._levels.states import no_dispatch
+from .._levels.stores import RecordStore
 from .._transforms.stop_gradient import stop_gradient
 from .program import BOTH, INPUT, LEFT, MANY, ONE, RIGHT, Step
 
@@ -37,28 +41,29 @@ NUMBERS = float, float64
 step_numbers = count()
 
 ALIKE: set[Callable] = {np.add, np.subtract, np.multiply, np.divide}
-"""Ufuncs of two operands whose result has the form of these, where they have one."""
+"""Ufuncs of two operands whose result has the form of the operands, where it is the same."""
 
 
 class TraceLevel(Level):
-    """A level that notes what is done with its tensors.
+    """A level that records the operations on its tensors.
 
-    `_value` is what has come out of zeros, of which only the form is of use; `_extra` is
-    the step that makes the value. See NOTE [a value that is not known yet].
+    `_value` is computed from zeros, and only its form is of use; `_extra` is the step that
+    makes the value. See NOTE [a value that is not known yet].
     """
 
     batches, differentiates, records = False, None, True
+    store = RecordStore
     instead = (
         "it stands for a tangent of linearize, whose value is known in the calls of jvp_fn only; "
         "return it from the rule that was given it, and call jvp(...) to look at a tangent"
     )
 
-    def unknown(self, values: list) -> list:
-        """Tensors that stand for what is given later, in the forms of `values`."""
+    def unknown(self, values: list[Value]) -> list[Tensor]:
+        """Return tensors for values that are given later, in the forms of `values`."""
         return [self.result(x, (next(step_numbers), INPUT)) for x in values]
 
-    def result(self, value: Any, step: Step) -> Any:
-        """The tensor, or tensors, of what `step` makes."""
+    def result(self, value: Value, step: Step) -> Value:
+        """Return the tensor, or tensors, for the result of `step`."""
         if isinstance(value, (tuple, list)):
             return like(value, [
                 self.result(v, (next(step_numbers), LEFT, operator.getitem, step, i, None))
@@ -88,7 +93,7 @@ class TraceLevel(Level):
                 )  # fmt: skip
         return calls
 
-    def apply(self, op: Op, call: Call) -> Any:
+    def apply(self, op: Op, call: Call) -> Value:
         values, places = [self.lower(x) for x in call.operands], []
         if op.by_value:
             self.check_form(op, call)
@@ -101,9 +106,9 @@ class TraceLevel(Level):
                 constants[i] = None
         if call.direct:
             func, given = op.kernel, call.given
-        else:  # whose parameters have the operands among them
+        else:  # the parameters include the operands
             given = {k: v for k, v in call.given.items() if k not in call.names}
-            func = _Again(op, call.names)
+            func = _Recall(op, call.names)
         off = DISABLED.get()
         if off:
             func = _Within(func, off, self.cls in off)
@@ -130,7 +135,7 @@ class TraceLevel(Level):
         )
 
     def unknown_value(self, who: str) -> None:
-        """Refuse somebody who asks for a value."""
+        """Raise the error for `who`, which asks for a value."""
         raise self.refusal(
             ConversionError,
             f"{who} asks for the value of a tangent of linearize, which is not known yet, as "
@@ -138,26 +143,26 @@ class TraceLevel(Level):
             f"other values, or call jvp(...), which knows its tangents",
         )
 
-    def elem(self, x: Any) -> Any:
+    def elem(self, x: Tensor) -> Any:
         TraceLevel.unknown_value(self, "x.elem() here")  # `self` may have ended
 
-    def unwrap(self, x: Any) -> Any:
+    def unwrap(self, x: Value) -> Any:
         self.unknown_value(f"{self.cls.__name__}.unwrap(x)")
 
-    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         if how in (bool, int, "__index__"):
             how = how if isinstance(how, str) else how.__name__
             self.unknown_value(f"{how}(x)")
         return super().convert(x, how, *args)
 
-    def repr(self, x: Any) -> str:
+    def repr(self, x: Tensor) -> str:
         value = x._value
         form = f"{dtype_of(value)}{[*shape_of(value)]}"
         return f"{self.cls.__name__}[depth {self.depth}]({form}, not known yet)"
 
 
 class _Within:
-    """A function that is called as if inside the blocks that were open when it was recorded.
+    """A function that runs as inside the blocks around it when it was recorded.
 
     See NOTE [blocks around a step].
     """
@@ -166,7 +171,7 @@ class _Within:
 
     def __init__(self, func: Callable, off: Iterable[Any], constant: bool):
         self.func, self.constant = func, constant
-        self.hooks = [cls for cls in off if not cls.level.depth]  # levels are others by then
+        self.hooks = [cls for cls in off if not cls.level.depth]  # its levels will have ended
 
     def __call__(self, /, *values: Any, **given: Any) -> Any:
         with ExitStack() as blocks:
@@ -176,8 +181,8 @@ class _Within:
         return stop_gradient(result) if self.constant else result
 
 
-class _Again:
-    """An operation that is called again, with other operands of the same names."""
+class _Recall:
+    """The function of a step that calls an operation with other operands of the same names."""
 
     __slots__ = ("names", "op")
 
@@ -188,8 +193,8 @@ class _Again:
         return Call(self.op, given, self.names, [], False).run(values)
 
 
-def _common_form(x: Any, y: Any) -> Any:
-    """The one of two values whose form their sum has; None where it is not a common one."""
+def _common_form(x: Value, y: Value) -> Value | None:
+    """Return the one of two values whose form their sum has, in the commonest cases, else None."""
     if type(x) is ndarray and x.dtype is FLOAT:
         if type(y) is ndarray:
             return x if y.dtype is FLOAT and x.shape == y.shape else None
@@ -224,7 +229,7 @@ BINARY = {
         form = common_form(x, y) if alike else None
         if form is not None:
             z._value = form
-        elif product and type(x) is type(y) is ndarray:  # with nothing to sum over
+        elif product and type(x) is type(y) is ndarray:  # without terms to sum
             z._value = func(x[..., :0], y[..., :0, :] if y.ndim > 1 else y[:0])
         else:
             with errstate(all="ignore"):

@@ -2,11 +2,11 @@
 
 NOTE [a derivative that is recorded]
     `linearize` is `jvp` with tangents that are not known yet. They are tensors of a
-    `TraceLevel`, and the `JvpLevel` of the call is nested in that one. So primals are
-    computed once, on values, as in any jvp; and whatever a rule does with a tangent
-    comes to the trace level, which computes it for zeros (it needs the forms only) and
-    notes it as a step. A step holds the steps whose results it takes, so what no result
-    needs goes by itself, and zeros that `jvp` knows to be zeros make no steps at all.
+    `TraceLevel`, and the `JvpLevel` of the call is nested in that level. So primals are
+    computed once, on values, as in any jvp. Each operation of a rule on a tangent comes to the
+    trace level, which computes it for zeros (it needs the forms only) and records it as a step.
+    A step refers to the steps whose results it takes, so a step that no result needs is freed,
+    and tangents that `jvp` knows to be zero make no steps.
 """
 
 import sys
@@ -39,7 +39,7 @@ NOT_LINEAR = (
 def linearize(
     func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead"
 ) -> tuple:
-    """The value of `func` and its derivative there, as a function of tangents.
+    """Return the value of `func`, and its derivative there as a function of tangents.
 
     Parameters
     ----------
@@ -50,32 +50,31 @@ def linearize(
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
-        What a tensor of this level does once the call is over. A tangent that a rule was
-        given raises in both modes, as its value is known in the calls of `jvp_fn` only.
+        The behaviour of a tensor of this level after the call. A tangent of a rule raises in
+        both modes, as its value is known in the calls of `jvp_fn` only.
 
     Returns
     -------
     tuple
         ``(output, jvp_fn)``, or ``(output, jvp_fn, aux)``. ``jvp_fn(*tangents)`` takes the
-        structures, shapes and dtypes of the primals and returns the tangent of the output:
-        what `jvp` gives, at the price of the operations on tangents alone. It is plain
-        code: it may be called many times, on batched tangents, inside other transforms,
-        and after the level has ended.
+        structures, shapes and dtypes of the primals and returns the tangent of the output. It is
+        that of `jvp`, at the price of the operations on tangents alone. It may be called many
+        times, on batched tangents, inside other transforms, and after the level has ended.
 
     Raises
     ------
     TypeError, ValueError
         Where a primal is not a floating-point array, or the tangents do not fit.
     ConversionError
-        Where a rule asks for the value of a tangent, or for what depends on it: the number of
-        elements that a mask chooses.
+        Where a rule asks for the value of a tangent, or for a shape that depends on it, as the
+        number of elements that a mask selects.
     NoRuleError
         Where the function uses an operation that has no derivative rule.
 
     Notes
     -----
     `jvp_fn` keeps copies of the values that the derivative needs, as long as it lives. To record it
-    takes the time of one `jvp` on large arrays and of two on small ones; a call of it a
+    takes the time of one `jvp` on large arrays and of two on small ones; a call of it takes a
     third to a fifth of that.
 
     Examples
@@ -101,17 +100,17 @@ def linearize(
     def call(inner: list) -> Any:
         return func(*unflatten(structure, inner))
 
-    # Dead once it has ended: a tangent has no value that could be passed through.
+    # "dead", as a tangent has no value to pass through.
     level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
     at = (Site(label, escape, frame, outer), call, leaves, has_aux)
     results, out_structure, aux, program, known = run(level, _record_tangents, at)
     del at
-    program.keep()
+    program.copy_constants()
     given = [form_like(x) for x in leaves]
     forms = [form_like(y) for y in results]
 
     def jvp_fn(*tangents: Any) -> Any:
-        """The tangent of the output for `tangents`, one for each primal."""
+        """Return the tangent of the output for `tangents`, one for each primal."""
         directions = match(label, given, structure, tangents, "tangent", "primals")
         found = program([_with_form(t) for t in directions])
         for i, form in enumerate(forms):
@@ -125,8 +124,10 @@ def linearize(
 
 
 def _record_tangents(level: TraceLevel, given: tuple) -> tuple:
-    """The results of a function, their structure, the rest, the program of their tangents, and
-    by their places the tangents that are other than 0 whatever those of the primals are.
+    """Record the tangents of a function.
+
+    Return its results, their structure, the rest, the program of the tangents, and by position
+    the tangents that are constants other than 0.
     """
     site, call, leaves, has_aux = given
     tangents = level.unknown([zeros(x) for x in leaves])
@@ -141,12 +142,12 @@ def _record_tangents(level: TraceLevel, given: tuple) -> tuple:
 
 
 def _with_form(value: Any) -> Any:
-    """`value`, which has a shape and can be indexed: no Python number."""
+    """Return a Python number as a NumPy scalar, which has a shape and can be indexed."""
     return dtype_of(value).type(value) if type(value) in (float, complex) else value
 
 
 def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
-    """The transpose of a linear function.
+    """Return the transpose of a linear function.
 
     Parameters
     ----------
@@ -168,14 +169,14 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     TypeError
         Where a primal has no floating-point or complex dtype, or a result is not an array.
     ValueError
-        Where `func` is seen not to be linear, or the cotangents do not fit.
+        Where the checks find that `func` is not linear, or the cotangents do not fit.
 
     Notes
     -----
-    `func` is called twice, with zeros and with arbitrary numbers, and its transpose is
-    applied once. So it is seen where ``func(0)`` is not 0, and where ``func(x)`` is not
-    what the derivative at 0 says it is: nearly always where a function is not linear. There
-    is no such check inside another transform, where values may not be known.
+    `func` is called twice, with zeros and with random numbers, and its transpose is applied
+    once. This detects that ``func(0)`` is not 0, or that ``func(x)`` differs from the derivative
+    at 0 times `x`: nearly every function that is not linear. Inside another transform, where
+    values may not be known, there is no check.
 
     Examples
     --------
@@ -199,7 +200,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     roots = copy_tape(roots)
     given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
 
-    def pulled(cotangents: list) -> list:
+    def pull_back(cotangents: list) -> list:
         pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
         grads = backward(pairs, inputs)
         return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
@@ -209,25 +210,30 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
             if np.any(np.not_equal(y, 0)):
                 where = paths(unflatten(out_structure, results), "the result")[i]
                 raise ValueError(f"{label}: {where} is not 0 where the primals are; {NOT_LINEAR}")
-        _probe(label, func, structure, given, forms, pulled)
+        _probe(label, func, structure, given, forms, pull_back)
 
     def transpose(cotangents: Any) -> tuple:
-        """The transpose applied to `cotangents`: a result for each primal."""
+        """Apply the transpose to `cotangents`: a result for each primal."""
         matched = match(label, forms, out_structure, cotangents, "cotangent", "output")
-        return unflatten(structure, own_memory(pulled(matched), matched))
+        return unflatten(structure, own_memory(pull_back(matched), matched))
 
     return transpose
 
 
 def _probe(
-    label: str, func: Callable, structure: Any, given: list, forms: list, pulled: Callable
+    label: str,
+    func: Callable,
+    structure: Any,
+    given: list,
+    forms: list,
+    pull_back: Callable[[list], list],
 ) -> None:
     """Raise where ``c @ func(u)`` is not ``transpose(c) @ u`` for some c and u."""
     rng = np.random.default_rng(0)
-    points = [_drawn(rng, x) for x in given]
-    weights = [_drawn(rng, y) for y in forms]
+    points = [_draw(rng, x) for x in given]
+    weights = [_draw(rng, y) for y in forms]
     values = flatten(func(*unflatten(structure, points)))[0]
-    back = pulled(weights)  # which a collective may make a tensor of the level it is over
+    back = pull_back(weights)  # tensors, where a collective is over a level around
     if any(isinstance(y, Tensor) for y in (*values, *back)):
         return
     products = [np.multiply(c, y) for c, y in zip(weights, values)]
@@ -239,8 +245,8 @@ def _probe(
         raise ValueError(f"{label}: its value is not that of its derivative at 0; {NOT_LINEAR}")
 
 
-def _drawn(rng: "np.random.Generator", form: np.ndarray) -> Any:
-    """Numbers of a form; zeros for an integer result, which has no derivative."""
+def _draw(rng: "np.random.Generator", form: np.ndarray) -> Any:
+    """Draw numbers of a form; zeros for an integer result, which has no derivative."""
     if form.dtype.kind not in "fc":
         return zeros(form)
     x = rng.normal(size=form.shape)

@@ -1,4 +1,4 @@
-"""A recorded program, which is run again and transposed."""
+"""A recorded program of steps, which runs again on other inputs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,16 +8,18 @@ from .._levels.copies import Copies
 from .._transforms.stop_gradient import without
 
 Step = tuple[Any, ...]
-"""``(number, kind, function, a, b, keyword arguments)``. The function is called, by kind, with
-the result of the step `a` (`ONE`), that and the constant `b` (`LEFT`), the constant `a` and the
-result of `b` (`RIGHT`), two results (`BOTH`), or the arguments `a` with results in their places,
-of which `b` has ``((place, step), ...)`` (`MANY`). An `INPUT` is given."""
+"""``(number, kind, function, a, b, keyword arguments)``.
+
+The arguments of the function are, by kind: the result of the step `a` (`ONE`); that and the
+constant `b` (`LEFT`); the constant `a` and the result of the step `b` (`RIGHT`); the results of
+both (`BOTH`); or `a`, with the results of the steps in ``b = ((position, step), ...)`` (`MANY`).
+An `INPUT` has no function."""
 
 INPUT, ONE, LEFT, RIGHT, BOTH, MANY = range(6)
 
 
 class Program:
-    """The steps from `inputs` to `outputs`, in their order; called with the input values."""
+    """The steps from `inputs` to `outputs`, in order; a call takes the values of the inputs."""
 
     def __init__(self, inputs: Sequence[Step], outputs: Sequence[Step | None]):
         found = {step[0]: step for step in outputs if step is not None}
@@ -49,12 +51,12 @@ class Program:
             if slot not in self.outputs:
                 self.steps[at][-1].append(slot)
 
-    def keep(self) -> None:
+    def copy_constants(self) -> None:
         """Copy the constants: see NOTE [what outlives a call owns its memory] in `_levels.copies`.
 
-        They are values where a block switches levels off, which they outlive, too.
+        Where a block switches levels off, copy their plain values, as they outlive the block.
         """
-        own: Callable = Copies().value
+        own: Callable[[Any], Any] = Copies().value
         if off := DISABLED.get():
             copied = own
             own = lambda x: copied(without(x, off))  # noqa: E731
@@ -66,7 +68,7 @@ class Program:
             self.steps[i] = kind, func, a, b, own(given), done
 
     def __call__(self, values: list) -> list:
-        """The outputs; None for one that is zeros."""
+        """Return the outputs; None for one that is zeros."""
         at = values + [None] * (self.size - self.n)
         out = self.n
         for kind, func, a, b, given, done in self.steps:
@@ -84,14 +86,14 @@ class Program:
                     args[i] = at[slot]
                 at[out] = func(*args, **given)
                 del args
-            for slot in done:  # which nobody needs any more
+            for slot in done:  # nobody needs these any more
                 at[slot] = None
             out += 1
         return [None if slot is None else at[slot] for slot in self.outputs]
 
 
 def _parents(step: Step) -> Sequence[Step]:
-    """The steps whose results a step takes."""
+    """Return the steps whose results a step takes."""
     kind = step[1]
     if kind is LEFT or kind is ONE:
         return (step[3],)

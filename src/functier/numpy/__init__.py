@@ -28,10 +28,10 @@ from typing import Any
 import numpy as _numpy
 
 from .. import random as _random
-from . import _creation
 from .._core.observers import CALLS
 from .._core.root import NOBODY
 from ..modes._asking import call_plain
+from . import _creation
 
 
 def _asking(func: Callable, path: str) -> Callable:

@@ -68,8 +68,19 @@ ON_LIKE = {
 MAKERS: dict[Callable, Callable] = {
     func: _making(func)
     for func in (
-        np.zeros, np.empty, np.ones, np.full, np.eye, np.identity, np.arange, np.linspace,
-        np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.tri,
+        np.zeros,
+        np.empty,
+        np.ones,
+        np.full,
+        np.eye,
+        np.identity,
+        np.arange,
+        np.linspace,
+        np.zeros_like,
+        np.empty_like,
+        np.ones_like,
+        np.full_like,
+        np.tri,
     )
 } | {np.array: _copying(np.array, True), np.asarray: _copying(np.asarray, False)}
 MAKERS[np.copy] = _copying(np.copy, True)
