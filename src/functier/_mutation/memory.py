@@ -51,19 +51,21 @@ class Memory:
 class View:
     """Some elements of a memory: `window` shows them in the memory as NumPy has it."""
 
-    __slots__ = ("_layout", "memory", "seen", "value", "window")
+    __slots__ = ("layout", "memory", "seen", "value", "window")
+
+    layout: Layout
 
     def __init__(self, memory: Memory, window: ndarray):
         self.memory, self.window = memory, window
-        self._layout: Layout | None = None
         self.value: Value = None
         self.seen = -1
 
-    @property
-    def layout(self) -> Layout:
-        if self._layout is None:
-            self._layout = layout_of(self.window, self.memory.start)
-        return self._layout
+    def __getattr__(self, name: str) -> Layout:
+        """Return the layout, which is worked out when it is first asked for."""
+        if name != "layout":
+            raise AttributeError(name)
+        self.layout = found = layout_of(self.window, self.memory.start)
+        return found
 
     @property
     def dtype(self) -> np.dtype:

@@ -29,13 +29,15 @@ WINDOWS = 64
 class PlainStore:
     """A flat array, and views of it."""
 
-    __slots__ = ("flat", "windows")
+    __slots__ = ("flat", "layout", "shown", "windows")
 
     level: Any = None
 
     def __init__(self, flat: ndarray):
         self.flat = flat
         self.windows: dict[Layout, ndarray] = {}
+        self.layout: Layout | None = None  # the last one, and the view of it
+        self.shown = flat
 
     @property
     def dtype(self) -> np.dtype:
@@ -46,27 +48,36 @@ class PlainStore:
         return self.flat.size
 
     def window(self, layout: Layout) -> ndarray:
+        if layout is self.layout:
+            return self.shown
         found = self.windows.get(layout)
         if found is None:
             if len(self.windows) > WINDOWS:
                 self.windows.clear()
             found = self.windows[layout] = window_of(self.flat, layout)
+        self.layout, self.shown = layout, found
         return found
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
         """Return a copy of what stands in a layout, or at a basic index in it."""
-        window = self.window(layout)
+        window = self.shown if layout is self.layout else self.window(layout)
         if parts is None:
             return window.copy()
         found = window[parts]
         return found.copy() if type(found) is ndarray else found
 
     def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        self.window(layout)[... if parts is None else parts] = value
+        window = self.shown if layout is self.layout else self.window(layout)
+        window[... if parts is None else parts] = value
 
     def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        window = self.window(layout)
-        target = window if parts is None else window[(*parts, ...) if ... not in parts else parts]
+        window = self.shown if layout is self.layout else self.window(layout)
+        target = window if parts is None else window[parts]
+        if type(target) is type(value) is not ndarray:  # one element, of the same dtype
+            window[parts] = target + value
+            return
+        if type(target) is not ndarray:
+            target = window[(*parts, ...)]  # type: ignore[misc]
         np.add(target, value, out=target, casting="same_kind")
 
     def get_at(self, places: Value) -> Value:
