@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, VALUES, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
 from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
@@ -253,7 +253,9 @@ class JvpStore(LevelStore):
         self.tangents: Any = PlainStore(np.zeros(inner.size, inner.dtype))
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
-        return self.form(self.inner.get(layout, parts), self.tangents.get(layout, parts))
+        x = new(self.level.cls)
+        x._value, x._extra = self.inner.get(layout, parts), self.tangents.get(layout, parts)
+        return x
 
     def get_at(self, places: Value) -> Value:
         self.deepen(places, places)
@@ -289,7 +291,8 @@ class JvpStore(LevelStore):
             primal, tangent = value._value, value._extra
         else:
             primal, tangent = self.level.lower(value), 0.0
-        self.deepen(primal, tangent)
+        if type(primal) not in VALUES or type(tangent) not in VALUES:
+            self.deepen(primal, tangent)
         return primal, tangent
 
     def deepen(self, primal: Value, tangent: Value) -> None:

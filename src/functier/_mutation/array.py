@@ -175,7 +175,7 @@ class ArrayLevel(RootLevel):
         view = view_of(x)
         if view.memory.plain and type(view) is View:
             return self.called(_getitem, (x, index), {})
-        return item(x, view, settle(index), on_view)
+        return item(x, view, index if type(index) is int else settle(index), on_view)
 
     # ---- writes ----
 
@@ -243,7 +243,7 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
         return view.snapshot()[index] if masks_in(index) else view.read(index)
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
-        return view.read(index)
+        return view.element(parts)
     return wrap(view.at(window))
 
 
@@ -284,6 +284,9 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
 
 def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
     """Check that the write is one that the memory takes."""
+    level = view.memory.store.level
+    if type(index) is int and level is not None and type(value) is level.cls and level.live:
+        return
     home = view.memory.home
     for v in (value, *(index if type(index) is tuple else (index,))):
         if isinstance(v, Tensor) and v.level.depth:

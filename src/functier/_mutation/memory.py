@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, PLAIN, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
 from .stores import PlainStore, deepen
 
+float64 = np.float64
 ndarray = np.ndarray
 
 WRITER: ContextVar[Any] = ContextVar("writer", default=None)
@@ -33,12 +34,13 @@ class Memory:
     in, and `version` counts the writes.
     """
 
-    __slots__ = ("__weakref__", "flat", "home", "start", "store", "time", "version")
+    __slots__ = ("__weakref__", "dtype", "flat", "home", "start", "store", "time", "version")
 
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
         self.flat, self.home = flat, home
         self.start = address(flat)
         self.store = PlainStore(flat) if store is None else store
+        self.dtype = self.store.dtype
         self.version = 0
         self.time = next(clock)
 
@@ -69,7 +71,7 @@ class View:
 
     @property
     def dtype(self) -> np.dtype:
-        return self.memory.store.dtype
+        return self.memory.dtype
 
     def at(self, window: ndarray) -> "View":
         """Return the view of the same memory that `window`, a NumPy view, shows."""
@@ -105,14 +107,20 @@ class View:
         """Return the places in the memory at an index that holds arrays or tensors."""
         return Tensor(positions_of(self.layout))[index]  # type: ignore[index]
 
+    def element(self, parts: tuple) -> Value:
+        """Return a copy of the elements at a basic index."""
+        if REGION.get() >= 0:
+            self.check_region()
+        return self.part(self.memory.store.get(self.layout, parts))
+
     def read(self, index: Index) -> Value:
         """Return a copy of the elements at an index."""
         if REGION.get() >= 0:
             self.check_region()
         parts = parts_of(index)
-        memory = self.memory
         if parts is not None:
-            return self.part(memory.store.get(self.layout, parts))
+            return self.element(parts)
+        memory = self.memory
         places = _plain(self.places(index))
         memory.store = deepen(memory.store, places)
         return self.part(memory.store.get_at(places))
@@ -139,11 +147,12 @@ class View:
         if parts is None:
             self.write_at(_plain(self.places(index)), value, add)
             return
-        shape = self.window.shape
-        target = shape if not parts else self.window[parts].shape
-        value = self.fitted(value, target)
-        value = self.whole(value, add, lambda: memory.store.get(self.layout, parts or None))
-        memory.store = store = deepen(memory.store, value)
+        value = self.fitted(value, self.window[parts].shape)
+        store = memory.store
+        if type(self) is not View:
+            value = self.whole(value, add, lambda: store.get(self.layout, parts or None))
+        if type(value) not in PLAIN:
+            memory.store = store = deepen(store, value)
         (store.add if add else store.put)(self.layout, parts or None, value)
         memory.version += 1
 
@@ -168,6 +177,12 @@ class View:
         kind = type(value)
         if kind is float or kind is int or kind is bool:
             return value
+        if own is FLOAT:
+            inner = value
+            while isinstance(inner, Tensor):  # a value is at most as large as what it holds
+                inner = inner._value
+            if type(inner) is float64:
+                return value
         if kind is not ndarray and not isinstance(value, (Tensor, np.generic)):
             value = np.asarray(value)
         dtype, shape = dtype_of(value), shape_of(value)
@@ -204,7 +219,7 @@ class PartView(View):
 
     @property
     def dtype(self) -> np.dtype:
-        return np.zeros((), self.memory.store.dtype).real.dtype
+        return np.zeros((), self.memory.dtype).real.dtype
 
     def at(self, window: ndarray) -> View:
         return PartView(self.memory, window, self.imaginary)
