@@ -28,6 +28,8 @@ ndarray = np.ndarray
 new = object.__new__
 EVERYTHING = (slice(None),)
 EMPTY: tuple = ()
+NOTHING = None, None
+SCALAR: tuple[Shape, np.dtype] = (), FLOAT
 
 
 class LevelStore:
@@ -76,12 +78,13 @@ class BatchStore(LevelStore):
     The store inside has the elements of all examples, one example after the other.
     """
 
-    __slots__ = ("batch", "count", "layouts")
+    __slots__ = ("batch", "count", "last", "layouts")
 
     def __init__(self, level: Any, inner: Any, batch: tuple[int, ...], count: int):
         super().__init__(level, inner)
         self.batch, self.count = batch, count
         self.layouts: dict[Layout, Layout] = {}
+        self.last: tuple[Any, Any] = NOTHING
 
     @classmethod
     def around(cls, level: Any, inner: Any) -> Any:
@@ -96,6 +99,8 @@ class BatchStore(LevelStore):
 
     def inside(self, layout: Layout) -> Layout:
         """Return the layout of all examples in the store inside."""
+        if layout is self.last[0]:
+            return self.last[1]
         found = self.layouts.get(layout)
         if found is None:
             offset, shape, strides = layout
@@ -104,6 +109,7 @@ class BatchStore(LevelStore):
                 self.layouts.clear()
             found = offset, self.batch + shape, lead[:-1] + strides
             self.layouts[layout] = found
+        self.last = layout, found
         return found
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
@@ -163,8 +169,13 @@ class BatchStore(LevelStore):
 
     def fitted(self, value: Value, rank: int) -> Value:
         """Return what to write to the store inside; the batch grows to that of `value`."""
+        batch = self.batch
+        k = len(batch)
+        if type(value) is self.level.cls:
+            inner = value._value
+            if type(inner) is ndarray and inner.ndim == k + rank and inner.shape[:k] == batch:
+                return inner
         value = self.level.lift(value)
-        k = len(self.batch)
         shape = shape_of(value)
         if len(shape) >= k:
             self.widen(shape[:k])
@@ -185,6 +196,7 @@ class BatchStore(LevelStore):
         self.inner = store_of(np.broadcast_to(value, (*batch, self.count)))
         self.batch = batch
         self.layouts.clear()
+        self.last = NOTHING
 
 
 # ---- levels that record ----
@@ -319,17 +331,17 @@ class GradStore(LevelStore):
         self.blank = inner.size, inner.dtype
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
-        return self.read(self.inner.get(layout, parts), _add_slice, (layout, parts))
+        return self.read(self.inner.get(layout, parts), _read_slice, (layout, parts))
 
     def get_at(self, places: Value) -> Value:
         self.inner = deepen(self.inner, places)
-        return self.read(self.inner.get_at(places), _add_places, (places,))
+        return self.read(self.inner.get_at(places), _read_places, (places,))
 
-    def read(self, value: Value, add: Any, where: tuple) -> Value:
+    def read(self, value: Value, rule: Any, where: tuple) -> Value:
         """Return a part that was read; its parent is the memory as it is now."""
         x = new(self.level.cls)
         x._value = value
-        x._extra = next(node_numbers), self.node, Cotangent, (add, where, self.blank), None, None
+        x._extra = next(node_numbers), self.node, rule, (*where, self.blank), None, None
         return x
 
     def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
@@ -367,7 +379,8 @@ class GradStore(LevelStore):
         """Put a write on the chain. The value's cotangent is read before the slice is cleared."""
         node = self.node
         if type(value) is self.level.cls:
-            saved = (*where, shape_of(primal), dtype_of(primal))
+            form = SCALAR if type(primal) is float64 else (shape_of(primal), dtype_of(primal))
+            saved = (*where, form)
             rest = node, clear, where, None, None
             self.node = next(node_numbers), value._extra, pull, saved, None, rest
         else:
@@ -410,10 +423,20 @@ class Cotangent:
         return store
 
 
+def _read_slice(g: Value, layout: Layout, parts: tuple | None, blank: tuple) -> Cotangent:
+    return Cotangent(g, _add_slice, (layout, parts), blank)
+
+
+def _read_places(g: Value, places: Value, blank: tuple) -> Cotangent:
+    return Cotangent(g, _add_places, (places,), blank)
+
+
 def _add_slice(whole: Cotangent, layout: Layout, parts: tuple | None, g: Value) -> None:
-    if type(g) is not float64:
+    if type(g) is float64:
+        whole.store.add(layout, parts, g)
+    else:
         g = fit(g, shape_of(g), whole.blank[1])
-    whole.take(g).add(layout, parts, g)
+        whole.take(g).add(layout, parts, g)
 
 
 def _add_places(whole: Cotangent, places: Value, g: Value) -> None:
@@ -422,19 +445,19 @@ def _add_places(whole: Cotangent, places: Value, g: Value) -> None:
 
 
 def _pull_slice(
-    whole: Cotangent, layout: Layout, parts: tuple | None, shape: Shape, dtype: np.dtype
+    whole: Cotangent, layout: Layout, parts: tuple | None, form: tuple[Shape, np.dtype]
 ) -> Value:
     """The cotangent of a value that was written to a slice."""
     g = whole.store.get(layout, parts)
-    return g if type(g) is float64 and shape == () and dtype is FLOAT else fit(g, shape, dtype)
+    return g if form is SCALAR and type(g) is float64 else fit(g, *form)
 
 
 def _pull_places(
-    whole: Cotangent, places: Value, kept: Value, shape: Shape, dtype: np.dtype
+    whole: Cotangent, places: Value, kept: Value, form: tuple[Shape, np.dtype]
 ) -> Value:
     """The cotangent of a value that was written to some places, and `kept` at these."""
     g = whole.take(places).get_at(places)
-    return fit(g if kept is None else np.where(kept, g, 0.0), shape, dtype)
+    return fit(g if kept is None else np.where(kept, g, 0.0), *form)
 
 
 def _clear_slice(whole: Cotangent, layout: Layout, parts: tuple | None) -> Cotangent:

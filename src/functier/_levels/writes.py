@@ -29,11 +29,11 @@ from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._mutation.array import (
     item,
-    prepare_write,
     settle,
     view_function,
     view_of,
     wrap_like,
+    write_item,
 )
 from .._mutation.layouts import address
 from .._mutation.memory import Memory, View
@@ -50,10 +50,7 @@ set_view = vars(Tensor)["_cell"].__set__
 
 def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
-    view = memory_view(level, x)
-    index, value = settle(index), settle(value)
-    prepare_write(x, view, index, value)
-    view.write(index, value, add)
+    write_item(x, memory_view(level, x), index, value, add)
 
 
 def memory_view(level: Any, x: Any) -> View:

@@ -173,23 +173,17 @@ class ArrayLevel(RootLevel):
 
     def getitem(self, x: Any, index: Index) -> Any:
         view = view_of(x)
-        if view.memory.plain and type(view) is View:
+        if view.memory.store.level is None and type(view) is View:
             return self.called(_getitem, (x, index), {})
         return item(x, view, index if type(index) is int else settle(index), on_view)
 
     # ---- writes ----
 
     def setitem(self, x: Any, index: Index, value: Value) -> None:
-        view = view_of(x)
-        index, value = settle(index), settle(value)
-        prepare_write(x, view, index, value)
-        view.write(index, value)
+        write_item(x, view_of(x), index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:
-        view = view_of(x)
-        index, value = settle(index), settle(value)
-        prepare_write(x, view, index, value)
-        view.write(index, value, add=True)
+        write_item(x, view_of(x), index, value, add=True)
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
@@ -282,11 +276,18 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
     return wrap
 
 
-def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
-    """Check that the write is one that the memory takes."""
+def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False) -> None:
+    """Write `value` at an index of `x`, which shows `view`, or add it to what stands there."""
     level = view.memory.store.level
-    if type(index) is int and level is not None and type(value) is level.cls and level.live:
-        return
+    mine = level is not None and type(value) is level.cls and level.live
+    if not mine or type(index) is not int:
+        index, value = settle(index), settle(value)
+        check_write(x, view, index, value)
+    view.write(index, value, add)
+
+
+def check_write(x: Any, view: View, index: Index, value: Value) -> None:
+    """Check that the write is one that the memory takes."""
     home = view.memory.home
     for v in (value, *(index if type(index) is tuple else (index,))):
         if isinstance(v, Tensor) and v.level.depth:

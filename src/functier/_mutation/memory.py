@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import FLOAT, PLAIN, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
@@ -53,12 +53,13 @@ class Memory:
 class View:
     """Some elements of a memory: `window` shows them in the memory as NumPy has it."""
 
-    __slots__ = ("layout", "memory", "seen", "value", "window")
+    __slots__ = ("dtype", "layout", "memory", "seen", "value", "window")
 
     layout: Layout
 
     def __init__(self, memory: Memory, window: ndarray):
         self.memory, self.window = memory, window
+        self.dtype: np.dtype = memory.dtype
         self.value: Value = None
         self.seen = -1
 
@@ -68,10 +69,6 @@ class View:
             raise AttributeError(name)
         self.layout = found = layout_of(self.window, self.memory.start)
         return found
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.memory.dtype
 
     def at(self, window: ndarray) -> "View":
         """Return the view of the same memory that `window`, a NumPy view, shows."""
@@ -111,7 +108,7 @@ class View:
         """Return a copy of the elements at a basic index."""
         if REGION.get() >= 0:
             self.check_region()
-        return self.part(self.memory.store.get(self.layout, parts))
+        return self.memory.store.get(self.layout, parts)
 
     def read(self, index: Index) -> Value:
         """Return a copy of the elements at an index."""
@@ -125,10 +122,6 @@ class View:
         memory.store = deepen(memory.store, places)
         return self.part(memory.store.get_at(places))
 
-    def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
-        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
-        return value
-
     def write(self, index: Index, value: Value, add: bool = False) -> None:
         """Write `value` at an index, or add it to what stands there; None is all of the view."""
         memory = self.memory
@@ -138,23 +131,28 @@ class View:
                 "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
                 "and return it"
             )
-        writer = WRITER.get()
-        if writer is not None:
-            self.fitted(value, self.window.shape if index is None else self.shape_at(index))
-            old = 0 if add else self.snapshot() if index is None else self.read(index)
-            value = np.where(writer, value, old)
+        if WRITER.get() is not None:
+            value = self.masked(index, value, add)
         parts = () if index is None else parts_of(index)
         if parts is None:
             self.write_at(_plain(self.places(index)), value, add)
-            return
-        value = self.fitted(value, self.window[parts].shape)
+        else:
+            self.put(parts or None, self.fitted(value, self.window[parts].shape), add)
+
+    def put(self, parts: tuple | None, value: Value, add: bool) -> None:
+        """Write a value that fits at a basic index."""
+        memory = self.memory
         store = memory.store
-        if type(self) is not View:
-            value = self.whole(value, add, lambda: store.get(self.layout, parts or None))
-        if type(value) not in PLAIN:
+        if store.level is None or type(value) is not store.level.cls:
             memory.store = store = deepen(store, value)
-        (store.add if add else store.put)(self.layout, parts or None, value)
+        (store.add if add else store.put)(self.layout, parts, value)
         memory.version += 1
+
+    def masked(self, index: Index, value: Value, add: bool) -> Value:
+        """Return what to write: examples for which the function does not run keep theirs."""
+        self.fitted(value, self.window.shape if index is None else self.shape_at(index))
+        old = 0 if add else self.snapshot() if index is None else self.read(index)
+        return np.where(WRITER.get(), value, old)
 
     def shape_at(self, index: Index) -> tuple[int, ...]:
         """Return the shape of the elements at an index."""
@@ -166,7 +164,8 @@ class View:
         memory = self.memory
         value = self.fitted(value, shape_of(places))
         memory.store = store = deepen(memory.store, places)
-        value = self.whole(value, add, lambda: store.get_at(places))
+        if type(self) is PartView:
+            value = self.whole(value, add, lambda: store.get_at(places))
         memory.store = store = deepen(store, value)
         (store.add_at if add else store.put_at)(places, value)
         memory.version += 1
@@ -177,12 +176,13 @@ class View:
         kind = type(value)
         if kind is float or kind is int or kind is bool:
             return value
-        if own is FLOAT:
-            inner = value
-            while isinstance(inner, Tensor):  # a value is at most as large as what it holds
-                inner = inner._value
-            if type(inner) is float64:
-                return value
+        inner = value
+        while isinstance(inner, Tensor):
+            inner = inner._value
+        if type(inner) is float64 and own is FLOAT:  # a value is no larger than what it holds
+            return value
+        if type(inner) is ndarray and inner.dtype is own and shape_of(value) == target:
+            return value
         if kind is not ndarray and not isinstance(value, (Tensor, np.generic)):
             value = np.asarray(value)
         dtype, shape = dtype_of(value), shape_of(value)
@@ -216,18 +216,24 @@ class PartView(View):
     def __init__(self, memory: Memory, window: ndarray, imaginary: bool):
         super().__init__(memory, window)
         self.imaginary = imaginary
-
-    @property
-    def dtype(self) -> np.dtype:
-        return np.zeros((), self.memory.dtype).real.dtype
+        self.dtype = np.zeros((), memory.dtype).real.dtype
 
     def at(self, window: ndarray) -> View:
         return PartView(self.memory, window, self.imaginary)
 
+    def element(self, parts: tuple) -> Value:
+        return self.part(super().element(parts))
+
     def part(self, value: Value) -> Value:
         return np.imag(value) if self.imaginary else np.real(value)
 
+    def put(self, parts: tuple | None, value: Value, add: bool) -> None:
+        store = self.memory.store
+        value = self.whole(value, add, lambda: store.get(self.layout, parts))
+        super().put(parts, value, add)
+
     def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
         if self.imaginary:
             value = 1j * value
         if add:
