@@ -238,7 +238,7 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
-    return wrap(view.at(window))
+    return wrap(view.item(window, parts))
 
 
 def masks_in(index: Index) -> bool:

@@ -51,14 +51,21 @@ class Memory:
 
 
 class View:
-    """Some elements of a memory: `window` shows them in the memory as NumPy has it."""
+    """Some elements of a memory: `window` shows them in the memory as NumPy has it.
 
-    __slots__ = ("dtype", "layout", "memory", "seen", "value", "window")
+    The item of a view at a basic index `parts` can be read without a layout.
+    """
+
+    __slots__ = ("base", "dtype", "layout", "memory", "parts", "seen", "value", "window")
 
     layout: Layout
 
-    def __init__(self, memory: Memory, window: ndarray):
+    def __init__(
+        self, memory: Memory, window: ndarray, base: "View | None" = None,
+        parts: tuple | None = None,
+    ):  # fmt: skip
         self.memory, self.window = memory, window
+        self.base, self.parts = base, parts
         self.dtype: np.dtype = memory.dtype
         self.value: Value = None
         self.seen = -1
@@ -73,6 +80,10 @@ class View:
     def at(self, window: ndarray) -> "View":
         """Return the view of the same memory that `window`, a NumPy view, shows."""
         return View(self.memory, window)
+
+    def item(self, window: ndarray, parts: tuple) -> "View":
+        """Return the view of the item at a basic index, which `window` shows."""
+        return View(self.memory, window, self, parts)
 
     def check_region(self) -> None:
         """Raise where a function that runs again later uses what was written to before it."""
@@ -90,7 +101,8 @@ class View:
         if REGION.get() >= 0:
             self.check_region()
         if self.seen != memory.version:
-            self.value = value = self.part(memory.store.get(self.layout, None))
+            base = self if self.base is None else self.base
+            self.value = value = self.part(memory.store.get(base.layout, self.parts))
             if type(value) is ndarray:
                 value.flags.writeable = False  # others have it, too
             self.seen = memory.version
@@ -220,6 +232,9 @@ class PartView(View):
 
     def at(self, window: ndarray) -> View:
         return PartView(self.memory, window, self.imaginary)
+
+    def item(self, window: ndarray, parts: tuple) -> View:
+        return self.at(window)
 
     def element(self, parts: tuple) -> Value:
         return self.part(super().element(parts))
