@@ -211,7 +211,7 @@ def nested_against_loops(row: Row, sizes: tuple[int, int], choice: list) -> None
 
 
 def check_refusal(row: Row) -> None:
-    """What depends on the data refuses a batch."""
+    """Check that an operation that depends on the data refuses a batch."""
     many = [examples(row, i, 2) for i in range(len(row.leaves))]
     try:
         ft.vmap(leaves_of(row))(*many)

@@ -52,7 +52,7 @@ def rows(request):
 
 @pytest.fixture
 def full(request):
-    """Whether the nets run in full."""
+    """Return True where the nets run in full."""
     return request.config.getoption("--full")
 
 

@@ -154,7 +154,7 @@ class CubeWithVmap(MyCube):
 
 
 def compiled(f):
-    """What compiled code is like: it takes plain arrays only."""
+    """Stand for compiled code, which takes plain arrays only."""
 
     def call(x):
         assert isinstance(x, (np.ndarray, np.generic, float)), type(x)

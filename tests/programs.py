@@ -82,7 +82,7 @@ def run(program, around):
 
 
 def fits(shape, other):
-    """Whether `other` broadcasts to `shape`."""
+    """Tell if `other` broadcasts to `shape`."""
     try:
         return np.broadcast_shapes(shape, other) == shape
     except ValueError:

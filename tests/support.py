@@ -1,4 +1,4 @@
-"""What several test files share: strict equality, and tensors that record what they see."""
+"""Helpers of several test files: strict equality, and tensors that record the calls they see."""
 
 import copy
 import re

@@ -24,7 +24,7 @@ load_all()
 
 
 def is_public(func: Callable) -> bool:
-    """Whether a user can call it; NumPy also lists what its ``like=`` goes through."""
+    """Tell if a user can call it; NumPy also lists functions behind its ``like=``."""
     owner = np
     for name in func.__module__.split(".")[1:]:
         owner = getattr(owner, name)

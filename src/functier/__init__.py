@@ -1,7 +1,7 @@
 """Composable function transforms for plain NumPy code; every level is a class.
 
-The public names, and nothing else. The modules with an underscore are private. What a
-program may do without is imported when it is first asked for.
+This module has all public names. Modules with an underscore are private. Names that many
+programs do not use are imported on first access.
 """
 
 import typing as _typing
@@ -38,7 +38,7 @@ from ._transforms.stop_gradient import enable_grad as enable_grad
 from ._transforms.stop_gradient import no_grad as no_grad
 from ._transforms.stop_gradient import stop_gradient as stop_gradient
 from ._core.tensor import Tensor as Tensor
-from ._core.tensor import tensor as tensor
+from ._mutation.array import tensor as tensor
 from ._transforms.vmap import vmap as vmap
 
 __version__ = "0.1.0"
@@ -112,7 +112,7 @@ _NAMES = {
     "_transforms.hooks": "register_hook requires_grad",
     "_transforms.products": "elementwise_grad ggnvp hvp",
 }
-"""What is imported on demand: public modules, and the names in private ones."""
+"""The names that are imported on first access, by their private modules."""
 
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -1,9 +1,9 @@
 """Operations by their names, and the list of all of them with the rules they have.
 
 NOTE [the name of an operation]
-    A function of NumPy or SciPy has the name that its users write: ``numpy.linalg.solve``. A
-    custom operation has its own: ``mylib::scale``. A function that rules are made of is named
-    ``functier.contract``, wherever it is declared. No name tells where a rule is.
+    A function of NumPy or SciPy has the name that users write: ``numpy.linalg.solve``. A
+    custom operation has the name from its definition: ``mylib::scale``. A function that rules
+    call has a name like ``functier.contract``, whatever module declares it.
 """
 
 import re
@@ -23,7 +23,7 @@ OWN = f"{__package__}."
 
 
 class Primitive(NamedTuple):
-    """What is known of an operation.
+    """An operation and its rules.
 
     Attributes
     ----------
@@ -34,12 +34,13 @@ class Primitive(NamedTuple):
     schema : str
         The name with the parameters.
     family : str
-        How it was declared: ``"elementwise"``, ``"linear"``, ``"composite"``, ``"custom"``...
+        The kind of declaration: ``"elementwise"``, ``"linear"``, ``"composite"``, ``"custom"``...
     vmap, jvp, vjp : str
-        ``"rule"``: it has one. ``"itself"``: its jvp is the operation, which is linear.
-        ``"parts"``: it is made of others, which have rules. ``"zero"``: it is constant for
-        derivatives. ``"transpose"``: the rule of the other mode is used. ``"batched"``: it runs
-        on the whole batch. ``"refused"``: an error says what to write instead. ``"none"``.
+        ``"rule"``: it has a rule. ``"itself"``: its jvp is the operation, which is linear.
+        ``"parts"``: it consists of other operations, which have rules. ``"zero"``: its
+        derivative is zero. ``"transpose"``: the rule of the other mode is used. ``"batched"``:
+        it runs on the whole batch. ``"refused"``: an error says what to write instead.
+        ``"none"``: it has no rule.
     differentiable : tuple of str
         The operands that have a derivative.
     """
@@ -55,22 +56,22 @@ class Primitive(NamedTuple):
 
 
 def registry(namespace: str | None = None) -> MappingProxyType:
-    """All operations by their names, with the rules that they have.
+    """Return all operations by their names, with their rules.
 
     Parameters
     ----------
     namespace : str, optional
-        List those of a namespace only, such as ``"numpy"``, ``"scipy"`` or your own.
+        The namespace to list, such as ``"numpy"``, ``"scipy"`` or that of a custom operation.
 
     Returns
     -------
     mapping of str to Primitive
-        In the order of the names; it does not follow later changes.
+        The operations, sorted by name; it does not follow later changes.
 
     Notes
     -----
-    To list NumPy's functions that are declared in files of their own (`numpy.fft`), and
-    those of `scipy.special` where SciPy is installed, imports these.
+    The call imports `numpy.fft`, and `scipy.special` if SciPy is installed, to list their
+    functions.
 
     Examples
     --------
@@ -129,10 +130,10 @@ def _entries() -> Iterator[Primitive]:
 
 
 def public_name(func: Callable) -> str:
-    """The name of a declared operation; "" for a ufunc that has none.
+    """Return the name of a declared operation, or "" for a ufunc without one.
 
-    A private ufunc, such as SciPy's ``_zeta``, has the name of the function made of it. See
-    NOTE [the name of an operation].
+    A private ufunc, such as SciPy's ``_zeta``, has the name of the public function that uses
+    it. See NOTE [the name of an operation].
     """
     name = name_of(func)
     if name.startswith(OWN):
@@ -142,10 +143,10 @@ def public_name(func: Callable) -> str:
 
 
 class Namespace:
-    """The operations whose names start with a path; looked up when they are asked for.
+    """The operations whose names begin with a path; they are looked up on access.
 
-    Below ``functier.ops.numpy`` an operation is the NumPy function itself, which is what
-    transforms, and the lower hook, know it as.
+    In ``functier.ops.numpy`` an operation is the NumPy function itself, as it is for transforms
+    and for the lower hook.
     """
 
     def __init__(self, path: str):
@@ -177,24 +178,24 @@ class Namespace:
 
 
 def _waiting() -> list[str]:
-    """The modules whose functions are declared when they are first asked for."""
+    """Return the modules whose functions are declared on first use."""
     return [module for module in PENDING if module]
 
 
 def by_name() -> dict[str, Callable]:
-    """The declared operations by their names."""
+    """Return the declared operations by their names."""
     load()
     return {public_name(func): func for func in OPS}
 
 
 def namespaces() -> list[str]:
-    """The first parts of all names."""
+    """Return the first parts of all names."""
     names = [*by_name(), *_waiting()]
     return sorted({*NAMESPACES, *[n.partition(".")[0] for n in names if n]})
 
 
 def namespace(name: str) -> Namespace:
-    """The namespace of custom operations, or of a library's functions."""
+    """Return the namespace of custom operations, or of the functions of a library."""
     if name not in NAMESPACES and name not in namespaces():
         raise AttributeError(
             f"functier.ops has no namespace {name!r}; import the module that defines its operations"

@@ -1,18 +1,18 @@
 """All exceptions and warnings of functier; each is also at the top, ``functier.LevelError``.
 
 ====================  ====================================================================
-`LevelError`          a tensor was used where its level does not reach; see these kinds of it:
+`LevelError`          a tensor was used outside its level; the next five are kinds of it
 `EscapedTensorError`  after its level had ended
-`ConversionError`     where it would have become a plain value: ``float(x)``
+`ConversionError`     where it would become a plain value: ``float(x)``
 `DataDependentError`  where the answer differs along the batch: ``if x > 0``
-`MutationError`       where something would have been written to: ``x[0] = 1``
-`RandomnessError`     in a draw that does not know what to do along the batch
-`UnsupportedError`    a function of NumPy is declared as not supported; a `TypeError`
+`MutationError`       where an array would be changed in place: ``x[0] = 1``
+`RandomnessError`     in a random draw under `vmap` without the option `randomness`
+`UnsupportedError`    a function of NumPy is not supported; a `TypeError`
 `NoRuleError`         a function has no rule for a transform; a `NotImplementedError`
 `HookRecursionError`  a hook calls functions on its own instances without end
 `NonFiniteError`      raised by `functier.debug.debug_nans` and `detect_anomaly`
 `LeakError`           raised by `functier.debug.check_leaks`
-`LeakWarning`         what `check_leaks` warns with when it is told to
+`LeakWarning`         the warning of `check_leaks` with ``action="warn"``
 `GradcheckError`      raised by the checkers of `functier.testing`; an `AssertionError`
 `FallbackWarning`     a function without a batching rule was applied in a loop
 ====================  ====================================================================

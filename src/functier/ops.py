@@ -1,7 +1,7 @@
 """Operations by their names: ``functier.ops.<namespace>.<name>``.
 
-A namespace is that of custom operations, or that of a library whose functions have rules. All
-other names of this module begin with an underscore, so that no namespace is hidden.
+A namespace is that of custom operations, or of a library whose functions have rules. All
+other names of this module begin with an underscore, so they cannot hide a namespace.
 """
 
 from typing import Any as _Any

@@ -1,4 +1,4 @@
-"""Where the time of one operation, and of one call of `grad`, goes.
+"""The parts of the time of one operation, and of one call of `grad`.
 
 Each step of an operation is measured as a method that takes it after those before; the parts
 of a call are the functions that it calls, one after the other. CPU time, the least of many

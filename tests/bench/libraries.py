@@ -1,4 +1,4 @@
-"""The libraries, each behind the same names and in the idiom of its own users.
+"""The libraries, each behind the same names and in the idiom of its users.
 
 A workload is written once, over ``lib.np``, the transforms of ``lib``, and its building
 blocks (``lib.cross_entropy`` and the like), where users of one library would not write what
@@ -26,7 +26,7 @@ class Library:
     name = "functier"
     package = "functier"
     uses_numpy = True
-    """Whether its arrays are allocated by NumPy, where tracemalloc sees them."""
+    """Tell if its arrays are allocated by NumPy, where tracemalloc sees them."""
 
     def __init__(self) -> None:
         self.np: Any = np
@@ -109,7 +109,7 @@ class Library:
 
 
 def loop_vmap(f: Callable, in_dims: tuple) -> Callable:
-    """What users without vmap write: a loop over the examples, and a stack for each leaf."""
+    """Run what users write without vmap: a loop over the examples, and a stack for each leaf."""
 
     def mapped(*args: Any) -> list:
         pairs = list(zip(args, in_dims))

@@ -1,4 +1,4 @@
-"""Memory, garbage and imports: each measured in a process of its own, which has done nothing else.
+"""Memory, garbage and imports: each measured in a new process.
 
 ``python -m bench.memory PROBE LIBRARY`` is what `probe` runs.
 """
@@ -106,7 +106,7 @@ def calls(lib: Library) -> dict[str, float]:
 
 
 class Allocations:
-    """What is allocated inside a ``with`` block, in all and at the peak.
+    """The memory that is allocated inside a ``with`` block, in all and at the peak.
 
     tracemalloc knows what is held now and at most; what was allocated in all is the sum of
     the rises from one bytecode to the next, for NumPy allocates inside of one.

@@ -1,4 +1,4 @@
-"""How the cost of one operation changes with the length of the tape, the batch, the nesting."""
+"""The cost of one operation by the length of the tape, the batch, the nesting."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar

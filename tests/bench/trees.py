@@ -41,7 +41,7 @@ def to_numpy(x: Any) -> np.ndarray:
 
 
 def disagreement(result: Any, expected: Any, tolerance: float = TOLERANCE) -> str | None:
-    """How two results differ, or None where they agree."""
+    """Return the difference of two results, or None where they agree."""
     found = [to_numpy(x) for x in leaves(result)]
     wanted = [to_numpy(x) for x in leaves(expected)]
     if [x.shape for x in found] != [x.shape for x in wanted]:

@@ -219,7 +219,7 @@ def test_a_wrong_transpose_is_found(fault, monkeypatch):
 
 @pytest.mark.parametrize("fault", ["axis", "shared"])
 def test_a_wrong_batch_axis_is_found(fault, monkeypatch):
-    down = _collectives._down
+    down = _collectives._go_down
 
     def wrong(record, x, axis, at, alike, here):
         def other(value, p, k):
@@ -229,7 +229,7 @@ def test_a_wrong_batch_axis_is_found(fault, monkeypatch):
             return down(record, x, axis, at, alike, other)
         return down(record, x, axis, at, lambda x: x, here)
 
-    monkeypatch.setattr(_collectives, "_down", wrong)
+    monkeypatch.setattr(_collectives, "_go_down", wrong)
     shared, names = ("", "i") if fault == "axis" else ("j", "j")
     with pytest.raises((AssertionError, ValueError)):
         compare(PROGRAMS["psum alone"], ("same", "same", "same"), shared, names)
@@ -574,7 +574,7 @@ def test_a_tensor_whose_level_has_ended():
 def test_a_chunk_has_not_all_examples(name, chunk_size, inside):
     f = lambda x: np.sum(getattr(ft, name)(x, "i"))  # noqa: E731
     call = ft.vmap(ft.grad(f) if inside else f, axis_name="i", chunk_size=chunk_size)
-    raises(ValueError, lambda: call(X), "'i'", "one chunk only", "leave chunk_size out")
+    raises(ValueError, lambda: call(X), "'i'", "a chunk has only some", "leave chunk_size out")
 
 
 def test_one_chunk_has_all_examples():

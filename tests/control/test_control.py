@@ -115,7 +115,7 @@ PROGRAMS = {
 
 
 def looped(f):
-    """What vmap stands for."""
+    """Return the stacked results of a loop, which vmap has to equal."""
     return lambda xs: np.stack([f(x) for x in xs]) if len(xs) else np.zeros_like(xs)
 
 
@@ -346,7 +346,7 @@ def test_the_levels_of_predicate_and_operand_may_differ(chosen, operand, between
 
 
 def python_cond(pred, yes, no, *operands):
-    """What cond stands for."""
+    """Return the result of an if statement, which cond has to equal."""
     return yes(*operands) if pred else no(*operands)
 
 

@@ -1,4 +1,4 @@
-"""What cond, switch and the loops say of bad arguments and of results that do not fit."""
+"""Messages of cond, switch and the loops about bad arguments and results of another form."""
 
 import numpy as np
 import pytest

@@ -70,7 +70,7 @@ def test_python_numbers_among_results_take_the_dtype_of_the_arrays(values, expec
         return scan(lambda i, _: (i + 1, values[i]), 0, None, len(values))[1]
 
     if expected is None:
-        raises(TypeError, stacked, "all steps return one shape and dtype")
+        raises(TypeError, stacked, "return one shape and dtype in all steps")
     else:
         equal(stacked(), expected)
 
@@ -304,7 +304,7 @@ X = np.ones(2)
     ("kind", "call", "parts"),
     [
         (TypeError, lambda: scan(3, 0.0, X), ["scan: f is a Python int", "pass a function"]),
-        (ValueError, lambda: scan(model, 0.0), ["scan(model): there is no xs", "length"]),
+        (ValueError, lambda: scan(model, 0.0), ["scan(model): xs contains no arrays", "length"]),
         (
             ValueError,
             lambda: scan(model, 0.0, X, 3),
@@ -333,12 +333,12 @@ X = np.ones(2)
         (
             TypeError,
             lambda: scan(lambda c, x: (c + 1, np.ones(c)), 1, X),
-            ["the result is float64[2], and was float64[1] before"],
+            ["the result is float64[2], but was float64[1] before"],
         ),
         (
             TypeError,
             lambda: scan(lambda c, x: (c + 1, (x, x) if c else {"a": x}), 0, X),
-            ["f returned the result (float64[], float64[]), and before {'a': float64[]}"],
+            ["f returned the result (float64[], float64[]), but {'a': float64[]} before"],
         ),
         (
             TypeError,

@@ -504,8 +504,8 @@ def test_what_a_class_lacks_can_be_listed():
 
 def test_the_module_says_what_it_promises():
     """E33: its docstring says what is public, and each name has a docstring."""
-    assert "What stands here is public and keeps its names" in " ".join(overrides.__doc__.split())
-    assert "public and keeps its names" in " ".join(modes.__doc__.split())
+    assert "All names here are public and stable" in " ".join(overrides.__doc__.split())
+    assert "All names here are public and stable" in " ".join(modes.__doc__.split())
     for name in overrides.__all__:
         assert getattr(overrides, name).__doc__
 

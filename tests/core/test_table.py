@@ -8,6 +8,7 @@ from numpy.testing.overrides import allows_array_function_override
 
 import functier as ft
 from functier._core.numpy_facts import name_of
+from functier._core.rule import FORMS
 from functier._core.table import OPS, UNSUPPORTED
 from rows import each
 from surface import called, surface
@@ -132,7 +133,8 @@ def test_record_is_consistent(record):
             for need in rule.needs:
                 known = need in parameters | {"ans", *rule.defaults}
                 known |= need in ("index", "shapes") and record.variadic is not None
-                known |= need.endswith(("_shape", "_dtype")) and need[:-6] in operands
+                operand, _, form = need.rpartition("_")
+                known |= form in FORMS and operand in operands
                 assert known, f"a rule needs {need!r}, which is nothing of {record.name}"
                 if need in parameters - operands:
                     assert need in rule.defaults or is_required(record.func, need), need

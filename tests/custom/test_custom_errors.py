@@ -57,9 +57,9 @@ def test_fwd_has_to_return_a_pair():
         (
             lambda g: g,
             TypeError,
-            ["bwd returned an array of shape (2,)", "each of its 2", "(x_bar,)"],
+            ["bwd returned an array of shape (2,)", "each of the 2", "(x_bar,)"],
         ),
-        (lambda g: (None,), TypeError, ["bwd returned 1 of them", "each of its 2"]),
+        (lambda g: (None,), TypeError, ["bwd returned 1 of them", "each of the 2"]),
         (lambda g: ({"W": None}, None), TypeError, ["args[0]", "{'W': ", "{'W': float64[2, 3]"]),
         (lambda g: (g, None), TypeError, ["args[0]", "an array of shape (2,)"]),
         (lambda g: (None, [X]), TypeError, ["args[1]", "[float64[3]]", "shape (3,)"]),
@@ -104,7 +104,7 @@ def test_rules_are_functions():
     raises(TypeError, lambda: f.defjvps(None, 1), "defjvps")
     raises(TypeError, lambda: f.def_vmap("no"), "def_vmap")
     g = ft.custom_jvp(model, nondiff_argnums=0)
-    raises(TypeError, lambda: g.defjvps(None, None), "nondiff_argnums needs defjvp")
+    raises(TypeError, lambda: g.defjvps(None, None), "a function with nondiff_argnums cannot")
 
 
 # ---- forward mode ----
@@ -211,7 +211,12 @@ def test_what_a_batching_rule_returns():
 def test_examples_of_differing_shapes():
     f = ft.sequential_vmap(lambda x: np.ones(2) if x > 1 else np.ones(3))
     f.__name__ = "f"
-    raises(ValueError, lambda: ft.vmap(f)(X), "f: example 1 gave an array of shape (2,)", "first")
+    raises(
+        ValueError,
+        lambda: ft.vmap(f)(X),
+        "f: example 1 returned an array of shape (2,)",
+        "example 0",
+    )
 
 
 # ---- what a function closes over ----
@@ -258,7 +263,12 @@ def test_a_tensor_that_is_no_argument(where, mode):
     elif "met a tensor of" in text:
         has_all(text, "(f) met a tensor of", "(function)", "pass the value in as an argument")
     else:
-        has_all(text, "f gave a tensor of", "closes over it", "pass the value to f as an argument")
+        has_all(
+            text,
+            "f returned a tensor of",
+            "closes over the tensor",
+            "pass the value to f as an argument",
+        )
     assert _level.AMBIENT.get() is ft.Tensor
 
 
@@ -274,7 +284,7 @@ def test_a_tensor_of_an_inner_level():
 
         return ft.grad(use)(2.0)
 
-    raises(ft.LevelError, lambda: ft.grad(outer)(1.0), "closes over it")
+    raises(ft.LevelError, lambda: ft.grad(outer)(1.0), "closes over the tensor")
 
 
 def test_what_may_be_closed_over():

@@ -32,7 +32,7 @@ def _nothing_left_on():
 
 
 def line_of(text):
-    """How a message names the line of this file that has `text`."""
+    """Return the file and line of the line with `text`, as messages name it."""
     with open(__file__) as file:
         for n, line in enumerate(file, 1):
             if line.strip().startswith(text):
@@ -216,7 +216,7 @@ def test_inputs_of_jvp():
 def test_a_nan_that_the_function_closes_over():
     text = found(lambda: ft.vmap(lambda x: x + np.array([1.0, np.nan]))(X))
 
-    assert "numpy.add returned 3 NaNs, which came in with an operand, first at index (1,)" in text
+    assert "numpy.add returned 3 NaNs, which an operand already had, first at index (1,)" in text
 
 
 def test_what_is_no_fault_passes():

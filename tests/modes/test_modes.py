@@ -303,7 +303,7 @@ def test_levels_forget_a_mode():
     with ft.vmap() as B, ft.grad() as G:
         kinds = [type(B.level), type(G.level)]
         with Log(), Log():
-            assert all(issubclass(type(c.level), _asking.Moded) for c in (B, G))
+            assert all(issubclass(type(c.level), _asking.ModeLevel) for c in (B, G))
         assert [type(B.level), type(G.level)] == kinds
     with Log():
         ft.vmap(np.sin)(A)
@@ -451,7 +451,7 @@ NESTINGS = st.lists(st.sampled_from(TRANSFORMS), min_size=1, max_size=4)
 
 
 def agrees(modes_on, nesting, program, start):
-    """Whether a random program has the same result under modes."""
+    """Check that a random program has the same result under modes."""
     expected = apply(nesting, program, [start])
     with contextlib.ExitStack() as stack:
         for mode in modes_on:

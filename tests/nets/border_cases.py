@@ -507,7 +507,7 @@ OTHERS = {f.__name__: f for f in (
 
 
 def dead(value: Any) -> bool:
-    """Whether a tensor of a level is anywhere in what came out."""
+    """Tell if a tensor of a level is anywhere in what came out."""
     waiting, seen = [value], set()
     while waiting:
         x = waiting.pop()
@@ -526,7 +526,7 @@ def dead(value: Any) -> bool:
 
 
 def alike(a: Any, b: Any, odd: Any = None) -> bool:
-    """Whether two outcomes are equal, up to the class of arrays; or `a` is the odd value."""
+    """Tell if two outcomes are equal, up to the class of arrays; or `a` is the odd value."""
     if a is odd or a is b:
         return True
     if isinstance(b, dict):
@@ -561,7 +561,7 @@ REMEDY = r"\b(write|pass|return|give|expected|write it|make)\b"
 
 
 def named(kind: str, error: BaseException) -> bool:
-    """Whether an error says what it is about: in words of its kind, or with a remedy."""
+    """Tell if an error says what it is about: in words of its kind, or with a remedy."""
     if isinstance(error, RAW):
         return False
     more = "has shape|the shape|structure|dict" if kind in STRICT else REMEDY

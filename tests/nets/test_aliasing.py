@@ -458,7 +458,7 @@ def unchanged(values, before, what):
 
 
 def views(s):
-    """Whether NumPy's own function gives out views."""
+    """Tell if NumPy's own function gives out views."""
     results = arrays(s.f(*s.points))
     pairs = itertools.combinations([*results, *s.leaves], 2)
     return any(np.may_share_memory(a, b) or not a.flags.writeable for a, b in pairs)

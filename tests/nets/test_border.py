@@ -81,7 +81,7 @@ def accepted(kind, name, program, numbers):
 
 
 def works(program, numbers):
-    """Whether a program works at all, for arrays of this shape."""
+    """Tell if a program works at all, for arrays of this shape."""
     return not isinstance(attempt(lambda: program(numbers, numbers)), Exception)
 
 

@@ -74,7 +74,7 @@ class Loop:
 
 
 def patterns(length, labels):
-    """The tuples of labels up to renaming, of which none has more than so many."""
+    """The tuples of labels up to renaming, each of at most so many."""
     if not length:
         return [()]
     return [
@@ -322,7 +322,7 @@ SPELLINGS = [
 ]
 """Calls that mean a contraction of einsum, with that."""
 
-METHOD_REFUSALS = {
+KNOWN_CONVERSIONS = {
     "^ConversionError: ": "a method of a plain array converts before a tensor is asked"
 }
 
@@ -458,7 +458,7 @@ def test_lists_of_labels(verdicts, full):
 
 def test_other_spellings(verdicts):
     """matmul, dot, inner, tensordot and so on against loops."""
-    counts = verdicts("contractions in other spellings", METHOD_REFUSALS)
+    counts = verdicts("contractions in other spellings", KNOWN_CONVERSIONS)
     outside = run_spellings(counts)
     counts.name += f" ({outside} shapes that NumPy refuses)"
     counts.settle()
@@ -466,7 +466,7 @@ def test_other_spellings(verdicts):
 
 def test_dtypes_that_wrap_around(verdicts, full):
     """Bools, small integers and mixed precisions: NumPy's value and dtype."""
-    counts = verdicts("contractions of mixed dtypes", METHOD_REFUSALS)
+    counts = verdicts("contractions of mixed dtypes", KNOWN_CONVERSIONS)
     run_dtypes(counts, sliced(cases(), 10 if full else 200))
     counts.settle()
 
@@ -476,22 +476,22 @@ def test_dtypes_that_wrap_around(verdicts, full):
 
 def lone_axes_left(monkeypatch):
     """Leave the axes that one operand alone has to the engine, which fits some of them."""
-    right = _contract.pulled
+    right = _contract.cotangent_spec
 
     def pulled(*given):
         return right(*given)[0], False
 
-    monkeypatch.setattr(_contract, "pulled", pulled)
+    monkeypatch.setattr(_contract, "cotangent_spec", pulled)
 
 
 def lone_axes_in_their_dtype(monkeypatch):
     """Sum the axes that one operand alone has before it is cast."""
-    right = _contract._prepared
+    right = _contract._prepare
 
     def prepared(x, steps, other):
         return right(x, steps, x)
 
-    monkeypatch.setattr(_contract, "_prepared", prepared)
+    monkeypatch.setattr(_contract, "_prepare", prepared)
 
 
 def stacks_in_any_dtype(monkeypatch):
@@ -505,12 +505,12 @@ def stacks_in_any_dtype(monkeypatch):
 
 def pairs_in_their_dtype(monkeypatch):
     """Multiply the first two of several operands before they are cast."""
-    monkeypatch.setattr(_einsum, "_promoted", lambda arrays: arrays)
+    monkeypatch.setattr(_einsum, "_promote", lambda arrays: arrays)
 
 
 def test_lone_axes_that_nobody_spreads_are_found(monkeypatch):
     lone_axes_left(monkeypatch)
-    counts = Verdicts("planted", METHOD_REFUSALS)
+    counts = Verdicts("planted", KNOWN_CONVERSIONS)
     run(counts, sliced(cases(), 400))
     run_spellings(counts)
     assert len(counts.wrong) > 20
@@ -521,6 +521,6 @@ def test_lone_axes_that_nobody_spreads_are_found(monkeypatch):
 )
 def test_sums_in_another_dtype_are_found(plant, monkeypatch):
     plant(monkeypatch)
-    counts = Verdicts("planted", METHOD_REFUSALS)
+    counts = Verdicts("planted", KNOWN_CONVERSIONS)
     run_dtypes(counts, sliced(cases(), 1000))
     assert counts.wrong

@@ -128,7 +128,7 @@ def row_cases() -> list[tuple]:
 
 
 def applies(row: Any, where: tuple, kind: str) -> bool:
-    """Whether there is a number to take, and no negative one that would become another."""
+    """Tell if there is a number to take, and no negative one that would become another."""
     leaves = [row.leaves[i] for i in where]
     if kind in WEAK:
         return all(x.size for x in leaves)
@@ -264,7 +264,7 @@ def judge_ufunc(counts: Any, case: tuple, draw: random.Random, full: bool) -> No
 
 
 def differentiable(func: Any, what: str) -> bool:
-    """Whether the first derivative exists: of a ufunc that has rules."""
+    """Tell if the first derivative exists: of a ufunc that has rules."""
     owner = getattr(func, "__self__", func) if what != "operator" else None
     op = OPS.get(owner)
     return what == "operator" or bool(op and (op.constant or op.vjp))

@@ -99,21 +99,22 @@ FAULTS = {
     "quantile of a float64 q": (
         r"quantile\.quantile-f.*numbers as arrays: 1 as float64|"
         r"quantile\.quantile-d.*numbers as arrays: 1 as float64 by float32",
-        [(quantile, "promoting", weak)]),
+        [(quantile, "promotion_operand", weak)]),
     "outer of a Python number": (
         r"ufunc_methods\.add\.outer.*: 1 as a float by float32",
         [(find(np.add.outer), "body", outer)]),
     "pad of bool by odd reflection": (
-        r"join\.pad.*odd.* as bool", [(pad, "_through", through)]),
+        r"join\.pad.*odd.* as bool", [(pad, "_reflect_through", through)]),
     "logaddexp.reduce of integers": (
         r"ufunc_methods\.logaddexp\.reduce.* as int",
-        [composed(np.logaddexp.reduce, methods._reduce(log_of_sum, -np.inf))]),
+        [composed(np.logaddexp.reduce, methods._reduce_body(log_of_sum, -np.inf))]),
     "cond of a singular matrix": (
         r"linalg\.cond.*: 0 as bool", [(linalg, "inverses", np.linalg.inv)]),
     "the gradient of i0 for a Python number": (
         r"elementwise\.i0.* as a float", [(elementwise, "_bessel_i1", bessel)]),
     "an unsigned order of a Bessel function": (
-        r"scipy_special\.jv.* as uint8", [(_scipy_formulas, "operands", lambda *saved: saved)]),
+        r"scipy_special\.jv.* as uint8",
+        [(_scipy_formulas, "prepare_operands", lambda *saved: saved)]),
 }  # fmt: skip
 
 
@@ -146,9 +147,9 @@ def test_a_planted_fault_is_found(name, monkeypatch):
 UFUNC_FAULTS = {
     "reduce of logaddexp": (
         ("reduce", np.logaddexp),
-        composed(np.logaddexp.reduce, methods._reduce(log_of_sum, -np.inf)),
+        composed(np.logaddexp.reduce, methods._reduce_body(log_of_sum, -np.inf)),
     ),
-    "a whole exponent": (("ufunc", np.power), (elementwise, "_exponent", lambda y, g: y)),
+    "a whole exponent": (("ufunc", np.power), (elementwise, "_match_precision", lambda y, g: y)),
 }
 
 
@@ -177,7 +178,7 @@ def test_an_array_for_the_gradient_of_a_number_is_found(monkeypatch):
 
 OLD = {
     "repeat-d[0]-[]": (np.repeat, "vmap", lambda k, a, repeats, axis=None: np.repeat(
-        repeat.flat(k, a), np.reshape(repeats, repeats.shape[k:]), k)),
+        repeat.flatten_examples(k, a), np.reshape(repeats, repeats.shape[k:]), k)),
     "repeat-d[]-2-axis=0": (np.repeat, "vmap", lambda k, a, repeats, axis=None: np.repeat(
         a, repeats, shape.shift(axis, k, np.ndim(a) - k))),
     "transpose-d[3]-0": (np.transpose, "vmap", lambda k, a, axes=None: np.transpose(

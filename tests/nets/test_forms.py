@@ -160,8 +160,8 @@ def wrong_in(*names):
 
 def test_an_axis_that_is_left_to_the_engine_is_found(monkeypatch):
     """Also where the engine would spread it: no two sizes coincide here."""
-    right = _contract.pulled
-    monkeypatch.setattr(_contract, "pulled", lambda *given: (right(*given)[0], False))
+    right = _contract.cotangent_spec
+    monkeypatch.setattr(_contract, "cotangent_spec", lambda *given: (right(*given)[0], False))
 
     assert wrong_in("contraction.einsumij,k->i")
 

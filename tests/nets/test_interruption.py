@@ -63,7 +63,7 @@ def listeners():
 
 
 def still_right():
-    """Whether transforms give what they always do."""
+    """Tell if transforms give what they always do."""
     one = ft.vmap(lambda x: x + 1.0)(np.zeros((3, 2)))
     two = ft.grad(lambda x: np.sum(x * x))(XS)
     return type(one) is np.ndarray and one.tolist() == [[1.0, 1.0]] * 3 and (two == 2 * XS).all()
@@ -354,7 +354,7 @@ class OldContext:
 
 
 def found(bodies, times):
-    """Whether a sweep finds anything wrong."""
+    """Tell if a sweep finds anything wrong."""
     counts = Verdicts("planted")
     for seed in range(4):
         sweep(counts, bodies, times, "signal", seed)

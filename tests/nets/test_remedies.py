@@ -204,7 +204,7 @@ TEXTS = {
     *_methods.MEMORY.values(),
     *_methods.LAYOUT.values(),
     *ufunc_methods.AT.values(),
-    _sampling.ADVICE["vmap"],
+    _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
 }
 

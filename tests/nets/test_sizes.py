@@ -316,8 +316,8 @@ def wrong_with(monkeypatch, *names):
 
 
 def test_an_axis_that_nobody_spreads_is_found(monkeypatch):
-    right = _contract.pulled
-    monkeypatch.setattr(_contract, "pulled", lambda *given: (right(*given)[0], False))
+    right = _contract.cotangent_spec
+    monkeypatch.setattr(_contract, "cotangent_spec", lambda *given: (right(*given)[0], False))
 
     assert wrong_with(monkeypatch, "contraction.einsum")
 
@@ -339,12 +339,12 @@ def test_an_axis_counted_in_another_operand_is_found(monkeypatch):
 
 def test_a_reduction_of_one_element_is_found(monkeypatch):
     """NumPy begins with the identity of hypot, so it gives the absolute value of one number."""
-    right = accumulation._reduced
+    right = accumulation._rows_to_accumulate
 
     def from_the_first(ufunc, array, axis, initial, where):
         return right(ufunc, array, axis, None if initial is NO_VALUE else initial, where)
 
-    monkeypatch.setattr(accumulation, "_reduced", from_the_first)
+    monkeypatch.setattr(accumulation, "_rows_to_accumulate", from_the_first)
 
     assert wrong_with(monkeypatch, "ufunc_methods.hypot.reduce")
 

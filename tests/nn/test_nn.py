@@ -115,7 +115,7 @@ def test_d02_what_holds_arrays_is_a_module_and_the_rest_calls_a_function():
     """D02: modules without parameters are one call of `functional` (Flatten: of NumPy)."""
     classes = {c.name: c for c in ast.parse(inspect.getsource(_layers)).body
                if isinstance(c, ast.ClassDef)}  # fmt: skip
-    holding = {n for n, c in classes.items() if "_made(" in ast.unparse(c)}
+    holding = {n for n, c in classes.items() if "_add_parameter(" in ast.unparse(c)}
     assert holding == {"Linear", "Conv2d", "LayerNorm", "Embedding"}
     assert set(classes) - holding == {
         "AvgPool2d", "Dropout", "Flatten", "GELU", "MaxPool2d", "ReLU", "Sigmoid", "Softmax",
@@ -126,7 +126,7 @@ def test_d02_what_holds_arrays_is_a_module_and_the_rest_calls_a_function():
         if name != "Flatten":
             assert len(forward.body) == 1
             assert ast.unparse(forward.body[0]).startswith("return F.")
-    assert "such a function first" in nn.__doc__
+    assert "their modules only call them" in nn.__doc__
     for name in F.__all__:
         function = getattr(F, name)
         assert not isinstance(function, type) and function.__doc__
@@ -248,7 +248,7 @@ def test_d06_parameters_require_gradients():
 
 
 def test_d07_a_name_without_a_parameter():
-    """D07: registered as None it is no parameter until one is assigned."""
+    """D07: a name registered as None has no parameter until one is assigned."""
     m = nn.Module()
     m.register_parameter("bias", None)
 
@@ -303,7 +303,7 @@ def test_d10_conversion_of_all_parameters_and_buffers():
     assert m.double().first.bias.dtype == np.float64
     assert m.float().first.bias.dtype == np.float32
     assert m.half().scale.dtype == np.float16
-    with pytest.raises(TypeError, match=r"Net.astype: dtype=int64 is no floating-point"):
+    with pytest.raises(TypeError, match=r"Net.astype: dtype=int64 is not a floating-point"):
         m.astype(np.int64)
 
 
@@ -402,7 +402,7 @@ def test_wrong_registrations():
         (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "divisible by groups=2"),
         (lambda: nn.Conv2d(3, 4, 3, padding="full"), ValueError, "'same' or 'valid'"),
         (lambda: nn.Dropout(2.0), ValueError, "Dropout: p=2.0"),
-        (lambda: nn.Embedding(2, 2, 2), ValueError, "padding_idx=2 is none of 2 rows"),
+        (lambda: nn.Embedding(2, 2, 2), ValueError, "padding_idx=2 is not one of 2 rows"),
         (lambda: nn.Flatten(2)(X), ValueError, "the shape (5, 3), without axes 2 to -1"),
     ]
     for call, kind, words in cases:

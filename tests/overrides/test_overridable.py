@@ -48,7 +48,7 @@ def calls(func, duck):
 
 
 def answers(func, duck):
-    """Whether a call of the function, with some of these arguments, gets -1."""
+    """Tell if a call of the function with some of these arguments returns -1."""
     for args, kwargs in calls(func, duck):
         try:
             out = func(*args, **kwargs)

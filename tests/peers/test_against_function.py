@@ -18,7 +18,7 @@ A, W, B = np.arange(6.0).reshape(2, 3) / 7, np.linspace(-1, 1, 12).reshape(4, 3)
 
 
 class Ours:
-    """What the text below asks of a library: this one."""
+    """The names that the text below needs of a library: this one."""
 
     Function = ft.Function
     grad, vmap, jvp, vjp, jacrev, jacfwd, hessian = (

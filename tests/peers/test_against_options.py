@@ -148,7 +148,7 @@ def test_jax_hessian_with_aux(jax):
 
 
 def test_jax_integers(jax):
-    """JAX has a dtype of its own for the zeros."""
+    """JAX has a special dtype for the zeros."""
     g = lambda x, n: (x**2 * n).sum()  # noqa: E731
     by_x, by_n = ft.grad(g, (0, 1), allow_int=True)(X, np.array([1, 2, 3]))
     theirs = jax.grad(g, (0, 1), allow_int=True)(X, np.array([1, 2, 3]))

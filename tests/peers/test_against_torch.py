@@ -72,7 +72,7 @@ def counterpart(func):
 
 
 def is_complex(row):
-    """Whether a row has complex operands or results, of double precision."""
+    """Tell if a row has complex operands or results, of double precision."""
     values = [*row.leaves, *map(np.asarray, leaves_of(row)(*row.leaves))]
     return {x.dtype.char for x in values} <= set("dD?lq") and any(
         x.dtype.kind == "c" for x in values
@@ -80,7 +80,7 @@ def is_complex(row):
 
 
 def theirs(row):
-    """The row's call with PyTorch's function, as a row of its own."""
+    """The row's call with PyTorch's function, as a separate row."""
     options = {OPTIONS.get(name, name): value for name, value in row.kwargs.items()}
     return type(row)(counterpart(row.func), row.args, options, row.diff, row.order)
 

@@ -1,4 +1,4 @@
-"""What users of torch.func, JAX and autograd look for, each as they would write it."""
+"""The functions that users of torch.func, JAX and autograd look for, as they would write them."""
 
 import dataclasses
 import threading

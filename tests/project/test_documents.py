@@ -48,7 +48,7 @@ def blocks(path, language):
 
 
 def links(path):
-    """The targets of a document's links to files, without anchors."""
+    """The targets of a document's links that are not web addresses, without anchors."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
         if not re.match(r"[a-z]+:", target):
@@ -219,7 +219,7 @@ def test_the_examples_of_a_docstring_are_true(test):
 
 
 def run_example(name, tmp_path):
-    """Run an example in a new process, where warnings are not errors, and return its output."""
+    """The output of an example, run in a separate process without warnings as errors."""
     pictures = EXAMPLES[name]
     command = [sys.executable, str(ROOT / "examples" / name)]
     if pictures:

@@ -1,4 +1,7 @@
-"""What `import functier` loads, and when the rest comes. Each test is a process of its own."""
+"""The modules that `import functier` loads, and those that are loaded later.
+
+Each test is a separate process.
+"""
 
 import os
 import subprocess
@@ -20,7 +23,7 @@ LATE = {
     for name in (
         "fft",
         "neural",
-        "polynomial_several",
+        "polynomial_multivariate",
         "scipy_formulas",
         "scipy_special",
         "unsupported_records",
@@ -41,7 +44,7 @@ def loaded():
 
 
 def run(script):
-    """What a script prints, in a process where every warning is an error."""
+    """Return the output of a script, in a process where every warning is an error."""
     paths = [str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     command = [sys.executable, "-W", "error", "-c", LOADED + script]

@@ -39,14 +39,14 @@ def test_each_runs_every_row_and_leaves_the_other_parameters():
 
     @each("x, y", [(1, 2), (3, 4), (1, 2)])
     def test(fixture, x, y):
-        """What is tested."""
+        """A docstring."""
         seen.append((fixture, x, y))
 
     test(fixture="f")
 
     assert seen == [("f", 1, 2), ("f", 3, 4), ("f", 1, 2)]
     assert list(inspect.signature(test).parameters) == ["fixture"]
-    assert (test.__name__, test.__doc__) == ("test", "What is tested.")
+    assert (test.__name__, test.__doc__) == ("test", "A docstring.")
 
 
 @pytest.mark.parametrize("ids", [lambda row: f"row {row}", ["row 1", "row -1", "row -2"]])

@@ -105,7 +105,7 @@ def test_few_private_modules_are_loose():
 
 @each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
-    names = "errors", "numpy_facts", "op", "rule", "table"
+    names = "errors", "numpy_facts", "op", "rule", "table", "types"
     allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
@@ -156,8 +156,8 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "load"),
         ("__init__", "__getattr__"),
         ("overrides.__init__", "get_function"),
-        ("numpy.__init__", "_found"),
-        ("numpy.__init__", "_inside"),
+        ("numpy.__init__", "_resolve"),
+        ("numpy.__init__", "_numpy_module"),
     }
 
 
@@ -182,7 +182,7 @@ STATIC = {
     "N", "axis", "axes", "batch", "dtype", "eps", "index", "info", "k", "lead", "length", "n",
     "ndim", "num", "rank", "shape", "shapes", "size", "sizes",
 }  # fmt: skip
-"""Names that rules give to what is no value: numbers and tuples of numbers."""
+"""Names that rules give to static arguments: numbers and tuples of numbers."""
 
 ASKING = {
     "finfo", "len", "max", "min", "ndim", "normalize", "range", "shape", "shift", "shift_all",
@@ -191,15 +191,15 @@ ASKING = {
 """What turns a value into something static."""
 
 ALLOWED = {
-    ("contract", "array", "np.asarray(x)"): "a number or a list: what is no array yet",
+    ("contract", "ensure_array", "np.asarray(x)"): "a number or a list: what is no array yet",
     ("creation", "_arange", "np.arange(*args, **kwargs)"): "where all of them are plain numbers",
     ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
 }
-"""(file, function, call) and why it is no value that is passed there."""
+"""(file, function, call) and why the argument there is not a value."""
 
 
 def is_static(node):
-    """Whether an expression is made of constants, static names and questions of form."""
+    """Tell if an expression is made of constants, static names and questions of form."""
     if isinstance(node, ast.Constant):
         return True
     if isinstance(node, ast.Name):
@@ -219,7 +219,7 @@ def is_static(node):
 
 @functools.cache
 def kernels(tree):
-    """What a file calls `primitive` with."""
+    """Return the arguments of the calls of `primitive` in a file."""
     return {
         ast.unparse(n.args[0])
         for n in ast.walk(tree)
@@ -228,7 +228,7 @@ def kernels(tree):
 
 
 def is_kernel(node, tree):
-    """Whether a function is what a primitive runs: it gets arrays, never tensors."""
+    """Tell if a function is what a primitive runs: it gets arrays, never tensors."""
     named = kernels(tree)
     decorators = [ast.unparse(d) for d in getattr(node, "decorator_list", [])]
     return "primitive" in decorators or getattr(node, "name", "") in named
@@ -256,7 +256,7 @@ def inside(tree):
 
 
 def outside_functions(tree, node):
-    """Whether a node runs when the module is imported: a constant of the file."""
+    """Tell if a node runs when the module is imported: a constant of the file."""
     return node not in inside(tree)
 
 
@@ -272,11 +272,11 @@ TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
 """What declarations fill in."""
 
 WRITES = {("scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
-"""(file, function, target) and why what is written to is no value."""
+"""(file, function, target) and why the target is not a value."""
 
 
 def containers(function):
-    """The names that a function binds to lists and dicts of its own."""
+    """The names that a function binds to lists and dicts that it makes."""
     found = set()
     for node in ast.walk(function):
         if isinstance(node, ast.arguments) and node.kwarg:
@@ -380,7 +380,7 @@ def questions_by_class(tree, names):
 
 
 def is_rung(node):
-    """Whether an expression compares the class of one level with one kind."""
+    """Tell if an expression compares the class of one level with one kind."""
     return (
         isinstance(node, ast.Compare)
         and ast.unparse(node.left).startswith("type(")
@@ -390,7 +390,7 @@ def is_rung(node):
 
 def test_nobody_asks_a_level_for_its_class():
     names, found = classes_of_levels(), []
-    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "Moded", "Watched"}
+    assert names >= {*KINDS, "Level", "EndedLevel", "ContextualLevel", "ModeLevel", "Watched"}
     for path in FILES:
         for node in questions_by_class(TREES[path], names):
             if name_of(path) not in LADDERS or not is_rung(node):
@@ -422,7 +422,11 @@ def test_each_kind_states_all_facts():
     stated = {name: [vars(kind)[fact] for fact in FACTS] for name, kind in kinds.items()
               if name in {*KINDS, "RootLevel", "EndedLevel"}}  # fmt: skip
 
-    assert kinds.keys() - stated.keys() == {"Moded", "Watched", "_Bare"}  # put on a kind; no kind
+    assert kinds.keys() - stated.keys() == {
+        "ModeLevel",
+        "Watched",
+        "_Bare",
+    }  # put on a kind; no kind
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
         "RootLevel": [False, None, False],

@@ -474,7 +474,7 @@ every_parameter = each("name, f, batch", PARAMETERS, ids=[name for name, *_ in P
 
 
 def alone(f, batch):
-    """What each example draws by itself, from where the generator stands."""
+    """Return the draws of each example by itself, from the state of the generator."""
     return np.stack([np.asarray(f(numpy_rng(), x)) for x in batch])
 
 

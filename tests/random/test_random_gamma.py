@@ -22,11 +22,11 @@ MADE = {
     "gamma": (np.array([0.5, 3.0]), 2.0),
     "standard_gamma": (np.array([0.5, 3.0]),),
 }
-"""The methods, each with parameters by all of which it is differentiated."""
+"""The methods, each with the parameters by which it is differentiated."""
 
 
 def followed_by_scipy(a, z, b):
-    """What has the place in the distribution of shape `b` that `z` has in that of `a`."""
+    """Return the number at the place in the distribution of `b` that `z` has in that of `a`."""
     special = pytest.importorskip("scipy.special", reason="SciPy is an extra")
     low = special.gammaincinv(b, special.gammainc(a, z))
     high = special.gammainccinv(b, special.gammaincc(a, z))
@@ -47,7 +47,7 @@ def check_velocities(a, tolerance):
     second = twice / (180 * (1e-2 * a) ** 2)
 
     def slope(b):
-        return ft.jvp(lambda b: _gamma.followed(z, b), (b,), (1.0,))[1]
+        return ft.jvp(lambda b: _gamma.follow(z, b), (b,), (1.0,))[1]
 
     value, curve = ft.jvp(slope, (a,), (1.0,))
     np.testing.assert_allclose(value, first, rtol=tolerance)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
-from functier.random import _sampling, default_rng
+from functier.random import _multivariate, _sampling, default_rng
 from support import close, equal, has_all, message
 
 SEED = 11
@@ -269,7 +269,7 @@ def test_a_draw_has_its_covariance_to_second_order(method, cov, monkeypatch):
     """Whatever factor it is: ``x = L z`` has the derivatives of ``L L^T = cov``."""
     direction = np.array([[0.2, 0.1, 0.0], [0.1, -0.3, 0.2], [0.0, 0.2, 0.5]])
     n = 3
-    monkeypatch.setattr(_sampling, "sample", lambda *_, **__: np.eye(n))  # the standard draw
+    monkeypatch.setattr(_multivariate, "sample", lambda *_, **__: np.eye(n))  # the standard draw
 
     def factor(c):
         return default_rng(0).multivariate_normal(np.zeros(n), c, n, method=method).T

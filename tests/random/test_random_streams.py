@@ -1,4 +1,4 @@
-"""Where draws come from: chunks, other processes, checkpoints, threads, NumPy's generators."""
+"""The sources of draws: chunks, other processes, checkpoints, threads, NumPy's generators."""
 
 import copy
 import multiprocessing

@@ -1,4 +1,4 @@
-"""What a contraction under vmap asks of NumPy: one product, and which.
+"""The calls of NumPy in a contraction under vmap: one product, of known shapes.
 
 An operand is written by its axes, as in einsum: ``NMC`` is a batch of N matrices of M rows
 and C columns, ``MC`` one matrix that all examples share. A product is written by what
@@ -106,7 +106,7 @@ def pull(func, x, y, g, position):
 
 
 def products_of(func, levels, left, right, both=True):
-    """What `func` costs under the vmaps `levels`, its values being checked on the way.
+    """Return the cost of `func` under the vmaps `levels`; its values are checked on the way.
 
     In a row: the value; the cotangents of the left and of the right operand of one example
     (vjp under vmap); those of the whole operands (vmap under vjp), unless not `both`.

@@ -14,7 +14,7 @@ from functier._core.table import OPS
 from functier._levels import backward as _backward
 from functier._levels import batch as _batch
 from functier._levels import cotangents as _cotangents
-from functier._rules.axes import spread
+from functier._rules.axes import broadcast_back
 from functier._rules.constructors import composite, elementwise, op, primitive, reduction_vmap
 from samples._row import normal, row
 from support import bare
@@ -22,7 +22,7 @@ from support import bare
 
 @pytest.fixture(autouse=True)
 def table():
-    """What a test declares is gone after it."""
+    """Remove the declarations of a test after it."""
     before = set(OPS)
     yield
     for func in set(OPS) - before:
@@ -59,7 +59,7 @@ def total(**wrong):
     facts = {
         "vmap": lambda k, x: reduction_vmap(np.sum)(k, x, axis=-1),
         "jvp": "linear",
-        "vjp": {"x": lambda g, x_shape: spread(g, x_shape, -1)},
+        "vjp": {"x": lambda g, x_shape: broadcast_back(g, x_shape, -1)},
     }
     op(f, "x", **{**facts, **wrong})
     return f
@@ -220,7 +220,9 @@ PLANTED = {
     ),
     "vjp: spread along another axis": (
         "vjp",
-        lambda: row(total(vjp={"x": lambda g, x_shape: spread(g, x_shape, 0)}), normal(3, 3)),
+        lambda: row(
+            total(vjp={"x": lambda g, x_shape: broadcast_back(g, x_shape, 0)}), normal(3, 3)
+        ),
     ),
     "second: lost by both modes": (
         "second",

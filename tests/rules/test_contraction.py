@@ -1,4 +1,4 @@
-"""What a contraction under vmap costs: the products that reach NumPy, and their shapes.
+"""The cost of a contraction under vmap: the products that reach NumPy, and their shapes.
 
 `test_blas` has the table for products of vectors, matrices and stacks of these; here is what
 does not fit it. The values come from the sample table; an outer `Tensor` subclass, whose lower
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._rules.linalg.contract import _by_memory, _prepared, contract, plan
+from functier._rules.linalg.contract import _order_by_memory, _prepare, contract, plan
 from functier._rules.linalg.linear_systems import INVERSES
 from rows import each
 
@@ -239,11 +239,11 @@ def test_a_plan_of_views_copies_nothing():
 )
 def test_what_is_not_contiguous_is_not_copied(x, product):
     """Axes merge in the order of memory, and not across a gap."""
-    moved, labels, gaps = _by_memory(x, (0, 1, 2))
+    moved, labels, gaps = _order_by_memory(x, (0, 1, 2))
     made = plan((labels, (2, 3), (0, 1, 3)), moved.shape, (C, J), (gaps, ()))
     operand = made.right if made.swap else made.left
     assert made.product is product
-    assert operand is None or np.shares_memory(_prepared(moved, operand, x), x)
+    assert operand is None or np.shares_memory(_prepare(moved, operand, x), x)
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_a_linear_system_alone_needs_no_inverse():
 
 
 def test_an_inverse_is_of_the_matrix_as_it_is():
-    """What a tape that lives on has computed is not for a matrix that has changed since."""
+    """An inverse that a live tape has computed is not used for a matrix that has changed since."""
     a, b = np.eye(2), np.ones(2)
     f = lambda a: np.linalg.slogdet(a)[1] + b @ np.linalg.solve(a, b)  # noqa: E731
     _, pullback = ft.vjp(f, a)

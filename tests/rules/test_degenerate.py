@@ -1,4 +1,4 @@
-"""Where a decomposition or a root is not unique: what the derivatives are there."""
+"""Derivatives where a decomposition or a root is not unique."""
 
 import numpy as np
 import pytest

@@ -113,7 +113,7 @@ def derivative(key, rule):
 
 
 def is_found(rows, checks_of, errors):
-    """Whether any of the checks of any of the rows raises one of these errors."""
+    """Tell if any of the checks of any of the rows raises one of these errors."""
     for this in rows.values():
         for check in checks_of(this):
             try:

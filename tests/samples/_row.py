@@ -90,7 +90,7 @@ def row(func: Callable, *args: Any, **kwargs: Any) -> Row:
 
 
 def has(func: Callable, parameter: str) -> bool:
-    """Whether this NumPy's `func` has a parameter that came with a later NumPy."""
+    """Tell if this NumPy's `func` has a parameter that came with a later NumPy."""
     return parameter in inspect.signature(func).parameters
 
 

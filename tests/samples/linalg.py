@@ -34,7 +34,7 @@ def symmetric(function):
 
 
 def rotated(decomposition):
-    """What does not depend on the phases of the vectors."""
+    """Return values that do not depend on the phases of the vectors."""
 
     def function(x):
         w, v = decomposition(x)

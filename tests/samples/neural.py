@@ -11,7 +11,7 @@ WINDOWS = [((2, 2), (2, 2), (1, 1)), ((3, 2), (1, 2), (1, 1)), ((2, 2), (1, 1), 
 
 
 def places(window):
-    """How many of them there are in an image of 5 by 4."""
+    """Return their number in an image of 5 by 4."""
     return neural.window_counts((5, 4), *window)
 
 

@@ -354,7 +354,7 @@ def test_an_entry_that_probing_misses_by_chance_is_found(mode, missed, monkeypat
 
 
 def test_a_pattern_that_wanders_does_not_fill_up(products):
-    """Where what has been met before would take many products, it is forgotten."""
+    """Former entries are dropped if they would take many products."""
     jacobian = ft.sparse_jacobian(lambda x, k: np.roll(x, k) ** 2, mode="fwd")
     x = np.arange(1.0, 31.0)
     for k in range(30):
@@ -385,7 +385,7 @@ def test_a_result_of_another_size(products):
 
 
 def test_a_function_that_rounds_much_is_not_probed_for_ever(products):
-    """What is missing from a pattern and what is rounded look alike, until it is probed."""
+    """A missing entry and a rounding error look alike, until it is probed."""
     x = np.random.default_rng(0).normal(size=3000)
     jacobian = ft.sparse_jacobian(lambda x: np.diff(np.cumsum(np.exp(x))))
     for k in range(8):
@@ -426,7 +426,7 @@ def test_a_large_pattern_of_nans_is_refused():
         lambda: ft.sparse_jacobian(np.log)(np.zeros(9000)),
         "sparse_jacobian(log)",
         "not finite in 9000 of 9000 rows",
-        "give a pattern",
+        "pass a pattern",
     )
     out = ft.sparse_jacobian(np.log, pattern=sp.eye_array(9000))(np.zeros(9000))
     assert out.nnz == 9000 and np.all(np.isinf(out.data))

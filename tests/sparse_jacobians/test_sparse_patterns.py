@@ -266,7 +266,7 @@ def test_tensors_of_no_level_have_a_class_to_keep():
 
 
 def test_a_constant_function_of_an_outer_level():
-    """What is computed with tensors of a level around, but does not depend on them."""
+    """The function uses tensors of a level around, but does not depend on them."""
     entries = ft.sparse_jacobian(lambda x: 2 * x, pattern=np.eye(4), form="data")
     equal(ft.vmap(entries)(np.ones((3, 4))), np.full((3, 4), 2.0))
     equal(ft.grad(lambda x: np.sum(entries(x)))(X), np.zeros(4))
@@ -301,7 +301,7 @@ def test_errors_of_options():
         (
             TypeError,
             lambda: ft.sparse_jacobian(model, pattern=(1.5, 2.5)),
-            "tuple of something else",
+            "tuple of other objects",
         ),
         (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1, 2], [1])), "(2,) and (1,)"),
         (ValueError, lambda: ft.sparse_jacobian(model, pattern=([1], [-1])), "negative"),

@@ -55,7 +55,7 @@ def off(x, g):
 
 
 def rough(x, g):
-    """The right derivative, of which the derivative is zero."""
+    """The right derivative, whose derivative is zero."""
     return g * ft.stop_gradient(np.cos(x))
 
 

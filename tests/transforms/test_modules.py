@@ -438,7 +438,7 @@ def changed(change):
         (
             lambda: changed(lambda m: setattr(m.layers[0], "bias", m.layers[1].bias)),
             ValueError,
-            ["models[1] has one array in the places", "['layers.0.bias', 'layers.1.bias']", "[]"],
+            ["models[1] has one array under the names", "['layers.0.bias', 'layers.1.bias']", "[]"],
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Control flow: functions that decide what runs, how often, and for which examples.
+"""Control flow: branches, loops, scans, checkpoints, collectives and solvers.
 
 Imports `_core`, `_levels`, `_chunks`, `_tracing` and `_transforms`.
 """

@@ -1,55 +1,55 @@
 """Choices that may differ from example to example: cond and switch.
 
-Python over NumPy on tensors: functions may close over tensors of any level, and nothing
-here needs a derivative or a batching rule.
+This is Python code over NumPy on tensors. Functions may close over tensors of any level, and
+nothing here needs a derivative rule or a batching rule.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.pytree import name_of_function
+from .._core.types import Function, PyTree, Value
 from .masks import Mask, bare, check_function, integer, merge, narrow, truth
 
 
-def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
-    """``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
+def cond(pred: Value, true_fun: Function, false_fun: Function, *operands: PyTree) -> PyTree:
+    """Return ``true_fun(*operands)`` if `pred` holds, else ``false_fun(*operands)``.
 
     Under `vmap` the predicate may differ from example to example. A function that no
-    example chooses does not run; where both run, their results are merged by `numpy.where`.
+    example chooses does not run. If both run, `numpy.where` merges their results.
 
     Parameters
     ----------
     pred : scalar
-        A truth value, or a real number that is true where it is not 0.
+        A truth value, or a real number, which counts as true if it is not 0.
     true_fun, false_fun : callable
-        Functions of `operands`, which may also close over tensors of any level.
+        Functions of `operands`. They may close over tensors of any level.
     *operands : pytrees
-        The arguments; PyTorch's tuple of operands is written with a star. What an example
-        passes to the function that it did not choose is replaced by the value of one that
-        did, so neither an exception nor a NaN nor a derivative comes of it. That holds
-        for `operands` only: a function sees what it closes over for all examples. (What
-        it asks by `cond` or a loop is answered for those that chose it.)
+        The arguments (PyTorch's tuple of operands is passed with a star). For an example that
+        did not choose a function, its operands are replaced by those of an example that did,
+        so it causes no exception, NaN or derivative. This applies to `operands` only: the
+        values that a function closes over are those of all examples. (A predicate of a `cond`
+        or loop inside the function counts for the examples that chose it.)
 
     Returns
     -------
     pytree
-        What the chosen function returned. Where examples differ, both functions return
-        one structure, and in each place one shape and dtype (Python numbers adapt). Where all
-        choose one function the other does not run, so nothing is known of its result.
+        The result of the chosen function. If examples differ, both functions have to return
+        one structure, and for each leaf one shape and dtype (Python numbers adapt). If all
+        examples choose one function, the result of the other is not checked.
 
     Raises
     ------
     TypeError
-        Where an argument is not a function, `pred` is not a real number, or results that are
-        to be merged differ in structure, shape or dtype; the message has the path.
+        If an argument is not a function, `pred` is not a real number, or the results of both
+        functions differ in structure, shape or dtype. The message has the path.
     ValueError
-        Where `pred` is not a scalar.
+        If `pred` is not a scalar.
 
     Notes
     -----
-    Where examples differ, the time and the memory are those of both functions.
+    If examples differ, the call takes the time and memory of both functions.
 
     Examples
     --------
@@ -75,11 +75,11 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     return merge(label, mask.pred, ("true_fun", "false_fun"), first, second)
 
 
-def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
-    """``branches[index](*operands)``, where `index` may differ from example to example.
+def switch(index: Value, branches: Sequence[Function], *operands: PyTree) -> PyTree:
+    """Return ``branches[index](*operands)``.
 
-    Only the branches that occur run; see `cond`, of which this is the general case, for
-    what becomes of the operands, and what the results need.
+    Under `vmap` the index may differ from example to example. Only the branches that some
+    example chooses run. `switch` generalizes `cond`, where operands and results are described.
 
     Parameters
     ----------
@@ -93,14 +93,14 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     Returns
     -------
     pytree
-        What the chosen function returned.
+        The result of the chosen function.
 
     Raises
     ------
     IndexError
-        Where `index` is out of range. (JAX takes the first or the last branch.)
+        If `index` is out of range. (JAX takes the first or the last branch.)
     TypeError, ValueError
-        Where there is no branch, `index` is not an integer or not a scalar, and as in `cond`.
+        As `cond`; and if `branches` is empty, or `index` is not an integer scalar.
 
     Examples
     --------
@@ -130,10 +130,10 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     first, *rest = occurring
     if not rest:
         return branches[first](*operands)
-    result: Any = None
+    result: PyTree = None
     for i in occurring:
         mask = Mask(np.equal(index, i))
-        own = mask.run(branches[i], operands)
+        out = mask.run(branches[i], operands)
         names = f"branches[{i}]", f"branches[{first}]"
-        result = own if i == first else merge(label, mask.pred, names, own, result)
+        result = out if i == first else merge(label, mask.pred, names, out, result)
     return result

@@ -1,12 +1,13 @@
-"""checkpoint: recompute in the backward pass what a function would have saved.
+"""checkpoint: recompute intermediate values in the backward pass instead of saving them.
 
 NOTE [a region of the tape]
-    What a function records while it runs has numbers above the one at its start, so the
-    nodes below that number which its results reach are all that it depends on: arguments,
-    and what it closes over. Once it has returned, the results get one node that leads
-    there directly, and what is between goes. The backward pass of that node runs the
-    function again, and its tape down to the same number. It is a region itself, for the
-    levels around, so that they keep no more of it than of the first run.
+    The nodes that a function records while it runs have numbers above the number at its
+    start. So the nodes below this number that its results reach are exactly what it depends
+    on: its arguments, and the tensors that it closes over. Once the function has returned,
+    its results get one node that leads to these directly, and the nodes between are dropped.
+    The backward pass of that node runs the function again, and takes the new tape backward
+    down to the number at its start. This second run is a region too, so the levels around
+    keep no more of it than of the first run.
 """
 
 import functools
@@ -22,6 +23,7 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, shape_of
 from .._core.pytree import check_callable, flatten, name_of_function, unflatten
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Scalar, Shape, Value
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
 from .._levels.states import resume
@@ -39,38 +41,38 @@ def checkpoint(func: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def checkpoint(func: None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def checkpoint(func: Any = None) -> Any:
-    """`func`, whose intermediate values are computed again in the backward pass.
+    """Return `func` with its intermediate values recomputed in the backward pass.
 
-    Reverse mode keeps what each operation needs until the backward pass. Of a checkpointed
-    function it keeps the arguments and the results only, and runs the function a second
-    time when the backward pass comes there. A chain of n equal parts, each of them
+    Reverse mode saves the values that the derivative of each operation needs. For a
+    checkpointed function it saves only the arguments and the results, and runs the function
+    again when the backward pass reaches it. A chain of n equal parts, each of them
     checkpointed, needs memory for n arguments and one part.
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such; it may close over tensors. It has
-        to do the same when it runs again: draws from a `functier.random` generator are
-        repeated, those from NumPy's are not. Its arguments may be written to once a call of
-        `vjp` is over; an array that it closes over may not, before the backward pass.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+        It may close over tensors. Both runs have to do the same: draws from a
+        `functier.random` generator are repeated, draws from a NumPy generator are not. Its
+        arguments may be written to after the call of `vjp`; an array that it closes over may
+        be written to only after the backward pass.
 
     Returns
     -------
     callable
-        With the signature and the results of `func`, under every transform. Forward mode
-        and `vmap` keep nothing anyway; they are not changed.
+        A function with the signature and the results of `func`. Only reverse mode treats it
+        differently: forward mode and `vmap` save nothing anyway.
 
     Raises
     ------
     RuntimeError
-        In the backward pass, where the second run gave results of another form, or other
-        numbers (of large results some are compared, and their sum).
+        In the backward pass, if the second run returned results of another form or other
+        numbers. (For large results, a sample of the elements and their sum are compared.)
 
     Notes
     -----
-    A backward pass that is differentiated in turn (``grad(grad(f))``) is a checkpointed
-    function too, of the cotangents and of what `func` depends on; each further order costs
-    a further run.
+    A backward pass that is differentiated itself, as in ``grad(grad(f))``, is checkpointed
+    too. Each further order of derivatives costs a further run.
 
     Examples
     --------
@@ -94,13 +96,13 @@ def checkpoint(func: Any = None) -> Any:
     return checkpointed
 
 
-def region(label: str, func: Callable, *given: Any) -> Any:
-    """The result of ``func(*given)``, of whose tape its ends are kept, at every grad level.
+def region(label: str, func: Function, *given: PyTree) -> PyTree:
+    """Return ``func(*given)``, and keep only the ends of its tape at every grad level.
 
-    All that may be written to before `func` runs again is in `given`, of which a pullback
-    keeps copies.
+    `given` has to contain everything that may be written to before `func` runs again, as a
+    pullback keeps copies of it. See NOTE [a region of the tape].
     """
-    ambient, asked, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
+    ambient, mask, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
     leaves, structure = flatten(given)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
     given = unflatten(structure, leaves)
@@ -112,18 +114,20 @@ def region(label: str, func: Callable, *given: Any) -> Any:
             f"runs again; make a copy first, y = x.copy(), write to that and return it"
         )
 
-    def again(given: tuple) -> Any:
-        with replay_draws(drawn), among(asked), running_again():
+    def run_again(given: tuple) -> PyTree:
+        with replay_draws(drawn), among(mask), running_again():
             return func(*given)
 
-    for cls, tensors in ends(label, out, start).items():
+    for cls, tensors in find_ends(label, out, start).items():
         boundary = list(find_reached([y._extra for y in tensors], start).values())
-        forms = [shape_of(y._value) for y in tensors]
-        marks = [Mark.of(y._value) for y in tensors]
-        goals: list[Node] = [(node[0], None) for node in boundary]  # a number tells all
-        kept = (Given(given),)
-        pulled = functools.partial(_pull, label, again, ambient, cls, goals, forms, marks)
-        for y, node in zip(tensors, join_edges(boundary, pulled, len(tensors), kept)):
+        rerun = Rerun(
+            label, run_again, ambient, cls,
+            [(node[0], None) for node in boundary],  # the numbers suffice
+            [shape_of(y._value) for y in tensors],
+            [Sample.of(y._value) for y in tensors],
+        )  # fmt: skip
+        rule, saved = functools.partial(_pull, rerun), (Given(given),)
+        for y, node in zip(tensors, join_edges(boundary, rule, len(tensors), saved)):
             y._extra = node
     return out
 
@@ -139,19 +143,20 @@ def running_again() -> Iterator[None]:
         REGION.set(before)
 
 
-SAMPLE = 64
-"""About so many elements of a result are compared one by one, and the others by their sum."""
+SAMPLE_SIZE = 64
+"""The approximate number of elements of a result that are compared one by one."""
 
 
-class Mark(NamedTuple):
-    """Some numbers of an array, by which a second run is compared with the first."""
+class Sample(NamedTuple):
+    """Some elements of an array and its sum, which a second run has to reproduce."""
 
-    some: np.ndarray
-    total: Any
+    elements: np.ndarray
+    total: Scalar
     size: int
 
     @classmethod
-    def of(cls, x: Any) -> "Mark | None":
+    def of(cls, x: Value) -> "Sample | None":
+        """Return the sample of a result, or None where its numbers are not known."""
         while isinstance(x, Tensor):
             if x.level.records:
                 return None  # its numbers are known later
@@ -161,28 +166,52 @@ class Mark(NamedTuple):
         x = np.asarray(x)
         with np.errstate(all="ignore"):
             total = np.add.reduce(x, axis=None)
-        return cls(x.flat[:: max(1, x.size // SAMPLE)], total, x.size)
+        return cls(x.flat[:: max(1, x.size // SAMPLE_SIZE)], total, x.size)
 
-    def fits(self, other: "Mark | None") -> bool:
-        """Whether the difference to another one can be that of rounding."""
+    def is_close(self, other: "Sample | None") -> bool:
+        """Return True where rounding alone can explain the difference to `other`."""
         if other is None:
             return True
         with np.errstate(all="ignore"):
-            eps = float(np.finfo(self.some.dtype).eps)
-            sizes = np.abs(self.some[np.isfinite(self.some)])
+            eps = float(np.finfo(self.elements.dtype).eps)
+            sizes = np.abs(self.elements[np.isfinite(self.elements)])
             error = np.sqrt(eps) * float(sizes.max(initial=0)) + 1000 * eps
-            pairs = (self.some, other.some, error), (self.total, other.total, error * self.size)
+            pairs = (
+                (self.elements, other.elements, error),
+                (self.total, other.total, error * self.size),
+            )
             return all(np.allclose(a, b, rtol=0, atol=e, equal_nan=True) for a, b, e in pairs)
 
 
-def ends(label: str, out: Any, start: int) -> dict[type, list]:
-    """The tensors in `out`, also those inside of others, that were recorded after `start`,
-    by their grad level.
+class Rerun(NamedTuple):
+    """A region of the tape at one grad level, and how to run it again.
+
+    `boundary` has the nodes that it starts from; `forms` and `samples` describe its results.
     """
-    found: dict[type, dict[int, Any]] = {}
+
+    label: str
+    call: Callable[[tuple], PyTree]
+    ambient: type[Tensor]
+    cls: type[Tensor]
+    boundary: list[Node]
+    forms: list[Shape]
+    samples: list[Sample | None]
+
+
+def _are_close(samples: list[Sample | None], tensors: list[Tensor]) -> bool:
+    """Return True where the values of tensors agree with samples of the first run."""
+    return all(s is None or s.is_close(Sample.of(y._value)) for s, y in zip(samples, tensors))
+
+
+def find_ends(label: str, out: PyTree, start: int) -> dict[type[Tensor], list[Tensor]]:
+    """Return the tensors in `out`, and inside these, that were recorded after `start`.
+
+    They are grouped by the classes of their grad levels.
+    """
+    found: dict[type[Tensor], dict[int, Tensor]] = {}
     for leaf in flatten(out, label, "the result")[0]:
         check_objects(label, "the result", leaf)
-        for x in inside(leaf):
+        for x in walk(leaf):
             if x.level.differentiates == "reverse":
                 node = x._extra
                 if node[0] > start and node[1] is not None:
@@ -190,50 +219,41 @@ def ends(label: str, out: Any, start: int) -> dict[type, list]:
     return {cls: list(tensors.values()) for cls, tensors in found.items()}
 
 
-def inside(x: Any) -> Iterator[Tensor]:
-    """`x` and the tensors that it is made of, where it is a tensor."""
+def walk(x: Value) -> Iterator[Tensor]:
+    """Yield `x` and the tensors that it consists of, if it is a tensor."""
     waiting = [x]
     while waiting:
         x = waiting.pop()
         if isinstance(x, Tensor):
             yield x
             waiting.append(x._value)
-            if hasattr(x, "_extra"):  # the tangent of a jvp level; a node is no tensor
+            if hasattr(x, "_extra"):  # the tangent of a jvp level; a node is not a tensor
                 waiting.append(x._extra)
 
 
-def _pull(
-    label: str,
-    run: Callable[[tuple], Any],
-    ambient: type,
-    cls: type,
-    boundary: list[Node],
-    forms: list,
-    marks: list,
-    cotangents: tuple,
-    given: tuple,
-) -> list:
-    """The cotangents of the nodes in `boundary`, by a second run."""
+def _pull(rerun: Rerun, cotangents: tuple, given: tuple) -> list:
+    """Return the cotangents of the nodes that a region starts from, by a second run."""
+    label, forms = rerun.label, rerun.forms
 
-    def again(given: tuple, cotangents: tuple) -> list:
-        with resume(ambient):
+    def pull(given: tuple, cotangents: tuple) -> list:
+        with resume(rerun.ambient):
             start = next(node_numbers)
-            tensors = ends(label, run(given), start).get(cls, [])
+            tensors = find_ends(label, rerun.call(given), start).get(rerun.cls, [])
             if [shape_of(y._value) for y in tensors] != forms:
                 raise RuntimeError(
-                    f"{label}: the function ran again for the backward pass and gave results "
-                    f"of the shapes {[shape_of(y._value) for y in tensors]}, the first time "
-                    f"{forms}; let it depend on its arguments only"
+                    f"{label}: the function ran again for the backward pass and returned results "
+                    f"of the shapes {[shape_of(y._value) for y in tensors]}, but {forms} the "
+                    f"first time; let it depend on its arguments only"
                 )
-            if not all(m is None or m.fits(Mark.of(y._value)) for m, y in zip(marks, tensors)):
+            if not _are_close(rerun.samples, tensors):
                 raise RuntimeError(
-                    f"{label}: the function ran again for the backward pass and gave other "
-                    f"numbers than the first time: it draws from another generator than one of "
-                    f"functier.random, or an array that it closes over has been written to; "
-                    f"pass such an array as an argument"
+                    f"{label}: the function ran again for the backward pass and returned other "
+                    f"numbers than the first time. Either it draws from a generator that is not "
+                    f"of functier.random, or an array that it closes over was written to; pass "
+                    f"such an array as an argument"
                 )
-            pairs = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
+            roots = [(y._extra, g) for y, g in zip(tensors, cotangents) if g is not None]
             del tensors
-        return backward(pairs, boundary, start)  # where the cotangents' levels are ambient
+        return backward(roots, rerun.boundary, start)  # where the cotangents' levels are ambient
 
-    return region(label, again, given, cotangents)
+    return region(label, pull, given, cotangents)

@@ -1,23 +1,22 @@
 """Collectives: operations over the batch axis of an enclosing `vmap`, by its name.
 
 NOTE [where a tensor meets the axis]
-    A collective goes down the levels of its operand until it is at the one whose batch
-    axis it is about. A batch level of the same contiguous group holds that axis in its
-    own array, and there the work is done, on the array. Other levels on the way treat it
-    as an operation like any other, with the facts that are declared here: the sum over
-    an axis is linear and its own transpose; gathering and scattering a sum are linear,
-    each the transpose of the other. What is not nested in the named level is the same for
-    all its examples.
+    A collective goes down the levels of its operand to the level whose batch axis it names.
+    A batch level of the same contiguous group has this axis in its array, and the work is
+    done there, on the array. The other levels on the way treat the collective like any other
+    operation, with the rules that are declared here: the sum over an axis is linear and its
+    own transpose; gathering and scattering a sum are linear, and each is the transpose of
+    the other. A value that is not nested in the named level is the same for all its examples.
 
-Names, argument order and meaning are those of `jax.lax`. A gradient inside the named level
-is that of the sum over all examples of what each computes, as it is there.
+Names, argument order and meaning are those of `jax.lax`. As there, a gradient inside the
+named level is the gradient of the sum over all examples.
 """
 
 import sys
 from collections.abc import Callable, Hashable
 from math import prod
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,28 +26,41 @@ from .._core.op import Op
 from .._core.pytree import flatten, is_value, paths, unflatten
 from .._core.table import OPS
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Value
 from .._levels.axes import short
 from .._levels.batch import BatchLevel
 from .._levels.lineage import innermost_class, levels_of
 from .masks import AMONG
 
+Reduction: TypeAlias = Callable[[Value, list[BatchLevel]], Value]
+"""A function of a leaf and the levels that a collective names."""
+
 # ---- the operations, over one level ----
 
 
-def _linear(func: Callable, transpose: Callable) -> Op:
-    """Declare what is linear. The function finds its own way through the batch levels, so
-    that NumPy's table has it as a composite of itself.
+def _declare_linear(func: Callable, transpose: Callable) -> Op:
+    """Declare a linear collective, and return its record.
+
+    The table of operations has `func` as a composite of itself, as it goes through the batch
+    levels without their help.
     """
     OPS[func] = Op(func, "x axis at", family="composite", body=func)
     rule = lambda g, axis, at: transpose(g, axis, at)  # noqa: E731
     return Op(func, "x axis at", "x", family="linear", jvp="linear", vjp={"x": rule})
 
 
-def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: Callable) -> Any:
-    """Apply a collective where `x` meets the axis: see the NOTE.
+def _go_down(
+    record: Op,
+    x: Value,
+    axis: BatchLevel,
+    at: int,
+    alike: Callable[[Value], Value],
+    here: Callable[[Value, int, int], Value],
+) -> Value:
+    """Apply a collective where `x` meets the axis; see NOTE [where a tensor meets the axis].
 
-    ``alike(x)`` is the result where all examples have `x`; ``here(value, p, k)`` is that
-    for an array with the axis at `p` and `k` batch axes in all.
+    ``alike(x)`` is the result if all examples have the same `x`; ``here(value, p, k)`` is the
+    result for an array with the axis at position `p` among `k` batch axes.
     """
     cls = type(x)
     if cls in PLAIN or not isinstance(x, Tensor) or not issubclass(cls, axis.cls):
@@ -60,7 +72,7 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
     if mask is not None and axis.cls in mask.donor:
         raise axis.refusal(
             DataDependentError,
-            f"a collective over {axis.axis_name!r} needs all examples, and not all of them come to "
+            f"a collective over {axis.axis_name!r} needs all examples, but not all of them reach "
             f"this branch or step of a loop; call it before cond, switch or while_loop, and "
             f"use its result there",
         )
@@ -68,74 +80,74 @@ def _down(record: Op, x: Any, axis: BatchLevel, at: int, alike: Callable, here: 
         return level.wrap(record.func(x._value, axis, at + level.k))
     if axis.chunk is not None and axis.chunk.count > 1:
         raise ValueError(
-            f"{axis}: a collective over {axis.axis_name!r} needs all examples, and there are "
-            f"those of one chunk only; leave chunk_size out, or combine the results after the call"
+            f"{axis}: a collective over {axis.axis_name!r} needs all examples, but a chunk has "
+            f"only some of them; leave chunk_size out, or combine the results after the call"
         )
     return level.wrap(here(x._value, axis.k - 1, level.k))
 
 
-def _sum(x: Any, axis: BatchLevel, at: int = 0) -> Any:
-    """The sum over the axis."""
+def _sum(x: Value, axis: BatchLevel, at: int = 0) -> Value:
+    """Return the sum over the axis."""
 
-    def here(value: Any, p: int, k: int) -> Any:
+    def here(value: Value, p: int, k: int) -> Value:
         if value.shape[p] != axis.size:
             return _times(value, axis)
         return np.sum(value, axis=p, keepdims=True)
 
-    return _down(SUM, x, axis, at, lambda x: _times(x, axis), here)
+    return _go_down(SUM, x, axis, at, lambda x: _times(x, axis), here)
 
 
-def _times(x: Any, axis: BatchLevel) -> Any:
-    """The sum of what is the same for all examples, in the dtype of a sum."""
+def _times(x: Value, axis: BatchLevel) -> Value:
+    """Return the sum over the axis of a value that is the same for all examples."""
     if hasattr(x, "dtype") and dtype_of(x).kind in "biu":
         x = np.sum(x, axis=())
     return x * _size(axis)
 
 
-def _gather(x: Any, axis: BatchLevel, at: int) -> Any:
-    """What all examples have, in a new axis `at`; a view where `x` is no derivative."""
+def _gather(x: Value, axis: BatchLevel, at: int) -> Value:
+    """Return the values of all examples along a new axis `at`; a view if `x` is an array."""
 
-    def alike(x: Any, at: int = at) -> Any:
+    def alike(x: Value, at: int = at) -> Value:
         shape = shape_of(x)
         whole = (*shape[:at], _size(axis), *shape[at:])
         return np.broadcast_to(np.expand_dims(x, at), whole)
 
-    def here(value: Any, p: int, k: int) -> Any:
+    def here(value: Value, p: int, k: int) -> Value:
         if value.shape[p] != axis.size:
             return alike(value, at + k)
         return np.swapaxes(np.expand_dims(value, at + k), p, at + k)
 
-    return _down(GATHER, x, axis, at, alike, here)
+    return _go_down(GATHER, x, axis, at, alike, here)
 
 
-def _scatter(x: Any, axis: BatchLevel, at: int) -> Any:
-    """The sum over the axis, of which each example gets its own part along `at`."""
+def _scatter(x: Value, axis: BatchLevel, at: int) -> Value:
+    """Return, for each example, its part along `at` of the sum over the axis."""
 
-    def here(value: Any, p: int, k: int) -> Any:
+    def here(value: Value, p: int, k: int) -> Value:
         if value.shape[p] != axis.size:
             total = _times(value, axis)
         else:
             total = np.sum(value, axis=p, keepdims=True)
         return np.squeeze(np.swapaxes(total, p, at + k), at + k)
 
-    def alike(x: Any) -> Any:
+    def alike(x: Value) -> Value:
         total, chunk = _times(x, axis), axis.chunk
         if chunk is not None:
             total = total[(*(slice(None),) * at, slice(chunk.start, chunk.stop))]
         return axis.insert([total], [at], "psum_scatter")[0]
 
-    return _down(SCATTER, x, axis, at, alike, here)
+    return _go_down(SCATTER, x, axis, at, alike, here)
 
 
-SUM = _linear(_sum, _sum)
-GATHER = _linear(_gather, _scatter)
-SCATTER = _linear(_scatter, _gather)
+SUM = _declare_linear(_sum, _sum)
+GATHER = _declare_linear(_gather, _scatter)
+SCATTER = _declare_linear(_scatter, _gather)
 
 # ---- the level of a name ----
 
 
-def _named(op: str, axis_name: Any, leaves: list, frame: FrameType) -> list[BatchLevel]:
-    """The levels of one name or a tuple of names, among those around `frame` or `leaves`."""
+def _find_levels(op: str, axis_name: Hashable, leaves: list, frame: FrameType) -> list[BatchLevel]:
+    """Return the levels with one name, or a tuple of names, around `frame` or `leaves`."""
     names = axis_name if isinstance(axis_name, tuple) else (axis_name,)
     found: dict[Hashable, BatchLevel] = {}
     for level in levels_of(innermost_class(leaves, frame)):
@@ -154,6 +166,7 @@ def _named(op: str, axis_name: Any, leaves: list, frame: FrameType) -> list[Batc
 
 
 def _size(axis: BatchLevel) -> int:
+    """Return the number of examples along an axis, over all chunks."""
     size = axis.size if axis.chunk is None else axis.chunk.size
     if size is None:
         raise ValueError(
@@ -163,8 +176,10 @@ def _size(axis: BatchLevel) -> int:
     return size
 
 
-def _over(op: str, x: Any, axis_name: Any, frame: FrameType, apply: Callable) -> Any:
-    """``apply(leaf, levels)`` of every leaf of `x`."""
+def _map_leaves(
+    op: str, x: PyTree, axis_name: Hashable, frame: FrameType, apply: Reduction
+) -> PyTree:
+    """Return ``apply(leaf, levels)`` for every leaf of `x`."""
     leaves, structure = flatten(x)
     for i, leaf in enumerate(leaves):
         if not is_value(leaf):
@@ -172,12 +187,12 @@ def _over(op: str, x: Any, axis_name: Any, frame: FrameType, apply: Callable) ->
                 f"{op}: {paths(x, 'x')[i]} is {short(leaf)}, not an array; pass arrays, or "
                 f"pytrees of arrays"
             )
-    levels = _named(op, axis_name, leaves, frame)
+    levels = _find_levels(op, axis_name, leaves, frame)
     return unflatten(structure, [apply(leaf, levels) for leaf in leaves])
 
 
-def _place(op: str, option: str, axis: Any, x: Any, more: int = 0) -> int:
-    """An axis of `x`, or of `x` with so many more axes, counted from the first."""
+def _check_axis(op: str, option: str, axis: Any, x: Value, more: int = 0) -> int:
+    """Return an axis of `x`, or of `x` with `more` axes, checked and counted from the first."""
     ndim = len(shape_of(x)) + more
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise TypeError(f"{op}: {option} is {axis!r}, a {type(axis).__name__}; write an int")
@@ -189,15 +204,15 @@ def _place(op: str, option: str, axis: Any, x: Any, more: int = 0) -> int:
     return int(axis) % ndim
 
 
-def _all(x: Any, levels: list[BatchLevel], at: int) -> Any:
-    """Gather over several levels: an axis for each, from `at` on."""
+def _gather_all(x: Value, levels: list[BatchLevel], at: int) -> Value:
+    """Gather over several levels, with an axis for each from `at` on."""
     for level in reversed(levels):
         x = _gather(x, level, at)
     return x
 
 
-def _merge(x: Any, at: int, count: int) -> Any:
-    """`x` with `count` axes from `at` on as one."""
+def _merge_axes(x: Value, at: int, count: int) -> Value:
+    """Return `x` with `count` axes from `at` on merged into one."""
     shape = shape_of(x)
     form = (*shape[:at], prod(shape[at : at + count]), *shape[at + count :])
     return x if count == 1 else np.reshape(x, form)
@@ -206,36 +221,36 @@ def _merge(x: Any, at: int, count: int) -> Any:
 # ---- the public functions ----
 
 
-def psum(x: Any, axis_name: Any) -> Any:
-    """The sum of `x` over the examples of an enclosing `vmap`.
+def psum(x: PyTree, axis_name: Hashable) -> PyTree:
+    """Compute the sum of `x` over the examples of an enclosing `vmap`.
 
     Parameters
     ----------
     x : array or pytree of arrays
-        What each example has.
+        The value of each example.
     axis_name : hashable or tuple
-        The `axis_name` of the `vmap`; several for the sum over all of their axes.
+        The `axis_name` of the `vmap`, or a tuple of names to sum over all their axes.
 
     Returns
     -------
     array or pytree of arrays
-        The shapes of `x`, and the dtypes of `numpy.sum`; the same for every example. What
-        does not vary is multiplied by the number of examples: ``psum(1, "i")`` is that
-        number, a Python int.
+        Arrays with the shapes of `x` and the dtypes of `numpy.sum`, the same for every
+        example. A value that does not vary is multiplied by the number of examples:
+        ``psum(1, "i")`` is this number, a Python int.
 
     Raises
     ------
     NameError
-        Where no enclosing level has the name.
+        If no enclosing level has the name.
     ValueError
-        Where the batch is computed in chunks, and all its examples are needed.
+        If the batch is computed in chunks.
     DataDependentError
-        Where not all examples come to the call: in a branch of `cond` that some take.
+        If not all examples reach the call, such as in a branch of `cond`.
 
     Notes
     -----
-    The derivative is that of the sum: under ``vmap(grad(f), axis_name="i")`` it is of the
-    sum over the examples of all their `f`, as in JAX, whose `psum` is its own transpose.
+    The derivative under ``vmap(grad(f), axis_name="i")`` is that of the sum of `f` over all
+    examples, as in JAX: `psum` is its own transpose.
 
     Examples
     --------
@@ -245,16 +260,16 @@ def psum(x: Any, axis_name: Any) -> Any:
     array([0.25, 0.75])
     """
 
-    def apply(leaf: Any, levels: list) -> Any:
+    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
         for level in levels:
             leaf = _sum(leaf, level)
         return leaf
 
-    return _over("psum", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("psum", x, axis_name, sys._getframe(1), apply)
 
 
-def pmean(x: Any, axis_name: Any) -> Any:
-    """The mean of `x` over the examples of an enclosing `vmap`: `psum` over their number.
+def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
+    """Compute the mean of `x` over the examples of an enclosing `vmap`; see `psum`.
 
     Examples
     --------
@@ -264,18 +279,18 @@ def pmean(x: Any, axis_name: Any) -> Any:
     array([-2., -1.,  3.])
     """
 
-    def apply(leaf: Any, levels: list) -> Any:
+    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
         for level in levels:
             leaf = _sum(leaf, level)
         return leaf / prod(map(_size, levels))
 
-    return _over("pmean", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("pmean", x, axis_name, sys._getframe(1), apply)
 
 
-def pmax(x: Any, axis_name: Any) -> Any:
-    """The largest `x` of the examples of an enclosing `vmap`, element by element.
+def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
+    """Compute the elementwise maximum of `x` over the examples of an enclosing `vmap`.
 
-    Equal ones share the gradient, as in `numpy.max` under `grad`. See `psum` for the
+    Equal elements share the gradient, as in `numpy.max` under `grad`. See `psum` for the
     parameters.
 
     Examples
@@ -285,11 +300,13 @@ def pmax(x: Any, axis_name: Any) -> Any:
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0.25, 1.  ])
     """
-    return _over("pmax", x, axis_name, sys._getframe(1), _extreme(np.max))
+    return _map_leaves("pmax", x, axis_name, sys._getframe(1), _extremum(np.max))
 
 
-def pmin(x: Any, axis_name: Any) -> Any:
-    """The smallest `x` of the examples of an enclosing `vmap`; see `pmax`.
+def pmin(x: PyTree, axis_name: Hashable) -> PyTree:
+    """Compute the elementwise minimum of `x` over the examples of an enclosing `vmap`.
+
+    See `pmax` for equal elements, and `psum` for the parameters.
 
     Examples
     --------
@@ -298,29 +315,31 @@ def pmin(x: Any, axis_name: Any) -> Any:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0., 3.])
     """
-    return _over("pmin", x, axis_name, sys._getframe(1), _extreme(np.min))
+    return _map_leaves("pmin", x, axis_name, sys._getframe(1), _extremum(np.min))
 
 
-def _extreme(func: Callable) -> Callable:
-    def apply(leaf: Any, levels: list) -> Any:
-        return func(_all(leaf, levels, 0), axis=tuple(range(len(levels))))
+def _extremum(func: Function) -> Reduction:
+    """Return the reduction by `numpy.max` or `numpy.min` over all axes."""
+
+    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
+        return func(_gather_all(leaf, levels, 0), axis=tuple(range(len(levels))))
 
     return apply
 
 
-def axis_index(axis_name: Any) -> Any:
-    """Which example of an enclosing `vmap` this is.
+def axis_index(axis_name: Hashable) -> Any:
+    """Return the index of the current example of an enclosing `vmap`.
 
     Parameters
     ----------
     axis_name : hashable or tuple
-        The `axis_name` of the `vmap`; of several the index counts through all of their
-        examples, the last name fastest.
+        The `axis_name` of the `vmap`. With a tuple of names the index counts all examples
+        together, along the axis of the last name fastest.
 
     Returns
     -------
     Tensor
-        An integer, of the level that has the name. Where the batch is computed in chunks it
+        An integer tensor of the level with the name. If the batch is computed in chunks, it
         is the index in the whole batch.
 
     Examples
@@ -330,16 +349,16 @@ def axis_index(axis_name: Any) -> Any:
     >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(np.array([5, 5, 5]))
     array([ 0,  5, 10])
     """
-    index: Any = 0
-    for level in _named("axis_index", axis_name, [], sys._getframe(1)):
+    index: Value = 0
+    for level in _find_levels("axis_index", axis_name, [], sys._getframe(1)):
         n, chunk = _size(level), level.chunk
-        own = np.arange(n) if chunk is None else np.arange(chunk.start, chunk.stop)
-        index = index * n + level.insert([own], [0], "axis_index")[0]
+        indices = np.arange(n) if chunk is None else np.arange(chunk.start, chunk.stop)
+        index = index * n + level.insert([indices], [0], "axis_index")[0]
     return index
 
 
-def axis_size(axis_name: Any) -> int:
-    """The number of examples of an enclosing `vmap`, or of several together.
+def axis_size(axis_name: Hashable) -> int:
+    """Return the number of examples of an enclosing `vmap`, or of several together.
 
     Examples
     --------
@@ -348,35 +367,35 @@ def axis_size(axis_name: Any) -> int:
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(np.array([2.0, 4.0]))
     array([1., 2.])
     """
-    return prod(map(_size, _named("axis_size", axis_name, [], sys._getframe(1))))
+    return prod(map(_size, _find_levels("axis_size", axis_name, [], sys._getframe(1))))
 
 
-def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Any:
-    """The `x` of all examples of an enclosing `vmap`, for every example.
+def all_gather(x: PyTree, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> PyTree:
+    """Gather `x` from all examples of an enclosing `vmap`.
 
     Parameters
     ----------
     x : array or pytree of arrays
-        What each example has.
+        The value of each example.
     axis_name : hashable or tuple
-        The `axis_name` of the `vmap`; of several all examples stand in one row, the last
-        name fastest.
+        The `axis_name` of the `vmap`. With a tuple of names all examples are gathered along
+        one axis, those along the axis of the last name fastest.
     axis : int
-        Where the examples go: the place of a new axis of the result, or with `tiled` the
-        axis of `x` along which they are concatenated.
+        The position of the new axis in the result; with `tiled`, the axis of `x` along which
+        the examples are concatenated.
     tiled : bool
-        Whether to concatenate instead of stacking.
+        Whether to concatenate the examples instead of stacking them.
 
     Returns
     -------
     array or pytree of arrays
-        The same for every example. Without `tiled`, and with one name, no data is copied:
-        the batch axis is made an axis of the array.
+        The gathered values, the same for every example. Without `tiled`, and with one name,
+        no data is copied: the batch axis becomes an axis of the array.
 
     Raises
     ------
     NameError, ValueError
-        As `psum`; and where `axis` is out of range.
+        As `psum`; and if `axis` is out of range.
 
     Examples
     --------
@@ -388,40 +407,43 @@ def all_gather(x: Any, axis_name: Any, *, axis: int = 0, tiled: bool = False) ->
            [ 50., 100.]])
     """
 
-    def apply(leaf: Any, levels: list) -> Any:
-        at = _place("all_gather", "axis", axis, leaf, 0 if tiled else 1)
-        return _merge(_all(leaf, levels, at), at, len(levels) + bool(tiled))
+    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
+        at = _check_axis("all_gather", "axis", axis, leaf, 0 if tiled else 1)
+        return _merge_axes(_gather_all(leaf, levels, at), at, len(levels) + bool(tiled))
 
-    return _over("all_gather", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("all_gather", x, axis_name, sys._getframe(1), apply)
 
 
-def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
-    """The sum of `x` over the examples of an enclosing `vmap`, of which each gets its part.
+def psum_scatter(
+    x: PyTree, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False
+) -> PyTree:
+    """Sum `x` over the examples of an enclosing `vmap`, and give each example one part.
 
-    ``psum(x, axis_name)[axis_index(axis_name)]``, without the other parts for every
-    example; the transpose of `all_gather`.
+    The result is ``psum(x, axis_name)[axis_index(axis_name)]``, without computing the whole
+    sum for every example. It is the transpose of `all_gather`.
 
     Parameters
     ----------
     x : array or pytree of arrays
-        What each example has.
+        The value of each example.
     axis_name : hashable or tuple
-        The `axis_name` of the `vmap`, or several.
+        The `axis_name` of the `vmap`, or a tuple of names.
     scatter_dimension : int
-        The axis of `x` to take a part of: as long as there are examples, or with `tiled` a
-        multiple of that.
+        The axis of `x` to divide among the examples. Its length is the number of examples,
+        or with `tiled` a multiple of it.
     tiled : bool
-        Whether the axis stays, each part having several elements; else it goes.
+        Whether each example gets a slice along the axis; otherwise it gets one element, and
+        the axis is removed.
 
     Returns
     -------
     array or pytree of arrays
-        The shapes of `x` without the axis, or with `tiled` with a shorter one.
+        Arrays with the shapes of `x` without the axis, or with `tiled` with a shorter axis.
 
     Raises
     ------
     NameError, ValueError
-        As `psum`; and where the axis is out of range or cannot be divided so.
+        As `psum`; and if the axis is out of range, or its length does not match.
 
     Examples
     --------
@@ -432,13 +454,13 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, tiled: b
     array([11., 22.])
     """
 
-    def apply(leaf: Any, levels: list) -> Any:
-        at = _place("psum_scatter", "scatter_dimension", scatter_dimension, leaf)
+    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
+        at = _check_axis("psum_scatter", "scatter_dimension", scatter_dimension, leaf)
         shape, sizes = shape_of(leaf), [_size(level) for level in levels]
         n, total = shape[at], prod(sizes)
         if n % total if tiled and total else n != total:
             raise ValueError(
-                f"psum_scatter: x of shape {shape} has {n} elements along the axis {at}, and "
+                f"psum_scatter: x of shape {shape} has {n} elements along the axis {at}, but "
                 f"there are {total} examples; pass {'a multiple' if tiled else 'as many'}, or "
                 f"{'repeat or pad x' if tiled else 'write tiled=True for several each'}"
             )
@@ -448,4 +470,4 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, tiled: b
             leaf = _scatter(leaf, level, at)
         return leaf
 
-    return _over("psum_scatter", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("psum_scatter", x, axis_name, sys._getframe(1), apply)

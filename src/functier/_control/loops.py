@@ -1,53 +1,53 @@
-"""Loops whose end may differ from example to example: while_loop and fori_loop.
+"""Loops whose length may differ from example to example: while_loop and fori_loop.
 
-Python over NumPy on tensors, as `branches`.
+Like `branches`, this is Python code over NumPy on tensors.
 """
 
-from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from .._core.pytree import name_of_function
+from .._core.types import Function, PyTree, Value
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 
 
-def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
-    """``val = body_fun(val)`` as long as ``cond_fun(val)`` holds, from `init_val` on.
+def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTree:
+    """Repeat ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds, from `init_val` on.
 
-    Under `vmap` the loop goes on while it does for any example. An example that has
-    finished keeps its value exactly, and `body_fun` sees the value of one that has not in
-    its place (see `cond`).
+    Under `vmap` the loop runs until it has ended for every example. An example that has
+    finished keeps its value exactly; `body_fun` then gets the value of an unfinished example
+    for it (see `cond`).
 
     Parameters
     ----------
     cond_fun : callable
-        From the carry to a truth value.
+        Takes the carry and returns a truth value.
     body_fun : callable
-        From the carry to the next one.
+        Takes the carry and returns the next carry.
     init_val : pytree
         The first carry. A Python number takes the dtype that the first step gives it.
 
     Returns
     -------
     pytree
-        The last carry, of the structure, shapes and dtypes of `init_val`.
+        The last carry, with the structure, shapes and dtypes of `init_val`.
 
     Raises
     ------
     TypeError
-        Where the carry changes its structure, a shape or a dtype; the message has the
-        path, and a note tells the iteration.
+        If the carry changes its structure, a shape or a dtype. The message has the path, and
+        a note names the iteration.
     ValueError
-        Where the result of `cond_fun` is not a scalar.
+        If the result of `cond_fun` is not a scalar.
 
     Notes
     -----
-    Reverse mode (which JAX's does not have) keeps what `body_fun` records in every
-    iteration. ``while_loop(cond_fun, checkpoint(body_fun), init_val)`` keeps the carry of
-    each iteration, and what the body records once, for its time once more. Forward mode
-    and `vmap` keep nothing beyond the carry.
+    Reverse mode (which JAX's `while_loop` does not support) saves what `body_fun` records in
+    every iteration. ``while_loop(cond_fun, checkpoint(body_fun), init_val)`` saves the carry
+    of each iteration and the record of one, and runs the body twice. Forward mode and `vmap`
+    save only the carry.
 
     Examples
     --------
@@ -79,9 +79,9 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
 
 
 def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable, init_val: Any, *, unroll: Any = None
-) -> Any:
-    """``val = body_fun(i, val)`` for `i` from `lower` to ``upper - 1``, from `init_val` on.
+    lower: Value, upper: Value, body_fun: Function, init_val: PyTree, *, unroll: Any = None
+) -> PyTree:
+    """Repeat ``val = body_fun(i, val)`` for `i` in ``range(lower, upper)``, from `init_val` on.
 
     Parameters
     ----------
@@ -89,23 +89,23 @@ def fori_loop(
         Integers. Under `vmap` they may differ from example to example: an example
         that has finished keeps its value, as in `while_loop`.
     body_fun : callable
-        From the index and the carry to the next carry. The index is an ``int`` where
+        Takes the index and the carry, and returns the next carry. The index is an ``int`` if
         `lower` is the same for all examples.
     init_val : pytree
         The first carry. A Python number takes the dtype that the first step gives it.
     unroll : optional
-        For JAX's sake; there is nothing to unroll.
+        Accepted for compatibility with JAX, and ignored.
 
     Returns
     -------
     pytree
-        The last carry, of the structure, shapes and dtypes of `init_val`.
+        The last carry, with the structure, shapes and dtypes of `init_val`.
 
     Raises
     ------
     TypeError, ValueError
-        Where a bound is not an integer or not a scalar, and as in `while_loop`, whose notes on
-        memory hold here too.
+        As `while_loop`, whose notes on memory apply here too; and if a bound is not an integer
+        scalar.
 
     Examples
     --------
@@ -141,8 +141,10 @@ def fori_loop(
     return carry
 
 
-def _advance(label: str, root: str, mask: Mask, call: Callable, operands: tuple, carry: Any) -> Any:
-    """The carry after one more step of the examples that go on; the others keep theirs."""
+def _advance(
+    label: str, root: str, mask: Mask, call: Function, operands: tuple, carry: PyTree
+) -> PyTree:
+    """Return the carry after one more step of the unfinished examples; the others keep theirs."""
     func = "body_fun"
     fresh = check_carry(label, func, root, carry, mask.run(call, operands))
     return fresh if mask.whole else merge(label, mask.pred, (func, root), fresh, carry)

@@ -1,26 +1,28 @@
-"""Truth values that differ from example to example, and results of one form.
+"""Truth values that differ from example to example, and checks that results have one form.
 
-What `branches`, `loops` and `scan` stand on. Python over NumPy on tensors of any level.
+`branches`, `loops` and `scan` use this module. It is Python code over NumPy on tensors of
+any level.
 
 NOTE [donors]
     Where examples differ in what they choose, a function runs on the whole batch for those
-    that chose it. The others must not disturb it (a singular matrix, the root of a negative
-    number), so their operands are replaced by those of a *donor*, an example that did
-    choose it. Its values are constants, and numpy.where drops what comes of them: forward
-    the results, backward the cotangents.
+    that chose it. The other examples must not cause errors (a singular matrix, the root of a
+    negative number), so their operands are replaced by those of a *donor*, an example that
+    chose the function. The donor's values are constants. numpy.where drops everything that
+    is computed from them: the results in the forward pass, the cotangents in the backward
+    pass.
 
-NOTE [who is asked]
-    While such a function runs, a predicate inside of it is asked for the examples that
-    chose the function, and not for the others: those have operands of the donor beside
-    their own values of what it closes over, on which a loop might not end. The mask is
-    ambient, as nothing that the function is called with needs to be an argument of what
-    it calls. Predicates of levels outside of the mask's are not narrowed: they may be those
-    of a rule, which computes one level out.
+NOTE [narrowed predicates]
+    While such a function runs, a predicate inside it counts for the examples that chose the
+    function only. The others have the operands of the donor, but their own values of what
+    the function closes over; with this mixture a loop might never end. The mask is ambient,
+    since the function need not pass on any argument to the functions that it calls.
+    Predicates of levels outside those of the mask are not narrowed: they may belong to a
+    rule, which computes one level out.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,25 +32,33 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import SCALARS, dtype_of, shape_of
 from .._core.pytree import describe, flatten, is_value, paths, same_structure, unflatten
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Value
 from .._levels.batch import BatchLevel
 from .._mutation.array import was_written
 from .._mutation.memory import WRITER
 
-new = object.__new__
 ndarray = np.ndarray
+
+Donor: TypeAlias = dict[type[Tensor], int]
+"""The index of a donor along the axis of each batch level: see NOTE [donors]."""
+
 WEAK: dict[type, int] = {bool: 0, int: 1, float: 2, complex: 3}
-"""Python's numbers, which take the dtype of an array beside them, and their rank."""
+"""The types of Python's numbers, which adapt to the dtype of an array, and their rank."""
 
 
 # ---- predicates under levels ----
 
 
 class Mask:
-    """A truth value, one for all or one for each example of some batch levels."""
+    """A truth value for all examples, or one for each example of some batch levels.
+
+    `some` and `whole` say if it holds for any and for all examples. `donor` has the index of
+    an example that it holds for, by the classes of the batch levels.
+    """
 
     __slots__ = ("donor", "pred", "some", "whole")
 
-    def __init__(self, pred: Any):
+    def __init__(self, pred: Value):
         self.pred = pred
         taken, axes = bare(pred)
         if not axes:
@@ -70,8 +80,8 @@ class Mask:
             found = zip(axes, place, taken.shape)
             self.donor = {cls: int(i) for cls, i, n in found if n > 1}
 
-    def run(self, func: Callable, operands: tuple) -> Any:
-        """``func(*operands)`` for the examples that it holds for."""
+    def run(self, func: Function, operands: tuple) -> PyTree:
+        """Return ``func(*operands)`` for the examples that the mask holds for."""
         if self.whole:
             return func(*operands)
         before = WRITER.get()
@@ -90,27 +100,27 @@ class Mask:
                 )
         return result
 
-    def shield(self, tree: Any) -> Any:
-        """`tree` with the values of the donor for the examples that have no part in it.
+    def shield(self, tree: PyTree) -> PyTree:
+        """Return `tree` with the donor's values for the examples that the mask excludes.
 
         See NOTE [donors].
         """
         leaves, structure = flatten(tree)
         return unflatten(structure, [self._shield(x) for x in leaves])
 
-    def _shield(self, x: Any) -> Any:
+    def _shield(self, x: Value) -> Value:
         if not _differs(x, self.donor):
             return x
         return np.where(self.pred, x, _donate(x, self.donor))
 
 
 AMONG: ContextVar[Mask | None] = ContextVar("among", default=None)
-"""Who chose the function that is running, where not all did."""
+"""The mask of the examples that chose the running function, where not all did."""
 
 
 @block
 def among(mask: Mask | None) -> Iterator[None]:
-    """Predicates are asked for the examples of `mask` only: see NOTE [who is asked]."""
+    """Narrow predicates in a block to the examples of `mask`: see NOTE [narrowed predicates]."""
     before = AMONG.get()
     try:
         AMONG.set(mask)
@@ -119,21 +129,21 @@ def among(mask: Mask | None) -> Iterator[None]:
         AMONG.set(before)
 
 
-def _around(value: Any) -> Mask | None:
-    """The mask that narrows who is asked for a predicate: see NOTE [who is asked]."""
+def _around(value: Value) -> Mask | None:
+    """Return the mask that narrows a predicate: see NOTE [narrowed predicates]."""
     mask = AMONG.get()
     return mask if mask is not None and issubclass(type(value), type(mask.pred)) else None
 
 
-def narrow(value: Any) -> Any:
-    """`value` with that of the donor for the examples that are not asked."""
+def narrow(value: Value) -> Value:
+    """Return `value` with the donor's value for the examples that the mask excludes."""
     mask = _around(value)
     return value if mask is None else mask.shield(value)
 
 
-def bare(x: Any) -> tuple[Any, list]:
-    """The value under all levels, and the class of the batch level of each leading axis."""
-    axes: list = []
+def bare(x: Value) -> tuple[Value, list[type[Tensor]]]:
+    """Return the value inside all levels, and the class of the batch level of each leading axis."""
+    axes: list[type[Tensor]] = []
     while isinstance(x, Tensor):
         level = x.level
         if level.batches and level.live:
@@ -146,16 +156,16 @@ def bare(x: Any) -> tuple[Any, list]:
     return x, axes
 
 
-def _classes(level: BatchLevel) -> list:
-    """The classes of a group of contiguous levels, outermost first."""
+def _classes(level: BatchLevel) -> list[type[Tensor]]:
+    """Return the classes of a group of contiguous levels, outermost first."""
     return [part.cls for part in level.group()]
 
 
-def _differs(x: Any, donor: dict) -> bool:
-    """Whether `x` varies along one of the donor's levels, or has a derivative inside it.
+def _differs(x: Value, donor: Donor) -> bool:
+    """Return True where `x` varies along a level of the donor, or has a derivative inside it.
 
-    What has neither is the same for the donor already. (A derivative by a value that does
-    not vary is one for each example all the same.)
+    Otherwise `x` is the same for the donor already. (A derivative with respect to a value
+    that does not vary still has one entry for each example.)
     """
     while isinstance(x, Tensor) and x.level.depth:
         level = x.level
@@ -166,30 +176,31 @@ def _differs(x: Any, donor: dict) -> bool:
         else:
             if any(issubclass(type(x), cls) for cls in donor):
                 return True
-            x = _one_out(x)
+            x = _go_out(x)
     return False
 
 
-def _one_out(x: Any) -> Any:
-    """The value of a tensor one level out, or that will do for the donor's.
+def _go_out(x: Tensor) -> Value:
+    """Return the value of a tensor one level out.
 
-    Of a value that is known later these are zeros: what takes it is linear.
+    For a value that is known later these are zeros, which suffices for a donor: the
+    operations on such values are linear.
     """
     return x._value if x.level.records else x.level.elem(x)
 
 
-def _donate(x: Any, donor: dict) -> Any:
-    """The value of `x` for the donor, for all examples and without derivatives."""
+def _donate(x: Value, donor: Donor) -> Value:
+    """Return the donor's value of `x`, for all examples and without derivatives."""
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level = x.level
     if not (level.batches and level.live):
-        return _donate(_one_out(x), donor)
+        return _donate(_go_out(x), donor)
     value, index = _donate(x._value, donor), []
     for cls, n in zip(_classes(level), value.shape):
         i = donor.get(cls) if n > 1 else None
         index.append(slice(None) if i is None else slice(i, i + 1))
-    y = new(level.cls)
+    y = object.__new__(level.cls)
     y._value = value[tuple(index)]
     return y
 
@@ -202,8 +213,8 @@ def check_function(name: str, argument: str, func: Any) -> None:
         raise TypeError(f"{name}: {argument} is {form(func)}, not a function; pass a function")
 
 
-def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, instead: str) -> Any:
-    """`value`, checked to be a scalar of a dtype of one of `kinds`."""
+def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, instead: str) -> Value:
+    """Return `value`, checked to be a scalar whose dtype is of one of `kinds`."""
     if not is_value(value):
         raise TypeError(f"{label}: {argument} is {form(value)}; {wanted}")
     if shape_of(value) != ():
@@ -217,7 +228,7 @@ def scalar(label: str, argument: str, value: Any, kinds: str, wanted: str, inste
 
 
 def truth(label: str, argument: str, pred: Any) -> Mask:
-    """The mask of a predicate: a truth value, or a number that is true where it is not 0."""
+    """Return the mask of a predicate: a truth value, or a number, true where it is not 0."""
     if type(pred) is bool or type(pred) is np.bool_:
         return Mask(pred)
     scalar(
@@ -227,40 +238,42 @@ def truth(label: str, argument: str, pred: Any) -> Mask:
     return Mask(pred if dtype_of(pred).kind == "b" else np.not_equal(pred, 0))
 
 
-def integer(label: str, argument: str, value: Any) -> Any:
+def integer(label: str, argument: str, value: Any) -> Value:
+    """Return `value`, checked to be an integer scalar."""
     return scalar(label, argument, value, "iu", "write one integer", "or vmap the function")
 
 
 # ---- results that must have one form ----
 
 
-def joint(a: Any, b: Any) -> np.dtype | None:
-    """The dtype of two leaves of one shape that may stand for each other, or None.
+def common_dtype(a: Value, b: Value) -> np.dtype | None:
+    """Return the dtype of two leaves of one form, or None where their forms differ.
 
-    Dtypes have to be equal, but a Python number takes the dtype of an array that it fits.
+    Shapes and dtypes have to be equal, but a Python number takes the dtype of an array if that
+    can represent it.
     """
     weak_a, weak_b = type(a) in WEAK, type(b) in WEAK
     if shape_of(a) != shape_of(b):
         return None
     if weak_a and weak_b:
         return np.result_type(a, b)
-    own, other = dtype_of(a), dtype_of(b)
+    first, second = dtype_of(a), dtype_of(b)
     if not (weak_a or weak_b):
-        return own if own == other else None
-    number, dtype = (a, other) if weak_a else (b, own)
+        return first if first == second else None
+    number, dtype = (a, second) if weak_a else (b, first)
     fits = dtype.kind in "biufc" and np.result_type(number, dtype) == dtype
     return dtype if fits else None
 
 
 def form(x: Any) -> str:
-    """How a message writes the form of a leaf: ``float64[3]``."""
+    """Return the form of a leaf for a message: ``float64[3]``."""
     if type(x) in WEAK or not is_value(x):
         return f"a Python {type(x).__name__}"
     return f"{dtype_of(x)}{list(shape_of(x))}"
 
 
-def merge(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) -> Any:
-    """`first` where `pred` holds, else `second`; the results of functions of these names."""
+def merge(label: str, pred: Value, names: Sequence[str], first: PyTree, second: PyTree) -> PyTree:
+    """Return `first` where `pred` holds, else `second`: the results of functions `names`."""
     if first is second:
         return first
     leaves, structure = flatten(first)
@@ -276,7 +289,7 @@ def merge(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) 
         if a is not b:
             for name, x in zip(names, (a, b)):
                 check_leaf(label, lambda: f"{paths(first, 'the result')[i]} of {name}", x)
-            if not (is_value(a) and is_value(b)) or joint(a, b) is None:
+            if not (is_value(a) and is_value(b)) or common_dtype(a, b) is None:
                 raise TypeError(
                     f"{label}: {paths(first, 'the result')[i]} is {form(a)} from {names[0]}, but "
                     f"{form(b)} from {names[1]}; where examples differ in what they choose, the "
@@ -287,32 +300,33 @@ def merge(label: str, pred: Any, names: Sequence[str], first: Any, second: Any) 
     return unflatten(structure, results)
 
 
-def check_carry(label: str, func: str, root: str, old: Any, fresh: Any) -> Any:
-    """The carry `fresh` that `func` returned, checked to have the form of the one before."""
-    leaves, structure = flatten(fresh)
-    before, own = flatten(old)
-    if structure != own and not same_structure(fresh, old):
+def check_carry(label: str, func: str, root: str, old: PyTree, new: PyTree) -> PyTree:
+    """Return the carry `new`, a result of `func`, checked to have the form of `old`."""
+    leaves, structure = flatten(new)
+    before, structure_before = flatten(old)
+    if structure != structure_before and not same_structure(new, old):
         raise TypeError(
-            f"{label}: {func} returned the carry {describe(fresh)}, but it was "
+            f"{label}: {func} returned the carry {describe(new)}, but it was "
             f"{describe(old)}; the carry keeps the structure of {root}"
         )
     changed = False
     for i, (a, b) in enumerate(zip(before, leaves)):
         kind = type(a)
-        if a is b or (kind is type(b) and (kind in SCALARS or (kind is ndarray and _alike(a, b)))):
+        same_kind = kind is type(b)
+        if a is b or (same_kind and (kind in SCALARS or (kind is ndarray and _same_form(a, b)))):
             continue
         numbers = is_value(a), is_value(b)
-        dtype = joint(a, b) if all(numbers) else None
+        dtype = common_dtype(a, b) if all(numbers) else None
         if dtype is None and any(numbers):
             raise TypeError(
                 f"{label}: {func} returned {form(b)} for {paths(old, root)[i]} of the carry, "
                 f"which was {form(a)}; the carry keeps its shapes and dtypes: start with an array "
-                f"of that form, or use x.astype"
+                f"of the form that {func} returns, or use x.astype"
             )
         if type(b) in WEAK and type(a) not in WEAK:
             leaves[i], changed = dtype.type(b), True  # type: ignore[union-attr]
-    return unflatten(structure, leaves) if changed else fresh
+    return unflatten(structure, leaves) if changed else new
 
 
-def _alike(a: np.ndarray, b: np.ndarray) -> bool:
+def _same_form(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype

@@ -1,6 +1,9 @@
-"""Loops over an axis: scan, map and associative_scan. Python over NumPy on tensors."""
+"""Loops over an axis: scan, map and associative_scan.
 
-from collections.abc import Callable, Iterator
+Like `branches`, this is Python code over NumPy on tensors.
+"""
+
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
@@ -18,57 +21,58 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Structure, Value
 from .._transforms.vmap import vmap
-from .masks import WEAK, check_carry, check_function, form, joint
+from .masks import WEAK, check_carry, check_function, common_dtype, form
 
 
 def scan(
-    f: Callable,
-    init: Any,
-    xs: Any = None,
+    f: Function,
+    init: PyTree,
+    xs: PyTree = None,
     length: int | None = None,
     reverse: bool = False,
     unroll: Any = 1,
 ) -> tuple:
-    """``carry, y = f(carry, x)`` for each `x` of `xs`, with all the `y` stacked.
+    """Repeat ``carry, y = f(carry, x)`` for each slice `x` of `xs`, and stack all `y`.
 
     Parameters
     ----------
     f : callable
-        From a carry and the slice of `xs` to the next carry and a result, which may be
-        None.
+        Takes the carry and a slice of `xs`, and returns the next carry and a result, which
+        may be None.
     init : pytree
         The first carry. A Python number takes the dtype that the first step gives it.
     xs : pytree of arrays, optional
-        What to go along, by axis 0 of each array.
+        The arrays to loop over, along axis 0 of each.
     length : int, optional
-        The number of steps, which `xs` tells where there is any.
+        The number of steps. It is needed if `xs` contains no arrays.
     reverse : bool
-        Whether to go from the last slice to the first; the results stand in the places
-        of their slices.
+        Whether to loop from the last slice to the first. Each result has the position of its
+        slice.
     unroll : optional
-        For JAX's sake; there is nothing to unroll.
+        Accepted for compatibility with JAX, and ignored.
 
     Returns
     -------
     tuple
-        The last carry, of the structure, shapes and dtypes of `init`, and the results,
-        with a new axis 0. Without any steps `f` is called once, on `init` and on zeros,
-        for the form of the results, which are empty.
+        The last carry, with the structure, shapes and dtypes of `init`, and the results,
+        stacked along a new axis 0. For zero steps `f` is called once, on `init` and zeros, to
+        find the form of the empty results.
 
     Raises
     ------
     TypeError
-        Where `f` does not return a pair, or the carry or a result changes its structure,
-        a shape or a dtype; the message has the path, and a note tells the step.
+        If `f` does not return a pair, or the carry or a result changes its structure, a shape
+        or a dtype. The message has the path, and a note names the step.
     ValueError
-        Where lengths differ, or there is none.
+        If lengths differ, or no length is known.
 
     Notes
     -----
-    Reverse mode keeps what `f` records in every step. ``scan(checkpoint(f), init, xs)``
-    keeps the carry of each step, and what `f` records once, for its time once more.
-    Forward mode and `vmap` keep nothing that grows, beyond the results.
+    Reverse mode saves what `f` records in every step. ``scan(checkpoint(f), init, xs)``
+    saves the carry of each step and the record of one, and runs `f` twice. Forward mode and
+    `vmap` save only the carry and the results.
 
     Examples
     --------
@@ -84,12 +88,12 @@ def scan(
 
 
 def _scan(
-    label: str, f: Callable, init: Any, xs: Any, length: Any = None, reverse: bool = False
+    label: str, f: Function, init: PyTree, xs: PyTree, length: Any = None, reverse: bool = False
 ) -> tuple:
     leaves, structure = flatten(xs)
     n = _length(label, leaves, xs, length)
     if not n:
-        return init, _empty(label, f, init, leaves, structure)
+        return init, _no_rows(label, f, init, leaves, structure)
     order = range(n - 1, -1, -1) if reverse else range(n)
     slices = [_slices(x, order) for x in leaves]
     carry, rows = init, _Rows(label)
@@ -101,11 +105,11 @@ def _scan(
         except Exception as error:
             error.add_note(f"{label}: in step {i} of {n}")
             raise
-    return carry, rows.stacked(reverse)
+    return carry, rows.stack(reverse)
 
 
-def _length(label: str, leaves: list, xs: Any, length: Any) -> int:
-    """The number of steps, on which all arrays and the argument agree."""
+def _length(label: str, leaves: list, xs: PyTree, length: Any) -> int:
+    """Return the number of steps, checked to be the same for all arrays and `length`."""
     if length is not None:
         if not isinstance(length, (int, np.integer)):
             raise TypeError(f"{label}: length is {form(length)}; write the number of steps")
@@ -115,28 +119,29 @@ def _length(label: str, leaves: list, xs: Any, length: Any) -> int:
     for i, x in enumerate(leaves):
         if not is_value(x) or not shape_of(x):
             raise ValueError(
-                f"{label}: {paths(xs, 'xs')[i]} is {form(x)}, which has no axis to go along; pass "
-                f"arrays, and let the function close over what is the same in every step"
+                f"{label}: {paths(xs, 'xs')[i]} is {form(x)}, which has no axis to loop over; pass "
+                f"arrays, and let the function close over values that are the same in every step"
             )
         check_leaf(label, lambda i=i: paths(xs, "xs")[i], x)
-        own = shape_of(x)[0]
-        if n is not None and own != n:
+        size = shape_of(x)[0]
+        if n is not None and size != n:
             raise ValueError(
-                f"{label}: {paths(xs, 'xs')[i]} has length {own} along axis 0, but {source} is {n}"
+                f"{label}: {paths(xs, 'xs')[i]} has length {size} along axis 0, but {source} is "
+                f"{n}; pass arrays of one length"
             )
         if n is None:
-            n, source = own, f"that of {paths(xs, 'xs')[i]}"
+            n, source = size, f"that of {paths(xs, 'xs')[i]}"
     if n is None:
-        raise ValueError(f"{label}: there is no xs; write length, the number of steps")
+        raise ValueError(f"{label}: xs contains no arrays; write length=..., the number of steps")
     return n
 
 
-def _slices(x: Any, order: range) -> Iterator:
-    """The slices of `x` along axis 0.
+def _slices(x: Value, order: range) -> Iterator[Value]:
+    """Yield the slices of `x` along axis 0.
 
-    A tensor is cut into blocks of the square root of its length first: backward each slice
-    is put into an array of the size of what it was cut from, which would make the time of
-    a scan quadratic.
+    A tensor is first cut into blocks whose length is the square root of its own. The backward
+    pass puts the cotangent of each slice into an array of the size of the sliced one, so
+    without the blocks a scan would take quadratic time.
     """
     if not isinstance(x, Tensor):
         for i in order:
@@ -151,25 +156,29 @@ def _slices(x: Any, order: range) -> Iterator:
             yield block[i - start]
 
 
-def _pair(label: str, carry: Any, out: Any) -> tuple:
-    """What a step returned: the next carry, checked, and the result."""
+def _pair(label: str, carry: PyTree, out: Any) -> tuple:
+    """Return the next carry, checked, and the result, which one step returned."""
     if not isinstance(out, tuple) or len(out) != 2:
         raise TypeError(
-            f"{label}: f returned {describe(out)}; return (carry, y), with None for a y that "
-            f"there is not"
+            f"{label}: f returned {describe(out)}; return (carry, y), with None as y if there is "
+            f"no result"
         )
     return check_carry(label, "f", "init", carry, out[0]), out[1]
 
 
 class _Rows:
-    """Results, step by step, in a column for each leaf."""
+    """The results of all steps, with a column for each leaf.
+
+    `forms` has for each column the leaf with its dtype.
+    """
 
     def __init__(self, label: str):
         self.label, self.structure = label, None
         self.columns: list[list] = []
-        self.forms: list = []  # of each column the leaf that the dtype is of
+        self.forms: list = []
 
-    def add(self, y: Any) -> None:
+    def add(self, y: PyTree) -> None:
+        """Add the result of a step, checked to have the form of those before."""
         leaves, structure = flatten(y, self.label, "the result")
         for i, leaf in enumerate(leaves):
             check_leaf(self.label, lambda i=i: paths(y, "the result")[i], leaf)
@@ -181,77 +190,80 @@ class _Rows:
             self.columns, self.structure = [[leaf] for leaf in leaves], structure
             self.forms = leaves
             return
-        if structure != self.structure and not same_structure(y, self.like()):
+        if structure != self.structure and not same_structure(y, self.example()):
             raise TypeError(
-                f"{self.label}: f returned the result {describe(y)}, and before "
-                f"{describe(self.like())}; all steps return one structure"
+                f"{self.label}: f returned the result {describe(y)}, but "
+                f"{describe(self.example())} before; return one structure in all steps"
             )
         for i, (first, leaf) in enumerate(zip(self.forms, leaves)):
-            if not is_value(leaf) or joint(first, leaf) is None:
+            if not is_value(leaf) or common_dtype(first, leaf) is None:
                 raise TypeError(
-                    f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, and was "
-                    f"{form(first)} before; all steps return one shape and dtype"
+                    f"{self.label}: {paths(y, 'the result')[i]} is {form(leaf)}, but was "
+                    f"{form(first)} before; return one shape and dtype in all steps"
                 )
             if WEAK.get(type(leaf), 4) > WEAK.get(type(first), 4):
                 self.forms[i] = leaf
             self.columns[i].append(leaf)
 
-    def like(self) -> Any:
-        """A result as they were."""
+    def example(self) -> PyTree:
+        """Return a result of the form of those before."""
         return unflatten(self.structure, self.forms)
 
-    def stacked(self, reverse: bool) -> Any:
+    def stack(self, reverse: bool) -> PyTree:
+        """Return the results of all steps along a new axis 0, and forget them."""
         arrays = []
         for column, first in zip(self.columns, self.forms):
             if reverse:
                 column.reverse()
             dtype = dtype_of(first)
-            if type(first) not in WEAK:  # Python numbers among them take its dtype
+            if type(first) not in WEAK:  # Python numbers take the dtype of the arrays
                 column[:] = [dtype.type(v) if type(v) in WEAK else v for v in column]
             arrays.append(np.stack(column))
             column.clear()  # before the next one is stacked
         return unflatten(self.structure, arrays)
 
 
-def _empty(label: str, f: Callable, init: Any, leaves: list, structure: Any) -> Any:
-    """The results of no steps: their form is that of a step on zeros."""
+def _no_rows(label: str, f: Function, init: PyTree, leaves: list, structure: Structure) -> PyTree:
+    """Return the empty results of zero steps, with the form of the result of a step on zeros."""
     zeros = [np.zeros(shape_of(x)[1:], dtype_of(x)) for x in leaves]
     with np.errstate(all="ignore"):
         _, y = _pair(label, init, f(init, unflatten(structure, zeros)))
-    results, own = flatten(y)
-    return unflatten(own, [np.zeros((0, *shape_of(y)), dtype_of(y)) for y in results])
+    results, out_structure = flatten(y)
+    return unflatten(out_structure, [np.zeros((0, *shape_of(y)), dtype_of(y)) for y in results])
 
 
-def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """All the partial results of an associative operation, in O(log n) calls of it.
+def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: int = 0) -> PyTree:
+    """Compute all prefix results of an associative operation in O(log n) calls.
 
     Parameters
     ----------
     fn : callable
-        From two pytrees like `elems` to one: ``fn(a, b)`` for all elements of `a` and `b`
-        along `axis` at once, with ``fn(fn(a, b), c) == fn(a, fn(b, c))``.
+        Takes two pytrees of the structure of `elems` and returns a third: ``fn(a, b)`` for
+        all elements of `a` and `b` along `axis` at once. It has to be associative:
+        ``fn(fn(a, b), c) == fn(a, fn(b, c))``.
     elems : pytree of arrays
         The elements, along `axis` of each array.
     reverse : bool
-        Whether to go from the last element to the first.
+        Whether to combine the elements from the last to the first.
     axis : int
-        The axis to go along.
+        The axis of the elements.
 
     Returns
     -------
     pytree
-        Of the form of `elems`: element i is ``fn(fn(e[0], e[1]), ...)`` up to ``e[i]``.
+        Arrays of the form of `elems`. Element i combines the elements 0 to i:
+        ``fn(fn(e[0], e[1]), ...)`` up to ``e[i]``.
 
     Raises
     ------
     ValueError
-        Where lengths along `axis` differ, or an array has no such axis.
+        If lengths along `axis` differ, or an array has no such axis.
 
     Notes
     -----
-    The elements of odd place come of a scan over pairs, those between of these and one
-    more call (Blelloch, Prefix sums and their applications, 1990): less than 2 n
-    operations on elements, in 2 log2(n) calls.
+    A scan over pairs gives the results at odd positions, and one more call those between
+    (Blelloch, Prefix sums and their applications, 1990). That takes less than 2 n operations
+    on elements, in 2 log2(n) calls.
 
     Examples
     --------
@@ -265,47 +277,49 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
     where = paths(elems, "elems")
     for path, x in zip(where, leaves):
         if not is_value(x) or not -len(shape_of(x)) <= axis < len(shape_of(x)):
-            raise ValueError(f"{label}: {path} is {form(x)}, which has no axis {axis}")
+            raise ValueError(
+                f"{label}: {path} is {form(x)}, which has no axis {axis}; pass arrays that have it"
+            )
         check_leaf(label, path, x)
         if shape_of(x)[axis] != shape_of(leaves[0])[axis]:
             raise ValueError(
                 f"{label}: {path} has length {shape_of(x)[axis]} along axis {axis}, but "
-                f"{where[0]} has {shape_of(leaves[0])[axis]}"
+                f"{where[0]} has {shape_of(leaves[0])[axis]}; pass arrays of one length"
             )
 
     def along(arrays: list, part: slice) -> list:
         return [x[(slice(None),) * (axis % len(shape_of(x))) + (part,)] for x in arrays]
 
-    def combined(a: list, b: list) -> list:
+    def combine(a: list, b: list) -> list:
         first, second = unflatten(structure, a), unflatten(structure, b)
         out = fn(first, second)
-        results, own = flatten(out)
-        fits = own == structure or same_structure(out, first)
-        if not fits or any(joint(x, y) is None for x, y in zip(a, results)):
+        results, out_structure = flatten(out)
+        fits = out_structure == structure or same_structure(out, first)
+        if not fits or any(common_dtype(x, y) is None for x, y in zip(a, results)):
             raise TypeError(
-                f"{label}: fn returned {describe(out)} for {describe(first)}; what it returns "
-                f"is of the form of its arguments"
+                f"{label}: fn returned {describe(out)} for {describe(first)}; return arrays of "
+                f"the structure, shapes and dtypes of the arguments"
             )
         return results
 
-    def scanned(arrays: list) -> list:
+    def scan_arrays(arrays: list) -> list:
         n = shape_of(arrays[0])[axis]
         if n < 2:
             return arrays
-        odd = scanned(combined(along(arrays, slice(0, n - 1, 2)), along(arrays, slice(1, n, 2))))
+        odd = scan_arrays(combine(along(arrays, slice(0, n - 1, 2)), along(arrays, slice(1, n, 2))))
         before = along(odd, slice(0, (n - 1) // 2))
-        even = combined(before, along(arrays, slice(2, n, 2))) if n > 2 else before
+        even = combine(before, along(arrays, slice(2, n, 2))) if n > 2 else before
         first = along(arrays, slice(0, 1))
         return [_interleave(f, e, o, axis % len(shape_of(o))) for f, e, o in zip(first, even, odd)]
 
     if reverse:
         leaves = [np.flip(x, axis) for x in leaves]
-    results = scanned(leaves) if leaves else []
+    results = scan_arrays(leaves) if leaves else []
     return unflatten(structure, [np.flip(x, axis) for x in results] if reverse else results)
 
 
-def _interleave(first: Any, even: Any, odd: Any, axis: int) -> Any:
-    """``first, odd[0], even[0], odd[1], ...`` along an axis."""
+def _interleave(first: Value, even: Value, odd: Value, axis: int) -> Value:
+    """Return ``first, odd[0], even[0], odd[1], ...`` along an axis."""
     shape, n = shape_of(odd), shape_of(odd)[axis]
     if shape_of(even)[axis] < n:  # an even number of elements: the last has no partner
         whole = _interleave(first, even, odd[(slice(None),) * axis + (slice(0, n - 1),)], axis)
@@ -315,28 +329,28 @@ def _interleave(first: Any, even: Any, odd: Any, axis: int) -> Any:
     return np.concatenate([first, pairs], axis)
 
 
-def map(f: Callable, xs: Any, *, batch_size: int | None = None) -> Any:
-    """``f(x)`` for each slice `x` of `xs`, stacked: one after the other, or in batches.
+def map(f: Function, xs: PyTree, *, batch_size: int | None = None) -> PyTree:
+    """Compute ``f(x)`` for each slice `x` of `xs`, and stack the results.
 
     Parameters
     ----------
     f : callable
-        From a slice of `xs` to a pytree of arrays.
+        Takes a slice of `xs` and returns a pytree of arrays.
     xs : pytree of arrays
-        What to go along, by axis 0 of each array.
+        The arrays to loop over, along axis 0 of each.
     batch_size : int, optional
-        How many slices to take at once, by `vmap`; the last batch may be smaller.
+        The number of slices to compute at once by `vmap`; the last batch may be smaller.
         Without it `f` is called on one slice after the other, so it may branch on values.
 
     Returns
     -------
     pytree
-        The results, with a new axis 0.
+        The results, stacked along a new axis 0.
 
     Raises
     ------
     TypeError, ValueError
-        As in `scan`, whose notes on memory hold here too.
+        As `scan`, whose notes on memory apply here too.
 
     Examples
     --------

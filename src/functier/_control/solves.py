@@ -1,22 +1,23 @@
-"""Implicit differentiation: the solution of an equation, whatever found it.
+"""Implicit differentiation: custom_root and custom_linear_solve.
 
 NOTE [a solution is differentiated level by level]
     A solution is differentiated at the innermost level first. There the function is
-    evaluated once more, at the solution without that level's part: what the level then
-    knows of the result is how the equation moves with what the function closes over, and
-    a linear solve makes it the solution's own derivative. The solution without that part,
-    and the linear solve, are solutions of equations at the levels around, where the same
-    is done. A solver runs while all these levels are off (`no_dispatch`): it sees their
-    tensors as values, and they see none of its steps.
+    evaluated once more, at the solution without its derivatives at that level. The level's
+    derivatives of the result say how the equation changes with the values that the function
+    closes over, and a linear solve turns them into derivatives of the solution. The solution
+    without these derivatives, and the result of the linear solve, are solutions of equations
+    at the levels around, where the same is done. A solver runs while all these levels are
+    switched off (`no_dispatch`): it sees their tensors as values, and they record none of
+    its steps.
 
 NOTE [below the batch]
-    Batch levels inside of a level keep their axes, so that the function may close over
-    their tensors too. `_Batches.sink` takes a value out of these levels, with all batch
-    axes in front, and `_Batches.rise` puts it back.
+    Batch levels inside a level keep their axes, so that the function may close over their
+    tensors too. `_Batches.sink` takes a value out of these levels, with all batch axes in
+    front, and `_Batches.rise` puts it back.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
+from .._core.types import PyTree, Value
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .._levels.jvp import fit_tangent
 from .._levels.level import Level
@@ -41,62 +43,63 @@ from .._levels.states import resume, switch_off
 from .._levels.tape import join_edges
 from .._tracing.linearize import linearize
 from .._transforms.grad import vjp
-from .._transforms.stop_gradient import without
+from .._transforms.stop_gradient import without_derivatives
 from .._transforms.vmap import vmap
 
 new = object.__new__
-Func = Callable[[Any], Any]
-Solver = Callable[[Func, Any], Any]
+Func = Callable[[PyTree], PyTree]
+Solver = Callable[[Func, PyTree], Any]
 
 
 def custom_root(
-    f: Func, initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
+    f: Func, initial_guess: PyTree, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
-    """A root of `f`, differentiated by the implicit function theorem.
+    """Find a root of `f`, and differentiate it by the implicit function theorem.
 
-    `solve` may be any method, also one that cannot be differentiated: no transform sees
-    its steps, and none of them is kept for the backward pass. The derivative comes from
-    ``f(x) = 0`` alone: for what `f` closes over, ``dx = -A^-1 df`` with the Jacobian ``A``
-    of `f` at the root.
+    `solve` may use any method, also one that cannot be differentiated: transforms do not see
+    its steps, and the backward pass saves none of them. The derivative comes from
+    ``f(x) = 0`` alone. With respect to the values that `f` closes over it is
+    ``dx = -A^-1 df``, with the Jacobian ``A`` of `f` at the root.
 
     Parameters
     ----------
     f : callable
-        From an array or a pytree of arrays to one of the same structure and shapes. It may
-        close over tensors of any level; by these the root is differentiated.
+        Takes an array or a pytree of arrays, and returns one of the same structure and shapes.
+        It may close over tensors of any level; the root is differentiated with respect to
+        these.
     initial_guess : array or pytree of arrays
-        Where `solve` begins; the root does not depend on it.
+        The start value for `solve`; the root does not depend on it.
     solve : callable
         ``solve(f, initial_guess)`` returns the root; ``(root, aux)`` with `has_aux`. Its
-        arguments have no part of any `grad` or `jvp` level, so without `vmap` they are
-        plain arrays. Under `vmap` they are a batch: `while_loop` goes on while one
-        example needs it.
+        arguments have no derivatives, so without `vmap` they are plain arrays. Under `vmap`
+        they are a batch; `while_loop` then runs until it has ended for every example.
     tangent_solve : callable
         ``tangent_solve(g, y)`` returns the ``x`` with ``g(x) = y`` for a linear ``g``,
-        which is `f` linearized at the root, or its transpose. For a scalar ``lambda g, y:
-        y / g(1.0)``; for a vector ``lambda g, y: np.linalg.solve(jacfwd(g)(y), y)``. Jacobians
-        batch their directions: there ``y`` is a tensor, as under `vmap`. A solver that knows
-        plain arrays only goes into `sequential_vmap`: ``lambda g, y: sequential_vmap(lambda
-        y: cg(g, y))(y)``. `linearize` records what this function does.
+        which is `f` linearized at the root, or its transpose. For a scalar, write
+        ``lambda g, y: y / g(1.0)``; for a vector, ``lambda g, y:
+        np.linalg.solve(jacfwd(g)(y), y)``. Jacobians batch their directions, so ``y`` is a
+        tensor there, as under `vmap`. Wrap a solver for plain arrays in `sequential_vmap`:
+        ``lambda g, y: sequential_vmap(lambda y: cg(g, y))(y)``. `linearize` records the calls
+        of this function.
     has_aux : bool
-        Whether `solve` returns a second value, which is passed out untouched.
+        Whether `solve` returns a second value, which is returned without derivatives.
 
     Returns
     -------
     array or pytree of arrays
-        The root, of the structure of `initial_guess`; ``(root, aux)`` with `has_aux`.
+        The root, with the structure of `initial_guess`; ``(root, aux)`` with `has_aux`.
 
     Raises
     ------
     ValueError
-        Where `f` or `tangent_solve` returns another structure or other shapes.
+        If `f` or `tangent_solve` returns another structure or other shapes.
 
     Notes
     -----
-    Derivatives of each order are right, and one of order n costs n linear solves. `f` is
-    linearized when the root has been found; `tangent_solve` runs in the backward pass, before
-    which nobody may write to what it closes over. What a derivative costs does not depend on
-    the steps of `solve`. The signature is JAX's.
+    Derivatives of every order are right; one of order n takes n linear solves, and its cost
+    does not depend on the number of steps of `solve`. `f` is linearized as soon as the root
+    is found. `tangent_solve` runs in the backward pass; until then, do not write to arrays
+    that it closes over. The signature is JAX's.
 
     Examples
     --------
@@ -115,70 +118,68 @@ def custom_root(
         check_callable("custom_root", given)
     levels = _differentiating()
     aux: list = []  # of the solve for the value, and then of those for derivatives
-    solved = _without_aux(label, solve, levels, aux) if has_aux else solve
+    find_root = _without_aux(label, solve, levels, aux) if has_aux else solve
+    solvers = Solvers(label, tangent_solve, tangent_solve)
 
-    def root(around: list, off: list) -> Any:
-        if not around:
-            with _switched_off(off):
-                return _lower(off, solved(f, _lower(off, initial_guess)))
-        level, *around = around
-        x = root(around, [*off, level])
-        return _attach(
-            label, level, f, x,
-            lambda: linearize(f, x)[1],
-            lambda: _transpose(f, x),
-            tangent_solve, tangent_solve, around, off,
-        )  # fmt: skip
+    def root(nesting: Nesting) -> PyTree:
+        off = nesting.off
+        if not nesting.around:
+            with _switch_off(off):
+                return _lower(off, find_root(f, _lower(off, initial_guess)))
+        x = root(nesting.next_outward())
+        return _attach(solvers, nesting, f, x, lambda: linearize(f, x)[1], lambda: _transpose(f, x))
 
-    x = root(levels, [])
+    x = root(Nesting(levels, []))
     return (x, aux[0]) if has_aux else x
 
 
 def custom_linear_solve(
     matvec: Func,
-    b: Any,
+    b: PyTree,
     solve: Solver,
     transpose_solve: Solver | None = None,
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """The solution of ``matvec(x) = b``, differentiated as one, whatever found it.
+    """Solve ``matvec(x) = b``, and differentiate the solution implicitly.
 
     Parameters
     ----------
     matvec : callable
-        A linear function of an array or pytree, to one of the same structure and shapes. It
-        may close over tensors of any level; by these the solution is differentiated.
+        A linear function that takes an array or pytree, and returns one of the same structure
+        and shapes. It may close over tensors of any level; the solution is differentiated with
+        respect to these.
     b : array or pytree of arrays
         The right-hand side, of any level.
     solve : callable
-        ``solve(matvec, b)`` returns the solution; ``(solution, aux)`` with `has_aux`. It
-        gets values without a part of any `grad` or `jvp` level.
+        ``solve(matvec, b)`` returns the solution; ``(solution, aux)`` with `has_aux`. Its
+        arguments have no derivatives.
     transpose_solve : callable, optional
-        ``transpose_solve(vecmat, b)``, the same for the transposed function. Reverse mode
+        ``transpose_solve(vecmat, b)`` does the same for the transposed function. Reverse mode
         needs it.
     symmetric : bool
-        The function is its own transpose, and `solve` does for both.
+        Whether the function is its own transpose, so that `solve` serves for both.
     has_aux : bool
-        Whether `solve` returns a second value, which is passed out untouched.
+        Whether `solve` returns a second value, which is returned without derivatives.
 
     Returns
     -------
     array or pytree of arrays
-        Of the structure and shapes of `b`; ``(solution, aux)`` with `has_aux`.
+        The solution, with the structure and shapes of `b`; ``(solution, aux)`` with `has_aux`.
 
     Raises
     ------
     TypeError
-        In reverse mode, where there is no `transpose_solve`.
+        In reverse mode, if `transpose_solve` is missing.
     ValueError
-        Where a solver or `matvec` returns another structure or other shapes.
+        If a solver or `matvec` returns another structure or other shapes.
 
     Notes
     -----
-    ``dx = A^-1 (db - dA x)``, and for cotangents the transpose: one further solve for each
-    derivative. The solver for it, and a symmetric `matvec`, run in the backward pass, before
-    which nobody may write to what they close over. The signature is JAX's.
+    The derivative is ``dx = A^-1 (db - dA x)``, and its transpose for cotangents, so each
+    derivative takes one further solve. The solver for it, and a symmetric `matvec`, run in the
+    backward pass; until then, do not write to arrays that they close over. The signature is
+    JAX's.
 
     Examples
     --------
@@ -206,123 +207,137 @@ def custom_linear_solve(
         check_callable("custom_linear_solve", given)
     levels = _differentiating()
     aux: list = []  # of the solve for the value, and then of those for derivatives
-    back = solve if symmetric else transpose_solve
+    solve_transposed = solve if symmetric else transpose_solve
     if has_aux:
         solve = _without_aux(label, solve, levels, aux)
-        back = back and _without_aux(label, back, levels, [])
-    x = _linear(label, matvec, b, solve, back, symmetric, levels, [])
+        if solve_transposed is not None:
+            solve_transposed = _without_aux(label, solve_transposed, levels, [])
+    solvers = Solvers(label, solve, solve_transposed)
+    x = _solve_linear(solvers, Nesting(levels, []), matvec, b, symmetric)
     return (x, aux[0]) if has_aux else x
 
 
 # ---- the two equations at one level ----
 
 
-def _linear(
-    label: str,
-    matvec: Func,
-    b: Any,
-    solve: Solver,
-    back: Solver | None,
-    symmetric: bool,
-    around: list[Level],
-    off: list[Level],
-) -> Any:
-    """The solution of a linear equation, differentiated at the levels `around`, innermost
-    first, while those inside of them are `off`.
-    """
-    if not around:
-        with _switched_off(off):
-            b = _lower(off, b)
-            x = _lower(off, solve(matvec, b))
-        _same_forms(label, "the solver", x, b)
-        return x
-    level, *around = around
-    x = _linear(label, matvec, b, solve, back, symmetric, around, [*off, level])
-    given, structure = flatten(b)
+class Solvers(NamedTuple):
+    """The solvers for a linear function and for its transpose; messages begin with `label`."""
 
-    def residual(x: Any) -> Any:
+    label: str
+    solve: Solver
+    solve_transposed: Solver | None
+
+    def transpose(self) -> "Solvers":
+        """Return the solvers for the transposed function."""
+        assert self.solve_transposed is not None
+        return Solvers(self.label, self.solve_transposed, self.solve)
+
+
+class Nesting(NamedTuple):
+    """The levels to differentiate at, innermost first, and those inside, which are off."""
+
+    around: list[Level]
+    off: list[Level]
+
+    def next_outward(self) -> "Nesting":
+        """Return the nesting with the innermost level off, too."""
+        return Nesting(self.around[1:], [*self.off, self.around[0]])
+
+
+def _solve_linear(
+    solvers: Solvers, nesting: Nesting, matvec: Func, b: PyTree, symmetric: bool = False
+) -> PyTree:
+    """Return the solution of a linear equation, differentiated at the levels of `nesting`."""
+    label, off = solvers.label, nesting.off
+    if not nesting.around:
+        with _switch_off(off):
+            b = _lower(off, b)
+            x = _lower(off, solvers.solve(matvec, b))
+        _check_forms(label, "the solver", x, b)
+        return x
+    x = _solve_linear(solvers, nesting.next_outward(), matvec, b, symmetric)
+    right_sides, structure = flatten(b)
+
+    def residual(x: PyTree) -> PyTree:
         products = matvec(x)
-        _same_forms(label, "the function", products, b)
-        return unflatten(structure, [p - y for p, y in zip(flatten(products)[0], given)])
+        _check_forms(label, "the function", products, b)
+        return unflatten(structure, [p - y for p, y in zip(flatten(products)[0], right_sides)])
 
     return _attach(
-        label, level, residual, x,
+        solvers, nesting, residual, x,
         lambda: matvec, lambda: matvec if symmetric else _transpose(matvec, x),
-        solve, back, around, off,
     )  # fmt: skip
 
 
 def _attach(
-    label: str,
-    level: Any,
+    solvers: Solvers,
+    nesting: Nesting,
     f: Func,
-    x: Any,
-    forward: Callable[[], Func],
-    backward: Callable[[], Func],
-    solve: Solver,
-    back: Solver | None,
-    around: list[Level],
-    off: list[Level],
-) -> Any:
-    """The root `x` of `f`, which has no part of `level`, with its derivative there.
+    x: PyTree,
+    linearize_f: Callable[[], Func],
+    transpose_f: Callable[[], Func],
+) -> PyTree:
+    """Return the root `x` of `f` with its derivatives at the innermost level of `nesting`.
 
-    `forward` and `backward` make the linearized function and its transpose.
+    `linearize_f` and `transpose_f` return the linearized function and its transpose.
     """
-    with _switched_off(off):
+    label, off = solvers.label, nesting.off
+    level: Any = nesting.around[0]
+    with _switch_off(off):
         residual = _lower(off, f(x))
-    _same_forms(label, "the function", residual, x)
+    _check_forms(label, "the function", residual, x)
     batches, ambient = _Batches(level), AMBIENT.get()
     values, structure = flatten(x)
-    moved = [batches.sink(r) for r in flatten(residual)[0]]
-    mine = [i for i, r in enumerate(moved) if type(r) is level.cls]
-    if not mine:
+    residuals = [batches.sink(r) for r in flatten(residual)[0]]
+    places = [i for i, r in enumerate(residuals) if type(r) is level.cls]
+    if not places:
         return x
-    values, inside = [batches.sink(v) for v in values], [*off, level]
+    values, outward = [batches.sink(v) for v in values], nesting.next_outward()
 
-    def solution(function: Any, solver: Any, other: Any, right: list) -> list:
-        b = unflatten(structure, right)
-        with _switched_off(inside):
-            u = _linear(label, function, b, solver, other, False, around, inside)
+    def solve(solvers: Solvers, function: Func, right_sides: list) -> list:
+        b = unflatten(structure, right_sides)
+        with _switch_off(outward.off):
+            u = _solve_linear(solvers, outward, function, b)
         return [-v for v in flatten(u)[0]]
 
-    def real(found: Any, value: Any) -> Any:
+    def cast(found: Value, value: Value) -> Value:
         return cast_from_rule(
-            label, lambda: "what the linear solver returned", found, dtype_of(value)
+            label, lambda: "the result of the linear solver", found, dtype_of(value)
         )
 
-    def linearized(make: Callable[[], Func]) -> Func:
-        with _switched_off(inside):
-            return make()
+    def make(linear_function: Callable[[], Func]) -> Func:
+        with _switch_off(outward.off):
+            return linear_function()
 
     if level.differentiates == "forward":
-        right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in moved]
-        tangents = map(batches.sink, solution(linearized(forward), solve, back, right))
-        pairs = [level.pair(v, fit_tangent(real(t, v), v)) for v, t in zip(values, tangents)]
+        right = [batches.rise(r._extra if type(r) is level.cls else zeros(r)) for r in residuals]
+        tangents = map(batches.sink, solve(solvers, make(linearize_f), right))
+        pairs = [level.pair(v, fit_tangent(cast(t, v), v)) for v, t in zip(values, tangents)]
         return unflatten(structure, [batches.rise(y) for y in pairs])
 
     forms = [(shape_of(v), dtype_of(v)) for v in values]
-    # Now, as what `f` closes over may be written to before the backward pass.
-    linear = linearized(backward) if back is not None else None
+    # Now, as arrays that `f` closes over may be written to before the backward pass.
+    transposed = make(transpose_f) if solvers.solve_transposed is not None else None
 
-    def transposed(*right: Any) -> list:
-        return solution(linear, back, solve, list(right))
+    def solve_transposed(*right_sides: Value) -> list:
+        return solve(solvers.transpose(), transposed, list(right_sides))  # type: ignore[arg-type]
 
-    def pulled(cotangents: tuple) -> list:
-        if back is None:
+    def pull(cotangents: tuple) -> list:
+        if transposed is None:
             raise TypeError(
-                f"{label}: reverse mode solves with the transposed function; give "
-                f"transpose_solve, or symmetric=True"
+                f"{label}: reverse mode solves with the transposed function; pass "
+                f"transpose_solve=..., or symmetric=True"
             )
         right = [np.zeros(*form) if g is None else g for g, form in zip(cotangents, forms)]
         if batches.groups:
-            solved = batches.inside(label, ambient, transposed, right)
+            found = batches.inside(label, ambient, solve_transposed, right)
         else:
-            solved = transposed(*right)
-        return [fit(real(solved[i], values[i]), *forms[i]) for i in mine]
+            found = solve_transposed(*right)
+        return [fit(cast(found[i], values[i]), *forms[i]) for i in places]
 
     tracked = []
     for value, node in zip(
-        values, join_edges([moved[i]._extra for i in mine], pulled, len(values))
+        values, join_edges([residuals[i]._extra for i in places], pull, len(values))
     ):
         y = new(level.cls)
         y._value, y._extra = value, node
@@ -330,15 +345,16 @@ def _attach(
     return unflatten(structure, tracked)
 
 
-def _transpose(f: Func, x: Any) -> Func:
+def _transpose(f: Func, x: PyTree) -> Func:
+    """Return the transpose of `f` linearized at `x`."""
     pullback = vjp(f, x)[1]
     return lambda g: pullback(g)[0]
 
 
 def _without_aux(label: str, solve: Solver, levels: list[Level], aux: list) -> Solver:
-    """A solver whose second result goes to the list `aux`, without a part of `levels`."""
+    """Return a solver that appends the second result to `aux`, without derivatives at `levels`."""
 
-    def solved(f: Func, given: Any) -> Any:
+    def solve_and_keep(f: Func, given: PyTree) -> PyTree:
         result = solve(f, given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
@@ -348,21 +364,21 @@ def _without_aux(label: str, solve: Solver, levels: list[Level], aux: list) -> S
         aux.append(_lower(levels, result[1]))
         return result[0]
 
-    return solved
+    return solve_and_keep
 
 
-def _same_forms(label: str, who: str, result: Any, x: Any) -> None:
-    """Raise where a result has not the structure and the shapes of `x`."""
+def _check_forms(label: str, who: str, result: Any, x: PyTree) -> None:
+    """Raise an error where a result does not have the structure and the shapes of `x`."""
     if not same_structure(result, x):
         raise ValueError(
             f"{label}: {who} returned the structure {describe(result)}, but {describe(x)} was "
-            f"expected, that of its argument"
+            f"expected, the structure of its argument"
         )
     for y, v, path in zip(flatten(result)[0], flatten(x)[0], paths(x, "the result")):
         if shape_of(y) != shape_of(v):
             raise ValueError(
                 f"{label}: {path} of {who} has shape {shape_of(y)}, but shape {shape_of(v)} was "
-                f"expected, that of its argument"
+                f"expected, the shape of its argument"
             )
 
 
@@ -370,26 +386,30 @@ def _same_forms(label: str, who: str, result: Any, x: Any) -> None:
 
 
 def _differentiating() -> list[Level]:
-    """The levels of grad and jvp around the caller, innermost first."""
+    """Return the levels of grad and jvp around the caller, innermost first."""
     return [level for level in levels_of(AMBIENT.get()) if level.differentiates]
 
 
 @block
-def _switched_off(levels: list[Level]) -> Iterator[None]:
+def _switch_off(levels: list[Level]) -> Iterator[None]:
     yield from switch_off([level.cls for level in levels])
 
 
-def _lower(levels: list[Any], tree: Any) -> Any:
-    """`tree` without what `levels` know of its tensors."""
-    return without(tree, [level.cls for level in levels]) if levels else tree
+def _lower(levels: list[Level], tree: PyTree) -> PyTree:
+    """Return `tree` without the derivatives of its tensors at `levels`."""
+    return without_derivatives(tree, [level.cls for level in levels]) if levels else tree
 
 
 class _Batches:
-    """The batch levels inside of a level: see NOTE [below the batch]."""
+    """The batch levels inside a level: see NOTE [below the batch].
+
+    `groups` has a class and the batch sizes of each group of contiguous levels, innermost
+    first.
+    """
 
     def __init__(self, level: Level):
-        self.groups: list[tuple[Any, tuple]] = []  # innermost first, and the sizes of each
-        done: set[Any] = set()
+        self.groups: list[tuple[type[Tensor], tuple[int, ...]]] = []
+        done: set[Level] = set()
         for inner in levels_of(AMBIENT.get()):
             if inner.depth <= level.depth:
                 break
@@ -399,14 +419,16 @@ class _Batches:
                 sizes = [1 if part.size is None else part.size for part in group]
                 self.groups.append((inner.cls, tuple(sizes)))
 
-    def sink(self, x: Any) -> Any:
+    def sink(self, x: Value) -> Value:
+        """Return a value without these levels, with their batch axes in front."""
         for cls, sizes in self.groups:
-            level = cls.level  # live again, where the backward pass runs it
+            level = cls.level  # live again in a backward pass
             value = level.lift(x)
             x = np.broadcast_to(value, (*sizes, *shape_of(value)[len(sizes) :]))
         return x
 
-    def rise(self, value: Any) -> Any:
+    def rise(self, value: Value) -> Value:
+        """Return a value with batch axes in front as a tensor of these levels."""
         for cls, _ in reversed(self.groups):
             y = new(cls)
             y._value = value
@@ -416,12 +438,13 @@ class _Batches:
     def inside(
         self, label: str, ambient: type, f: Callable[..., list], values: list, extra: int = 0
     ) -> list:
-        """The results of `f` at the levels that were ambient, from and to sunk values.
+        """Return the results of `f` at the levels that were ambient, from and to sunk values.
 
-        Values may be tensors of batch levels elsewhere: of a Jacobian, whose unit vectors
-        come later. Each of their batch axes gets a `vmap` inside, as the last of `extra`.
+        Values may be tensors of unrelated batch levels, such as that of a Jacobian, whose unit
+        vectors come later. Each of their batch axes gets a `vmap` inside, as the last of
+        `extra`.
         """
-        other: list[Any] = [type(v) for v in values if _stranger(type(v), ambient)]
+        other: list[Any] = [type(v) for v in values if _is_unrelated(type(v), ambient)]
         if not other:
             with resume(ambient):
                 for _ in range(extra):
@@ -430,16 +453,17 @@ class _Batches:
         level = other[0].level
         if not level.batches:
             raise LevelError(
-                f"{label}: its cotangents are differentiated by {level}, outside of the vmap "
-                f"that it was called in; use forward mode there, or call it without vmap",
+                f"{label}: {level} differentiates its cotangents outside the vmap that it was "
+                f"called in; use forward mode there, or call it without vmap",
                 named=True,
             )
         place = sum(len(sizes) for _, sizes in self.groups) + extra
-        moved = [np.moveaxis(level.unwrap(v), 0, place) for v in values]
-        results = self.inside(label, ambient, f, moved, extra + 1)
+        arrays = [np.moveaxis(level.unwrap(v), 0, place) for v in values]
+        results = self.inside(label, ambient, f, arrays, extra + 1)
         rows = [np.moveaxis(y, place, 0) for y in results]
         return level.insert(rows, [0] * len(rows), label)
 
 
-def _stranger(cls: Any, ambient: type) -> bool:
+def _is_unrelated(cls: Any, ambient: type) -> bool:
+    """Return True where a class is that of a level which is not around `ambient`."""
     return issubclass(cls, Tensor) and cls.level.depth > 0 and not issubclass(ambient, cls)

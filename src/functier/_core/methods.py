@@ -53,9 +53,7 @@ MEMORY = {
         ("dump", "dumps", "tobytes", "tofile"),
         "`return x` in the function, and store the result of the transform",
     ),
-    **dict.fromkeys(
-        ("byteswap", "getfield", "view"), "x.astype(dtype) for another dtype, and x for x.view()"
-    ),
+    **dict.fromkeys(("byteswap", "getfield"), "x.astype(dtype) for another dtype"),
 }
 """Methods about the memory of an array, which a tensor does not show, each with the remedy."""
 LAYOUT = {

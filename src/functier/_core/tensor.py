@@ -174,6 +174,15 @@ class Tensor:
             raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")
         return shape[0]
 
+    def view(self, *args: Any) -> "Tensor":
+        """Another tensor of the same memory; its dtype cannot be another one."""
+        if args:
+            raise TypeError(
+                f"{self.level}: x.view(dtype) is about the memory of an array, which a tensor "
+                f"hides; write x.astype(dtype) for another dtype"
+            )
+        return self[...]  # type: ignore[index]  # `methods` gives it
+
     def fill(self, value: Value) -> None:
         """Write `value` to all elements."""
         self[...] = value
@@ -248,20 +257,6 @@ def as_class(cls: type[Tensor], result: Any) -> Any:
     if type(result) in (tuple, list):
         return type(result)(as_class(cls, r) for r in result)
     return result
-
-
-def tensor(data: Any) -> Tensor:
-    """Make a `Tensor` of `data`; return a tensor of any level as it is.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from functier import vmap
-    >>> table = tensor([10.0, 20.0, 30.0])  # an array that a tensor may index
-    >>> vmap(lambda i: table[i])(np.array([2, 0]))
-    Tensor([30., 10.])
-    """
-    return data if isinstance(data, Tensor) else Tensor(data)
 
 
 CANONICAL: dict[Function, Callable[..., tuple[Function, tuple, dict]]] = {}

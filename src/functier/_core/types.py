@@ -11,6 +11,9 @@ Value: TypeAlias = Any
 PyTree: TypeAlias = Any
 """Nested tuples, lists, dicts and registered nodes, with values as leaves."""
 
+Structure: TypeAlias = Any
+"""The structure of a pytree without its leaves, as `flatten` returns it."""
+
 Index: TypeAlias = Any
 """The index in ``x[index]``: ints, slices, None, an ellipsis, arrays, or a tuple of these."""
 

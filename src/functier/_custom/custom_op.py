@@ -20,17 +20,17 @@ from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
 from .._levels.memory import TO_PLAIN
-from ..modes._asking import STATE, as_plain, as_seen, ask_operations
+from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
 from ..overrides import handle_tensor_function, is_level
 from .function import bound, call
 from .function_context import Spec, is_ufunc
 
 RESERVED = frozenset({"functier", "numpy", "operator", "scipy"})
-"""Namespaces of the operations that are declared here; those with an underscore are, too."""
+"""Namespaces that users cannot use, apart from those that begin with an underscore."""
 
 
 class CustomOp:
-    """A custom operation; `custom_op` makes it, and says what there is to know."""
+    """A custom operation, as `custom_op` returns it."""
 
     __name__: str
     __doc__: str | None
@@ -45,9 +45,10 @@ class CustomOp:
         with suppress(TypeError, ValueError):  # of some functions written in C
             self._signature = inspect.signature(fn)
         if is_ufunc(fn):
-            self._signature = None  # where= and the like are no arguments of an operation
+            self._signature = None  # options like where= are not arguments of an operation
         self._kernels: dict[type, Callable] = {}
-        self._means: dict[Callable, Any] = {}  # and by what its own rules are called
+        # From each function that this stands for to a key of its former record, or None.
+        self._means: dict[Callable, Any] = {}
         self._spec = Spec(
             qualified, self._computed, nested=True, vmap=elementwise(fn) if is_ufunc(fn) else None
         )
@@ -63,11 +64,10 @@ class CustomOp:
         Parameters
         ----------
         backward : callable
-            ``backward(ctx, *grad_outputs)`` returns the gradient of each argument, None
-            where there is none, as of `Function`. The gradient of a list, tuple or dict is
-            such a container.
+            ``backward(ctx, *grad_outputs)`` returns the gradient of each argument, or None, as
+            for `Function`. The gradient of a list, tuple or dict is a container of its kind.
         setup_context : callable, optional
-            ``setup_context(ctx, inputs, output)`` keeps on `ctx` what `backward` needs.
+            ``setup_context(ctx, inputs, output)`` saves on `ctx` the values for `backward`.
         """
         if backward is None:
             return lambda f: self.register_vjp(f, setup_context=setup_context)
@@ -85,9 +85,9 @@ class CustomOp:
         Parameters
         ----------
         jvp : callable
-            ``jvp(ctx, *tangents)`` returns the tangent of each output, as of `Function`.
+            ``jvp(ctx, *tangents)`` returns the tangent of each output, as for `Function`.
         setup_context : callable, optional
-            As of `register_vjp`, whose is used where this one is left out.
+            As for `register_vjp`; the default is the one that was registered there.
         """
         if jvp is None:
             return lambda f: self.register_jvp(f, setup_context=setup_context)
@@ -101,7 +101,7 @@ class CustomOp:
         Parameters
         ----------
         rule : callable
-            ``rule(info, in_dims, *args)`` returns ``(output, out_dims)``, as ``vmap`` of a
+            ``rule(info, in_dims, *args)`` returns ``(output, out_dims)``, like ``vmap`` of
             `Function`. It may call the operation.
         """
         if rule is None:
@@ -116,9 +116,9 @@ class CustomOp:
         Parameters
         ----------
         types : type or sequence of type
-            Asked for are the arguments from left to right, each with its class and the
-            bases of that; the first that is found has its kernel called. No transform is
-            seen by a kernel.
+            The types of arrays. A call looks up the class of each argument and its base
+            classes, from left to right, and calls the first kernel that it finds. Kernels do
+            not see transforms.
         fn : callable
             Takes the arguments of the operation.
         """
@@ -128,13 +128,13 @@ class CustomOp:
         for kind in types if isinstance(types, (tuple, list)) else (types,):
             if not isinstance(kind, type):
                 raise TypeError(
-                    f"{self.qualified_name}.register_kernel: {kind!r} is no class; pass the class "
-                    f"of the arrays, such as dask.array.Array"
+                    f"{self.qualified_name}.register_kernel: {kind!r} is not a class; pass the "
+                    f"class of the arrays, such as dask.array.Array"
                 )
             if issubclass(kind, Tensor):
                 raise TypeError(
                     f"{self.qualified_name}.register_kernel: {kind.__name__} is a Tensor, which "
-                    f"has hooks; answer for the operation in its __tensor_function__"
+                    f"has hooks; handle the operation in its __tensor_function__"
                 )
             self._kernels = {**self._kernels, kind: fn}
         return fn
@@ -150,22 +150,22 @@ class CustomOp:
         vmap: Callable | None = None,
         setup_context: Callable | None = None,
     ) -> "Replacement":
-        """Replace implementations, from now on and until that is undone.
+        """Replace implementations until the replacement is undone.
 
         Parameters
         ----------
         fn : callable, optional
-            In the place of the function; of the kernel for `types`, where these are given.
+            The new function; with `types`, the new kernel for these.
         types : type or sequence of type, optional
-            The types of arrays that `fn` is for.
+            The types of arrays that `fn` is a kernel for.
         vjp, jvp, vmap, setup_context : callable, optional
-            In the place of the rules.
+            The new rules.
 
         Returns
         -------
         Replacement
-            Its ``undo()`` restores what was before; as a context manager it does so at the
-            end of the block. Replacements are undone in the opposite order.
+            Its ``undo()`` restores the former implementations; as a context manager it does so
+            at the end of the block. Undo several replacements in the opposite order.
         """
         change = Replacement(self)
         if fn is not None:
@@ -181,32 +181,32 @@ class CustomOp:
     def implements(self, func: Callable) -> "Replacement":
         """Use this operation wherever a transform meets `func`.
 
-        So a function of another library that dispatches by NumPy's protocols, such as a
-        ufunc, gets rules, or others than it has. Plain arrays are not concerned: on these
-        `func` is what it was.
+        This gives rules to a function of another library that dispatches by NumPy's
+        protocols, such as a ufunc, or replaces its rules. Calls of `func` on plain arrays do
+        not change.
 
         Parameters
         ----------
         func : callable
-            Takes the arguments of the operation.
+            A function with the arguments of the operation.
 
         Returns
         -------
         Replacement
-            As of `replaced`.
+            As from `replaced`.
 
         Raises
         ------
         ValueError
-            Where `func` is one of NumPy's elementwise functions, whose rules are part of
-            the transforms.
+            If `func` is one of NumPy's elementwise functions, whose rules are built into the
+            transforms.
         """
         check_callable(f"{self.qualified_name}.implements", func)
         load(getattr(func, "__module__", None))
         if func in PARTIALS:
             raise ValueError(
-                f"{self.qualified_name}.implements: the rules of {name_of(func)} are part of the "
-                f"transforms and cannot be replaced; call {self.qualified_name} in its place"
+                f"{self.qualified_name}.implements: the rules of {name_of(func)} are built into "
+                f"the transforms and cannot be replaced; call {self.qualified_name} instead of it"
             )
         change = Replacement(self, func)
         own = None
@@ -234,7 +234,7 @@ class CustomOp:
         return handle_tensor_function(self, args, *args)
 
     def _implementation(self, *args: Any) -> Any:
-        """The call, without asking a hook or a mode."""
+        """Make a call without asking hooks or modes."""
         types = classes_in(*args)
         if types == (Tensor,):
             return Tensor.level.dispatch(Tensor, self._implementation, args, {})
@@ -249,8 +249,8 @@ class CustomOp:
             own = self._means[self._fn]
             if own is None:
                 raise NoRuleError(
-                    f"{self.qualified_name} does not have vmap support, and its function is the "
-                    f"one that it stands for; give it a rule with register_vmap"
+                    f"{self.qualified_name} does not have vmap support: it stands for the function "
+                    f"that it calls; give it a rule with register_vmap"
                 )
             level: Any = types[0].level  # type: ignore[attr-defined]
             return level.function(own, args, {})
@@ -263,7 +263,7 @@ class CustomOp:
             out = ask_operations(self, (), args, {}, lambda: self._kernel(arrays)(*arrays))
         else:
             out = self._kernel(arrays)(*arrays)
-        return tree_map(as_seen, out)
+        return tree_map(as_mode_array, out)
 
     def _kernel(self, args: tuple) -> Callable:
         if self._kernels:
@@ -278,11 +278,11 @@ class CustomOp:
 
     @property
     def schema(self) -> str:
-        """The name with the parameters: ``mylib::scale(x, factor=2.0)``."""
+        """The name and the parameters: ``mylib::scale(x, factor=2.0)``."""
         return f"{self.qualified_name}{self._signature or '(*args)'}"
 
     def unregister(self) -> None:
-        """Take the name away; the object itself stays what it is, and `implements` what it does."""
+        """Free the name of the operation; the object and its `implements` stay in effect."""
         own = NAMESPACES.get(self.namespace, {})
         if own.get(self.__name__) is self:
             del own[self.__name__]
@@ -304,7 +304,7 @@ def _looked_up(namespace: str, name: str) -> CustomOp:
 
 
 class Replacement:
-    """What undoes a replacement; as a context manager at the end of the block."""
+    """The handle to undo a replacement; as a context manager it does so at the end of the block."""
 
     def __init__(self, op: CustomOp, func: Any = None):
         self.op, self.func = op, func
@@ -312,7 +312,7 @@ class Replacement:
         self.record = OPS.get(func)
 
     def undo(self) -> None:
-        """Restore what was before."""
+        """Restore the implementations from before the replacement."""
         op = self.op
         op._fn, op._kernels, op._spec, op._means = self.before
         if self.func is not None:
@@ -331,51 +331,52 @@ class Replacement:
 
 
 def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = ()) -> Any:
-    """An operation of your own, with a name, that transforms apply rules to.
+    """Define an operation with a name, to which transforms apply custom rules.
 
     Parameters
     ----------
     name : str
-        ``"namespace::name"``; ``functier.ops.namespace.name`` is the operation then. A name
-        is given once, until ``unregister``; but a definition that is run again, as by
-        `importlib.reload` or in a notebook, takes the place of what it made before.
+        ``"namespace::name"``. The operation is then ``functier.ops.namespace.name``. A name
+        can be used once, until ``unregister``; but a definition that runs again, as after
+        `importlib.reload` or in a notebook, replaces the former operation.
     fn : callable, optional
-        The function: of arrays, of containers of such, and of anything else. It gets plain
-        arrays (or others, such as a Dask array, where levels wrap these), so it may call
-        compiled code. It returns an array, or a tuple of them. Without it the
-        result is a decorator.
+        A function of arrays, containers of arrays, and any other arguments. It gets plain
+        arrays (or other arrays that levels wrap, such as those of Dask), so it may call
+        compiled code. It returns an array, or a tuple of arrays. Without `fn` the result is a
+        decorator.
     mutates_args : ()
-        There for those who come from torch: an operation changes no argument.
+        Accepted for compatibility with torch: an operation cannot change its arguments.
 
     Returns
     -------
     CustomOp
-        Called as `fn`. ``register_vjp``, ``register_jvp`` and ``register_vmap`` give it
-        rules, ``register_kernel`` an implementation for a type of arrays; ``replaced`` and
-        ``implements`` replace for a while what there is. All rules are those of `Function`.
+        A callable with the arguments of `fn`. ``register_vjp``, ``register_jvp`` and
+        ``register_vmap`` give it rules, which are those of `Function`. ``register_kernel``
+        gives it an implementation for a type of arrays. ``replaced`` and ``implements``
+        replace implementations for a while.
 
     Raises
     ------
     ValueError
-        Where the name has another form or is taken, or its namespace is functier's own.
+        If the name has another form or is taken, or its namespace belongs to functier.
     NoRuleError
-        At a call, where a rule is needed and missing.
+        At a call, if a rule is needed and missing.
 
     See Also
     --------
-    Function : the same rules as static methods of a class.
-    functier.testing.opcheck : tests the rules.
+    Function : The same rules as static methods of a class.
+    functier.testing.opcheck : Test the rules.
 
     Notes
     -----
-    The interface is `torch.library.custom_op`'s; ``register_autograd`` is another name of
-    ``register_vjp``. ``register_fake`` is missing, since nothing is computed without values.
+    The interface is that of `torch.library.custom_op`; ``register_autograd`` is another name
+    for ``register_vjp``. There is no ``register_fake``, since operations always have values.
 
     Hooks of tensors and modes see one call of the operation, with the operation as `func`.
-    Without a rule for batches `fn` is run on the tensors of the batch, for which it has to
-    be NumPy code; the batch of a ufunc, NumPy's or Numba's, is one call; ``sequential_vmap(fn)``
-    in the place of `fn` loops over the examples. One of the two derivative rules is
-    enough, as for `Function`.
+    Without a rule for batches, `fn` runs on the tensors of the batch, for which it has to be
+    NumPy code. A ufunc of NumPy or Numba computes a batch in one call.
+    ``sequential_vmap(fn)`` instead of `fn` loops over the examples. One of the two derivative
+    rules is enough, as for `Function`.
 
     Examples
     --------
@@ -401,27 +402,27 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
     """
     if mutates_args not in ((), [], set(), frozenset()):
         raise ValueError(
-            f"custom_op({name!r}): mutates_args={mutates_args!r}; an operation changes no "
-            f"argument: return the new array"
+            f"custom_op({name!r}): mutates_args={mutates_args!r}, but an operation cannot change "
+            f"its arguments; return the new array"
         )
     if fn is None:
         return lambda f: custom_op(name, f)
     parts = name.split("::") if isinstance(name, str) else ()
     if len(parts) != 2 or not all(part.isidentifier() for part in parts):
         raise ValueError(
-            f"custom_op({name!r}): the name of an operation is 'namespace::name', of two "
-            f"identifiers"
+            f"custom_op({name!r}): the name of an operation consists of two identifiers; write "
+            f"'namespace::name'"
         )
     if parts[0] in RESERVED or parts[0].startswith("_"):
         raise ValueError(
-            f"custom_op({name!r}): the namespace {parts[0]!r} is functier's own; choose the name "
+            f"custom_op({name!r}): the namespace {parts[0]!r} belongs to functier; choose the name "
             f"of your library"
         )
     check_callable(f"custom_op({name!r})", fn)
     before = NAMESPACES.get(parts[0], {}).get(parts[1])
     if before is not None and not _same_definition(before._fn, fn):
         raise ValueError(
-            f"custom_op({name!r}): there is an operation of that name, made of "
+            f"custom_op({name!r}): an operation of this name exists already, for "
             f"{name_of(before._fn)}; choose another name, call functier.ops.{parts[0]}."
             f"{parts[1]}.unregister() first, or replace what it does with its method replaced(fn)"
         )
@@ -431,7 +432,7 @@ def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = (
 
 
 def _same_definition(a: Any, b: Any) -> bool:
-    """Whether two functions come of one definition, which has been run again."""
+    """Return True where two functions come from one definition that has run again."""
     names = [(getattr(f, "__module__", None), getattr(f, "__qualname__", None)) for f in (a, b)]
     if a is b or names[0] != names[1] or None in names[0]:
         return a is b
@@ -445,7 +446,7 @@ def _same_definition(a: Any, b: Any) -> bool:
 
 
 def elementwise(fn: Callable) -> Callable:
-    """The batching rule of a function that broadcasts: align the ranks, call once."""
+    """Return the batching rule of a function that broadcasts: align the ranks, and call once."""
 
     def rule(info: Any, in_dims: tuple, *args: Any) -> tuple:
         ranks = [len(shape_of(x)) - (d == 0) for x, d in zip(args, in_dims)]

@@ -1,7 +1,7 @@
 """custom_vjp, custom_jvp and custom_vmap: rules for a function of pytrees.
 
-One class, `Custom`, so that a function may have several of these rules. `_custom.apply` applies
-them to the flat form of a call, which `_custom.pytree_rules` makes.
+All three return the class `Custom`, so that a function can have several of these rules.
+`_custom.pytree_rules` turns them into rules of leaves, and `_custom.apply` applies these.
 """
 
 import functools
@@ -29,9 +29,9 @@ from .pytree_rules import PytreeCall
 
 
 class Custom:
-    """A function with derivative and batching rules of its own.
+    """A function with custom derivative and batching rules.
 
-    What `custom_vjp`, `custom_jvp` and `custom_vmap` return; it has the methods of all.
+    `custom_vjp`, `custom_jvp` and `custom_vmap` return it.
     """
 
     __name__: str
@@ -50,7 +50,7 @@ class Custom:
         self.__qualname__ = getattr(fun, "__qualname__", self.__name__)  # NumPy 2.1's ufuncs
         self._label = f"{kind}({self.__name__})"
         self._signature: Any = None
-        if not isinstance(fun, np.ufunc):  # NumPy's versions differ in what they say of it
+        if not isinstance(fun, np.ufunc):  # NumPy's versions differ in its signature
             with suppress(TypeError, ValueError):  # of some functions written in C
                 self._signature = inspect.signature(fun)
         every = self._signature.parameters if self._signature else {}
@@ -74,27 +74,27 @@ class Custom:
         Parameters
         ----------
         fwd : callable
-            With the arguments of the function; returns ``(out, residuals)``, the result and
-            a pytree of what `bwd` needs.
+            Takes the arguments of the function, and returns ``(out, residuals)``: the result,
+            and a pytree of the values that `bwd` needs.
         bwd : callable
-            ``bwd(residuals, cotangent)`` with the cotangent of ``out``, of its structure and
-            shapes; returns a tuple with the cotangent of each argument, or None for zero
-            (also within the tuple's pytrees). Non-differentiated arguments
-            (`nondiff_argnums`) come before the residuals, and have no cotangent.
+            ``bwd(residuals, cotangent)``. The cotangent has the structure and shapes of
+            ``out``. Returns a tuple with the cotangent of each argument, where None stands for
+            zero (also within pytrees). Non-differentiated arguments (`nondiff_argnums`) come
+            before the residuals, and have no cotangent.
         """
         for rule in (fwd, bwd):
             check_callable(f"{self._label}.defvjp", rule)
         self._fwd, self._bwd = fwd, bwd
 
     def defjvp(self, jvp: Callable) -> Callable:
-        """Give the function a rule for forward mode; usable as a decorator.
+        """Give the function a rule for forward mode; also a decorator.
 
         Parameters
         ----------
         jvp : callable
-            ``jvp(primals, tangents)`` with tuples of the arguments and of their tangents,
-            zeros where an argument does not vary; returns ``(out, tangent_out)``. It has to
-            be linear in the tangents. Non-differentiated arguments come before the two.
+            ``jvp(primals, tangents)`` takes tuples of the arguments and of their tangents
+            (zeros for an argument that does not vary), and returns ``(out, tangent_out)``. It
+            has to be linear in the tangents. Non-differentiated arguments come before the two.
         """
         check_callable(f"{self._label}.defjvp", jvp)
         self._jvp, self._partials = jvp, None
@@ -106,26 +106,29 @@ class Custom:
         Parameters
         ----------
         *jvps : callable or None
-            For each argument ``jvp(tangent, out, *primals)``, which returns its share of the
-            tangent of the result; None for an argument by which it is constant.
+            For each argument a function ``jvp(tangent, out, *primals)``, which returns its
+            share of the tangent of the result, or None where the derivative is zero.
         """
         if self.nondiff:
-            raise TypeError(f"{self._label}.defjvps: nondiff_argnums needs defjvp(rule)")
+            raise TypeError(
+                f"{self._label}.defjvps: a function with nondiff_argnums cannot have a rule for "
+                f"each argument; write defjvp(rule)"
+            )
         for rule in jvps:
             if rule is not None:
                 check_callable(f"{self._label}.defjvps", rule)
         self._jvp, self._partials = None, jvps
 
     def def_vmap(self, rule: Callable) -> Callable:
-        """Give the function a rule for batches; usable as a decorator.
+        """Give the function a rule for batches; also a decorator.
 
         Parameters
         ----------
         rule : callable
-            ``rule(axis_size, in_batched, *args)``: where `in_batched`, a tuple of pytrees of
-            the structure of `args`, has True, the array is a batch along its axis 0.
-            Returns ``(out, out_batched)``, the result and a pytree of bools for it, or for
-            parts of it.
+            ``rule(axis_size, in_batched, *args)``. `in_batched` is a tuple of bools in the
+            structure of `args`: True for an array that is a batch along its axis 0.
+            Returns ``(out, out_batched)``, the result and a pytree of bools for it, or a
+            prefix of one.
         """
         check_callable(f"{self._label}.def_vmap", rule)
         self._batch = rule
@@ -183,7 +186,7 @@ def _restore(state: dict) -> Custom:
 
 
 def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: bool) -> tuple:
-    """The positions that nondiff_argnums and nondiff_argnames name."""
+    """Return the positions that nondiff_argnums and nondiff_argnames name."""
     argnums = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
     argnames = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     found = []
@@ -192,15 +195,15 @@ def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: 
             raise TypeError(f"{label}: nondiff_argnums={argnums!r}; write an int or several ints")
         if not -len(places) <= n < len(places) and not (variable and n >= 0):
             raise ValueError(
-                f"{label}: nondiff_argnums={argnums!r}, but the function has "
-                f"{len(places)} positional arguments"
+                f"{label}: nondiff_argnums={argnums!r}, but the function has {len(places)} "
+                f"positional arguments; count them from 0"
             )
         found.append(int(n) if n >= 0 else int(n) + len(places))
     for name in argnames:
         if name not in places:
             raise ValueError(
-                f"{label}: nondiff_argnames has {name!r}, which is none of the positional "
-                f"arguments {places}"
+                f"{label}: nondiff_argnames has {name!r}, which is not a positional argument; "
+                f"name some of {places}"
             )
         found.append(places.index(name))
     return tuple(sorted({*found}))
@@ -212,34 +215,34 @@ def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: 
 def custom_vjp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:
-    """A function with a rule for reverse mode of its own; usable as a decorator.
+    """Make a function with a custom rule for reverse mode; also a decorator.
 
     Parameters
     ----------
     fun : callable, optional
-        A function of arrays or pytrees that returns such. Without it the result is a
-        decorator.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+        Without `fun` the result is a decorator.
     nondiff_argnums, nondiff_argnames : int or str, or several
-        Positional arguments by which it is not differentiated, by position or name:
-        functions, options, anything. The rules get them first.
+        Positional arguments that are not differentiated, by position or name. They may be of
+        any type, such as functions or options. The rules get them first.
 
     Returns
     -------
     Custom
-        Called as `fun`. ``defvjp(fwd, bwd)`` has to give it its rule before the first call;
-        ``defjvp``, ``defjvps`` and ``def_vmap`` may give it others. Rules get all arguments
-        by position, defaults filled in.
+        A callable with the arguments of `fun`. Give it its rule with ``defvjp(fwd, bwd)``
+        before the first call; ``defjvp``, ``defjvps`` and ``def_vmap`` add others. Rules get
+        all arguments by position, including defaults.
 
     Raises
     ------
     NoRuleError
-        At a call, where the function has no rule yet; in forward mode, where there is no
+        At a call, if the function has no rule yet; in forward mode, if there is no
         ``defjvp`` and `bwd` uses something that cannot be transposed.
     TypeError, ValueError
-        Where a rule returns another structure or other shapes than it should; the message
-        names the function, the rule and the argument's path.
+        If a rule returns a wrong structure or wrong shapes. The message names the function,
+        the rule and the path of the argument.
     LevelError
-        Where the function closes over a tensor of a level among its arguments'.
+        If the function closes over a tensor of a level that its arguments have.
 
     See Also
     --------
@@ -247,20 +250,19 @@ def custom_vjp(
 
     Notes
     -----
-    The signature is JAX's. Beyond JAX, forward mode works too: `bwd` is linear in the
-    cotangent, so the transpose of what it does at zero is the jvp. `vmap` runs `fwd` and
-    `bwd` for the whole batch at once, in any nesting. Levels around the one that is handled
-    differentiate `fwd` and `bwd` as they are written; a `fwd` that calls the function
-    itself has its rule used there again.
+    The signature is JAX's. Unlike in JAX, forward mode works too: `bwd` is linear in the
+    cotangent, and its transpose is the jvp. `vmap` runs `fwd` and `bwd` for the whole batch
+    at once, in any nesting. Levels around the one that is handled differentiate the code of
+    `fwd` and `bwd`; if `fwd` calls the function itself, they use its rule again.
 
-    Complex cotangents follow PyTorch, as all of functier: the gradient of a real loss is
-    the conjugate Wirtinger derivative, so for a holomorphic ``f`` it is ``g *
-    np.conj(df)``. JAX's `bwd` would return ``g * df`` for its own. A complex cotangent
-    for a real argument is an error, as its imaginary part would be lost: return
-    ``np.real(c)`` where it has no meaning.
+    Complex cotangents follow PyTorch, as everywhere in functier: the gradient of a real loss
+    is the conjugate Wirtinger derivative, so for a holomorphic ``f`` it is ``g *
+    np.conj(df)``, where JAX's `bwd` would return ``g * df``. A complex cotangent for a real
+    argument is an error, as its imaginary part would be lost; return ``np.real(c)`` if that
+    is meant.
 
-    Residuals live until the backward pass has used them. What the rule costs beside `fwd`
-    and `bwd` is about 15 us a call and level.
+    Residuals live until the backward pass has used them. In addition to `fwd` and `bwd`, a
+    call costs about 15 us per level.
 
     Examples
     --------
@@ -281,17 +283,17 @@ def custom_vjp(
 def custom_jvp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:
-    """A function with a rule for forward mode of its own; usable as a decorator.
+    """Make a function with a custom rule for forward mode; also a decorator.
 
-    Reverse mode uses the transpose of the rule, so this one is enough for both. See
-    `custom_vjp` for the parameters, the result and the errors.
+    Reverse mode uses the transpose of the rule, so one rule serves both. See `custom_vjp` for
+    the parameters, the result and the errors.
 
     Notes
     -----
     The signature is JAX's. ``defjvp(rule)`` takes ``rule(primals, tangents)``, which returns
     ``(out, tangent_out)`` and is linear in the tangents; ``defjvps`` takes one part for each
-    argument. In reverse mode the rule runs once, in the forward pass, and the tape of what
-    it does with the tangents is kept.
+    argument. In reverse mode the rule runs once, in the forward pass, and the tape of its
+    operations on the tangents is saved.
 
     Examples
     --------
@@ -311,37 +313,37 @@ def custom_jvp(
 
 
 def custom_vmap(fun: Callable | None = None) -> Any:
-    """A function with a rule for batches of its own; usable as a decorator.
+    """Make a function with a custom rule for batches; also a decorator.
 
     Parameters
     ----------
     fun : callable
-        A function of arrays or pytrees that returns such.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
 
     Returns
     -------
     Custom
-        Called as `fun`. ``def_vmap(rule)`` has to give it its rule before the first call:
-        ``rule(axis_size, in_batched, *args)`` returns ``(out, out_batched)``.
+        A callable with the arguments of `fun`. Give it its rule with ``def_vmap(rule)`` before
+        the first call: ``rule(axis_size, in_batched, *args)`` returns ``(out, out_batched)``.
 
     Raises
     ------
     NoRuleError
-        At a call, where the function has no rule yet.
+        At a call, if the function has no rule yet.
     TypeError, ValueError
-        Where `out_batched` does not fit the result, or the batch is not its axis 0.
+        If `out_batched` does not match the result, or the batch axis is not axis 0.
 
     See Also
     --------
-    sequential_vmap : a loop over the examples.
+    sequential_vmap : Loop over the examples.
 
     Notes
     -----
-    The signature is JAX's. The batch is always axis 0, whatever `in_dims` was. A batch level
-    around the one that is handled batches the rule as it is written, or by the rule again
-    where the rule calls the function. A derivative of the function, batched, is the derivative of
-    the rule; reverse mode computes the function twice then. Together with ``defvjp`` the
-    derivative is `bwd`, batched.
+    The signature is JAX's. The batch axis is always axis 0, whatever `in_dims` was. A batch
+    level around the one that is handled batches the code of the rule; if the rule calls the
+    function, it uses the rule again. The batched derivative of the function is the derivative
+    of the rule, for which reverse mode computes the function twice. With ``defvjp`` it is
+    `bwd`, batched.
 
     Examples
     --------
@@ -363,21 +365,22 @@ def custom_vmap(fun: Callable | None = None) -> Any:
 
 
 def sequential_vmap(fun: Callable) -> Custom:
-    """A function that `vmap` applies to one example after the other, in a loop.
+    """Make a function that `vmap` applies to one example after the other.
 
-    For what is not written in NumPy functions that can be batched: code that branches on
-    values, or a call of another library.
+    Use it for code that cannot be batched: code that branches on values, or that calls another
+    library.
 
     Parameters
     ----------
     fun : callable
-        A function of arrays or pytrees that returns such, of the same shapes for each
-        example.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of the same
+        shapes for each example.
 
     Returns
     -------
     Custom
-        Called as `fun`. It takes as long as the loop, and no warning is given.
+        A callable with the arguments of `fun`. `vmap` loops over the examples, without a
+        warning.
 
     Examples
     --------
@@ -407,7 +410,7 @@ class _Loop:
         def example(i: int) -> Any:
             if axis_size:
                 row = [x[i] if flag else x for x, flag in zip(leaves, flags)]
-            else:  # one of zeros shows the form of the result
+            else:  # an example of zeros gives the form of the result
                 row = [
                     np.zeros(shape_of(x)[1:], dtype_of(x)) if flag else x
                     for x, flag in zip(leaves, flags)
@@ -424,8 +427,8 @@ class _Loop:
                 map(shape_of, outs)
             ):
                 raise ValueError(
-                    f"{self.custom.__name__}: example {i} gave {describe(own)}, but the first one "
-                    f"{describe(first)}; all have to be of one structure and shapes"
+                    f"{self.custom.__name__}: example {i} returned {describe(own)}, but example 0 "
+                    f"{describe(first)}; return one structure and the same shapes for all"
                 )
             rows.append(row)
         columns = [np.stack(column)[:axis_size] for column in zip(*rows)]

@@ -1,6 +1,4 @@
-"""Function: an operation with rules of its own as a class, as torch.autograd.Function; and
-`once_differentiable`.
-"""
+"""Function, a class of operations like torch.autograd.Function, and once_differentiable."""
 
 import functools
 import inspect
@@ -17,57 +15,59 @@ from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
 from .function_context import Context, Spec, is_ufunc, restore_attributes
-from .function_rules import Applied
+from .function_rules import FunctionRules
 from .rules import Rules
 
 STATIC_METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
 class Function:
-    """An operation with rules of its own: subclass it, and call ``apply``.
+    """An operation with custom rules: subclass it, and call ``apply``.
 
-    For what is not written in NumPy functions (a C library, a solver, compiled code), for
-    several operations whose derivative is one formula, and to keep less for the backward
-    pass. What is plain NumPy needs no `Function`: its derivatives are known.
+    Use it for code that does not consist of NumPy functions (a C library, a solver, compiled
+    code), for several operations with one formula for their derivative, or to save less for
+    the backward pass. Plain NumPy code needs no `Function`: its derivatives are known.
 
     Subclasses define static methods:
 
     ``forward(*args)``
-        Computes the result: an array, or a tuple. Of any arguments; those that are arrays
-        are differentiated by, arrays inside of containers are constants. With
-        ``setup_context`` it gets plain arrays, whatever levels are around (the tensors of
-        a batch, where there is no ``vmap``).
+        Computes the result: an array, or a tuple of arrays. It takes any arguments. Those that
+        are arrays have derivatives; arrays inside containers are constants. With
+        ``setup_context`` it gets plain arrays, whatever levels are around (or the tensors of
+        a batch, if there is no ``vmap``).
     ``setup_context(ctx, inputs, output)``
-        Called after ``forward``, keeps on `ctx` what the derivatives need. Without it
-        ``forward(ctx, *args)`` gets `ctx` itself; it then runs on tensors of the levels
-        around the innermost one, so that nested transforms need it to be NumPy code.
+        Saves on `ctx` the values that the derivatives need. It is called after ``forward``.
+        Without it the signature is ``forward(ctx, *args)``, and ``forward`` runs on tensors of
+        the levels around the innermost one, so under nested transforms it has to be NumPy
+        code.
     ``backward(ctx, *grad_outputs)``, or ``vjp``
-        The gradient of each argument of ``forward``, None where there is none.
+        Returns the gradient of each argument of ``forward``, or None.
     ``jvp(ctx, *tangents)``
-        The tangent of each output, of the tangents of the arguments; None where an argument
-        is no array.
+        Returns the tangent of each output. It gets the tangents of the arguments, with None for
+        an argument that is not an array.
     ``vmap(info, in_dims, *args)``
-        The result for a batch, ``(output, out_dims)``; ``info.batch_size`` examples along
-        axis 0 of each argument whose entry in `in_dims` is 0 and not None.
+        Returns ``(output, out_dims)`` for a batch. There are ``info.batch_size`` examples
+        along axis 0 of each argument whose entry in `in_dims` is 0; the entry of the others
+        is None.
 
     Attributes
     ----------
     generate_vmap_rule : bool or None
-        How a batch is computed without ``vmap``. True and None: all methods run on the
-        tensors of the batch, for which they have to be NumPy code; a ``forward`` made by
-        `sequential_vmap` loops over the examples. False: not at all.
+        Whether a batch can be computed without ``vmap``. With True and None all methods run
+        on the tensors of the batch, for which they have to be NumPy code; a ``forward`` made
+        by `sequential_vmap` loops over the examples. With False a batch raises an error.
 
     Raises
     ------
     TypeError
-        Where a method is not static, or a class has rules that exclude each other.
+        If a method is not static, or a class has rules that exclude each other.
     NoRuleError
-        At a call, or in the backward pass, where the rule that is needed is missing.
+        At a call, or in the backward pass, if the rule that is needed is missing.
     RuntimeError, ValueError, TypeError
-        Where a rule returns something else than it should; the message names the class,
-        the rule and the position.
+        If a rule returns a wrong result. The message names the class, the rule and the
+        position.
     MutationError
-        Where a method writes to an array that is not its own.
+        If a method writes to an array of the caller.
 
     See Also
     --------
@@ -76,13 +76,13 @@ class Function:
 
     Notes
     -----
-    The interface is `torch.autograd.Function`'s with that of torch.func. One rule is enough for
-    both modes: without ``jvp`` the transpose of ``backward`` is used, and the other way
-    around, where it is NumPy code. Without ``vmap`` and ``generate_vmap_rule`` batches work,
-    too. Gradients of complex arguments are those of PyTorch and of `grad`: conjugated.
+    The interface is that of `torch.autograd.Function` with torch.func. One derivative rule
+    serves both modes: without ``jvp`` the transpose of ``backward`` is used, and the other way
+    round; for this the rule has to be NumPy code. Gradients of complex arguments are
+    conjugated, as in PyTorch and `grad`.
 
-    What is saved lives until the backward pass has used it, and nothing else does. A call at
-    a level costs about 25 us beside what the methods do.
+    Saved values live until the backward pass has used them. A call at a level costs about
+    25 us in addition to the methods.
 
     Examples
     --------
@@ -125,12 +125,12 @@ class Function:
         for method in STATIC_METHODS:
             if method in own and not isinstance(own[method], staticmethod):
                 raise TypeError(
-                    f"{cls.__name__}: {method} is no static method; write @staticmethod above it, "
-                    f"and no self"
+                    f"{cls.__name__}: {method} is not a static method; write @staticmethod above "
+                    f"it, and leave out self"
                 )
         if "forward" in own:
             cls._parameters = None
-            if not is_ufunc(cls.forward):  # whose options are no arguments of an operation
+            if not is_ufunc(cls.forward):  # options like where= are not arguments here
                 with suppress(TypeError, ValueError):  # of some functions written in C
                     cls._parameters = inspect.signature(cls.forward)
         if _given(cls, "backward") and _given(cls, "vjp"):
@@ -146,33 +146,33 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """To be overridden: the result."""
+        """Compute the result; subclasses override it."""
         raise NotImplementedError("a Function must implement the static method forward(*args)")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
-        """To be overridden: keeps what the derivatives need."""
+        """Save values on `ctx` for the derivative rules; subclasses override it."""
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
-        """To be overridden: the gradients of the arguments."""
+        """Return the gradients of the arguments; subclasses override it."""
 
     @staticmethod
     def vjp(ctx: Any, *grad_outputs: Any, **_: Any) -> Any:
-        """Another name of `backward`."""
+        """Return the gradients of the arguments; another name for `backward`."""
 
     @staticmethod
     def jvp(ctx: Any, *tangents: Any, **_: Any) -> Any:
-        """To be overridden: the tangents of the outputs."""
+        """Return the tangents of the outputs; subclasses override it."""
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any, **_: Any) -> Any:
-        """To be overridden: the result for a batch, and its batch axes."""
+        """Return the result for a batch, and its batch axes; subclasses override it."""
         raise NotImplementedError
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """The result of the operation; under a transform with its rules.
+        """Call the operation; transforms use its rules.
 
         Keyword arguments and defaults are those of ``forward``.
         """
@@ -189,7 +189,7 @@ def _given(cls: type[Function], method: str) -> bool:
 
 
 def _spec(cls: Any) -> Spec:
-    """What the class defines, as it is now."""
+    """Return the function and rules that the class defines now."""
     key = (
         cls.forward, cls.setup_context, cls.backward, cls.vjp, cls.jvp, cls.vmap,
         cls.generate_vmap_rule,
@@ -219,7 +219,7 @@ def _mentions(function: Any, name: str) -> bool:
 
 
 def _by_position(cls: type[Function], args: tuple, kwargs: dict, combined: bool) -> tuple:
-    """The arguments in a row; with ``setup_context``, which gets them all, also defaults."""
+    """Return the arguments by position; with ``setup_context``, also those with defaults."""
     signature = cls._parameters
     if signature is None:
         if kwargs:
@@ -233,7 +233,7 @@ def _by_position(cls: type[Function], args: tuple, kwargs: dict, combined: bool)
 def bound(
     name: str, signature: inspect.Signature, args: tuple, kwargs: dict, combined: bool = False
 ) -> tuple:
-    """The arguments of a call of a function with `signature`, by position."""
+    """Return the arguments of a call by position, with defaults, for a function's `signature`."""
     given = signature.bind(*args, **kwargs)
     if given.kwargs:
         raise NotImplementedError(
@@ -247,7 +247,7 @@ def bound(
 
 
 def call(spec: Spec, args: tuple) -> Any:
-    """The result of a function with rules, also where no level is around."""
+    """Call a function with rules, under transforms or outside all of them."""
     leaves: list = []
     parts: list | None = None
     for k, x in enumerate(args):
@@ -264,10 +264,10 @@ def call(spec: Spec, args: tuple) -> Any:
         leaves.append(x)
         if parts is not None:
             parts.append((1, None))
-    rules = Applied(spec, parts, len(args))
-    outs, form = rules.outcome(leaves)
+    rules = FunctionRules(spec, parts, len(args))
+    outs, form = rules.apply(leaves)
     for j, k in form.dirty:
-        outs[j] = _written(spec.name, args[k], outs[j], k)
+        outs[j] = _take_over(spec.name, args[k], outs[j], k)
     return form.build(outs)
 
 
@@ -275,7 +275,7 @@ def _is_array(x: Any) -> bool:
     return type(x) is np.ndarray or (is_value(x) and type(x) not in SCALARS)
 
 
-def _written(name: str, x: Any, y: Any, k: int) -> Any:
+def _take_over(name: str, x: Any, y: Any, k: int) -> Any:
     """`x`, an argument that was changed in place, which takes over what `y` holds."""
     if x is not y:
         if type(x) is not type(y) or not isinstance(x, Tensor):
@@ -299,15 +299,16 @@ def _constant(x: Any) -> Any:
 
 
 def once_differentiable(backward: Callable) -> Callable:
-    """Say of a ``backward`` that it cannot be differentiated: for code that is no NumPy.
+    """Mark a ``backward`` that cannot be differentiated, as it is not NumPy code.
 
-    It is run on the values without what the levels around know of them. A first derivative
-    works in any nesting; one more derivative through the result raises.
+    It runs on values without derivatives. A first derivative works in any nesting; a second
+    derivative through the result raises an error.
 
     Parameters
     ----------
     backward : callable
-        ``backward(ctx, *grad_outputs)`` of a `Function`; stands below ``@staticmethod``.
+        ``backward(ctx, *grad_outputs)`` of a `Function`. Write the decorator below
+        ``@staticmethod``.
 
     Raises
     ------
@@ -343,15 +344,16 @@ forward mode needs no derivative of it where there is a jvp
 
     @functools.wraps(backward)
     def once(ctx: Context, *grads: Any) -> Any:
-        outs, kind = apply(_Once(backward, ctx, len(grads)), [*grads, *ctx._kept[1]])
+        outs, kind = apply(_Once(backward, ctx, len(grads)), [*grads, *ctx._residuals[1]])
         return outs[0] if kind is None else tuple(outs)
 
     return once
 
 
 class _Once(Rules):
-    """A backward function that has no derivative; its leaves are `n` gradients, and what the
-    context keeps, its attributes with it.
+    """The rules of a backward function without a derivative.
+
+    The leaves are `n` gradients and the saved arrays of the context.
     """
 
     has_vjp = True
@@ -362,7 +364,7 @@ class _Once(Rules):
     def run(self, leaves: list) -> tuple[list, Any]:
         ctx, kept = self.ctx, leaves[self.n :]
         saved = tuple(kept[: len(ctx.saved_tensors)])
-        ctx = ctx.having(saved, restore_attributes(ctx._kept[0], kept))
+        ctx = ctx.replace(saved, restore_attributes(ctx._residuals[0], kept))
         result = self.backward(ctx, *leaves[: self.n])
         if isinstance(result, (tuple, list)):
             return list(result), tuple

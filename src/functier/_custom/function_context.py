@@ -1,4 +1,4 @@
-"""The `ctx` of `Function` and of custom operations, and what a call of one consists of."""
+"""The `ctx` of `Function` and of custom operations, and the records that describe a call."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,22 +7,23 @@ from typing import Any, NamedTuple
 from .._core.pytree import is_value
 from .._core.root import tree_map
 from .._core.tensor import Tensor
+from .._levels.batch import Randomness
 from .._transforms.stop_gradient import stop_gradient
 from .pytree_rules import Form
 
 
 class VmapInfo(NamedTuple):
-    """What a ``vmap`` static method is told: the batch size, and what random draws do."""
+    """The first argument of a ``vmap`` rule: the batch size, and what random draws do."""
 
     batch_size: int
-    randomness: str
+    randomness: Randomness
 
 
 class Spec(NamedTuple):
-    """A function and its rules; None for each that it does not have.
+    """A function and its rules; None for each rule that is missing.
 
-    `combined`: ``forward`` takes the context. `dirty`: the rules mark inputs as changed in
-    place. `nested`: arrays inside of containers are differentiated by.
+    `combined` says that ``forward`` takes the context, `dirty` that the rules mark inputs as
+    changed in place, and `nested` that arrays inside containers have derivatives.
     """
 
     name: str
@@ -39,19 +40,19 @@ class Spec(NamedTuple):
 
 
 class Context:
-    """The `ctx` of one call: what goes from its forward to its derivative.
+    """The `ctx` of one call, which hands values from its forward to its derivative rules.
 
     Attributes
     ----------
     needs_input_grad : tuple of bool
-        For each argument, whether the level that is handled differentiates by it.
+        For each argument, whether the level that is handled differentiates with respect to it.
     saved_tensors : tuple
-        What was saved for the rule that is running.
+        The arrays that were saved for the running rule.
     """
 
     __slots__ = (
-        "__dict__", "_constant", "_dirty", "_for_forward", "_kept", "_materialize", "_name",
-        "_phase", "_saved", "needs_input_grad",
+        "__dict__", "_constant", "_dirty", "_for_forward", "_materialize", "_name", "_phase",
+        "_residuals", "_saved", "needs_input_grad",
     )  # fmt: skip
     needs_input_grad: tuple[bool, ...]
 
@@ -63,52 +64,52 @@ class Context:
         self._constant: tuple = ()
         self._materialize = True
         self._phase = "forward"
-        self._kept: tuple[dict, list] = {}, []  # attributes, and what was saved with theirs
+        self._residuals: tuple[dict, list] = {}, []  # attributes, and all saved arrays
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep arrays for `backward`: inputs and outputs, or None."""
-        self._saved = self._checked("save_for_backward", tensors)
+        """Save arrays for `backward`: inputs, outputs, or None."""
+        self._saved = self._check("save_for_backward", tensors)
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep arrays for `jvp`; without it `jvp` gets what was saved for `backward`."""
-        self._for_forward = self._checked("save_for_forward", tensors)
+        """Save arrays for `jvp`; otherwise `jvp` gets those that were saved for `backward`."""
+        self._for_forward = self._check("save_for_forward", tensors)
 
-    def _checked(self, method: str, tensors: tuple) -> tuple:
+    def _check(self, method: str, tensors: tuple) -> tuple:
+        """Return `tensors`, checked to be arrays or None."""
         for i, x in enumerate(tensors):
             if x is not None and not is_value(x):
                 raise TypeError(
-                    f"{self._name}: {method} keeps arrays and None, but its argument {i} is of "
-                    f"type {type(x).__name__}; store other objects on the context, as "
-                    f"ctx.name = value"
+                    f"{self._name}: {method} saves arrays and None, but its argument {i} is of "
+                    f"type {type(x).__name__}; store other objects as attributes, ctx.name = value"
                 )
         return tensors
 
     @property
     def saved_tensors(self) -> tuple:
-        """What was saved, in its order."""
+        """The saved arrays, in their order."""
         if self._saved is None:
             raise RuntimeError(
                 f"{self._name}: ctx.saved_tensors was read after the backward pass had freed "
-                f"them; read it inside backward, and keep what you need from there"
+                f"them; read it inside backward, and keep the arrays that you need"
             )
         if self._phase == "jvp" and self._for_forward is not None:
             return self._for_forward
         return self._saved
 
     def mark_dirty(self, *inputs: Any) -> None:
-        """Say which inputs `forward` has changed in place; it has to return them."""
+        """Mark inputs that `forward` has changed in place; it has to return them."""
         self._dirty = inputs
 
     def mark_non_differentiable(self, *outputs: Any) -> None:
-        """Say which outputs are constants for derivatives."""
+        """Mark outputs as constants for derivatives."""
         self._constant = outputs
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether absent (co)tangents come as zeros, or with False as None."""
+        """Pass absent (co)tangents to the rules as zeros, or with False as None."""
         self._materialize = bool(value)
 
-    def having(self, saved: tuple, attributes: dict) -> "Context":
-        """One of the same call that has saved something else."""
+    def replace(self, saved: tuple, attributes: dict) -> "Context":
+        """Return a context of the same call with other saved arrays and attributes."""
         ctx = Context(self._name, self.needs_input_grad)
         ctx._saved, ctx._phase, ctx._materialize = saved, self._phase, self._materialize
         vars(ctx).update(attributes)
@@ -118,56 +119,60 @@ class Context:
         return f"<ctx of {self._name}>"
 
 
-class Kept(NamedTuple):
-    """What `bwd` needs beside the saved arrays: a recipe for a context, and forms."""
+class BackwardInfo(NamedTuple):
+    """The data that `bwd` needs to make a context again, and the forms of inputs and outputs."""
 
     n_saved: int
     attributes: dict
-    needs: tuple
+    needs: tuple[bool, ...]
     materialize: bool
     inputs: list[Any]
     outputs: list[Form]
 
 
 class SavedTensor:
-    """Stands in an attribute of a context for a tensor, which is saved."""
+    """A placeholder in the attributes of a context for a tensor, by its place among the saved."""
 
     def __init__(self, place: int):
         self.place = place
 
 
 def save_attributes(attributes: dict, saved: list) -> dict:
-    """Attributes of a context, whose tensors are put to `saved`."""
+    """Return the attributes of a context, and move the tensors in them to the list `saved`."""
 
-    def hold(v: Any) -> Any:
+    def save(v: Any) -> Any:
         if isinstance(v, Tensor) and v.level.depth:
             saved.append(v)
             return SavedTensor(len(saved) - 1)
         return v
 
-    return tree_map(hold, attributes)
+    return tree_map(save, attributes)
 
 
 def restore_attributes(attributes: dict, saved: Sequence) -> dict:
-    """The attributes that `save_attributes` has prepared; they are constants for derivatives."""
+    """Return the attributes that `save_attributes` was given; tensors are constants."""
 
-    def release(v: Any) -> Any:
+    def restore(v: Any) -> Any:
         return stop_gradient(saved[v.place]) if type(v) is SavedTensor else v
 
-    return tree_map(release, attributes)
+    return tree_map(restore, attributes)
 
 
 class Result(NamedTuple):
-    """The form of a result: the type of its tuple or None, by position which outputs are
-    inputs, and which are constants or were changed in place.
+    """The form of a result: the type of its tuple, or None for a single output.
+
+    `same` maps the outputs that are inputs to the positions of these. `constant` has the
+    outputs without derivatives, and `dirty` pairs of an output and the argument that it is,
+    changed in place.
     """
 
     kind: type | None
     same: dict[int, int]
     constant: frozenset[int] = frozenset()
-    dirty: tuple = ()
+    dirty: tuple[tuple[int, int], ...] = ()
 
     def build(self, outs: list) -> Any:
+        """Return the result with the outputs `outs`."""
         kind: Any = self.kind
         if kind is None:
             return outs[0]
@@ -175,12 +180,10 @@ class Result(NamedTuple):
 
 
 OPAQUE = object()
-"""The form of an argument that is no array."""
+"""The form of an argument that is not an array."""
 
 
 def is_ufunc(fn: Any) -> bool:
-    """Whether `fn` is an elementwise ufunc, maybe with arguments bound; Numba's are of a class
-    of their own.
-    """
+    """Return True where `fn` is an elementwise ufunc of NumPy or Numba, or a partial of one."""
     fn = fn.func if isinstance(fn, partial) else fn
     return isinstance(getattr(fn, "nin", None), int) and getattr(fn, "signature", None) is None

@@ -1,13 +1,14 @@
 """The rules of `Function` and of custom operations, applied at levels.
 
 NOTE [a context for each level]
-    A level that differentiates needs a context of its own: what it saves are values one
-    level out, tensors of the levels around, through which these differentiate the
-    backward function. So at each such level the call is made again one level out
-    (`Applied.outcome`), ``setup_context`` fills a new context with that call's inputs
-    and output, and ``forward`` itself runs once, outermost, where no tensor is left; or on
-    the tensors of a batch, where there is no batching rule. A ``forward(ctx, ...)`` has no
-    such second part: it runs one level out, as plain NumPy code, at the innermost level.
+    A level that differentiates needs a separate context. The context saves values one level
+    out, which may be tensors of the levels around; with these the levels around differentiate
+    the backward function. So each such level repeats the call one level out
+    (`FunctionRules.apply`), and ``setup_context`` fills a new context with the inputs and the
+    output of that call. ``forward`` itself runs once, at the outermost level, where no tensor
+    is left; or on the tensors of a batch, if there is no batching rule. A
+    ``forward(ctx, ...)`` without ``setup_context`` cannot be split like this. It runs one
+    level out of the innermost level, as NumPy code on tensors of the levels around.
 """
 
 from collections.abc import Callable
@@ -20,12 +21,13 @@ from .._core.errors import MutationError, NoRuleError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
+from .._levels.batch import Randomness
 from .._levels.cotangents import cast_from_rule, fit, zeros
 from .apply import apply, is_refusal, level_among, reason
 from .function_context import (
     OPAQUE,
+    BackwardInfo,
     Context,
-    Kept,
     Result,
     Spec,
     VmapInfo,
@@ -39,8 +41,12 @@ ndarray = np.ndarray
 SETUP = "setup_context(ctx, inputs, output)"
 
 
-class Applied(Rules):
-    """The rules of a `Spec` for the arguments of one call; see `Rules`."""
+class FunctionRules(Rules):
+    """The rules of a `Spec` for the arguments of one call; see `Rules`.
+
+    `parts` has the number of leaves and the structure of each of the `n` arguments, and is
+    None where each argument is a leaf.
+    """
 
     remedy = (
         "for forward mode it must implement the jvp function: jvp(ctx, *tangents), a static "
@@ -53,8 +59,8 @@ class Applied(Rules):
         self.has_vjp = spec.backward is not None or not self.has_jvp
         self.has_vmap = spec.vmap is not None
         self.own: list[int] = []
-        self.contexts = 0  # how many levels have one, or will have it
-        self.randomness = "error"
+        self.contexts = 0  # the number of levels that have one, or will have it
+        self.randomness: Randomness = "error"
 
     def note(self, own: list[int], forward: bool) -> None:
         self.own = own
@@ -65,17 +71,17 @@ class Applied(Rules):
             )
 
     def where(self) -> str:
-        """How a rule is given, for messages about one that is missing."""
+        """Return the remedy for a custom operation whose rule is missing."""
         return "; give it one with register_vjp or register_jvp" if self.spec.nested else ""
 
-    def moving(self, outs: list, form: Any) -> list[int]:
+    def differentiable(self, outs: list, form: Result) -> list[int]:
         places = inexact(outs)
         return [i for i in places if i not in form.constant] if form.constant else places
 
     # ---- arguments ----
 
     def args(self, leaves: list) -> list:
-        """The arguments that leaves are of."""
+        """Return the arguments that consist of `leaves`."""
         if self.parts is None:
             return leaves
         found, start = [], 0
@@ -86,6 +92,7 @@ class Applied(Rules):
         return found
 
     def needs(self) -> tuple[bool, ...]:
+        """Return, for each argument, True where the level differentiates by it."""
         flags = [False] * (self.n if self.parts is None else sum(n for n, _ in self.parts))
         for i in self.own:
             flags[i] = True
@@ -99,14 +106,14 @@ class Applied(Rules):
 
     # ---- the function ----
 
-    def outcome(self, leaves: list) -> tuple[list, Any]:
-        """The result of the call; see NOTE [a context for each level]."""
+    def apply(self, leaves: list) -> tuple[list, Result]:
+        """Return the result of the call; see NOTE [a context for each level]."""
         leaves, level = level_among(leaves, self.name)
         if level is not None and level.batches:
             self.randomness = level.randomness
         return apply(self, leaves)
 
-    def run(self, leaves: list) -> tuple[list, Any]:
+    def run(self, leaves: list) -> tuple[list, Result]:
         spec = self.spec
         tensors = [x for x in leaves if isinstance(x, Tensor) and x.level.depth]
         batched = next((x for x in tensors if x.level.batches), None)
@@ -115,7 +122,7 @@ class Applied(Rules):
             if not self.contexts and spec.setup is not None:
                 empty = Context(self.name, (False,) * self.n)
                 call_rule(self.name, "setup_context", SETUP, spec.setup, empty, tuple(args), output)
-                form = self.marked(empty, form, args, outs)
+                form = self.mark(empty, form, args, outs)
             return outs, form
         if batched is not None:
             self.check_batch()
@@ -123,24 +130,24 @@ class Applied(Rules):
         try:
             outs, form, args, _ = self.forward(leaves, ctx, False)
         except Exception as error:
-            known = isinstance(error, NoRuleError)  # which says what to do
+            known = isinstance(error, NoRuleError)  # its message has a remedy
             if batched is None or known or not self.foreign(error, tensors):
                 raise
             raise NoRuleError(
                 f"{self.name} does not have vmap support: forward was run on tensors of "
-                f"{batched.level}, for the whole batch at once, and takes plain arrays only "
+                f"{batched.level}, for the whole batch at once, but takes plain arrays only "
                 f"({reason(error)}); write the static method vmap(info, in_dims, *args) of a "
                 f"Function, or register_vmap of a custom operation"
             ) from error
-        return outs, form if ctx is None else self.marked(ctx, form, args, outs)
+        return outs, form if ctx is None else self.mark(ctx, form, args, outs)
 
     def check_batch(self) -> None:
-        """Raise where the function cannot be run on the tensors of a batch."""
+        """Raise an error where the function cannot run on the tensors of a batch."""
         if self.spec.generate is False:
             raise NoRuleError(
-                f"{self.name} does not have vmap support: generate_vmap_rule is False, and there "
-                f"is no vmap(info, in_dims, *args); write that static method, or set "
-                f"generate_vmap_rule=True where all its methods are NumPy code"
+                f"{self.name} does not have vmap support: generate_vmap_rule is False, and the "
+                f"static method vmap(info, in_dims, *args) is missing; write this method, or set "
+                f"generate_vmap_rule=True if all its methods are NumPy code"
             )
         if self.spec.dirty:
             raise MutationError(
@@ -151,19 +158,21 @@ class Applied(Rules):
             )
 
     def foreign(self, error: Exception, tensors: list) -> bool:
-        """Whether an error says that a function cannot take tensors."""
+        """Return True where an error means that a function cannot take tensors."""
         names = {cls.__name__ for x in tensors for cls in type(x).__mro__[:-1]}
         return is_refusal(error) or any(f"{name}'" in str(error) for name in names)
 
-    def forward(self, leaves: list, ctx: Any, guarded: bool) -> tuple[list, Any, list, Any]:
-        """Run `forward`: the outputs, their form, the arguments, and what it returned.
+    def forward(
+        self, leaves: list, ctx: Context | None, guarded: bool
+    ) -> tuple[list, Result, list, Any]:
+        """Run `forward`; return the outputs, their form, the arguments, and the bare result.
 
-        `guarded`: a level is being handled, so an array is the caller's own and must not
-        change; where inputs are marked dirty `forward` gets copies, else it may not write.
+        With `guarded`, the arrays belong to the caller and must not change: `forward` gets
+        copies if it marks inputs as dirty, and otherwise arrays that are read-only.
         """
         given = leaves
         if guarded:
-            given = [self.guarded(x) if type(x) is ndarray else x for x in leaves]
+            given = [self.guard(x) if type(x) is ndarray else x for x in leaves]
         args = self.args(given)
         try:
             if ctx is None:
@@ -177,9 +186,9 @@ class Applied(Rules):
         except ValueError as error:
             if guarded and "read-only" in str(error):
                 raise MutationError(
-                    f"{self.name}: forward has changed an input in place, which would change the "
-                    f"caller's array; compute a new array, or call ctx.mark_dirty(x) in forward or "
-                    f"setup_context, and return x",
+                    f"{self.name}: forward has changed an input in place, which would change an "
+                    f"array of the caller; compute a new array, or call ctx.mark_dirty(x) in "
+                    f"forward or setup_context, and return x",
                     named=True,
                 ) from error
             raise
@@ -202,7 +211,7 @@ class Applied(Rules):
                             outs[j] = leaves[i]  # without the guard
         return outs, Result(kind, same), args, out
 
-    def guarded(self, x: Any) -> Any:
+    def guard(self, x: np.ndarray) -> np.ndarray:
         if self.spec.dirty:
             return x.copy()
         x = x.view()
@@ -211,8 +220,8 @@ class Applied(Rules):
 
     # ---- contexts ----
 
-    def context(self, leaves: list, setup: Callable | None) -> tuple[list, Any, Context]:
-        """The outputs, their form, and the context of a level that differentiates."""
+    def context(self, leaves: list, setup: Callable | None) -> tuple[list, Result, Context]:
+        """Return the outputs, their form, and the context of a level that differentiates."""
         needs = self.needs()
         ctx = Context(self.name, needs)
         if self.spec.combined:
@@ -224,13 +233,13 @@ class Applied(Rules):
                     raise
                 raise NoRuleError(
                     f"{self.name}: forward(ctx, ...) was called with tensors of the levels around, "
-                    f"and takes plain arrays only ({reason(error)}); write forward without ctx, "
+                    f"but takes plain arrays only ({reason(error)}); write forward without ctx, "
                     f"and the static method setup_context(ctx, inputs, output)"
                 ) from error
-            return outs, self.marked(ctx, form, args, outs), ctx
+            return outs, self.mark(ctx, form, args, outs), ctx
         self.contexts += 1
         try:
-            outs, form = self.outcome(leaves)
+            outs, form = self.apply(leaves)
         finally:
             self.contexts -= 1
         args = list(self.args(leaves))
@@ -239,22 +248,22 @@ class Applied(Rules):
                 args[self.argument(i)] = outs[j]
         if setup is not None:
             call_rule(self.name, "setup_context", SETUP, setup, ctx, tuple(args), form.build(outs))
-        return outs, self.marked(ctx, form, args, outs), ctx
+        return outs, self.mark(ctx, form, args, outs), ctx
 
     def argument(self, leaf: int) -> int:
-        """The position of the argument that a leaf is of."""
+        """Return the position of the argument that contains a leaf."""
         if self.parts is None:
             return leaf
         return [k for k, (n, _) in enumerate(self.parts) for _ in range(n)][leaf]
 
-    def marked(self, ctx: Context, form: Any, args: list, outs: list) -> Any:
-        """The form of the outputs, with what the context says of them; checked."""
+    def mark(self, ctx: Context, form: Result, args: list, outs: list) -> Result:
+        """Return the form of the outputs with the marks of the context, checked."""
         constant = frozenset(
             j for x in ctx._constant for j, y in enumerate(outs) if x is y and is_value(x)
         )
         if len(constant) < len({id(x) for x in ctx._constant}):
             raise ValueError(
-                f"{self.name}: mark_non_differentiable was called with something that is no "
+                f"{self.name}: mark_non_differentiable was called with an object that is not an "
                 f"output; pass the objects that forward returns"
             )
         dirty = []
@@ -262,7 +271,7 @@ class Applied(Rules):
             found = [i for i, y in enumerate(args) if x is y]
             if not found:
                 raise ValueError(
-                    f"{self.name}: mark_dirty was called with something that is no input; pass "
+                    f"{self.name}: mark_dirty was called with an object that is not an input; pass "
                     f"the arguments that forward has changed"
                 )
             places = [j for j, i in form.same.items() if self.argument(i) == found[0]]
@@ -279,38 +288,38 @@ class Applied(Rules):
                     n = self.argument(i)
                     if (x is outs[j] or x is args[n]) and (j, n) not in dirty:
                         raise ValueError(
-                            f"{self.name}: An input that has been returned as-is is being saved; "
-                            f"it is not clear whether the input or the output is meant: return a "
+                            f"{self.name}: An input that has been returned as-is is being saved, "
+                            f"so it is not clear if the input or the output is meant; return a "
                             f"view, x[...], or write forward(ctx, ...) without setup_context"
                         )
         return form._replace(constant=constant, dirty=tuple(dirty))
 
     # ---- reverse mode ----
 
-    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+    def fwd(self, leaves: list) -> tuple[list, Result, list, BackwardInfo]:
         outs, form, ctx = self.context(leaves, self.spec.setup)
         saved = list(ctx._saved or ())
         n = len(saved)
         attributes = save_attributes(vars(ctx), saved)
         inputs = [form_of(x) if is_value(x) else OPAQUE for x in leaves]
         forms = [(shape_of(x), dtype_of(x)) if is_value(x) else None for x in outs]
-        how = Kept(n, attributes, ctx.needs_input_grad, ctx._materialize, inputs, forms)
-        return outs, form, saved, how
+        info = BackwardInfo(n, attributes, ctx.needs_input_grad, ctx._materialize, inputs, forms)
+        return outs, form, saved, info
 
-    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
+    def bwd(self, saved: list, info: BackwardInfo, cotangents: list) -> list:
         backward = self.spec.backward
         if backward is None:
             raise NoRuleError(
                 f"{self.name} has no derivative for reverse mode: it must implement either the "
                 f"backward or vjp method, backward(ctx, *grad_outputs){self.where()}"
             )
-        ctx = Context(self.name, how.needs)
-        ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: how.n_saved]), False
-        ctx._kept = how.attributes, saved
-        vars(ctx).update(restore_attributes(how.attributes, saved))
+        ctx = Context(self.name, info.needs)
+        ctx._phase, ctx._saved, ctx._materialize = "backward", tuple(saved[: info.n_saved]), False
+        ctx._residuals = info.attributes, saved
+        vars(ctx).update(restore_attributes(info.attributes, saved))
         given = [
-            np.zeros(*form)[()] if g is None and form is not None and how.materialize else g
-            for g, form in zip(cotangents, how.outputs)
+            np.zeros(*form)[()] if g is None and form is not None and info.materialize else g
+            for g, form in zip(cotangents, info.outputs)
         ]
         given = [_guard(g) if type(g) is ndarray else g for g in given]
         try:
@@ -320,15 +329,15 @@ class Applied(Rules):
             if "read-only" not in str(error):
                 raise
             raise MutationError(
-                f"{self.name}: backward has written to a gradient that it was given, which others "
-                f"read, too; write grad = grad * c in the place of grad *= c",
+                f"{self.name}: backward has written to a gradient that it was given, which other "
+                f"rules read too; write grad = grad * c instead of grad *= c",
                 named=True,
             ) from error
         ctx._saved = None
-        return self.gradients(result, how)
+        return self.gradients(result, info)
 
-    def gradients(self, result: Any, how: Kept) -> list:
-        """The cotangent of each leaf, of what `backward` returned, checked."""
+    def gradients(self, result: Any, info: BackwardInfo) -> list:
+        """Return the cotangent of each leaf from the result of `backward`, checked."""
         grads = list(result) if isinstance(result, (tuple, list)) else [result]
         if self.spec.nested and self.n == 1 and isinstance(result, list):
             grads = [result]
@@ -342,7 +351,7 @@ class Applied(Rules):
         found: list = []
         for k, g in enumerate(grads[:n]):
             m, structure = (1, None) if self.parts is None else self.parts[k]
-            forms = how.inputs[len(found) : len(found) + m]
+            forms = info.inputs[len(found) : len(found) + m]
             if structure is None:
                 found.append(self.gradient(g, forms[0], k))
             elif g is None or not self.spec.nested:
@@ -353,7 +362,8 @@ class Applied(Rules):
                 if parts is None:
                     raise TypeError(
                         f"{self.name}: the gradient of argument {k} that backward returned is "
-                        f"{describe(g)}, but a tree as the argument was expected, or None"
+                        f"{describe(g)}, but a tree of the structure of the argument was expected, "
+                        f"or None"
                     )
                 found += [self.gradient(c, form, k) for c, form in zip(parts, forms)]
         return found
@@ -364,15 +374,15 @@ class Applied(Rules):
         if form is OPAQUE:
             raise TypeError(
                 f"{self.name}: backward returned a gradient different from None at position {k}, "
-                f"but that argument of forward is no array; return None there"
+                f"but this argument of forward is not an array; return None there"
             )
         if form is None:
             return None  # integers have no derivative
         shape, dtype = form
-        return self.fitted(g, shape, dtype, k)
+        return self.fit(g, shape, dtype, k)
 
-    def fitted(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
-        """`g`, cast to a dtype, and summed over what broadcasting may have added to a shape."""
+    def fit(self, g: Any, shape: tuple, dtype: np.dtype, k: int) -> Any:
+        """Return `g` cast to a dtype, and summed over the axes that broadcasting has added."""
         own = shape_of(g) if is_value(g) else None
         if own is not None:
             what = partial("the gradient of argument {} that backward returned".format, k)
@@ -391,7 +401,7 @@ class Applied(Rules):
 
     # ---- forward mode ----
 
-    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Result, list]:
         jvp, spec = self.spec.jvp, self.spec
         assert jvp is not None
         outs, form, ctx = self.context(leaves, spec.setup_jvp or spec.setup)
@@ -400,7 +410,7 @@ class Applied(Rules):
             None if not is_value(x) else zeros(x) if t is None and ctx._materialize else t
             for t, x in zip(tangents, leaves)
         ]
-        given = [self.guarded(t) if type(t) is ndarray else t for t in given]
+        given = [self.guard(t) if type(t) is ndarray else t for t in given]
         args = self.args(given)
         if self.parts is not None and not spec.nested:
             args = [a if s is None else None for a, (_, s) in zip(args, self.parts)]
@@ -410,25 +420,25 @@ class Applied(Rules):
             if "read-only" not in str(error):
                 raise
             raise MutationError(
-                f"{self.name}: jvp has written to a tangent that it was given; write t = t * c in "
-                f"the place of t *= c, or mark the input dirty if forward changes it in place",
+                f"{self.name}: jvp has written to a tangent that it was given; write t = t * c "
+                f"instead of t *= c, or mark the input dirty if forward changes it in place",
                 named=True,
             ) from error
-        moved = list(result) if isinstance(result, (tuple, list)) else [result]
-        if len(moved) != len(outs):
+        tangents_out = list(result) if isinstance(result, (tuple, list)) else [result]
+        if len(tangents_out) != len(outs):
             raise RuntimeError(
                 f"{self.name}: jvp returned an incorrect number of tangents (expected {len(outs)}, "
-                f"got {len(moved)}); return one for each output, None for zero"
+                f"got {len(tangents_out)}); return one for each output, None for zero"
             )
         found = []
-        for j, (t, y) in enumerate(zip(moved, outs)):
+        for j, (t, y) in enumerate(zip(tangents_out, outs)):
             own = form_of(y)
             if t is not None and own is not None:
                 if not is_value(t) or shape_of(t) != own[0]:
                     got = f"shape {shape_of(t)}" if is_value(t) else f"type {type(t).__name__}"
                     raise ValueError(
                         f"{self.name}: jvp returned an invalid tangent for output {j}: got {got}, "
-                        f"but an array of shape {own[0]} was expected, as the output, or None"
+                        f"but an array of the shape of the output, {own[0]}, was expected, or None"
                     )
                 what = partial("the tangent of output {} that jvp returned".format, j)
                 t = cast_from_rule(self.name, what, t, own[1])
@@ -437,7 +447,7 @@ class Applied(Rules):
 
     # ---- batches ----
 
-    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Result, list]:
         rule = self.spec.vmap
         assert rule is not None
         info = VmapInfo(size, self.randomness)
@@ -454,11 +464,11 @@ class Applied(Rules):
         several = isinstance(out, tuple)
         outs = list(out) if several else [out]
         fits = not isinstance(out_dims, (tuple, list)) or (several and len(out_dims) == len(outs))
-        spread = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
+        dims_out = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(outs)
         if fits:
-            for i, (x, d) in enumerate(zip(outs, spread)):
+            for i, (x, d) in enumerate(zip(outs, dims_out)):
                 if d is None or not is_value(x):
-                    spread[i] = None
+                    dims_out[i] = None
                     continue
                 n = len(shape_of(x))
                 if isinstance(d, bool) or not isinstance(d, int) or not -n <= d < n:
@@ -469,17 +479,17 @@ class Applied(Rules):
                         f"out_dims={d} for it, but the batch is of size {size}"
                     )
                 else:
-                    outs[i], spread[i] = np.moveaxis(x, d, 0) if d else x, 0
+                    outs[i], dims_out[i] = np.moveaxis(x, d, 0) if d else x, 0
         if not fits:
             raise RuntimeError(
                 f"{self.name}: the vmap rule returned an incompatible (output, out_dims): "
                 f"out_dims={out_dims!r} for {describe(out)}; give the batch axis of each output, "
                 f"or None"
             )
-        return outs, Result(type(out) if several else None, {}), spread
+        return outs, Result(type(out) if several else None, {}), dims_out
 
 
-def _guard(g: Any) -> Any:
+def _guard(g: np.ndarray) -> np.ndarray:
     g = g.view()
     g.flags.writeable = False
     return g

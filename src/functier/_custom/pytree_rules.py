@@ -1,6 +1,6 @@
-"""A call of a function with rules for pytrees, as rules of its leaves.
+"""The rules of custom_vjp and its like, which take pytrees, as rules of leaves.
 
-What the rules return is checked here, and comes out with the dtypes of what it belongs to.
+The results of the rules are checked here, and cast to the dtypes of the values they belong to.
 """
 
 import functools
@@ -20,14 +20,16 @@ from .._core.pytree import (
     prefix_leaves,
     unflatten,
 )
+from .._core.types import PyTree, Shape, Structure, Value
 from .._levels.cotangents import add, cast_from_rule, is_inexact, zeros
 from .rules import Rules
 
-Form = tuple[tuple[int, ...], np.dtype] | None
+Form = tuple[Shape, np.dtype] | None
+"""The shape and dtype of a leaf that has a derivative."""
 
 
 def call_rule(name: str, rule: str, expected: str, func: Callable, *args: Any) -> Any:
-    """``func(*args)``; where it does not take so many arguments, the error says what it is."""
+    """Return ``func(*args)``; if the number of arguments is wrong, the error names the rule."""
     try:
         return func(*args)
     except TypeError as error:
@@ -35,7 +37,7 @@ def call_rule(name: str, rule: str, expected: str, func: Callable, *args: Any) -
             inspect.signature(func).bind(*args)
         except TypeError as cause:
             raise TypeError(
-                f"{name}: {rule} is called with {len(args)} arguments, which it does not take "
+                f"{name}: {rule} is called with {len(args)} arguments, but does not accept them "
                 f"({cause}); write {expected}"
             ) from error
         except ValueError:  # of some functions written in C
@@ -43,23 +45,23 @@ def call_rule(name: str, rule: str, expected: str, func: Callable, *args: Any) -
         raise
 
 
-def form_of(x: Any) -> Form:
-    """Shape and dtype of a leaf that has a derivative, else None."""
+def form_of(x: Value) -> Form:
+    """Return the shape and dtype of a leaf that has a derivative, else None."""
     return (shape_of(x), dtype_of(x)) if is_value(x) and is_inexact(x) else None
 
 
 class PytreeCall(Rules):
     """The rules of `custom` for the leaves of arguments; a form is the structure of a result.
 
-    `parts` has the leaves and the structure of each argument. Only the structures are kept:
-    a tape holds this object.
+    `parts` has the leaves and the structure of each argument. The object keeps only the
+    structures, since a tape refers to it.
 
     `custom` has the function, ``fun``, and its rules ``_fwd``, ``_bwd``, ``_jvp``,
     ``_partials`` and ``_batch`` or None, as `functier.custom_vjp` describes them; and
     ``nondiff``, the positions of the arguments that are not differentiated.
     """
 
-    def __init__(self, custom: Any, parts: list[tuple[list, Any]]):
+    def __init__(self, custom: Any, parts: list[tuple[list, Structure]]):
         self.custom, self.name = custom, custom.__name__
         self.has_vjp = custom._fwd is not None
         self.has_jvp = custom._jvp is not None or custom._partials is not None
@@ -71,7 +73,7 @@ class PytreeCall(Rules):
             self.fixed = [i for i, n in enumerate(place) if n in custom.nondiff]
 
     def args(self, leaves: list, wanted: Sequence[int] | None = None) -> list:
-        """The arguments, all or those at the positions `wanted`, made of leaves."""
+        """Return the arguments that consist of `leaves`, or those at the positions `wanted`."""
         found, start = [], 0
         for i, (structure, n) in enumerate(self.structures):
             if wanted is None or i in wanted:
@@ -79,10 +81,10 @@ class PytreeCall(Rules):
             start += n
         return found
 
-    def run(self, leaves: list) -> tuple[list, Any]:
+    def run(self, leaves: list) -> tuple[list, Structure]:
         return flatten(self.custom.fun(*self.args(leaves)))
 
-    def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
+    def fwd(self, leaves: list) -> tuple[list, Structure, list, tuple]:
         assert self.custom._fwd is not None
         args = self.args(leaves)
         result = call_rule(self.name, "fwd", "fwd(*args)", self.custom._fwd, *args)
@@ -90,12 +92,12 @@ class PytreeCall(Rules):
         outs, form = flatten(out)
         saved, structure = flatten(residuals)
         forms = list(map(form_of, leaves)), list(map(_cotangent_form, outs))
-        how = structure, len(saved), form, forms
-        return outs, form, saved + [leaves[i] for i in self.fixed], how
+        info = structure, len(saved), form, forms
+        return outs, form, saved + [leaves[i] for i in self.fixed], info
 
-    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
+    def bwd(self, saved: list, info: Any, cotangents: list) -> list:
         assert self.custom._bwd is not None
-        structure, n, form, (in_forms, out_forms) = how
+        structure, n, form, (in_forms, out_forms) = info
         given = [
             np.zeros(*f)[()] if g is None and f is not None else g
             for g, f in zip(cotangents, out_forms)
@@ -112,15 +114,15 @@ class PytreeCall(Rules):
         return self.cotangents(result, in_forms)
 
     def cotangents(self, result: Any, forms: list) -> list:
-        """The cotangents that a backward rule returned, checked, for every leaf."""
+        """Return the cotangent of every leaf from the result of a backward rule, checked."""
         if not isinstance(result, (tuple, list)) or len(result) != len(self.diff):
             got = f"{len(result)} of them" if isinstance(result, (tuple, list)) else (
                 describe(result)
             )  # fmt: skip
             raise TypeError(
-                f"{self.name}: bwd returned {got}, but a tuple with the cotangent of each of its "
-                f"{len(self.diff)} differentiated arguments was expected, None for zero; write "
-                f"return (x_bar,) for one"
+                f"{self.name}: bwd returned {got}, but a tuple with the cotangent of each of the "
+                f"{len(self.diff)} differentiated arguments was expected, None for zero; for one "
+                f"argument write return (x_bar,)"
             )
         found: list = []
         for n, (structure, count) in enumerate(self.structures):
@@ -134,54 +136,53 @@ class PytreeCall(Rules):
             if leaves is None:
                 raise TypeError(
                     f"{self.name}: the cotangent of args[{n}] that bwd returned is "
-                    f"{describe(given)}, but {describe(like())} was expected, as the argument is, "
-                    f"or None for zero"
+                    f"{describe(given)}, but {describe(like())} was expected, the structure of "
+                    f"the argument, or None for zero"
                 )
             for i, (g, form) in enumerate(zip(leaves, own)):
                 if g is not None and form is not None:
-                    g = self.fitting(g, form, "cotangent", "bwd", like, f"args[{n}]", i)
+                    what = lambda: f"cotangent of {paths(like(), f'args[{n}]')[i]} that bwd"  # noqa: E731
+                    g = self.cast(g, form, what)
                 found.append(None if form is None else g)
         return found
 
-    def fitting(
-        self, g: Any, form: Any, noun: str, rule: str, like: Callable, root: str, i: int
-    ) -> Any:
-        """A (co)tangent with the dtype of its value, whose shape it has to have."""
+    def cast(self, g: Any, form: tuple[Shape, np.dtype], what: Callable[[], str]) -> Value:
+        """Return a (co)tangent with the dtype of its value, and check its shape.
+
+        ``what()`` names it and its rule: ``cotangent of args[0] that bwd``.
+        """
         shape, dtype = form
         if not is_value(g) or shape_of(g) != shape:
             got = f"shape {shape_of(g)}" if is_value(g) else f"type {type(g).__name__}"
             raise ValueError(
-                f"{self.name}: the {noun} of {paths(like(), root)[i]} that {rule} returned has "
-                f"{got}, but an array of shape {shape} was expected, or None for zero"
+                f"{self.name}: the {what()} returned has {got}, but an array of shape {shape} was "
+                f"expected, or None for zero"
             )
-        return cast_from_rule(
-            self.name, lambda: f"the {noun} of {paths(like(), root)[i]} that {rule} returned", g,
-            dtype,
-        )  # fmt: skip
+        return cast_from_rule(self.name, lambda: f"the {what()} returned", g, dtype)
 
-    def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
+    def jvp(self, leaves: list, tangents: list) -> tuple[list, Structure, list]:
         custom = self.custom
         if custom._partials is not None:
             return self.sum_of_partials(custom._partials, leaves, tangents)
         assert custom._jvp is not None
         nondiff, primals = self.args(leaves, custom.nondiff), self.args(leaves, self.diff)
-        moves = self.args(_fill(tangents, leaves), self.diff)
+        primal_tangents = self.args(_fill(tangents, leaves), self.diff)
         result = call_rule(
             self.name, "the jvp rule", f"rule({'nondiff, ' * len(nondiff)}primals, tangents)",
-            custom._jvp, *nondiff, tuple(primals), tuple(moves),
+            custom._jvp, *nondiff, tuple(primals), tuple(primal_tangents),
         )  # fmt: skip
-        out, moved = self.pair(result, "the jvp rule", "(out, tangent_out)")
+        out, tangent_out = self.pair(result, "the jvp rule", "(out, tangent_out)")
         outs, form = flatten(out)
-        return outs, form, self.tangents(moved, out, outs, form)
+        return outs, form, self.tangents(tangent_out, out, outs, form)
 
     def sum_of_partials(
         self, partials: tuple, leaves: list, tangents: list
-    ) -> tuple[list, Any, list]:
+    ) -> tuple[list, Structure, list]:
         args = self.args(leaves)
         if len(partials) != len(args):
             raise TypeError(
                 f"{self.name}: defjvps was given {len(partials)} rules, but the function was "
-                f"called with {len(args)} arguments; give one for each, or None"
+                f"called with {len(args)} arguments; pass a rule or None for each"
             )
         out = self.custom(*args)
         outs, form = flatten(out)
@@ -194,27 +195,30 @@ class PytreeCall(Rules):
                 continue
             tangent = unflatten(structure, _fill(own, values))
             expected = "rule(tangent, out, *primals)"
-            moved = call_rule(self.name, "a rule of defjvps", expected, rule, tangent, out, *args)
-            total = list(map(add, total, self.tangents(moved, out, outs, form)))
+            tangent_out = call_rule(
+                self.name, "a rule of defjvps", expected, rule, tangent, out, *args
+            )
+            total = list(map(add, total, self.tangents(tangent_out, out, outs, form)))
         return outs, form, total
 
-    def tangents(self, moved: Any, out: Any, outs: list, form: Any) -> list:
-        """The tangents that a rule returned for the result `out`, checked, for every leaf."""
-        leaves = leaves_or_none(moved, form, len(outs), lambda: out)
+    def tangents(self, tangent: PyTree, out: PyTree, outs: list, form: Structure) -> list:
+        """Return the tangent of every leaf of `out` from the result of a jvp rule, checked."""
+        leaves = leaves_or_none(tangent, form, len(outs), lambda: out)
         if leaves is None:
             raise TypeError(
-                f"{self.name}: the tangent that the jvp rule returned is {describe(moved)}, but "
-                f"{describe(out)} was expected, as the result is"
+                f"{self.name}: the tangent that the jvp rule returned is {describe(tangent)}, but "
+                f"{describe(out)} was expected, the structure of the result"
             )
         found = []
         for i, (t, x) in enumerate(zip(leaves, outs)):
             own = form_of(x)
             if t is not None and own is not None:
-                t = self.fitting(t, own, "tangent", "the jvp rule", lambda: out, "the result", i)
+                what = lambda: f"tangent of {paths(out, 'the result')[i]} that the jvp rule"  # noqa: E731
+                t = self.cast(t, own, what)
             found.append(None if own is None else t)
         return found
 
-    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
+    def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Structure, list]:
         assert self.custom._batch is not None
         batched = tuple(self.args([dim == 0 for dim in dims]))
         result = call_rule(
@@ -233,9 +237,9 @@ class PytreeCall(Rules):
             if flag and (not is_value(x) or shape_of(x)[:1] != (size,)):
                 got = describe(x) if is_value(x) else f"a {type(x).__name__}"
                 raise ValueError(
-                    f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is "
-                    f"{got}, but out_batched says that its axis 0 is the batch, of size "
-                    f"{size}"
+                    f"{self.name}: {paths(out, 'the result')[i]} of the vmap rule is {got}, but by "
+                    f"out_batched its axis 0 is the batch axis, of size {size}; return False "
+                    f"where the result is not batched"
                 )
         return outs, form, [0 if flag else None for flag in flags]
 
@@ -252,12 +256,12 @@ def _fill(tangents: list, values: list) -> list:
     return [zeros(x) if t is None and is_value(x) else t for t, x in zip(tangents, values)]
 
 
-def _cotangent_form(x: Any) -> Form:
+def _cotangent_form(x: Value) -> Form:
     return (shape_of(x), dtype_of(x)) if is_value(x) else None
 
 
-def _like(structure: Any, forms: list) -> Any:
-    """A tree for messages, with arrays that take no memory."""
+def _like(structure: Structure, forms: list[Form]) -> PyTree:
+    """Return a tree of arrays of some forms, for messages; the arrays take no memory."""
     return unflatten(
         structure, [0 if f is None else np.broadcast_to(f[1].type(0), f[0]) for f in forms]
     )

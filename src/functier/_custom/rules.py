@@ -1,34 +1,39 @@
-"""The rules of a function of leaves, which `_custom.apply` applies, and those made of them for a
-batch and for a derivative.
+"""The rules of a function of leaves, and the rules that are derived for batches and derivatives.
 
 NOTE [flat rules]
-    `Rules` take and give lists of leaves, and next to them a `form` that nobody here looks
-    into (for pytrees, the structure of the result). So a layer for a batch, `Batched`, or
-    for a derivative, `Pulled` and `Pushed`, does not know what is inside of it.
+    `Rules` take and return lists of leaves, and with them a `form` that is opaque here (for
+    pytrees, the structure of the result). So the rules of a batch, `BatchedRules`, and of a
+    derivative, `VjpRules` and `JvpRules`, wrap any other rules.
 """
 
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from .._core.numpy_facts import shape_of
 from .._core.pytree import is_value
 from .._core.tensor import Tensor
+from .._core.types import Value
 from .._levels.backward import backward
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fill_zeros, is_inexact
 from .._levels.life import run
 from .._levels.runs import Site, push_forward, record
 
+T = TypeVar("T")
+
+Call: TypeAlias = Callable[[list], tuple[list, Any]]
+"""A function from leaves to the leaves of its result, and its form."""
+
 
 class Rules:
-    """A function of leaves and the rules that it has; see NOTE [flat rules].
+    """A function of leaves and its rules; see NOTE [flat rules].
 
-    `fixed` holds the positions of leaves by which it is not differentiated. In `tangents`,
-    cotangents and their results, None stands for zero.
+    `fixed` holds the positions of leaves that are not differentiated. In lists of tangents
+    and cotangents None stands for zero.
     """
 
     name: str
@@ -37,42 +42,43 @@ class Rules:
     has_vjp = has_jvp = has_vmap = False
 
     def note(self, own: list[int], forward: bool) -> None:
-        """Be told by which leaves the level differentiates that is handled next, and how."""
+        """Take note of the leaves that the next level differentiates by, and of its mode."""
 
-    def moving(self, outs: list, form: Any) -> list[int]:
-        """The positions of the results that have a derivative."""
+    def differentiable(self, outs: list, form: Any) -> list[int]:
+        """Return the positions of the results that have a derivative."""
         return inexact(outs)
 
     def run(self, leaves: list) -> tuple[list, Any]:
-        """The leaves of the result, and its form."""
+        """Return the leaves of the result, and its form."""
         raise NotImplementedError
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
-        """The same; and the leaves that `bwd` needs, with what else it needs."""
+        """Return as `run`, and the saved leaves and other information for `bwd`."""
         raise NotImplementedError
 
-    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
-        """The cotangent of each leaf."""
+    def bwd(self, saved: list, info: Any, cotangents: list) -> list:
+        """Return the cotangent of each leaf."""
         raise NotImplementedError
 
     def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
-        """As `run`; and the tangent of each leaf of the result."""
+        """Return as `run`, and the tangent of each leaf of the result."""
         raise NotImplementedError
 
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
-        """As `run`, for a batch along axis 0 where `dims` has 0 and not None; and the same
-        of the leaves of the result.
+        """Return as `run` for a batch, and the batch axes of the leaves of the result.
+
+        `dims` and these have 0 for each leaf that is batched along its axis 0, else None.
         """
         raise NotImplementedError
 
 
 def inexact(leaves: list) -> list[int]:
-    """The positions of what has a derivative."""
+    """Return the positions of the leaves of floating-point and complex dtypes."""
     return [i for i, x in enumerate(leaves) if is_value(x) and is_inexact(x)]
 
 
 def caller() -> FrameType:
-    """The frame outside of this package that led here."""
+    """Return the innermost frame outside this package."""
     frame: Any = sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "functier":
         frame = frame.f_back
@@ -80,7 +86,7 @@ def caller() -> FrameType:
 
 
 def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[list, list, list]:
-    """The values and nodes of the results of ``call(starts)``, and the nodes of `starts`."""
+    """Return the values and nodes of the results of ``call(starts)``, and the nodes of `starts`."""
     outer = [x for x in (*starts, *others) if isinstance(x, Tensor)]
     results, roots, inputs, _, _ = record(Site(label, "dead", caller(), outer), call, starts)
     return results, roots, inputs
@@ -89,13 +95,13 @@ def tape_of(label: str, call: Callable, starts: list, others: list) -> tuple[lis
 # ---- batches ----
 
 
-class Batched(Rules):
-    """The rules of a function for a batch, each for a whole batch at once.
+class BatchedRules(Rules):
+    """The rules of a function for a batch: each rule runs once for the whole batch.
 
-    `dims` has 0 for each leaf that is batched along its axis 0, None for the others.
+    `dims` has 0 for each leaf that is batched along its axis 0, else None.
     """
 
-    def __init__(self, rules: Rules, level: Any, dims: list):
+    def __init__(self, rules: Rules, level: BatchLevel, dims: list):
         self.rules, self.dims, self.size = rules, dims, level.size
         self.name, self.fixed = rules.name, rules.fixed
         self.has_vjp, self.has_jvp = rules.has_vjp, rules.has_jvp
@@ -104,8 +110,8 @@ class Batched(Rules):
         own = vars(level)
         self.options = {n: own[n] for n in ("randomness", "axis_name", "chunk") if n in own}
 
-    def inside(self, call: Callable[[Any], Any], *given: list) -> Any:
-        """The result of `call`, which gets a level for the batch."""
+    def inside(self, call: Callable[[BatchLevel], T], *given: list) -> T:
+        """Return the result of `call`, which gets a new level for the batch."""
         outer = [x for leaves in given for x in leaves if isinstance(x, Tensor)]
         level = BatchLevel.prepare(self.label, "dead", caller(), outer)
         level.size = self.size
@@ -113,36 +119,36 @@ class Batched(Rules):
         level.serves = not self.options
         return run(level, lambda level, _: call(level))
 
-    def moving(self, outs: list, form: Any) -> list[int]:
-        return self.rules.moving(outs, form[0])
+    def differentiable(self, outs: list, form: Any) -> list[int]:
+        return self.rules.differentiable(outs, form[0])
 
-    def enter(self, level: Any, leaves: list, dims: list) -> list:
+    def enter(self, level: BatchLevel, leaves: list, dims: list) -> list:
         return level.insert(leaves, dims, f"an argument of {self.name}")
 
     def run(self, leaves: list) -> tuple[list, Any]:
-        def body(level: Any) -> tuple:
+        def body(level: BatchLevel) -> tuple:
             outs, form = self.rules.run(self.enter(level, leaves, self.dims))
-            return *_left(level, outs), form
+            return *_leave(level, outs), form
 
         outs, dims, form = self.inside(body, leaves)
         return outs, (form, dims)
 
     def fwd(self, leaves: list) -> tuple[list, Any, list, Any]:
-        def body(level: Any) -> tuple:
-            outs, form, saved, how = self.rules.fwd(self.enter(level, leaves, self.dims))
-            # All of what has a derivative is batched: its cotangents are one an example.
-            return *_left(level, outs, inexact(outs)), form, *_left(level, saved), how
+        def body(level: BatchLevel) -> tuple:
+            outs, form, saved, info = self.rules.fwd(self.enter(level, leaves, self.dims))
+            # A result with a derivative is always batched, as it has a cotangent per example.
+            return *_leave(level, outs, inexact(outs)), form, *_leave(level, saved), info
 
-        outs, dims, form, saved, saved_dims, how = self.inside(body, leaves)
-        return outs, (form, dims), saved, (how, saved_dims, dims)
+        outs, dims, form, saved, saved_dims, info = self.inside(body, leaves)
+        return outs, (form, dims), saved, (info, saved_dims, dims)
 
-    def bwd(self, saved: list, how: Any, cotangents: list) -> list:
-        how, saved_dims, dims = how
+    def bwd(self, saved: list, info: Any, cotangents: list) -> list:
+        info, saved_dims, dims = info
         dims = [None if g is None else dim for g, dim in zip(cotangents, dims)]
 
-        def body(level: Any) -> list:
+        def body(level: BatchLevel) -> list:
             inner = self.enter(level, saved, saved_dims)
-            grads = self.rules.bwd(inner, how, self.enter(level, cotangents, dims))
+            grads = self.rules.bwd(inner, info, self.enter(level, cotangents, dims))
             return [_sum(level, g, dim) for g, dim in zip(grads, self.dims)]
 
         return self.inside(body, saved, cotangents)
@@ -150,19 +156,22 @@ class Batched(Rules):
     def jvp(self, leaves: list, tangents: list) -> tuple[list, Any, list]:
         dims = [None if t is None else dim for t, dim in zip(tangents, self.dims)]
 
-        def body(level: Any) -> tuple:
+        def body(level: BatchLevel) -> tuple:
             inner = self.enter(level, leaves, self.dims)
-            outs, form, moved = self.rules.jvp(inner, self.enter(level, tangents, dims))
-            both = [i for i, t in enumerate(moved) if level.cls in (type(t), type(outs[i]))]
-            outs, out_dims = _left(level, outs, both)
-            return outs, out_dims, form, _left(level, moved, both)[0]
+            outs, form, tangents_out = self.rules.jvp(inner, self.enter(level, tangents, dims))
+            both = [i for i, t in enumerate(tangents_out) if level.cls in (type(t), type(outs[i]))]
+            outs, out_dims = _leave(level, outs, both)
+            return outs, out_dims, form, _leave(level, tangents_out, both)[0]
 
-        outs, out_dims, form, moved = self.inside(body, leaves, tangents)
-        return outs, (form, out_dims), moved
+        outs, out_dims, form, tangents_out = self.inside(body, leaves, tangents)
+        return outs, (form, out_dims), tangents_out
 
 
-def _left(level: Any, leaves: list, whole: Sequence[int] = ()) -> tuple[list, list]:
-    """The leaves without `level`: batched along axis 0 where they vary or are in `whole`."""
+def _leave(level: BatchLevel, leaves: list, whole: Sequence[int] = ()) -> tuple[list, list]:
+    """Return the leaves without `level`, and their batch axes.
+
+    A leaf is batched along axis 0 where it varies, or its position is in `whole`.
+    """
     values, dims = [], []
     for i, x in enumerate(leaves):
         dim = 0 if x is not None and (type(x) is level.cls or i in whole) else None
@@ -171,8 +180,8 @@ def _left(level: Any, leaves: list, whole: Sequence[int] = ()) -> tuple[list, li
     return values, dims
 
 
-def _sum(level: Any, g: Any, dim: int | None) -> Any:
-    """The cotangent of a leaf: one that is the same for the batch gets the sum over it."""
+def _sum(level: BatchLevel, g: Value | None, dim: int | None) -> Value | None:
+    """Return the cotangent of a leaf; if the leaf is not batched, the sum over the batch."""
     if g is None:
         return None
     g = level.unwrap(g)
@@ -181,15 +190,15 @@ def _sum(level: Any, g: Any, dim: int | None) -> Any:
 
 # ---- derivatives of batching rules ----
 #
-# Where a function has a batching rule alone, what is batched further out is the function's
-# derivative. Its batching rule is the derivative of the function's.
+# Where a function has only a batching rule, a level further out batches the derivative of the
+# function. The batching rule of the derivative is the derivative of the function's.
 
 
-class Derived(Rules):
-    """A derivative of a function that has a batching rule and no other.
+class DerivativeRules(Rules):
+    """The rules of a derivative of a function that has only a batching rule.
 
-    Its leaves are those of the function, and one more for each position in `own`, or for
-    each result.
+    The leaves are those of the function, and a (co)tangent for each position in `own`
+    or each result in `places`.
     """
 
     has_vmap = True
@@ -202,40 +211,42 @@ class Derived(Rules):
         return self.derivative(self.rules.run, leaves)
 
     def vmap(self, size: int, leaves: list, dims: list) -> tuple[list, Any, list]:
-        def wide(x: Any, dim: int | None) -> Any:
+        def broadcast(x: Value, dim: int | None) -> Value:
             return x if dim == 0 else np.broadcast_to(x, (size, *shape_of(x)))
 
-        moving = {*self.own, *range(self.n, len(leaves))}
+        varying = {*self.own, *range(self.n, len(leaves))}
         leaves = [
-            wide(x, dim) if i in moving else x for i, (x, dim) in enumerate(zip(leaves, dims))
+            broadcast(x, dim) if i in varying else x for i, (x, dim) in enumerate(zip(leaves, dims))
         ]
-        dims = [0 if i in moving else dim for i, dim in enumerate(dims[: self.n])]
+        dims = [0 if i in varying else dim for i, dim in enumerate(dims[: self.n])]
 
         def batched(given: list) -> tuple[list, Any]:
             outs, form, out_dims = self.rules.vmap(size, given, dims)
-            return [wide(x, d) if is_value(x) else x for x, d in zip(outs, out_dims)], form
+            return [broadcast(x, d) if is_value(x) else x for x, d in zip(outs, out_dims)], form
 
         outs, form = self.derivative(batched, leaves)
         return outs, form, [0 if is_value(x) else None for x in outs]
 
-    def derivative(self, call: Callable, leaves: list) -> tuple[list, Any]:
+    def derivative(self, call: Call, leaves: list) -> tuple[list, Any]:
+        """Return the derivative of `call`, the function for one example or for a batch."""
         raise NotImplementedError
 
-    def replaced(self, values: list, moving: list) -> list:
+    def replace_own(self, values: list, variables: list) -> list:
+        """Return `values` with `variables` at the positions in `own`."""
         values = list(values)
-        for i, x in zip(self.own, moving):
+        for i, x in zip(self.own, variables):
             values[i] = x
         return values
 
 
-class Pulled(Derived):
-    """The cotangents of the leaves in `own`, of cotangents of the results in `places`."""
+class VjpRules(DerivativeRules):
+    """The rules of the map from cotangents of the results in `places` to those of `own`."""
 
-    def derivative(self, call: Callable, leaves: list) -> tuple[list, Any]:
+    def derivative(self, call: Call, leaves: list) -> tuple[list, Any]:
         values, cotangents = leaves[: self.n], leaves[self.n :]
 
-        def results(moving: list) -> list:
-            outs, _ = call(self.replaced(values, moving))
+        def results(variables: list) -> list:
+            outs, _ = call(self.replace_own(values, variables))
             return [outs[i] for i in self.places]
 
         starts = [values[i] for i in self.own]
@@ -244,15 +255,15 @@ class Pulled(Derived):
         return fill_zeros(backward(pairs, inputs), starts), None
 
 
-class Pushed(Derived):
-    """The results, and after them their tangents, of tangents of the leaves in `own`."""
+class JvpRules(DerivativeRules):
+    """The rules of the map from tangents of `own` to the results, followed by their tangents."""
 
-    def derivative(self, call: Callable, leaves: list) -> tuple[list, Any]:
+    def derivative(self, call: Call, leaves: list) -> tuple[list, Any]:
         values, tangents = leaves[: self.n], leaves[self.n :]
         found: list = []
 
-        def results(moving: list) -> list:
-            outs, form = call(self.replaced(values, moving))
+        def results(variables: list) -> list:
+            outs, form = call(self.replace_own(values, variables))
             found.extend((outs, form))
             return [outs[i] for i in inexact(outs)]
 

@@ -34,6 +34,7 @@ from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, augment, reshaped, settle, view_of
 from .._mutation.out import write_out
+from .._mutation.selection import Selection, mask_of
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
@@ -205,6 +206,9 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
+        mask = mask_of(index)
+        if mask is not None and mask.level.batches:
+            return Selection.of(x, mask)
         return self.function(getitem, (x, index), {})
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:

@@ -42,6 +42,7 @@ from .._mutation.stores import PlainStore, deepen
 from .memory import owner_of
 
 ndarray = np.ndarray
+GETITEM: Callable = vars(Tensor)["__getitem__"]
 WRITERS: set[str] = set()
 """The labels of levels whose tensors were written to: see NOTE [views that are alive]."""
 
@@ -97,7 +98,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     tensors = alive(level, x)
     windows = [example(t) for t in tensors]
-    base = max(range(len(tensors)), key=lambda i: _span(windows[i]))
+    base = max(range(len(tensors)), key=lambda i: (_span(windows[i]), windows[i].size))
     whole = windows[base]
     if 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
@@ -169,8 +170,8 @@ def alive(level: Any, x: Any) -> list[Any]:
     for t in found:
         if t is x or _is_view(t) or any(t is other for other in tensors):
             continue
-        if not hasattr(t, "_value"):
-            continue  # it is being made
+        if not hasattr(t, "_value") or not is_array(t):
+            continue  # it is being made, or is a scalar, which never changes
         if np.may_share_memory(example(t), mine):
             tensors.append(t)
     return tensors
@@ -259,7 +260,7 @@ def missing_slot(x: Any, name: str) -> Any:
 
 def getitem(x: Any, index: Index) -> Any:
     level = type(x).level
-    plain = level.kind.methods.get("__getitem__") or Tensor.__getitem__  # type: ignore[attr-defined]
+    plain = level.kind.methods.get("__getitem__") or GETITEM
     if not level.live:
         return plain(x, index)
     try:

@@ -16,7 +16,7 @@ from .._core.ambient import AMBIENT
 from .._core.border import check_reach
 from .._core.errors import MutationError
 from .._core.methods import PROPERTIES
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, UFUNC_OF
 from .._core.observers import CALLS
 from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
@@ -26,6 +26,7 @@ from .._core.types import Index, Value
 from .layouts import parts_of
 from .memory import REGION, WRITER, Memory, View
 from .out import VIEWS, write_out
+from .selection import Selection, mask_of
 
 new = object.__new__
 ndarray = np.ndarray
@@ -214,7 +215,7 @@ class ArrayLevel(RootLevel):
         return repr(view_of(x).snapshot())
 
 
-def is_whole(view: View, func: Callable | None = None) -> bool:
+def is_whole(view: View, func: Callable) -> bool:
     """True where a view, or a part of it by `func`, shows whole elements."""
     return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
 
@@ -234,17 +235,12 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     """Return the item of an array or tensor that shows `view`: a view of it, or a copy."""
     parts = parts_of(index)
     if parts is None:
-        return view.snapshot()[index] if masks_in(index) else view.read(index)
+        mask = mask_of(index)
+        return view.read(index) if mask is None else Selection.of(view.snapshot(), mask)
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
     return wrap(view.item(window, parts))
-
-
-def masks_in(index: Index) -> bool:
-    """True where a tensor of a level in an index is a mask."""
-    parts = index if type(index) is tuple else (index,)
-    return any(isinstance(p, Tensor) and p.level.depth and p.dtype.kind == "b" for p in parts)
 
 
 def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -299,6 +295,7 @@ def check_write(x: Any, view: View, index: Index, value: Value) -> None:
 def augment(x: Any, func: Callable, value: Value) -> Any:
     """``x op= value`` for an array or a tensor that shows a view."""
     view = view_of(x)
+    func = UFUNC_OF.get(func, func)
     simple = view.memory.plain and type(view) is View and _all_plain(value)
     if simple and WRITER.get() is None and REGION.get() < 0:
         func(view.window, settle(value), out=view.window)
@@ -322,7 +319,8 @@ def expose(view: View, dtype: Any) -> ndarray:
     if dtype is not None and np.dtype(dtype) != window.dtype:
         return window.astype(dtype)
     shown = ndarray(
-        window.shape, window.dtype, memoryview(view.memory.flat).toreadonly(),
+        window.shape, window.dtype, memoryview(view.memory.flat)  # type: ignore[arg-type]
+        .toreadonly(),
         view.layout[0] * window.itemsize, window.strides,
     ) if window.size else window.copy()  # fmt: skip
     EXPOSED.setdefault(view.memory, []).append(weakref.ref(shown))
@@ -341,3 +339,32 @@ def check_exposed(memory: Memory) -> None:
 
 
 Array.level = ArrayLevel()
+
+
+def tensor(data: Any) -> Tensor:
+    """Return `data` as a `Tensor`; a tensor of any level comes back as it is.
+
+    Inside a level it is a copy, which tensors can be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> table = tensor([10.0, 20.0, 30.0])  # an array that a tensor may index
+    >>> vmap(lambda i: table[i])(np.array([2, 0]))
+    Tensor([30., 10.])
+    >>> def first_ones(x):
+    ...     y = tensor(np.ones(3))
+    ...     y[1:] = x
+    ...     return y
+    >>> vmap(first_ones)(np.array([5.0, 7.0]))
+    array([[1., 5., 5.],
+           [1., 7., 7.]])
+    """
+    if isinstance(data, Tensor):
+        return data
+    if AMBIENT.get() is not Tensor:
+        made = np.array(data)
+        if made.dtype.kind in "biufc":
+            return array_of(made)
+    return Tensor(data)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextvars import ContextVar
 from itertools import count
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
+from .selection import Selection, check_written, mask_of, spread
 from .stores import PlainStore, deepen
 
 float64 = np.float64
@@ -114,7 +116,16 @@ class View:
 
     def places(self, index: Index) -> Value:
         """Return the places in the memory at an index that holds arrays or tensors."""
-        return Tensor(positions_of(self.layout))[index]  # type: ignore[index]
+        places = positions_of(self.layout)
+        inner: Any = None
+        for part in index if type(index) is tuple else (index,):
+            if isinstance(part, Tensor):
+                level = type(part).level
+                if level.depth and (inner is None or level.depth > inner.depth):
+                    inner = level
+        if inner is None:
+            return places[index]
+        return inner.function(getitem, (places, index), {})
 
     def element(self, parts: tuple) -> Value:
         """Return a copy of the elements at a basic index."""
@@ -130,7 +141,7 @@ class View:
         if parts is not None:
             return self.element(parts)
         memory = self.memory
-        places = _plain(self.places(index))
+        places = self.places(index)
         memory.store = deepen(memory.store, places)
         return self.part(memory.store.get_at(places))
 
@@ -143,11 +154,15 @@ class View:
                 "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
                 "and return it"
             )
+        parts = () if index is None else parts_of(index)
+        mask = mask_of(index) if parts is None else None
+        if mask is not None:
+            self.write_masked(mask, value, add)
+            return
         if WRITER.get() is not None:
             value = self.masked(index, value, add)
-        parts = () if index is None else parts_of(index)
         if parts is None:
-            self.write_at(_plain(self.places(index)), value, add)
+            self.write_at(self.places(index), value, add)
         else:
             self.put(parts or None, self.fitted(value, self.window[parts].shape), add)
 
@@ -165,6 +180,17 @@ class View:
         self.fitted(value, self.window.shape if index is None else self.shape_at(index))
         old = 0 if add else self.snapshot() if index is None else self.read(index)
         return np.where(WRITER.get(), value, old)
+
+    def write_masked(self, mask: Any, value: Value, add: bool) -> None:
+        """The same where `mask` holds, which may differ from example to example."""
+        ndim = self.window.ndim
+        if type(value) is Selection:
+            value.check_same(Selection(value.values, mask))
+            value = value.values
+        else:
+            value = check_written(mask, ndim, value)
+        old = 0 if add else self.snapshot()
+        self.write(None, np.where(spread(mask, ndim), value, old), add)
 
     def shape_at(self, index: Index) -> tuple[int, ...]:
         """Return the shape of the elements at an index."""
@@ -216,7 +242,7 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
-            value = np.astype(value, own)  # type: ignore[arg-type]  # a tensor dispatches
+            value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches
         return value
 
 
@@ -255,10 +281,3 @@ class PartView(View):
             return value
         other = read()
         return value + (np.real(other) if self.imaginary else 1j * np.imag(other))
-
-
-def _plain(places: Any) -> Value:
-    """The places as an array, where no tensor of a level is in the index."""
-    if isinstance(places, Tensor) and not places.level.depth:
-        return places.elem()
-    return places

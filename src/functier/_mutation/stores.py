@@ -89,7 +89,8 @@ class PlainStore:
 
     def add_at(self, places: Value, value: Value) -> None:
         """Add values at some places; to one that comes twice both are added."""
-        np.add.at(self.flat, places, value)
+        # NumPy 2.4 leaves repeats out where it has to broadcast the values itself.
+        np.add.at(self.flat, places, np.broadcast_to(value, np.shape(places)))
 
 
 def deepen(store: Any, *values: Value) -> Any:

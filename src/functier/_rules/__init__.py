@@ -10,11 +10,11 @@ from . import (
     creation,
     diagonal,
     elementwise,
+    functional,
     histogram,
     indexing,
     insertion,
     join,
-    of_functions,
     pad,
     polynomial,
     quantile,
@@ -28,17 +28,17 @@ from . import (
     unsupported,
     writing,
 )
-from .linalg import contraction, eig, factorization, linear_systems, lstsq, norm, orthogonal
+from .linalg import eig, factorization, linear_systems, lstsq, norm, orthogonal, products
 
 __all__ = [
     "by_value",
     "constant",
-    "contraction",
     "creation",
     "diagonal",
     "eig",
     "elementwise",
     "factorization",
+    "functional",
     "histogram",
     "indexing",
     "insertion",
@@ -46,10 +46,10 @@ __all__ = [
     "linear_systems",
     "lstsq",
     "norm",
-    "of_functions",
     "orthogonal",
     "pad",
     "polynomial",
+    "products",
     "quantile",
     "ranges_and_differences",
     "reduction",
@@ -64,7 +64,7 @@ __all__ = [
 
 PENDING["numpy.char"] = f"{__name__}.unsupported_text"
 PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
-PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_several"
+PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_multivariate"
 PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
 PENDING["scipy.special"] = f"{__name__}.scipy_special"

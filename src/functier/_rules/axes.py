@@ -1,4 +1,4 @@
-"""Operands and axes: arrays of lists, the axes of a batch and of a reduction."""
+"""Operands and axes: lists as arrays, the axes of a batch and of a reduction."""
 
 import math
 from collections.abc import Sequence
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Axis, Value
 
 # ---- operands ----
 
 
-def as_array(values: Any) -> Any:
-    """An array of a list or a number, which may hold tensors."""
+def as_array(values: Value) -> Value:
+    """Return a list or a number, which may hold tensors, as an array."""
     if hasattr(values, "shape"):
         return values
     if not isinstance(values, (list, tuple)):
@@ -21,45 +22,45 @@ def as_array(values: Any) -> Any:
     return np.stack([as_array(v) for v in values]) if values else np.zeros(0)
 
 
-def unlisted(*values: Any) -> list:
-    """Lists as arrays; the rest as it is, since a number is weak."""
+def convert_lists(*values: Value) -> list:
+    """Return lists as arrays, and other values as they are: a Python number stays weak."""
     return [as_array(v) if isinstance(v, (list, tuple)) else v for v in values]
 
 
-def strong(x: Any) -> Any:
-    """`x`, of which a Python number is an array: not weak any more, as where NumPy converts."""
+def as_strong(x: Value) -> Value:
+    """Return `x`, a Python number as an array: no longer weak, as where NumPy converts."""
     return x if np.ndim(x) else np.reshape(x, ())
 
 
-def promoting(x: Any) -> Any:
-    """`x` as `numpy.result_type` has to see it: a Python number is weak in a tensor, too."""
+def promotion_operand(x: Value) -> Value:
+    """Return `x` for `numpy.result_type`: a Python number is weak, also inside a tensor."""
     if not hasattr(x, "level") or np.ndim(x) or x.dtype.char not in "dD":
         return x
     weak = np.multiply(x, np.float16(1)).dtype != x.dtype
     return (0.0 if x.dtype.char == "d" else 0j) if weak else x
 
 
-def nowhere(mask: Any) -> bool:
-    """Whether a mask is known to hold nowhere; a tensor's cannot be asked."""
+def is_known_false(mask: Value) -> bool:
+    """Tell if a mask is known to be False everywhere; that of a tensor is not known."""
     return type(mask) in (np.ndarray, np.bool_) and not np.count_nonzero(mask)
 
 
-def without_zero(x: Any) -> Any:
-    """`x` with 1 for each 0, to divide by."""
+def replace_zeros(x: Value) -> Value:
+    """Return `x` with 1 for each 0, as a divisor."""
     zero = np.equal(x, 0)
-    return x if nowhere(zero) else np.where(zero, 1, x)
+    return x if is_known_false(zero) else np.where(zero, 1, x)
 
 
 # ---- axes ----
 
 
-def shift(axis: Any, k: int, ndim: int) -> int:
-    """The physical axis of a logical one, `ndim` being the logical rank."""
+def shift(axis: int, k: int, ndim: int) -> int:
+    """Return the physical axis of a logical one; `ndim` is the logical rank."""
     return normalize_axis_index(axis, ndim) + k
 
 
-def shift_all(axis: Any, k: int, ndim: int) -> Any:
-    """The physical axes of an axis argument that may be None (all) or a tuple."""
+def shift_all(axis: Axis | list[int], k: int, ndim: int) -> Any:
+    """Return the physical axes of an axis argument, which may be None (all) or a tuple."""
     if axis is None:
         return tuple(range(k, k + ndim))
     if isinstance(axis, (tuple, list)):
@@ -67,40 +68,40 @@ def shift_all(axis: Any, k: int, ndim: int) -> Any:
     return shift(axis, k, ndim)
 
 
-def unless_scalar(axis: Any, ndim: int) -> Any:
-    """The axis argument of a reduction; NumPy takes 0 and -1 too where there is no axis."""
+def ignore_scalar_axis(axis: Axis, ndim: int) -> Value:
+    """Return the axis argument of a reduction; without axes NumPy takes 0 and -1 as None."""
     return None if not ndim and axis in (0, -1) else axis
 
 
-def normalize(axis: Any, ndim: int) -> tuple[int, ...]:
-    """An axis argument as a tuple of non-negative ints."""
+def normalize(axis: Axis | list[int], ndim: int) -> tuple[int, ...]:
+    """Return an axis argument as a tuple of non-negative ints."""
     axes = shift_all(axis, 0, ndim)
     return axes if isinstance(axes, tuple) else (axes,)
 
 
-def batch_shape(k: int, *values: Any) -> tuple[int, ...]:
-    """The common batch shape of operands; Python scalars have none."""
+def batch_shape(k: int, *values: Value) -> tuple[int, ...]:
+    """Return the common batch shape of operands; Python scalars have none."""
     shapes = [s for s in [np.shape(v)[:k] for v in values] if s]
     return tuple([next((n for n in sizes if n != 1), 1) for sizes in zip(*shapes)])
 
 
-def collapsed(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
-    """`shape` with axes of size 1."""
+def collapse(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
+    """Return `shape` with size 1 at `axes`."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
-def _rows_order(ndim: int, axis: Any) -> tuple[int, ...]:
+def _rows_order(ndim: int, axis: Axis) -> tuple[int, ...]:
     axes = _row_axes(ndim, axis)
     return (*(i for i in range(ndim) if i not in axes), *axes)
 
 
-def _row_axes(ndim: int, axis: Any) -> tuple[int, ...]:
-    """The axes of a reduction, for which a number counts as an array of one axis."""
+def _row_axes(ndim: int, axis: Axis) -> tuple[int, ...]:
+    """Return the axes of a reduction, for which a number counts as an array of one axis."""
     return normalize(axis if ndim or axis not in (0, -1) else None, ndim)
 
 
-def as_rows(a: Any, axis: Any) -> Any:
-    """`a` with one last axis made of the axes that a reduction goes over."""
+def as_rows(a: Value, axis: Axis) -> Value:
+    """Return `a` with the axes of a reduction merged into one last axis."""
     shape, n = np.shape(a), len(_row_axes(np.ndim(a), axis))
     order = _rows_order(len(shape), axis)
     form = [shape[i] for i in order]
@@ -108,32 +109,34 @@ def as_rows(a: Any, axis: Any) -> Any:
     return np.reshape(np.transpose(a, order), (*form[:cut], math.prod(form[cut:])))
 
 
-def from_rows(rows: Any, axis: Any, shape: tuple[int, ...]) -> Any:
-    """The array of `shape` of which `as_rows` has made rows."""
+def from_rows(rows: Value, axis: Axis, shape: tuple[int, ...]) -> Value:
+    """Return the array of `shape` whose rows these are: the inverse of `as_rows`."""
     order = _rows_order(len(shape), axis)
     whole = np.reshape(rows, [shape[i] for i in order])
     return np.transpose(whole, [order.index(i) for i in range(len(shape))])
 
 
-def flat(k: int, a: Any) -> Any:
-    """`a` with one axis after the batch's; also where a batch or the array is empty."""
+def flatten_examples(k: int, a: Value) -> Value:
+    """Return `a` with one axis after those of the batch; also where either is empty."""
     shape = np.shape(a)
     return np.reshape(a, (*shape[:k], math.prod(shape[k:])))
 
 
-def expand(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
-    """The result of a reduction, so that it broadcasts with what was reduced."""
+def expand(g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False) -> Value:
+    """Reshape the result of a reduction to broadcast with the array that was reduced."""
     if keepdims or len(shape) < 2:
         return g
     if type(axis) is int:
         axis = normalize_axis_index(axis, len(shape))
         return g.reshape((*shape[:axis], 1, *shape[axis + 1 :]))  # a fifth of np.reshape
     axes = normalize(axis, len(shape))
-    return np.reshape(g, collapsed(shape, axes))
+    return np.reshape(g, collapse(shape, axes))
 
 
-def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = False) -> Any:
-    """Undo a reduction's change of shape: `g` repeated along the axes it went over."""
+def broadcast_back(
+    g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False
+) -> Value:
+    """Undo a reduction's change of shape: repeat `g` along the axes of the reduction."""
     kind = type(g)
     if not shape:
         return g
@@ -158,10 +161,10 @@ def spread(g: Any, shape: tuple[int, ...], axis: Any = None, keepdims: Any = Fal
 
 
 FEW = 64
-"""Up to so many elements an array is added to a tensor in less than a view of it takes."""
+"""Up to so many elements, adding zeros to a tensor takes less time than a view of it."""
 
 SMALL = 10_000
-"""Up to so many elements an array is filled in less than a view takes (2.3 us)."""
+"""Up to so many elements, filling an array takes less time than a view does (2.3 us)."""
 
 LARGE = 1 << 17
 """Up to so many, repeating along one axis takes less than broadcasting in the next rule."""

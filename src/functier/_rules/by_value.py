@@ -1,39 +1,39 @@
-"""What has its dtype or its length told by the values, and `numpy.emath`, which is made of it.
+"""Operations whose values decide the dtype or the length of the result, and `numpy.emath`.
 
-Such a choice is a constant for derivatives. A batch is chosen for as a whole: its result is
-what stacking the results of a loop would give (complex where any example is), and where
-the examples' results cannot be stacked the batch is refused.
+The decision is a constant for derivatives. It is made for a batch as a whole: the result is
+that of stacking the results of a loop (complex where any example is). A batch whose results
+cannot be stacked raises.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.lib import scimath
 
 from .._core.errors import DataDependentError
 from .._core.numpy_facts import align
-from .axes import strong
+from .._core.types import Shape, Value
+from .axes import as_strong
 from .constructors import composite, constant, linear, primitive
-from .linalg.contract import array
+from .linalg.contract import ensure_array
 
-# ---- the choices ----
+# ---- the decisions ----
 
 
-def _complex_if(x: Any, any_of: Any) -> Any:
-    """`x` as complex numbers, if any of `any_of` holds."""
+def _complex_if(x: Value, any_of: Value) -> Value:
+    """Return `x` as complex numbers, if any of `any_of` is true."""
     if not np.any(any_of):
         return x
     return x.astype(np.dtype("F" if x.dtype.char in "bBhHf" else "D"))
 
 
-def _real_unless(x: Any, any_of: Any) -> Any:
-    """The real part of `x`, unless any of `any_of` holds."""
+def _real_unless(x: Value, any_of: Value) -> Value:
+    """Return the real part of `x`, or `x` if any of `any_of` is true."""
     return x if np.any(any_of) else np.real(x)
 
 
-def _double_if(x: Any, any_of: Any) -> Any:
-    """`x` in double precision, if any of `any_of` holds."""
+def _double_if(x: Value, any_of: Value) -> Value:
+    """Return `x` in double precision, if any of `any_of` is true."""
     return x.astype(float) if np.any(any_of) else x
 
 
@@ -60,10 +60,10 @@ constant(  # of whole numbers only
 )
 
 
-def _stripped(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
-    """`x` without the zeros at the front of its last axis; one element stays.
+def _strip_zeros(x: Value, tolerance: float = 0.0, unknown: int = 0) -> Value:
+    """Remove the zeros at the start of the last axis of `x`, except for its last element.
 
-    All stacked rows have to lose equally many: `unknown` where there is no row.
+    All stacked rows have to lose the same number: `unknown` where there are no rows.
     """
     n = x.shape[-1]
     if n < 2:
@@ -78,28 +78,28 @@ def _stripped(x: Any, tolerance: float = 0.0, unknown: int = 0) -> Any:
     return x[..., first[0] if first.size else unknown :]
 
 
-stripped = primitive(_stripped)
+strip_zeros = primitive(_strip_zeros)
 
 
-def _stripped_vjp(g: Any, x_shape: Any) -> Any:
+def _strip_zeros_vjp(g: Value, x_shape: Shape) -> Value:
     zeros = np.zeros((*x_shape[:-1], x_shape[-1] - np.shape(g)[-1]), g.dtype)
     return np.concatenate([zeros, g], axis=-1)
 
 
 linear(
-    stripped,
+    strip_zeros,
     "x tolerance unknown",
-    vmap=lambda k, x, *args, **params: stripped(x, *args, **params),
+    vmap=lambda k, x, *args, **params: strip_zeros(x, *args, **params),
     by_value="x",
     jvp={"x": lambda t, ans: t[..., t.shape[-1] - ans.shape[-1] :]},  # type: ignore[arg-type]
-    vjp={"x": _stripped_vjp},
+    vjp={"x": _strip_zeros_vjp},
 )
 
 # ---- numbers that are real if they can be ----
 
 
 @lambda body: composite(np.real_if_close, body)
-def _real_if_close(a: Any, tol: float = 100) -> Any:
+def _real_if_close(a: Value, tol: float = 100) -> Value:
     if not np.iscomplexobj(a):
         return a
     if tol > 1:
@@ -107,32 +107,35 @@ def _real_if_close(a: Any, tol: float = 100) -> Any:
     return real_unless(a, np.logical_not(np.absolute(np.imag(a)) < tol))
 
 
-def _where_needed(x: Any, outside: Callable) -> Any:
-    x = strong(array(x))
+def _to_complex_where(x: Value, outside: Callable) -> Value:
+    x = as_strong(ensure_array(x))
     return x if x.dtype.kind == "c" else complex_if(x, outside(x))
 
 
-def _negative(x: Any) -> Any:
-    return _where_needed(x, lambda x: x < 0)
+def _to_complex_if_negative(x: Value) -> Value:
+    return _to_complex_where(x, lambda x: x < 0)
 
 
-def _large(x: Any) -> Any:
-    return _where_needed(x, lambda x: np.absolute(x) > 1)
+def _to_complex_if_large(x: Value) -> Value:
+    return _to_complex_where(x, lambda x: np.absolute(x) > 1)
 
 
-composite(scimath.sqrt, lambda x: np.sqrt(_negative(x)))
-composite(scimath.log, lambda x: np.log(_negative(x)))
-composite(scimath.log2, lambda x: np.log2(_negative(x)))
-composite(scimath.log10, lambda x: np.log10(_negative(x)))
-composite(scimath.logn, lambda n, x: np.log(_negative(x)) / np.log(_negative(n)))
-composite(scimath.arccos, lambda x: np.arccos(_large(x)))
-composite(scimath.arcsin, lambda x: np.arcsin(_large(x)))
-composite(scimath.arctanh, lambda x: np.arctanh(_large(x)))
+composite(scimath.sqrt, lambda x: np.sqrt(_to_complex_if_negative(x)))
+composite(scimath.log, lambda x: np.log(_to_complex_if_negative(x)))
+composite(scimath.log2, lambda x: np.log2(_to_complex_if_negative(x)))
+composite(scimath.log10, lambda x: np.log10(_to_complex_if_negative(x)))
+composite(
+    scimath.logn,
+    lambda n, x: np.log(_to_complex_if_negative(x)) / np.log(_to_complex_if_negative(n)),
+)
+composite(scimath.arccos, lambda x: np.arccos(_to_complex_if_large(x)))
+composite(scimath.arcsin, lambda x: np.arcsin(_to_complex_if_large(x)))
+composite(scimath.arctanh, lambda x: np.arctanh(_to_complex_if_large(x)))
 
 
 @lambda body: composite(scimath.power, body)
-def _power(x: Any, p: Any) -> Any:
-    p = strong(array(p))
+def _power(x: Value, p: Value) -> Value:
+    p = as_strong(ensure_array(p))
     if p.dtype.kind == "i":
         p = double_if(p, p < 0)
-    return np.power(_negative(x), p)
+    return np.power(_to_complex_if_negative(x), p)

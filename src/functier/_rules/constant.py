@@ -1,10 +1,13 @@
 """Operations whose derivative is zero, and questions about the form of a tensor."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.ambient import AMBIENT
+from .._core.types import Axis, Function, Shape, Value
 from .._mutation.array import writable
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
@@ -33,43 +36,60 @@ composite(np.ndim, lambda a: a.ndim)
 
 
 @lambda body: composite(np.size, body)
-def _size(a, axis=None):
+def _size(a: Value, axis: Axis = None) -> Value:
     if axis is None:
         return a.size
     axes = axis if isinstance(axis, tuple) else (axis,)
     return int(np.prod([a.shape[i] for i in axes], dtype=int))
 
 
-def _filled(make):
-    def body(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+def _filling_body(make: Function) -> Function:
+    def body(
+        a: Value,
+        dtype: DTypeLike | None = None,
+        order: str | None = "K",
+        subok: bool = True,
+        shape: Shape | None = None,
+        *,
+        device: str | None = None,
+    ) -> Value:
         made = make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
         return writable(made) if type(a) is AMBIENT.get() else made
 
     return body
 
 
-composite(np.zeros_like, _filled(np.zeros))
-composite(np.ones_like, _filled(np.ones))
+composite(np.zeros_like, _filling_body(np.zeros))
+composite(np.ones_like, _filling_body(np.ones))
 
 
 @lambda body: composite(np.empty_like, body)
-def _empty_like(prototype, /, dtype=None, order="K", subok=True, shape=None, *, device=None):
+def _empty_like(
+    prototype: Value,
+    /,
+    dtype: DTypeLike | None = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: str | None = None,
+) -> Value:
     return np.zeros_like(prototype, dtype, shape=shape)
 
 
-def _form(value):
-    """What NumPy's questions about dtypes take: a dtype for a tensor, else the value."""
+def _dtype_or_value(value: Value) -> Value:
+    """Return the dtype of an array or a tensor, and any other value as it is."""
     return value.dtype if hasattr(value, "dtype") and not isinstance(value, type) else value
 
 
-composite(np.result_type, lambda *values: np.result_type(*map(_form, values)))
+composite(np.result_type, lambda *values: np.result_type(*map(_dtype_or_value, values)))
 composite(np.common_type, lambda *arrays: np.common_type(*(np.empty(0, a.dtype) for a in arrays)))
 composite(np.min_scalar_type, lambda a, /: np.min_scalar_type(np.zeros(a.shape or 1, a.dtype)))
 
 
 @lambda body: composite(np.can_cast, body)
-def _can_cast(from_, to, casting="safe"):
-    return np.can_cast(_form(from_), _form(to), casting)
+def _can_cast(from_: Value, to: Value, casting: Any = "safe") -> Value:
+    return np.can_cast(_dtype_or_value(from_), _dtype_or_value(to), casting)
 
 
 composite(np.iscomplexobj, lambda x: np.result_type(x).kind == "c")

@@ -1,4 +1,4 @@
-"""The constructors: each takes facts about an operation and derives its rules.
+"""Constructors of operations: each takes facts about one and derives its rules.
 
 NOTE [rules stay inside the protocol]
     A rule is plain NumPy on values one level down, which may be tensors of an outer
@@ -7,8 +7,8 @@ NOTE [rules stay inside the protocol]
 
 NOTE [batch axes lead]
     A batching rule gets `k` and operands with `k` leading batch axes, each of the
-    batch's size or 1; Python scalars come as they are. What it returns has `k` leading
-    batch axes too. Logical axis ``i`` is physical axis ``i + k``.
+    batch's size or 1; Python scalars come as they are. The result has `k` leading batch
+    axes too. Logical axis ``i`` is physical axis ``i + k``.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,8 @@ from .._core.numpy_facts import PLAIN, SPELLED, align, dtype_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule, unchanged
 from .._core.table import FRESH, MAKERS, OPS, PARTIALS, UNSUPPORTED
-from .axes import batch_shape, flat, shift, shift_all, unless_scalar
+from .._core.types import Axis, Function, Value
+from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift, shift_all
 
 __all__ = [
     "MAKERS",
@@ -34,10 +35,11 @@ __all__ = [
     "Rule",
     "UnsupportedError",
     "align",
-    "checked",
+    "allow_missing_out",
+    "check_values",
     "composite",
     "constant",
-    "data_dependent",
+    "data_dependent_vmap",
     "dtype_of",
     "elementwise",
     "elementwise_vmap",
@@ -46,19 +48,18 @@ __all__ = [
     "one_axis_vmap",
     "op",
     "primitive",
-    "quiet",
     "reduce_kernel",
     "reduction_vmap",
     "unsupported",
 ]
 
 
-def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
-    """`func` without its wrapper where that only calls ``ufunc.reduce`` (a third of it)."""
+def reduce_kernel(func: Callable, ufunc: np.ufunc) -> Callable:
+    """Return `func` without its wrapper, a third of its time, where ``ufunc.reduce`` is enough."""
 
-    def kernel(a: Any, axis: Any = None, keepdims: Any = False, **params: Any) -> Any:
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is np.ndarray and not params:
-            return ufunc.reduce(a, axis, None, None, keepdims)
+            return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
         return func(a, axis=axis, keepdims=keepdims, **params)
 
     return kernel
@@ -68,9 +69,9 @@ def reduce_kernel(func: Callable, ufunc: Any) -> Callable:
 
 
 def elementwise_vmap(func: Callable) -> Callable:
-    """Broadcasting operations: align the ranks, call once."""
+    """Return the rule of an operation that broadcasts: align the ranks, and call it once."""
 
-    def rule(k: int, *xs: Any, **params: Any) -> Any:
+    def rule(k: int, *xs: Value, **params: Any) -> Value:
         if hasattr(params.get("where"), "shape"):
             *xs, params["where"] = align(k, (*xs, params["where"]))  # type: ignore[assignment]
             return func(*xs, **params)
@@ -80,9 +81,12 @@ def elementwise_vmap(func: Callable) -> Callable:
 
 
 def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
-    """Reductions with ``axis=None`` for all axes; `scalars`: see `unless_scalar`."""
+    """Return the rule of a reduction, where ``axis=None`` stands for all axes.
 
-    def rule(k: int, a: Any, axis: Any = None, **params: Any) -> Any:
+    `scalars`: the reduction takes axis 0 of an array without axes; see `ignore_scalar_axis`.
+    """
+
+    def rule(k: int, a: Value, axis: Any = None, **params: Any) -> Value:
         if params and hasattr(params.get("where"), "shape"):
             a, where = align(k, (a, params["where"]))
             params["where"] = where
@@ -91,7 +95,7 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
                 a = np.broadcast_to(a, batch + np.shape(a)[k:])
         if type(axis) is not int or not k - a.ndim <= axis < 0:  # counted from the last one
             if a.ndim == k and (scalars or "where" in params):
-                axis = unless_scalar(axis, 0)
+                axis = ignore_scalar_axis(axis, 0)
             axis = shift_all(axis, k, a.ndim - k)
         return func(a, axis=axis, **params)
 
@@ -99,24 +103,24 @@ def reduction_vmap(func: Callable, scalars: bool = True) -> Callable:
 
 
 def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = False) -> Callable:
-    """Operations along one axis, where ``axis=None`` means the flattened array.
+    """Return the rule of an operation along one axis; ``axis=None`` is the flattened array.
 
-    `scalars`: an array of no axes counts as one of one element.
+    `scalars`: an array without axes counts as one of one element.
     """
 
-    def rule(k: int, a: Any, *args: Any, axis: Any = default, **params: Any) -> Any:
-        if axis is None or (scalars and unless_scalar(axis, np.ndim(a) - k) is None):
-            a, axis = flat(k, a), -1
+    def rule(k: int, a: Value, *args: Value, axis: int | None = default, **params: Any) -> Value:
+        if axis is None or (scalars and ignore_scalar_axis(axis, np.ndim(a) - k) is None):
+            a, axis = flatten_examples(k, a), -1
         axis = shift(axis, k, np.ndim(a) - k)
         return func(a, *args, axis=axis, **params)
 
     return rule
 
 
-def data_dependent(func: Callable, remedy: str) -> Callable:
-    """The batching rule of an operation whose result has no fixed shape: it raises."""
+def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
+    """Return the rule of an operation whose result has no fixed shape: it raises."""
 
-    def rule(k: int, *args: Any, **params: Any) -> Any:
+    def rule(k: int, *args: Value, **params: Any) -> Value:
         raise DataDependentError(
             f"the shape of the result of {name_of(func)} depends on the data, which differs "
             f"from example to example; {remedy}"
@@ -125,29 +129,29 @@ def data_dependent(func: Callable, remedy: str) -> Callable:
     return rule
 
 
-# ---- functions of our own ----
+# ---- functions that NumPy does not have ----
 
 NUMBERS = frozenset({bool, int, float, complex})
 NO_TENSORS = PLAIN | {tuple, list}
-"""Asked first: to find that a class has no attribute takes as long as a small operation."""
+"""Classes without a level, looked up first: to miss an attribute takes longer."""
 
 
 def primitive(kernel: Callable, plain: bool = False) -> Callable:
-    """Make a function of our own one that dispatches like NumPy's.
+    """Make a function that dispatches as NumPy's functions do.
 
-    For what NumPy can do to an array but has no function for (adding at an index).
-    A `plain` kernel is itself NumPy code that dispatches: tensors outside every level
-    run it as it is, so that their hooks see NumPy's functions only.
+    It is for operations on arrays that NumPy has no function for, such as adding at an
+    index. A `plain` kernel is NumPy code that dispatches: tensors outside of all levels run
+    it as it is, so that their hooks see NumPy's functions only.
     """
 
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Value, **kwargs: Any) -> Value:
         for arg in args:
             if type(arg) in NO_TENSORS:
                 continue
             level = getattr(type(arg), "level", None)
             if level is not None and (level.depth or not plain):
                 return level.function(function, args, kwargs)
-        if type(args[0]) in NUMBERS:  # what a transform has wrapped; NumPy would convert it
+        if type(args[0]) in NUMBERS:  # a transform has wrapped a number, which NumPy would convert
             return kernel(np.reshape(args[0], ()), *args[1:], **kwargs)
         return kernel(*args, **kwargs)
 
@@ -156,21 +160,21 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
     return function
 
 
-def _checked(x: Any, passes: Callable, message: str) -> Any:
-    """`x`, after a look at its values (those of all examples), as NumPy has one."""
+def _check_values(x: Value, passes: Callable, message: str) -> Value:
+    """Return `x`, or raise where its values, those of all examples, do not pass a check."""
     if not passes(x):
         raise ValueError(message)
     return x
 
 
-checked = primitive(_checked)
+check_values = primitive(_check_values)
 
 
 # ---- the constructors ----
 
 
 def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """Declare an operation with given rules; the other constructors end here."""
+    """Declare an operation by its rules; the other constructors call this one."""
     record = Op(func, params, arrays, **facts)
     OPS[func] = record
     return record
@@ -178,19 +182,19 @@ def op(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
 
 def elementwise(
     func: Callable,
-    *partials: Any,
+    *partials: Function | Rule | tuple | None,
     params: str = "",
     holomorphic: bool = True,
     vmap: Callable | None = None,
     **facts: Any,
 ) -> Op:
-    """An operation that works on each element by itself.
+    """Declare an operation that works on each element by itself.
 
     A partial is ``lambda g, x: g * cos(x)``: multiplication by the derivative, which is
     the jvp and, conjugated around by the engine, the vjp. None is a zero derivative.
     ``holomorphic=False`` takes explicit ``jvp=`` and ``vjp=`` for functions that have no
-    complex derivative. ``(times, "y")`` is a function that several rules share, with the
-    names of what it needs.
+    complex derivative. ``(times, "y")`` is a function that several rules share, and the
+    names of the values it needs.
     """
     ufunc = isinstance(func, np.ufunc)
     names = ("x", "y", "z", "w")[: getattr(func, "nin", len(partials) or 1)]
@@ -198,18 +202,18 @@ def elementwise(
     operands = params.split()[: len(names)]
     rules = {n: Rule(p, operands, holomorphic) for n, p in zip(operands, partials) if p}
     if not facts.get("constant"):
-        shared = _masked(rules, operands) if ufunc else rules  # by both modes
+        shared = _mask_rules(rules, operands) if ufunc else rules  # by both modes
         for mode in ("jvp", "vjp"):
             given = facts.setdefault(mode, shared)
             if ufunc and given is not shared:
-                facts[mode] = _masked(given, operands)
+                facts[mode] = _mask_rules(given, operands)
     record = op(
         func,
         f"{params} out where" if ufunc else params,
         f"{' '.join(operands)} where" if ufunc else " ".join(operands),
         family="elementwise",
-        kernel=quiet(func) if ufunc else func,
-        vmap=vmap or elementwise_vmap(quiet(func) if ufunc else func),
+        kernel=allow_missing_out(func) if ufunc else func,
+        vmap=vmap or elementwise_vmap(allow_missing_out(func) if ufunc else func),
         **facts,
     )
     whole = len(rules) == len(names) and isinstance(func, np.ufunc) and func.nout == 1
@@ -220,13 +224,13 @@ def elementwise(
     return record
 
 
-def quiet(func: Callable) -> Callable:
-    """`func`, whose callers may leave ``out=`` out where they give ``where=``.
+def allow_missing_out(func: Callable) -> Callable:
+    """Return `func` for callers that give ``where=`` without ``out=``, which warns.
 
-    They had written ``out=None``, which NumPy takes out of a call that it dispatches.
+    They wrote ``out=None``, but NumPy drops it from the calls that it dispatches.
     """
 
-    def kernel(*args: Any, **params: Any) -> Any:
+    def kernel(*args: Value, **params: Any) -> Value:
         if "where" in params:
             params.setdefault("out", None)
         return func(*args, **params)
@@ -234,27 +238,27 @@ def quiet(func: Callable) -> Callable:
     return kernel
 
 
-def _masked(rules: dict, operands: list[str]) -> dict[str, Rule]:
-    return {n: _masked_rule(r, operands) for n, r in rules.items()}
+def _mask_rules(rules: dict, operands: list[str]) -> dict[str, Rule]:
+    return {n: _mask_rule(r, operands) for n, r in rules.items()}
 
 
-def _masked_rule(rule: Any, operands: list[str]) -> Rule:
-    """The rule of a ufunc that knows ``where=`` and ``dtype=``: zero where nothing was computed.
+def _mask_rule(rule: Rule | Function | tuple, operands: list[str]) -> Rule:
+    """Return the rule of a ufunc with ``where=`` and ``dtype=``: zero where nothing was computed.
 
-    Real operands are complex ones to it where the ufunc was told to compute with those. Where
-    nothing was computed it sees 0.5 for bad and for unwritten numbers, so that
-    none of them reaches a derivative of any order; nearly every ufunc has one at 0.5.
+    With a complex ``dtype=`` the rule gets complex operands. Where nothing was computed it
+    gets 0.5, so that no bad or uninitialized number reaches a derivative of any order; nearly
+    every ufunc has a derivative at 0.5.
     """
     rule = rule if isinstance(rule, Rule) else Rule(rule, operands)
 
-    def fn(g: Any, *saved: Any) -> Any:
+    def fn(g: Value, *saved: Value) -> Value:
         *saved, where, dtype = saved  # type: ignore[assignment]
         if dtype is not None and np.dtype(dtype).kind == "c":
             one = np.dtype(dtype).type(1)
-            saved = [v * one if _real(v) else v for v in saved]  # type: ignore[assignment]
+            saved = [v * one if _is_real(v) else v for v in saved]  # type: ignore[assignment]
         if where is True:
             return rule.fn(g, *saved)
-        kept = [np.where(where, v, 0.5) if _inexact(v) else v for v in saved]
+        kept = [np.where(where, v, 0.5) if _is_inexact(v) else v for v in saved]
         c = rule.fn(g, *kept)
         if isinstance(c, tuple):
             return tuple(None if v is None else np.where(where, v, 0) for v in c)
@@ -265,18 +269,18 @@ def _masked_rule(rule: Any, operands: list[str]) -> Rule:
     return masked
 
 
-def _real(value: Any) -> bool:
+def _is_real(value: Value) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fiu"
 
 
-def _inexact(value: Any) -> bool:
+def _is_inexact(value: Value) -> bool:
     return hasattr(value, "dtype") and value.dtype.kind in "fc"
 
 
 def linear(
     func: Callable, params: str, arrays: str = "", *, jvp: str = "linear", **facts: Any
 ) -> Op:
-    """An operation that is linear in the operands that `vjp` names: its jvp is itself.
+    """Declare an operation that is linear in the operands that `vjp` names: its jvp is itself.
 
     ``jvp="multilinear"``: linear in each of them, the others held fixed.
     """
@@ -284,24 +288,24 @@ def linear(
 
 
 def constant(func: Callable, params: str, arrays: str = "", **facts: Any) -> Op:
-    """An operation whose derivative is zero; its result leaves grad and jvp levels."""
+    """Declare an operation whose derivative is zero; its result leaves grad and jvp levels."""
     return op(func, params, arrays, family="constant", constant=True, **facts)
 
 
 def composite(func: Callable, body: Callable) -> Op:
-    """An operation that is made of others; `body` has its signature."""
+    """Declare an operation that is made of others; `body` has its signature."""
     return op(func, "", "", family="composite", body=body)
 
 
 op(
-    checked,
+    check_values,
     "x passes message",
-    vmap=lambda k, x, passes, message: checked(x, passes, message),
+    vmap=lambda k, x, passes, message: check_values(x, passes, message),
     jvp={"x": lambda t: t},
     vjp={"x": lambda g: g},
 )
 
 
 def unsupported(func: Callable, reason: str) -> None:
-    """A function that raises, with the reason a user reads."""
+    """Declare a function that is not supported; a call raises with the reason."""
     UNSUPPORTED[func] = reason

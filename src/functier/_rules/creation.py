@@ -1,16 +1,19 @@
 """Functions that make arrays, which NumPy dispatches on ``like=`` only.
 
-What they make of static arguments is a plain array, a constant for every level. With
-``like=x`` a value made of tensors may be given too: ``np.array([t, u], like=t)``.
+Static arguments give a plain array, a constant for every level. With ``like=x`` the
+arguments may hold tensors, too: ``np.array([t, u], like=t)``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import PLAIN
-from .axes import as_array, strong
+from .._core.types import Shape, Value
+from .axes import as_array, as_strong
 from .constructors import composite
 
 func: Callable
@@ -22,7 +25,7 @@ for func in (
 
 
 @lambda body: composite(np.arange, body)
-def _arange(*args, **kwargs):
+def _arange(*args: Value, **kwargs: Any) -> Value:
     names = ("stop",) if len(args) == 1 else ("start", "stop", "step", "dtype")
     given = dict(zip(names, args), **kwargs)
     start, stop, step = [given.get(name, n) for name, n in (("start", 0), ("stop", 0), ("step", 1))]
@@ -31,12 +34,14 @@ def _arange(*args, **kwargs):
     dtype = given.get("dtype")
     if dtype is None:
         dtype = np.result_type(start, stop, step)
-    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # in a batch there is no such n
+    n = int(np.ceil(np.divide(np.subtract(stop, start), step)))  # raises in a batch
     return np.add(start, np.multiply(np.arange(max(n, 0)), step)).astype(dtype)
 
 
 @lambda body: composite(np.fromiter, body)
-def _fromiter(iter, dtype, count=-1, *, like=None):
+def _fromiter(
+    iter: Iterable, dtype: DTypeLike | None, count: Value = -1, *, like: Value = None
+) -> Value:
     values = list(iter if count < 0 else islice(iter, count))
     if not any(hasattr(v, "shape") for v in values):
         return np.fromiter(values, dtype, count)
@@ -47,26 +52,42 @@ def _fromiter(iter, dtype, count=-1, *, like=None):
 
 
 @lambda body: composite(np.full, body)
-def _full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+def _full(
+    shape: Shape,
+    fill_value: Value,
+    dtype: DTypeLike | None = None,
+    order: str | None = "C",
+    *,
+    device: str | None = None,
+    like: Value = None,
+) -> Value:
     filled = np.multiply(np.ones(shape, np.result_type(fill_value)), fill_value)
     return filled if dtype is None else filled.astype(dtype)
 
 
-def _stacked(value):
-    """A nested sequence as one array; tensors may stand in it."""
+def _stack_nested(value: Value) -> Value:
+    """Return a nested sequence, which may hold tensors, as one array."""
     if isinstance(value, (list, tuple)):
-        return np.stack([_stacked(v) for v in value]) if value else np.zeros(0)
+        return np.stack([_stack_nested(v) for v in value]) if value else np.zeros(0)
     return value
 
 
-def _converted(a, dtype=None, *args, ndmin=0, **kwargs):
-    a = _stacked(a)
+def _convert(
+    a: Value, dtype: DTypeLike | None = None, *args: Value, ndmin: int = 0, **kwargs: Any
+) -> Value:
+    a = _stack_nested(a)
     if np.ndim(a) < ndmin:
         a = np.reshape(a, (1,) * (ndmin - np.ndim(a)) + np.shape(a))
-    return a if dtype is None else np.astype(strong(as_array(a)), dtype)
+    return a if dtype is None else np.astype(as_strong(as_array(a)), dtype)
+
+
+@lambda body: composite(np.array, body)
+def _array(a: Value, dtype: DTypeLike | None = None, *, copy: bool | None = True, **kw: Any) -> Any:
+    made = _convert(a, dtype, **kw)
+    return np.copy(made) if copy and made is a else made
 
 
 for func in (
-    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+    np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ):  # fmt: skip
-    composite(func, _converted)
+    composite(func, _convert)

@@ -1,14 +1,16 @@
 """Diagonals and triangles of matrices."""
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from .._core.types import Function, Shape, Value
 from .axes import shift
 from .constructors import composite, linear, primitive
 
 
 @primitive
-def from_diagonal(d, shape, offset=0):
-    """Matrices of `shape` with the last axis of `d` on a diagonal, and zero elsewhere."""
+def from_diagonal(d: Value, shape: Shape, offset: int = 0) -> Value:
+    """Make matrices of `shape` with the last axis of `d` on a diagonal, and zeros elsewhere."""
     rows, columns = shape
     start = offset if offset >= 0 else -offset * columns
     stop = start + d.shape[-1] * (columns + 1)
@@ -25,12 +27,14 @@ linear(
 )
 
 
-def _diagonal_vmap(k, a, offset=0, axis1=0, axis2=1):
+def _diagonal_vmap(k: int, a: Value, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Value:
     ndim = a.ndim - k
     return np.diagonal(a, offset, shift(axis1, k, ndim), shift(axis2, k, ndim))
 
 
-def _diagonal_vjp(g, a_shape, offset=0, axis1=0, axis2=1):
+def _diagonal_vjp(
+    g: Value, a_shape: Shape, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Value:
     whole = from_diagonal(g, (a_shape[axis1], a_shape[axis2]), offset)
     return np.moveaxis(whole, (-2, -1), (axis1, axis2))
 
@@ -40,7 +44,14 @@ composite(np.linalg.diagonal, lambda x, /, *, offset=0: np.diagonal(x, offset, -
 
 
 @lambda body: composite(np.trace, body)
-def _trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+def _trace(
+    a: Value,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+) -> Value:
     return np.sum(np.diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
@@ -48,7 +59,7 @@ composite(np.linalg.trace, lambda x, /, *, offset=0, dtype=None: np.trace(x, off
 
 
 @lambda body: composite(np.diag, body)
-def _diag(v, k=0):
+def _diag(v: Value, k: int = 0) -> Value:
     if v.ndim == 1:
         return np.diagflat(v, k)
     if v.ndim == 2:
@@ -57,13 +68,13 @@ def _diag(v, k=0):
 
 
 @lambda body: composite(np.diagflat, body)
-def _diagflat(v, k=0):
+def _diagflat(v: Value, k: int = 0) -> Value:
     n = v.size + abs(k)
     return from_diagonal(v if v.ndim == 1 else np.ravel(v), (n, n), k)
 
 
-def _matrix(depth, m, name):
-    """A vector is each row of the matrix that NumPy cuts."""
+def _as_matrix(depth: int, m: Value, name: str) -> Value:
+    """Return a matrix; a vector becomes all of its rows, as NumPy has it."""
     if m.ndim == depth:
         raise ValueError(f"{name} needs an array of 1 or more dimensions")
     if m.ndim > depth + 1:
@@ -72,28 +83,28 @@ def _matrix(depth, m, name):
     return np.broadcast_to(np.reshape(m, (*m.shape[:-1], 1, n)), (*m.shape[:-1], n, n))
 
 
-def _triangle(func, compare):
-    """tril and triu: zero on one side of a diagonal of the last two axes."""
+def _declare_triangle(func: Function, compare: Function) -> None:
+    """Declare tril or triu: zeros on one side of a diagonal of the last two axes."""
 
-    def cut(m, k=0):
-        """NumPy's, which asks no tensor in the place of `k`, its name for the diagonal."""
+    def cut(m: Value, k: Value = 0) -> Value:
+        """Call NumPy's function, which does not dispatch on `k`, its name for the diagonal."""
         return varying(0, m, k) if hasattr(k, "level") else func(m, k)
 
-    def varying(depth, m, k):
-        m = _matrix(depth, m, func.__name__)
+    def varying(depth: int, m: Value, k: Value) -> Value:
+        m = _as_matrix(depth, m, func.__name__)
         k = np.reshape(k, np.shape(k) + (1,) * (m.ndim - depth))
         diagonal = np.arange(m.shape[-1]) - np.reshape(np.arange(m.shape[-2]), (-1, 1))
         return np.where(compare(diagonal, k), m, 0)
 
-    def rule(depth, m, k=0):
+    def rule(depth: int, m: Value, k: Value = 0) -> Value:
         if not hasattr(k, "size"):
-            return func(_matrix(depth, m, func.__name__), k)
+            return func(_as_matrix(depth, m, func.__name__), k)
         if k.size != 1:
             return varying(depth, m, k)
-        return cut(_matrix(depth, m, func.__name__), np.reshape(k, ()))
+        return cut(_as_matrix(depth, m, func.__name__), np.reshape(k, ()))
 
     linear(func, "m k", "m k", kernel=cut, vmap=rule, vjp={"m": lambda g, k=0: cut(g, k)})
 
 
-_triangle(np.tril, np.less_equal)
-_triangle(np.triu, np.greater_equal)
+_declare_triangle(np.tril, np.less_equal)
+_declare_triangle(np.triu, np.greater_equal)

@@ -7,16 +7,18 @@ what it saves] in `_core.rule`.
 import cmath
 import math
 import operator
+from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import BIG, align, dtype_of
 from .._core.rule import negated, over, times, unchanged
-from .axes import as_array, nowhere, strong, without_zero
+from .._core.types import Function, Value
+from .axes import as_array, as_strong, is_known_false, replace_zeros
 from .constructors import (
     composite,
     constant,
-    data_dependent,
+    data_dependent_vmap,
     elementwise,
     elementwise_vmap,
     primitive,
@@ -26,17 +28,17 @@ _NoValue = np._NoValue
 
 LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
-# ---- in the memory of what a rule has just made: NumPy does so on the left of - and / only ----
+# ---- in place, on a right operand that the rule has just made (NumPy does so on the left) ----
 
 
-def _over(g, made):
+def _divide_by(g: Value, made: Value) -> Value:
     if type(made) is np.ndarray is type(g) and made.size > BIG:
         if made.shape == g.shape and made.dtype == g.dtype:
             return np.divide(g, made, out=made)
     return g / made
 
 
-def _one_minus(made):
+def _subtract_from_one(made: Value) -> Value:
     if type(made) is np.ndarray and made.size > BIG:
         return np.subtract(1, made, out=made)
     return 1 - made
@@ -56,8 +58,8 @@ elementwise(np.remainder, unchanged, lambda g, x, y: -g * np.floor_divide(x, y))
 elementwise(np.fmod, unchanged, lambda g, x, y: -g * np.trunc(x / y))
 
 
-def _exponent(y, g):
-    """`y` in the precision of the result: y - 1 could wrap around, or lose digits."""
+def _match_precision(y: Value, g: Value) -> Value:
+    """Return `y` in the precision of the result: y - 1 could wrap around, or lose digits."""
     if hasattr(y, "dtype") and y.dtype.kind in "biuf":
         dtype = np.finfo(dtype_of(g)).dtype
         wider = y.dtype.kind == "f" and y.dtype.itemsize >= dtype.itemsize  # g may be a tangent
@@ -65,7 +67,7 @@ def _exponent(y, g):
     return y
 
 
-def _power_x(g, x, y):
+def _power_x(g: Value, x: Value, y: Value) -> Value:
     """y x^(y-1), with 0 for y = 0, where x^(y-1) may be infinite."""
     if isinstance(y, (int, float)):
         if y == 2:
@@ -75,16 +77,16 @@ def _power_x(g, x, y):
         # The operator has fast squares and roots, but is Python's own on a Python number.
         power = np.power if type(x) in (float, complex) else operator.pow
         return g * (y * power(x, y - 1))
-    y = _exponent(y, g)
+    y = _match_precision(y, g)
     zero, others = np.equal(y, 0), np.power(x, y - 1)
-    if nowhere(zero):
+    if is_known_false(zero):
         return g * (y * others)
     # Not 0 wherever y is: the derivative of this by y is x^-1 there.
     spoilt = np.logical_and(zero, np.logical_not(np.isfinite(others)))
     return g * np.where(spoilt, 0, y * np.power(np.where(spoilt, 1, x), y - 1))
 
 
-def _power_y(g, ans, x):
+def _power_y(g: Value, ans: Value, x: Value) -> Value:
     """ans log x; at x = 0 the limit 0, which the logarithm there would spoil."""
     if isinstance(x, (int, float)):  # a weak number: float32 stays what it is
         if x < 0 and dtype_of(ans).kind == "c":
@@ -92,7 +94,7 @@ def _power_y(g, ans, x):
         return g * ans * (math.log(x) if x > 0 else 0.0 if x == 0 else math.nan)
     if hasattr(x, "dtype") and x.dtype != dtype_of(ans):
         x = x.astype(dtype_of(ans))  # the logarithm of an int8 has half precision
-    return g * ans * np.log(without_zero(x))
+    return g * ans * np.log(replace_zeros(x))
 
 
 elementwise(np.power, _power_x, _power_y)
@@ -104,15 +106,15 @@ elementwise(np.exp, (times, "ans"))
 elementwise(np.exp2, lambda g, ans: g * ans * LN2)
 elementwise(np.expm1, lambda g, ans: g * (ans + 1))
 elementwise(np.log, (over, "x"))
-elementwise(np.log2, lambda g, x: _over(g, x * LN2))
-elementwise(np.log10, lambda g, x: _over(g, x * LN10))
-elementwise(np.log1p, lambda g, x: _over(g, x + 1))
+elementwise(np.log2, lambda g, x: _divide_by(g, x * LN2))
+elementwise(np.log10, lambda g, x: _divide_by(g, x * LN10))
+elementwise(np.log1p, lambda g, x: _divide_by(g, x + 1))
 
 
-def share_of(exp, g, ans, x):
-    """g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
+def softmax_share(exp: Function, g: Value, ans: Value, x: Value) -> Value:
+    """Return g exp(x - ans); where ans is infinite, g for an operand that is +inf, else 0."""
     infinite = np.isinf(ans)
-    if nowhere(infinite):
+    if is_known_false(infinite):
         return g * exp(x - ans)
     share = exp(np.where(infinite, 0, x) - np.where(infinite, 0, ans))
     return g * np.where(infinite, np.isposinf(x), share)
@@ -120,27 +122,27 @@ def share_of(exp, g, ans, x):
 
 elementwise(
     np.logaddexp,
-    lambda g, ans, x: share_of(np.exp, g, ans, x),
-    lambda g, ans, y: share_of(np.exp, g, ans, y),
+    lambda g, ans, x: softmax_share(np.exp, g, ans, x),
+    lambda g, ans, y: softmax_share(np.exp, g, ans, y),
 )
 elementwise(
     np.logaddexp2,
-    lambda g, ans, x: share_of(np.exp2, g, ans, x),
-    lambda g, ans, y: share_of(np.exp2, g, ans, y),
+    lambda g, ans, x: softmax_share(np.exp2, g, ans, x),
+    lambda g, ans, y: softmax_share(np.exp2, g, ans, y),
 )
 
 # ---- roots ----
 
-elementwise(np.sqrt, lambda g, ans: _over(g, 2 * ans))
-elementwise(np.cbrt, lambda g, ans: _over(g, 3 * ans * ans))
+elementwise(np.sqrt, lambda g, ans: _divide_by(g, 2 * ans))
+elementwise(np.cbrt, lambda g, ans: _divide_by(g, 3 * ans * ans))
 
 
-def _over_hypot(g, ans, x):
-    """g x / ans, with 0 at the origin; where that is infinite, of an infinite operand only."""
+def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
+    """Return g x / ans, with 0 at the origin; an infinite ans has a slope by infinite x only."""
     infinite = np.isinf(ans)
-    if nowhere(infinite):
-        return g * x / without_zero(ans)
-    share = np.where(infinite, 0, x) / without_zero(np.where(infinite, 1, ans))
+    if is_known_false(infinite):
+        return g * x / replace_zeros(ans)
+    share = np.where(infinite, 0, x) / replace_zeros(np.where(infinite, 1, ans))
     return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 
 
@@ -155,28 +157,28 @@ elementwise(np.cos, lambda g, x: -g * np.sin(x))
 elementwise(np.tan, lambda g, ans: g * (1 + ans * ans))
 
 
-def _other_side(x):
-    """sqrt(1 - x^2), on the side of the branch cuts of arcsin where a complex `x` is."""
+def _cos_of_arcsin(x: Value) -> Value:
+    """Return sqrt(1 - x^2), for complex `x` on its side of the branch cuts of arcsin."""
     if dtype_of(x).kind == "c":
         return np.sqrt(-(x - 1)) * np.sqrt(x + 1)
-    return np.sqrt(_one_minus(x * x))
+    return np.sqrt(_subtract_from_one(x * x))
 
 
-elementwise(np.arcsin, lambda g, x: _over(g, _other_side(x)))
-elementwise(np.arccos, lambda g, x: -g / _other_side(x))
-elementwise(np.arctan, lambda g, x: _over(g, 1 + x * x))
+elementwise(np.arcsin, lambda g, x: _divide_by(g, _cos_of_arcsin(x)))
+elementwise(np.arccos, lambda g, x: -g / _cos_of_arcsin(x))
+elementwise(np.arctan, lambda g, x: _divide_by(g, 1 + x * x))
 
 
-def _over_square(g, x, y):
-    """g y / (x^2 + y^2), with 0 at the origin and at infinity."""
+def _over_square(g: Value, x: Value, y: Value) -> Value:
+    """Return g y / (x^2 + y^2), with 0 at the origin and at infinity."""
     if dtype_of(x) != dtype_of(y):  # small integers could not hold their squares
         one = np.result_type(x, y).type(1)
         x, y = x * one, y * one
     square = x * x + y * y
     infinite = np.isinf(square)
-    if nowhere(infinite):
-        return g * y / without_zero(square)
-    return g * np.where(infinite, 0, y) / np.where(infinite, 1, without_zero(square))
+    if is_known_false(infinite):
+        return g * y / replace_zeros(square)
+    return g * np.where(infinite, 0, y) / np.where(infinite, 1, replace_zeros(square))
 
 
 elementwise(
@@ -186,10 +188,10 @@ elementwise(
 )
 elementwise(np.sinh, lambda g, x: g * np.cosh(x))
 elementwise(np.cosh, lambda g, x: g * np.sinh(x))
-elementwise(np.tanh, lambda g, ans: g * _one_minus(ans * ans))
-elementwise(np.arcsinh, lambda g, x: _over(g, np.sqrt(x * x + 1)))
-elementwise(np.arccosh, lambda g, x: _over(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
-elementwise(np.arctanh, lambda g, x: _over(g, _one_minus(x * x)))
+elementwise(np.tanh, lambda g, ans: g * _subtract_from_one(ans * ans))
+elementwise(np.arcsinh, lambda g, x: _divide_by(g, np.sqrt(x * x + 1)))
+elementwise(np.arccosh, lambda g, x: _divide_by(g, np.sqrt(x - 1) * np.sqrt(x + 1)))
+elementwise(np.arctanh, lambda g, x: _divide_by(g, _subtract_from_one(x * x)))
 elementwise(np.deg2rad, lambda g: g * (np.pi / 180))
 elementwise(np.radians, lambda g: g * (np.pi / 180))
 elementwise(np.rad2deg, lambda g: g * (180 / np.pi))
@@ -198,10 +200,10 @@ elementwise(np.degrees, lambda g: g * (180 / np.pi))
 # ---- selection: an operand has the gradient where it was chosen ----
 
 
-def _choice(x, y, ans):
-    """What part of the cotangent `x` gets: none, all, or half of it where both are equal."""
+def _choice(x: Value, y: Value, ans: Value) -> Value:
+    """Return the part of the cotangent that `x` gets: 0, 1, or 1/2 where both are equal."""
     chosen, tie = np.equal(x, ans), np.equal(x, y)
-    if nowhere(tie):
+    if is_known_false(tie):
         return chosen
     return np.where(tie, 0.5, chosen).astype(ans.dtype)
 
@@ -217,12 +219,14 @@ for func in (np.maximum, np.minimum, np.fmax, np.fmin):
     )
 
 
-def _where_vmap(k, condition, *branches):
+def _where_vmap(k: int, condition: Value, *branches: Value) -> Value:
     """With the condition alone it is `numpy.nonzero`."""
     return np.where(*align(k, (condition, *branches))) if branches else _nonzero(k, condition)
 
 
-_nonzero = data_dependent(np.where, "write numpy.where(condition, x, y), which keeps its shape")
+_nonzero = data_dependent_vmap(
+    np.where, "write numpy.where(condition, x, y), which keeps its shape"
+)
 
 elementwise(
     np.where,
@@ -245,7 +249,16 @@ elementwise(
 
 
 @lambda body: composite(np.clip, body)
-def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoValue, **kwargs):
+def _clip(
+    a: Value,
+    a_min: Value = _NoValue,
+    a_max: Value = _NoValue,
+    out: Value | None = None,
+    *,
+    min: Value = _NoValue,
+    max: Value = _NoValue,
+    **kwargs: Any,
+) -> Value:
     if (min is not _NoValue or max is not _NoValue) and (
         a_min is not _NoValue or a_max is not _NoValue
     ):
@@ -253,7 +266,7 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
     low = min if a_min is _NoValue else a_min
     high = max if a_max is _NoValue else a_max
     low, high = (None if bound is _NoValue else bound for bound in (low, high))
-    a = strong(as_array(a))
+    a = as_strong(as_array(a))
     if low is None and high is None:
         return np.positive(a, **kwargs)
     if np.result_type(a).kind == "f":  # one bound: all of the gradient for `a` at it too
@@ -266,25 +279,25 @@ def _clip(a, a_min=_NoValue, a_max=_NoValue, out=None, *, min=_NoValue, max=_NoV
 # ---- modulus and sign: kinks have the subgradient 0 ----
 
 
-def _modulus(g, x):
-    """g sign x; the tangent of a complex number is complex, that of its modulus real."""
+def _absolute_rule(g: Value, x: Value) -> Value:
+    """Return g sign x; the tangent of a complex number is complex, that of its modulus real."""
     if dtype_of(g).kind == "c":
         return np.real(g * np.conjugate(np.sign(x)))
     return g * np.sign(x)
 
 
-def _direction(g, ans, x):
-    """The part of g across x / |x|, over |x|; real numbers have none."""
+def _sign_rule(g: Value, ans: Value, x: Value) -> Value:
+    """Return the part of g orthogonal to x / |x|, over |x|; 0 for real numbers."""
     if dtype_of(ans).kind != "c":
         return g * 0
     radius = np.absolute(x)
     along = np.real(g * np.conjugate(ans))
-    return (g - along * ans) / without_zero(radius)
+    return (g - along * ans) / replace_zeros(radius)
 
 
-elementwise(np.absolute, _modulus, holomorphic=False)
-elementwise(np.fabs, _modulus)
-elementwise(np.sign, _direction, holomorphic=False)
+elementwise(np.absolute, _absolute_rule, holomorphic=False)
+elementwise(np.fabs, _absolute_rule)
+elementwise(np.sign, _sign_rule, holomorphic=False)
 elementwise(np.copysign, lambda g, ans, x: g * np.sign(x) * np.sign(ans), lambda g: g * 0)
 elementwise(np.heaviside, lambda g: g * 0, lambda g, x: g * np.equal(x, 0))
 
@@ -318,8 +331,8 @@ SINC_SERIES = [(-1) ** n * 2 * n / math.factorial(2 * n + 1) for n in range(9, 0
 """sin(y) / y has the derivative y times this polynomial in y^2, to 1e-16 for |y| < 1."""
 
 
-def _sinc(g, ans, x):
-    """(cos(pi x) - sinc x) / x, by its power series near 0, where that cancels."""
+def _sinc(g: Value, ans: Value, x: Value) -> Value:
+    """Return (cos(pi x) - sinc x) / x; near 0, where that cancels, by its power series."""
     near = np.absolute(x) < 0.3
     y = np.pi * np.where(near, x, 0)
     series = 0
@@ -334,8 +347,8 @@ elementwise(np.sinc, _sinc)
 I0_NODES = np.cos((np.arange(128) + 0.5) * (np.pi / 128))
 
 
-def _bessel_i1(x):
-    """The mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
+def _bessel_i1(x: Value) -> Value:
+    """Return the mean of cos(t) exp(x cos t); the trapezoidal rule converges exponentially."""
     nodes = I0_NODES.astype(dtype_of(x))
     return np.mean(nodes * np.exp(np.reshape(x, (*np.shape(x), 1)) * nodes), axis=-1)
 

@@ -4,7 +4,7 @@ NOTE [the adjoint of a transform is its inverse, scaled as the transform]
     A transform is a matrix of roots of unity, so its adjoint is the matrix of the inverse
     without the factor 1/n, which `norm` moves from one to the other (Oppenheim and
     Schafer, *Discrete-Time Signal Processing*, 2010, section 8.2). The elements that
-    `n` has cut off or filled up are cut off or filled up again in the cotangent.
+    `n` has cut off or padded are padded or cut off again in the cotangent.
     Half of a Hermitian spectrum stands for the whole: each of its elements but the first
     and, for an even length, the last (which are their own mirror images) stands for two.
     So the cotangent of such a half is twice that of the whole, and on the way back each
@@ -13,35 +13,38 @@ NOTE [the adjoint of a transform is its inverse, scaled as the transform]
 NumPy imports `numpy.fft` on demand: `find` imports this file for its first function.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy import fft
 from numpy.lib.array_utils import normalize_axis_index
 
 from .._core.errors import MutationError
 from .._core.numpy_facts import name_of
+from .._core.types import Axis, Function, Shape, Value
 from .axes import normalize, shift
 from .constructors import composite, linear
 from .pad import pad_with
 
 # ---- along one axis ----
 
-EXCHANGED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+INVERSE_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 """The `norm` of the inverse that gives it the scaling which `norm` gives the transform."""
 
 DOUBLED = np.array([1.0, 2.0, 1.0])
 HALVED = np.array([1.0, 0.5, 1.0])
-"""What the first element of half a spectrum counts, those between, and the last."""
+"""Weights of half a spectrum: of its first element, of those between, and of the last."""
 
 
-def _weighted(spectrum, weights, n, axis):
-    """Half the spectrum of `n` points, its elements counted with `weights`."""
+def _weigh(spectrum: Value, weights: Value, n: int, axis: int) -> Value:
+    """Weigh the elements of half the spectrum of `n` points."""
     weights = np.astype(weights, np.finfo(spectrum.dtype).dtype)
     row = np.repeat(weights, (1, (n - 1) // 2, 1 - n % 2))
     return spectrum * np.reshape(row, (-1,) + (1,) * (spectrum.ndim - axis - 1))
 
 
-def _resized(x, n, axis):
-    """The first `n` elements along an axis; zeros where there are fewer."""
+def _resize(x: Value, n: int, axis: int) -> Value:
+    """Return the first `n` elements along an axis, with zeros where there are fewer."""
     lacking = n - x.shape[axis]
     if lacking < 0:
         return x[(slice(None),) * axis + (slice(n),)]
@@ -50,23 +53,32 @@ def _resized(x, n, axis):
     return x
 
 
-def _transform(func, inverse, half_result=False, half_operand=False):
+def _declare_transform(
+    func: Function, inverse: Function, half_result: bool = False, half_operand: bool = False
+) -> None:
     """Declare a transform and its inverse: see NOTE [the adjoint ...]."""
 
-    def adjoint(g, a_shape, a_dtype, n=None, axis=-1, norm=None):
+    def adjoint(
+        g: Value,
+        a_shape: Shape,
+        a_dtype: np.dtype,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = None,
+    ) -> Value:
         axis = normalize_axis_index(axis, len(a_shape))
         own = a_shape[axis]
         if half_result:
             n = own if n is None else n
-            g = _weighted(g, HALVED, n, axis)
+            g = _weigh(g, HALVED, n, axis)
         else:
             n = g.shape[axis]
-        c = inverse(g, n, axis, EXCHANGED[norm])
+        c = inverse(g, n, axis, INVERSE_NORM[norm])
         if half_operand:
             # The engine does not look where operand and result have one form.
-            c = _weighted(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
+            c = _weigh(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
             c = np.astype(c, a_dtype, copy=False)
-        return _resized(c, own, axis)
+        return _resize(c, own, axis)
 
     linear(
         func,
@@ -78,18 +90,18 @@ def _transform(func, inverse, half_result=False, half_operand=False):
     )
 
 
-_transform(fft.fft, fft.ifft)
-_transform(fft.ifft, fft.fft)
-_transform(fft.rfft, fft.irfft, half_result=True)
-_transform(fft.irfft, fft.rfft, half_operand=True)
-_transform(fft.hfft, fft.ihfft, half_operand=True)
-_transform(fft.ihfft, fft.hfft, half_result=True)
+_declare_transform(fft.fft, fft.ifft)
+_declare_transform(fft.ifft, fft.fft)
+_declare_transform(fft.rfft, fft.irfft, half_result=True)
+_declare_transform(fft.irfft, fft.rfft, half_operand=True)
+_declare_transform(fft.hfft, fft.ihfft, half_operand=True)
+_declare_transform(fft.ihfft, fft.hfft, half_result=True)
 
 # ---- along several axes: one after the other ----
 
 
-def _lengths(shape, s, axes):
-    """The length of each transform (None: what follows from the operand), and its axis."""
+def _lengths(shape: Shape, s: Sequence[int] | None, axes: Sequence[int] | None) -> tuple:
+    """Return the length of each transform (None: that of the operand), and its axis."""
     if s is None:
         axes = range(len(shape)) if axes is None else axes
         return [shape[axis] for axis in axes], list(axes)
@@ -99,7 +111,9 @@ def _lengths(shape, s, axes):
     return [shape[axis] if n == -1 else n for n, axis in zip(s, axes)], list(axes)
 
 
-def _along_all(func, one, last=None, axes=None):
+def _declare_along_axes(
+    func: Function, one: Function, last: Function | None = None, axes: Sequence[int] | None = None
+) -> None:
     """Declare the transform along `axes` by `one`, or `last` for the last of them.
 
     The last axis comes first, except for a half spectrum as the operand: its transform
@@ -107,7 +121,13 @@ def _along_all(func, one, last=None, axes=None):
     """
     default, to_real = axes, last is fft.irfft
 
-    def body(a, s=None, axes=default, norm=None, out=None):
+    def body(
+        a: Value,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
+        out: Value | None = None,
+    ) -> Value:
         if out is not None:
             raise MutationError(f"{name_of(func)} would write to out; write y = {func.__name__}(a)")
         lengths, axes = _lengths(np.shape(a), s, axes)
@@ -124,23 +144,23 @@ def _along_all(func, one, last=None, axes=None):
     composite(func, body)
 
 
-_along_all(fft.fftn, fft.fft)
-_along_all(fft.ifftn, fft.ifft)
-_along_all(fft.rfftn, fft.fft, fft.rfft)
-_along_all(fft.irfftn, fft.ifft, fft.irfft)
-_along_all(fft.fft2, fft.fft, axes=(-2, -1))
-_along_all(fft.ifft2, fft.ifft, axes=(-2, -1))
-_along_all(fft.rfft2, fft.fft, fft.rfft, axes=(-2, -1))
-_along_all(fft.irfft2, fft.ifft, fft.irfft, axes=(-2, -1))
+_declare_along_axes(fft.fftn, fft.fft)
+_declare_along_axes(fft.ifftn, fft.ifft)
+_declare_along_axes(fft.rfftn, fft.fft, fft.rfft)
+_declare_along_axes(fft.irfftn, fft.ifft, fft.irfft)
+_declare_along_axes(fft.fft2, fft.fft, axes=(-2, -1))
+_declare_along_axes(fft.ifft2, fft.ifft, axes=(-2, -1))
+_declare_along_axes(fft.rfft2, fft.fft, fft.rfft, axes=(-2, -1))
+_declare_along_axes(fft.irfft2, fft.ifft, fft.irfft, axes=(-2, -1))
 
 # ---- the zero frequency to the middle, and back ----
 
 
-def _rolled(x, axes, sign):
+def _roll_by_half(x: Value, axes: Axis, sign: int) -> Value:
     shape = np.shape(x)
     axes = normalize(axes, len(shape))
     return np.roll(x, [sign * (shape[axis] // 2) for axis in axes], axes)
 
 
-composite(fft.fftshift, lambda x, axes=None: _rolled(x, axes, 1))
-composite(fft.ifftshift, lambda x, axes=None: _rolled(x, axes, -1))
+composite(fft.fftshift, lambda x, axes=None: _roll_by_half(x, axes, 1))
+composite(fft.ifftshift, lambda x, axes=None: _roll_by_half(x, axes, -1))

@@ -5,34 +5,35 @@ import math
 import numpy as np
 
 from .._core.errors import DataDependentError
-from .axes import as_array, strong, unlisted
-from .constructors import checked, composite, constant, op, primitive
-from .indexing import scattered
+from .._core.types import Value
+from .axes import as_array, as_strong, convert_lists
+from .constructors import check_values, composite, constant, op, primitive
+from .indexing import transpose_read
 from .ranges_and_differences import linear_range
 
 # ---- bincount is linear in the weights ----
 
 
-def _safe(weights):
+def _check_castable(weights: Value) -> None:
     if not np.can_cast(weights.dtype, np.float64):
         raise TypeError(f"cannot cast weights of dtype {weights.dtype} to float64 safely")
 
 
-def _bincount_vmap(k, x, weights=None, minlength=0):
+def _bincount_vmap(k: int, x: Value, weights: Value = None, minlength: int = 0) -> Value:
     if any(n != 1 for n in np.shape(x)[:k]):
         raise DataDependentError(
             "the length of numpy.bincount(x) depends on the data, which differs from "
             "example to example; write numpy.sum(numpy.equal(x[:, None], numpy.arange(n)), 0)"
         )
     x = np.reshape(x, np.shape(x)[k:])
-    if weights is None or not np.size(x):  # of nothing NumPy counts in integers
+    if weights is None or not np.size(x):  # NumPy counts an empty array in integers
         counts = np.bincount(x, minlength=minlength)
         return np.reshape(counts, (1,) * k + np.shape(counts))
-    _safe(weights)
+    _check_castable(weights)
     x = np.astype(x, np.intp) if x.dtype == bool else x  # which would be a mask
     length = max(int(np.max(x)) + 1, minlength)
     rows = np.astype(weights, np.float64)
-    return scattered(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))
+    return transpose_read(rows, (*np.shape(weights)[:k], length), (slice(None),) * k + (x,))
 
 
 op(
@@ -49,8 +50,8 @@ op(
 
 
 @primitive
-def estimated(a, bins, range=None):
-    """As many zeros as NumPy's estimator `bins` finds bins, in each of stacked rows."""
+def estimate_bins(a: Value, bins: Value, range: Value = None) -> Value:
+    """Return one zero for each bin that NumPy's estimator `bins` finds, for stacked rows."""
     n = np.shape(a)[-1]
     rows = np.reshape(a, (-1, n)) if np.size(a) else np.reshape(np.arange(n), (1, n))
     counts = {len(np.histogram_bin_edges(row, bins, range)) - 1 for row in rows}
@@ -63,28 +64,30 @@ def estimated(a, bins, range=None):
 
 
 constant(
-    estimated,
+    estimate_bins,
     "a bins range",
-    vmap=lambda k, a, bins, range=None: estimated(a, bins, range),
+    vmap=lambda k, a, bins, range=None: estimate_bins(a, bins, range),
     by_value="a",
 )
 
 
-def _rises(edges):
+def _is_rising(edges: Value) -> Value:
     return np.all(edges[..., :-1] < edges[..., 1:])
 
 
-def _all_finite(x):
+def _is_finite(x: Value) -> Value:
     return np.all(np.isfinite(x))
 
 
-def _edges(a, bins, range, weights=None, several=False):
+def _bin_edges(
+    a: Value, bins: Value, range: Value, weights: Value = None, several: bool = False
+) -> Value:
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
                 "Automated estimation of the number of bins is not supported for weighted data"
             )
-        bins = np.shape(estimated(a, bins, range))[0]
+        bins = np.shape(estimate_bins(a, bins, range))[0]
     if np.ndim(bins) == 1:
         edges = as_array(bins)
         if type(edges) is np.ndarray and np.any(edges[:-1] > edges[1:]):
@@ -101,24 +104,28 @@ def _edges(a, bins, range, weights=None, several=False):
     else:
         first, last = np.min(a), np.max(a)
         message = "numpy.histogram: the range of the data is not finite; give range="
-        first, last = (checked(v, _all_finite, message) for v in (first, last))
+        first, last = (check_values(v, _is_finite, message) for v in (first, last))
     dtype = np.result_type(first, last, *([] if several else [a]))  # as NumPy has it
     dtype = dtype if dtype.kind in "fc" else np.result_type(dtype, float)
     flat = np.equal(first, last).astype(dtype) * 0.5
     edges = linear_range(first - flat, last + flat, int(bins) + 1, True, dtype, 0)
     message = f"Too many bins for data range. Cannot create {int(bins)} finite-sized bins."
-    return checked(edges, _rises, message)
+    return check_values(edges, _is_rising, message)
 
 
 @lambda body: composite(np.histogram_bin_edges, body)
-def _histogram_bin_edges(a, bins=10, range=None, weights=None):
-    return _edges(np.ravel(a), bins, range, weights)
+def _histogram_bin_edges(
+    a: Value, bins: Value = 10, range: Value = None, weights: Value = None
+) -> Value:
+    return _bin_edges(np.ravel(a), bins, range, weights)
 
 
 @lambda body: composite(np.histogram, body)
-def _histogram(a, bins=10, range=None, density=None, weights=None):
+def _histogram(
+    a: Value, bins: Value = 10, range: Value = None, density: Value = None, weights: Value = None
+) -> tuple:
     shape, a = np.shape(a), np.ravel(a)
-    edges = _edges(a, bins, range, weights)
+    edges = _bin_edges(a, bins, range, weights)
     if weights is None:
         ordered = np.sort(a)
         totals = np.searchsorted(ordered, edges[:-1], "left")
@@ -126,7 +133,7 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
     else:
         column = np.reshape(a, (-1, 1))
         under = np.concatenate([column < edges[:-1], column <= edges[-1:]], axis=1)
-        (weights,) = unlisted(weights)
+        (weights,) = convert_lists(weights)
         if np.shape(weights) != shape:
             raise ValueError("weights should have the same shape as a.")
         weights, dtype = np.ravel(weights), weights.dtype
@@ -144,21 +151,27 @@ def _histogram(a, bins=10, range=None, density=None, weights=None):
 # ---- histograms of several variables ----
 
 
-def _numbers(x, edges):
-    """The bin of each value, 0 and the last for those outside of the edges."""
-    index = np.searchsorted(edges, x, side="right")
-    return index - np.equal(x, edges[-1])  # the last bin has its right edge, too
+def _bin_numbers(x: Value, edges: Value) -> Value:
+    """Return the bin of each value: 0 and the last for values outside of the edges."""
+    number = np.searchsorted(edges, x, side="right")
+    return number - np.equal(x, edges[-1])  # the last bin has its right edge, too
 
 
-def _count(bins):
-    """How many there are; None for a number."""
+def _bin_count(bins: Value) -> Value:
+    """Return the number of entries; None for a single number."""
     return len(bins) if isinstance(bins, (list, tuple)) or np.ndim(bins) else None
 
 
 @lambda body: composite(np.histogramdd, body)
-def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
+def _histogramdd(
+    sample: Value,
+    bins: Value = 10,
+    range: Value = None,
+    density: Value = None,
+    weights: Value = None,
+) -> tuple:
     if isinstance(sample, (list, tuple)):
-        columns = [strong(as_array(x)) for x in sample]
+        columns = [as_strong(as_array(x)) for x in sample]
         common = np.result_type(*columns)  # NumPy makes one array of them
         if not any(map(np.ndim, columns)):  # the numbers of one variable
             columns = [np.stack(columns)]
@@ -168,24 +181,24 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
     else:
         columns = [sample]
     n = len(columns)
-    bins = [bins] * n if _count(bins) is None else list(bins)
+    bins = [bins] * n if _bin_count(bins) is None else list(bins)
     if len(bins) != n:
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     ranges = [None] * n if range is None else range
     if len(ranges) != n:
         raise ValueError("range argument must have one entry per dimension")
-    edges = [_edges(*given, several=True) for given in zip(columns, bins, ranges)]
+    edges = [_bin_edges(*given, several=True) for given in zip(columns, bins, ranges)]
     shape = [np.shape(e)[0] + 1 for e in edges]
     place = 0
     for x, e, size in zip(columns, edges, shape):
-        place = place * size + _numbers(x, e)
+        place = place * size + _bin_numbers(x, e)
     if weights is None:
         weights = np.ones(np.shape(place))
     else:
         weights = as_array(weights)
-        _safe(weights)
+        _check_castable(weights)
         weights = np.astype(weights, float)
-    counts = np.reshape(scattered(weights, (math.prod(shape),), place), shape)
+    counts = np.reshape(transpose_read(weights, (math.prod(shape),), place), shape)
     counts = counts[(slice(1, -1),) * n]
     if density:
         total = np.sum(counts)
@@ -196,11 +209,18 @@ def _histogramdd(sample, bins=10, range=None, density=None, weights=None):
 
 
 @lambda body: composite(np.histogram2d, body)
-def _histogram2d(x, y, bins=10, range=None, density=None, weights=None):
-    x, y = unlisted(x, y)
+def _histogram2d(
+    x: Value,
+    y: Value,
+    bins: Value = 10,
+    range: Value = None,
+    density: Value = None,
+    weights: Value = None,
+) -> tuple:
+    x, y = convert_lists(x, y)
     if np.shape(x)[0] != np.shape(y)[0]:
         raise ValueError("x and y must have the same length.")
-    if _count(bins) not in (None, 1, 2):
+    if _bin_count(bins) not in (None, 1, 2):
         bins = [bins, bins]
     counts, edges = np.histogramdd([x, y], bins, range, density, weights)
     return counts, edges[0], edges[1]

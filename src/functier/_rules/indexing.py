@@ -1,4 +1,4 @@
-"""Indexing: reading at an index, its transpose (adding at one), and what is made of them.
+"""Indexing: reading at an index, its transpose (adding at one), and functions made of these.
 
 NOTE [a split index]
     An index is split into the arrays in it, which are operands (a batch may differ in
@@ -10,14 +10,26 @@ NOTE [where NumPy puts advanced axes]
 """
 
 import operator
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.errors import DataDependentError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of
+from .._core.op import Call
 from .._core.table import PARTIALS
-from .axes import as_array, batch_shape, promoting, shift, unless_scalar, unlisted
-from .constructors import composite, constant, data_dependent, linear, primitive, reduction_vmap
+from .._core.types import Function, Index, Shape, Value
+from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
+from .constructors import (
+    composite,
+    constant,
+    data_dependent_vmap,
+    linear,
+    primitive,
+    reduction_vmap,
+)
 from .scatter import scatter
 
 HOLE = object()
@@ -27,8 +39,8 @@ BOOLEANS = (bool, np.bool_)
 # ---- the two directions ----
 
 
-def split(index):
-    """The skeleton of an index and its arrays: see NOTE [a split index]."""
+def split_index(index: Index) -> tuple:
+    """Return the skeleton of an index and its arrays: see NOTE [a split index]."""
     skeleton, indices = [], []
     for part in index if type(index) is tuple else (index,):
         if isinstance(part, (list, tuple)):
@@ -42,64 +54,64 @@ def split(index):
     return tuple(skeleton), indices
 
 
-def filled(skeleton, indices):
-    """The index of a skeleton and its arrays."""
+def fill_holes(skeleton: tuple, indices: Sequence[Value]) -> Value:
+    """Return the index of a skeleton and its arrays: the inverse of `split_index`."""
     arrays = iter(indices)
     return tuple([next(arrays) if part is HOLE else part for part in skeleton])
 
 
 @primitive
-def getitem(x, skeleton, *indices):
-    """``x[index]`` that dispatches on the arrays in the index too."""
-    return x[filled(skeleton, indices)]
+def getitem(x: Value, skeleton: tuple, *indices: Value) -> Value:
+    """Return ``x[index]``; dispatches on the arrays in the index, too."""
+    return x[fill_holes(skeleton, indices)]
 
 
 @primitive
-def add_at(values, shape, skeleton, *indices):
-    """Zeros of `shape` with `values` added at an index; repeated positions add up."""
-    return scatter(values, shape, filled(skeleton, indices), indices)
+def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> Value:
+    """Add `values` at an index of zeros of `shape`; repeated positions add up."""
+    return scatter(values, shape, fill_holes(skeleton, indices), indices)
 
 
-def read(x, indices, skeleton):
-    """``x[index]``, where any of the operands may be a tensor."""
+def read(x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
+    """Return ``x[index]``, where any of the operands may be a tensor."""
     if type(x) is np.ndarray:
         for i in indices:
             if type(i) is not np.ndarray:
                 return getitem(x, skeleton, *indices)
-        return x[filled(skeleton, indices) if indices else skeleton]
-    return as_array(x)[filled(skeleton, indices)]
+        return x[fill_holes(skeleton, indices) if indices else skeleton]
+    return as_array(x)[fill_holes(skeleton, indices)]
 
 
-def at(x, index):
-    """``x[index]``, where `x` may be a plain array and the index hold tensors."""
-    skeleton, indices = split(index)
+def read_at(x: Value, index: Index) -> Value:
+    """Return ``x[index]``, where `x` may be a plain array and the index may hold tensors."""
+    skeleton, indices = split_index(index)
     return read(x, indices, skeleton)
 
 
 @primitive
-def place(values, shape, index):
-    """`add_at` with an index without arrays: one operand, so the short way."""
+def place(values: Value, shape: Shape, index: tuple) -> Value:
+    """Add at an index without arrays: `add_at` with one operand, which takes less time."""
     return scatter(values, shape, index, ())
 
 
-def scattered(g, shape, index, distinct=False):
-    """The transpose of reading at `index` from an array of `shape`; see `scatter`."""
+def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False) -> Value:
+    """Return the transpose of reading at `index` from an array of `shape`; see `scatter`."""
     parts = index if type(index) is tuple else (index,)
     arrays = [p for p in parts if type(p) is np.ndarray]
     if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
         return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
-    skeleton, indices = split(index)
+    skeleton, indices = split_index(index)
     return add_at(g, shape, skeleton, *indices)
 
 
-PARTIALS[operator.getitem] = (scattered, None, False)
+PARTIALS[operator.getitem] = (transpose_read, None, False)
 
 
 # ---- a batch: one NumPy call serves ----
 
 
-def _layout(k, ndim, indices, skeleton):
-    """The rank of the advanced axes, and where one example's result has them (None: first).
+def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple) -> tuple:
+    """Return the rank of the advanced axes, and their place in one example's result (None: first).
 
     See NOTE [where NumPy puts advanced axes].
     """
@@ -123,11 +135,11 @@ def _layout(k, ndim, indices, skeleton):
     return rank, sum(ndim - consumed if part is Ellipsis else 1 for part in before)
 
 
-def _plan(k, shape, indices, skeleton):
-    """How to index a batch of `shape`, whose first `k` axes are the batch's.
+def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> tuple:
+    """Plan the indexing of a batch of `shape`, whose first `k` axes are the batch's.
 
-    The shape, index arrays and skeleton for one NumPy call, and the axes to move in its
-    result: how many, from where and to where.
+    Returns the shape, the index arrays and the skeleton for one NumPy call, and the axes to
+    move in its result: their number, their place and their new place.
     """
     for i in indices:
         if i.dtype == bool and i.shape[:k] != (1,) * k:
@@ -136,7 +148,7 @@ def _plan(k, shape, indices, skeleton):
                 "elements in each; write numpy.sum(x, where=mask) for a sum, and "
                 "numpy.where(mask, x, y) to keep all elements"
             )
-    rank, start = _layout(k, len(shape) - k, indices, skeleton)
+    rank, start = _advanced_axes(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
     if batch_shape(k, *indices) in ((), one):
         indices = [np.reshape(i, i.shape[k:]) for i in indices]
@@ -159,56 +171,58 @@ def _plan(k, shape, indices, skeleton):
     return shape, grids + indices, lead + skeleton, (rank, k, k + start)
 
 
-def _moved(x, width, source, destination):
-    """`x` with `width` neighbouring axes moved from `source` to `destination`."""
+def _move_axes(x: Value, width: int, source: int, destination: int) -> Value:
+    """Move `width` neighbouring axes of `x` from `source` to `destination`."""
     if not width or source == destination:
         return x
     axes = range(width)
     return np.moveaxis(x, [source + i for i in axes], [destination + i for i in axes])
 
 
-def _getitem_vmap(k, x, indices, skeleton):
+def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
     try:
         if not indices and not any([type(part) in BOOLEANS for part in skeleton]):
             return read(x, (), (FULL,) * k + skeleton)
-        shape, arrays, index, (width, here, there) = _plan(k, x.shape, indices, skeleton)
+        shape, arrays, index, (width, here, there) = _plan_batch(k, x.shape, indices, skeleton)
         y = read(x if shape == x.shape else np.reshape(x, shape), arrays, index)
-        return _moved(y, width, here, there)
+        return _move_axes(y, width, here, there)
     except IndexError:
         _raise_for_one(k, x.shape[k:], indices, skeleton)
         raise
 
 
-def _raise_for_one(k, shape, indices, skeleton):
-    """Raise NumPy's error in the words for one example: its axes, its rank."""
+def _raise_for_one(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple) -> None:
+    """Raise NumPy's error for one example: it names the axes and the rank of that."""
     one = np.broadcast_to(np.zeros(()), shape)
     for b in np.ndindex(batch_shape(k, *indices)):
         example = [i[tuple(j if n > 1 else 0 for j, n in zip(b, i.shape))] for i in indices]
         read(one, example, skeleton)
 
 
-def _add_at_vmap(k, values, indices, shape, skeleton):
+def _add_at_vmap(
+    k: int, values: Value, indices: Sequence[Value], shape: Shape, skeleton: tuple
+) -> Value:
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
-    full, arrays, index, (width, here, there) = _plan(k, batch + shape, indices, skeleton)
-    return add_at(_moved(values, width, there, here), full, index, *arrays)
+    full, arrays, index, (width, here, there) = _plan_batch(k, batch + shape, indices, skeleton)
+    return add_at(_move_axes(values, width, there, here), full, index, *arrays)
 
 
-def _getitem_x(g, indices, skeleton, x_shape):
+def _getitem_x(g: Value, indices: Sequence[Value], skeleton: tuple, x_shape: Shape) -> Value:
     return add_at(g, x_shape, skeleton, *indices)
 
 
-def _bind_index(x, index):
-    skeleton, indices = split(index)
+def _bind_index(x: Value, index: Index) -> dict[str, Any]:
+    skeleton, indices = split_index(index)
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _bind_split(x, skeleton, *indices):
+def _bind_split(x: Value, skeleton: tuple, *indices: Value) -> dict[str, Any]:
     return {"x": x, "indices": indices, "skeleton": skeleton}
 
 
-def _masks(call):
-    """The places of the masks in an index."""
+def _mask_places(call: Call) -> Value:
+    """Return the places of the masks among the operands of a call."""
     if len(call.operands) == 1:
         return ()
     return [i for i, x in enumerate(call.operands) if i and dtype_of(x).kind == "b"]
@@ -223,12 +237,12 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
         bind=bind,
         kernel=read,
         vmap=_getitem_vmap,
-        by_value=_masks,
+        by_value=_mask_places,
         vjp={"x": _getitem_x},
     )
 
 
-def _bind_add_at(values, shape, skeleton, *indices):
+def _bind_add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> dict[str, Any]:
     return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton}
 
 
@@ -253,8 +267,8 @@ linear(
 # ---- reading along an axis ----
 
 
-def within(indices, n, mode):
-    """Indices into an axis of length `n` as `mode` has them; "raise" is for the reading."""
+def apply_mode(indices: Value, n: int, mode: str) -> Value:
+    """Return indices into an axis of length `n` by `mode`; the reading itself does "raise"."""
     if mode == "raise":
         return indices
     if mode == "wrap":
@@ -264,36 +278,39 @@ def within(indices, n, mode):
     raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
 
 
-def _take(a, indices, axis=None, out=None, mode="raise"):
+def _take(
+    a: Value, indices: Value, axis: int | None = None, out: Value | None = None, mode: str = "raise"
+) -> Value:
     a, indices = as_array(a), as_array(indices)
-    if unless_scalar(axis, a.ndim) is None:
+    axis = ignore_scalar_axis(axis, a.ndim)
+    if axis is None:
         a, axis = np.ravel(a), 0
     axis = shift(axis, 0, a.ndim)
     if indices.dtype == bool or not indices.size:
         indices = np.astype(indices, np.intp)
-    if not a.size and not a.shape[axis]:  # of no elements NumPy takes none, whatever the index
+    if not a.size and not a.shape[axis]:  # NumPy takes no element of an empty array at any index
         shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
         return np.reshape(a, shape) if 0 in shape else np.take(np.zeros(0), 0)  # NumPy's error
-    return at(a, (FULL,) * axis + (within(indices, a.shape[axis], mode),))
+    return read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
 
 
-def along(shape, indices, axis):
-    """The index that reads `indices` along `axis` of an array of `shape`."""
+def index_along(shape: Shape, indices: Value, axis: int) -> tuple:
+    """Return the index that reads `indices` along `axis` of an array of `shape`."""
     ndim = len(shape)
     grids = [np.arange(n).reshape((n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
     return (*grids[:axis], indices, *grids[axis + 1 :])
 
 
-def _take_along_axis(arr, indices, axis=-1):
+def _take_along_axis(arr: Value, indices: Value, axis: int | None = -1) -> Value:
     if dtype_of(indices).kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        return at(np.ravel(arr), indices)
+        return read_at(np.ravel(arr), indices)
     if arr.ndim != indices.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
-    return at(arr, along(arr.shape, indices, shift(axis, 0, arr.ndim)))
+    return read_at(arr, index_along(arr.shape, indices, shift(axis, 0, arr.ndim)))
 
 
 composite(np.take, _take)
@@ -307,7 +324,9 @@ composite(np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonze
 # ---- choosing element by element ----
 
 
-def _choose_vmap(k, a, choices, mode="raise"):
+def _choose_vmap(
+    k: int, a: Value, choices: Sequence[Value], mode: Literal["raise", "wrap", "clip"] = "raise"
+) -> Value:
     a, *choices = align(k, (a, *choices))
     return np.choose(a, choices, mode=mode)
 
@@ -320,19 +339,19 @@ linear(
     vmap=_choose_vmap,
     vjp={
         "choices": lambda g, a, index, shapes, mode="raise": np.where(
-            np.equal(within(a, len(shapes), mode), index), g, 0
+            np.equal(apply_mode(a, len(shapes), mode), index), g, 0
         )
     },
 )
 
 
-def _select(condlist, choicelist, default=0):
+def _select(condlist: Sequence[Value], choicelist: Sequence[Value], default: Value = 0) -> Value:
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    *choicelist, default = unlisted(*choicelist, default)
-    dtype = np.result_type(*map(promoting, [*choicelist, default]))
+    *choicelist, default = convert_lists(*choicelist, default)
+    dtype = np.result_type(*map(promotion_operand, [*choicelist, default]))
     result = np.astype(as_array(default), dtype)
     for i in reversed(range(len(condlist))):
         if dtype_of(condlist[i]).kind != "b":
@@ -350,19 +369,19 @@ REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
 for func, params in (
     (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
 ):  # fmt: skip
-    constant(func, params, vmap=data_dependent(func, REMEDY), by_value=params)
+    constant(func, params, vmap=data_dependent_vmap(func, REMEDY), by_value=params)
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 
 # ---- indices made of indices and shapes ----
 
 
-def _ix(*args):
-    return tuple([_open(as_array(a), i, len(args)) for i, a in enumerate(args)])
+def _ix(*args: Value) -> Value:
+    return tuple([_open_mesh_index(as_array(a), i, len(args)) for i, a in enumerate(args)])
 
 
-def _open(a, axis, ndim):
-    """A one-dimensional index along one axis of an open mesh."""
+def _open_mesh_index(a: Value, axis: int, ndim: int) -> Value:
+    """Return a one-dimensional index along one axis of an open mesh."""
     if a.ndim != 1:
         raise ValueError("Cross index must be 1 dimensional")
     if a.dtype == bool:
@@ -372,7 +391,7 @@ def _open(a, axis, ndim):
     return np.reshape(a, (1,) * axis + (-1,) + (1,) * (ndim - axis - 1))
 
 
-def _diag_indices_from(arr):
+def _diag_indices_from(arr: Value) -> Value:
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) != 1:
@@ -380,8 +399,8 @@ def _diag_indices_from(arr):
     return np.diag_indices(arr.shape[0], arr.ndim)
 
 
-def _triangle(indices):
-    def body(arr, k=0):
+def _triangle_body(indices: Function) -> Function:
+    def body(arr: Value, k: int = 0) -> Value:
         if arr.ndim != 2:
             raise ValueError("input array must be 2-d")
         return indices(arr.shape[0], k=k, m=arr.shape[1])
@@ -391,8 +410,8 @@ def _triangle(indices):
 
 composite(np.ix_, _ix)
 composite(np.diag_indices_from, _diag_indices_from)
-composite(np.tril_indices_from, _triangle(np.tril_indices))
-composite(np.triu_indices_from, _triangle(np.triu_indices))
+composite(np.tril_indices_from, _triangle_body(np.tril_indices))
+composite(np.triu_indices_from, _triangle_body(np.triu_indices))
 constant(
     np.unravel_index,
     "indices shape order",
@@ -411,7 +430,16 @@ constant(
 # ---- filling ----
 
 
-def _full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+def _full_like(
+    a: Value,
+    fill_value: Value,
+    dtype: DTypeLike | None = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Shape | None = None,
+    *,
+    device: str | None = None,
+) -> Value:
     shape = a.shape if shape is None else shape
     dtype = dtype_of(a) if dtype is None else dtype
     return np.astype(np.broadcast_to(fill_value, shape), dtype)

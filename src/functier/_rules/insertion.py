@@ -1,43 +1,44 @@
 """Leaving elements out and putting elements in: `numpy.delete` and `numpy.insert`.
 
-Either reads the elements in an order that is a constant for derivatives. The places may
-differ from example to example, as far as the shape of the result does not.
+Both read the elements in an order that is a constant for derivatives. The places may differ
+from example to example where the shape of the result does not.
 """
 
 import numpy as np
 
 from .._core.errors import DataDependentError
+from .._core.types import Value
 from .axes import as_array, shift
 from .constructors import composite
-from .indexing import at
+from .indexing import read_at
 
 
-def _varies(places):
-    """Whether the places are a tensor, which NumPy's own arithmetic cannot read."""
+def _is_tensor(places: Value) -> bool:
+    """Tell if the places are a tensor, whose values NumPy's functions cannot read."""
     return hasattr(places, "level")
 
 
-def _whole(places):
+def _check_integers(places: Value) -> None:
     """Raise where `places` is an array that cannot be an index."""
     if np.size(places) and getattr(places, "dtype", np.dtype(int)).kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
 
 
-def _places(obj):
-    """An index as an array; that of an empty list is one of integers."""
+def _as_places(obj: Value) -> Value:
+    """Return an index as an array, of integers for an empty list."""
     places = as_array(obj)
     return places if places.size or hasattr(obj, "dtype") else np.astype(places, np.intp)
 
 
-def _from_the_start(places, n):
+def _from_the_start(places: Value, n: int) -> Value:
     return np.where(places < 0, places + n, places)
 
 
-def _rest(obj, n):
-    """The places that `obj` does not name."""
-    obj = _places(obj) if isinstance(obj, (list, tuple)) else obj
-    _whole(obj)
-    if not _varies(obj):
+def _remaining_places(obj: Value, n: int) -> Value:
+    """Return the places that `obj` does not name."""
+    obj = _as_places(obj) if isinstance(obj, (list, tuple)) else obj
+    _check_integers(obj)
+    if not _is_tensor(obj):
         return np.delete(np.arange(n), obj)
     if np.size(obj) != 1 or np.result_type(obj).kind == "b":
         raise DataDependentError(
@@ -49,17 +50,17 @@ def _rest(obj, n):
 
 
 @lambda body: composite(np.delete, body)
-def _delete(arr, obj, axis=None):
+def _delete(arr: Value, obj: Value, axis: int | None = None) -> Value:
     arr = as_array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
-    return at(arr, (slice(None),) * axis + (_rest(obj, arr.shape[axis]),))
+    return read_at(arr, (slice(None),) * axis + (_remaining_places(obj, arr.shape[axis]),))
 
 
-def _order(places, n, length):
-    """Where each element of the result stands in the old ones and the new ones behind."""
-    if not _varies(places):
+def _insertion_order(places: Value, n: int, length: Value) -> Value:
+    """Return the place of each element of the result in the old elements followed by the new."""
+    if not _is_tensor(places):
         return np.insert(np.arange(n), places, n + np.arange(length))
     before = np.broadcast_to(np.ravel(_from_the_start(places, n)) - 0.5, (length,))
     order = np.argsort(np.concatenate([before, np.arange(n)]), stable=True)
@@ -67,8 +68,8 @@ def _order(places, n, length):
 
 
 @lambda body: composite(np.insert, body)
-def _insert(arr, obj, values, axis=None):
-    """The new elements behind the old ones, and then both in order."""
+def _insert(arr: Value, obj: Value, values: Value, axis: int | None = None) -> Value:
+    """Join the new elements to the old ones, and then put all in order."""
     arr = as_array(arr)
     if type(values) is complex and arr.dtype.kind != "c":
         raise TypeError(f"numpy.insert: values is complex, and arr is of dtype {arr.dtype}")
@@ -77,14 +78,14 @@ def _insert(arr, obj, values, axis=None):
         arr, axis = np.ravel(arr), 0
     axis = shift(axis, 0, arr.ndim)
     n = arr.shape[axis]
-    places = obj if isinstance(obj, slice) else _places(obj)
+    places = obj if isinstance(obj, slice) else _as_places(obj)
     values = np.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
     if not isinstance(places, slice) and places.ndim == 0:
         values = np.moveaxis(values, 0, axis)  # NumPy's rule for a single place
     if isinstance(places, slice):
         places = np.arange(n)[places]
     else:
-        _whole(places)
+        _check_integers(places)
     if places.dtype == bool and places.ndim != 1:
         raise ValueError("boolean array argument obj to insert must be one dimensional")
     if places.dtype == bool:
@@ -93,4 +94,4 @@ def _insert(arr, obj, values, axis=None):
     shape = (*arr.shape[:axis], length, *arr.shape[axis + 1 :])
     new = np.astype(np.broadcast_to(values, shape), arr.dtype)
     whole = np.concatenate([arr, new], axis)
-    return at(whole, (slice(None),) * axis + (_order(places, n, length),))
+    return read_at(whole, (slice(None),) * axis + (_insertion_order(places, n, length),))

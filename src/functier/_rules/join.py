@@ -1,15 +1,19 @@
 """Joining arrays, and splitting them: several operands, or several results."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from .axes import as_array, batch_shape, flat, normalize, shift, strong
+from .._core.types import Function, Index, Shape, Value
+from .axes import as_array, as_strong, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
 
 # ---- joining ----
 
 
-def _same_batch(k, arrays):
-    """Operands that all have the whole batch, and are arrays."""
+def _broadcast_batch(k: int, arrays: Sequence[Value]) -> Value:
+    """Return the operands as arrays that all have the whole batch."""
     batches = [np.shape(a)[:k] for a in arrays]
     if all(b == batches[0] for b in batches) and len(batches[0]) == k:
         return arrays
@@ -20,27 +24,29 @@ def _same_batch(k, arrays):
     ]
 
 
-def _along(axis, ndim, item):
-    """The index that is `item` along one axis."""
+def _index_along(axis: int, ndim: int, item: Value) -> Value:
+    """Return the index that is `item` along one axis."""
     return (slice(None),) * shift(axis, 0, ndim) + (item,)
 
 
-def _concatenate_vmap(k, arrays, axis=0, **options):
+def _concatenate_vmap(
+    k: int, arrays: Sequence[Value], axis: int | None = 0, **options: Any
+) -> Value:
     if any(type(a) in NUMBERS for a in arrays):  # they are weak
         options.setdefault("dtype", np.result_type(*arrays))
-    arrays = _same_batch(k, arrays)
+    arrays = _broadcast_batch(k, arrays)
     if axis is None:
-        return np.concatenate([flat(k, a) for a in arrays], k, **options)
+        return np.concatenate([flatten_examples(k, a) for a in arrays], k, **options)
     return np.concatenate(arrays, shift(axis, k, np.ndim(arrays[0]) - k), **options)
 
 
-def _concatenate_vjp(g, index, shapes, axis=0):
-    """The part of `g` that operand `index` became."""
+def _concatenate_vjp(g: Value, index: Index, shapes: list[Shape], axis: int | None = 0) -> Value:
+    """Return the part of `g` that belongs to operand `index`."""
     if axis is None:
         sizes = [int(np.prod(s, dtype=int)) for s in shapes[: index + 1]]
         return np.reshape(g[sum(sizes[:-1]) : sum(sizes)], shapes[index])
     start = sum([s[axis] for s in shapes[:index]])
-    return g[_along(axis, len(shapes[0]), slice(start, start + shapes[index][axis]))]
+    return g[_index_along(axis, len(shapes[0]), slice(start, start + shapes[index][axis]))]
 
 
 linear(
@@ -53,8 +59,8 @@ linear(
 )
 
 
-def _stack_vmap(k, arrays, axis=0, **options):
-    arrays = _same_batch(k, arrays)
+def _stack_vmap(k: int, arrays: Sequence[Value], axis: int = 0, **options: Any) -> Value:
+    arrays = _broadcast_batch(k, arrays)
     return np.stack(arrays, shift(axis, k, np.ndim(arrays[0]) - k + 1), **options)
 
 
@@ -64,26 +70,26 @@ linear(
     "arrays",
     variadic="arrays",
     vmap=_stack_vmap,
-    vjp={"arrays": lambda g, index, axis=0: g[_along(axis, np.ndim(g), index)]},
+    vjp={"arrays": lambda g, index, axis=0: g[_index_along(axis, np.ndim(g), index)]},
 )
 
 
-def _several(result):
-    """What atleast_1d and its like return, always as a tuple."""
+def _as_tuple(result: Value) -> Value:
+    """Return the result of atleast_1d and its like as a tuple."""
     return result if isinstance(result, tuple) else (result,)
 
 
 @lambda body: composite(np.hstack, body)
-def _hstack(tup, **options):
-    arrays = _several(np.atleast_1d(*tup))
+def _hstack(tup: Value, **options: Any) -> Value:
+    arrays = _as_tuple(np.atleast_1d(*tup))
     return np.concatenate(arrays, 0 if np.ndim(arrays[0]) == 1 else 1, **options)
 
 
 composite(
     np.vstack,
-    lambda tup, **options: np.concatenate(_several(np.atleast_2d(*tup)), 0, **options),
+    lambda tup, **options: np.concatenate(_as_tuple(np.atleast_2d(*tup)), 0, **options),
 )
-composite(np.dstack, lambda tup: np.concatenate(_several(np.atleast_3d(*tup)), 2))
+composite(np.dstack, lambda tup: np.concatenate(_as_tuple(np.atleast_3d(*tup)), 2))
 composite(
     np.column_stack,
     lambda tup: np.concatenate([np.reshape(a, (-1, 1)) if np.ndim(a) < 2 else a for a in tup], 1),
@@ -91,50 +97,50 @@ composite(
 
 
 @lambda body: composite(np.append, body)
-def _append(arr, values, axis=None):
-    arr, values = (strong(as_array(x)) for x in (arr, values))
+def _append(arr: Value, values: Value, axis: int | None = None) -> Value:
+    arr, values = (as_strong(as_array(x)) for x in (arr, values))
     if axis is None:
         arr, values, axis = np.ravel(arr), np.ravel(values), 0
     return np.concatenate((arr, values), axis)
 
 
-def _depth(arrays):
-    """How deep the lists of a block are nested, the same everywhere."""
+def _list_depth(arrays: Value) -> Value:
+    """Return the depth to which the lists of a block are nested, the same everywhere."""
     if isinstance(arrays, tuple):
         raise TypeError("numpy.block: only lists can arrange blocks; write a list for the tuple")
     if not isinstance(arrays, list):
         return 0
     if not arrays:
         raise ValueError("numpy.block: a list of blocks cannot be empty")
-    depths = {_depth(a) for a in arrays}
+    depths = {_list_depth(a) for a in arrays}
     if len(depths) > 1:
         raise ValueError(f"numpy.block: list depths are mismatched: {sorted(depths)}")
     return 1 + depths.pop()
 
 
-def _rank(arrays):
+def _rank(arrays: Value) -> Value:
     return max(map(_rank, arrays)) if isinstance(arrays, list) else np.ndim(arrays)
 
 
-def _joined(arrays, depth, ndim):
-    """The innermost lists are joined along the last axis, the outer ones along those before."""
+def _join(arrays: Value, depth: int, ndim: int) -> Value:
+    """Join the innermost lists along the last axis, and the outer ones along those before it."""
     if depth:
-        return np.concatenate([_joined(a, depth - 1, ndim) for a in arrays], -depth)
+        return np.concatenate([_join(a, depth - 1, ndim) for a in arrays], -depth)
     missing = ndim - np.ndim(arrays)
     return np.reshape(arrays, (1,) * missing + np.shape(arrays)) if missing else arrays
 
 
 @lambda body: composite(np.block, body)
-def _block(arrays):
-    depth = _depth(arrays)
-    return _joined(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays)
+def _block(arrays: Value) -> Value:
+    depth = _list_depth(arrays)
+    return _join(arrays, depth, max(depth, _rank(arrays))) if depth else np.copy(arrays)
 
 
 # ---- splitting ----
 
 
-def _bounds(n, indices_or_sections):
-    """The first and last index of every piece of `n` elements."""
+def _piece_bounds(n: int, indices_or_sections: Value) -> Value:
+    """Return the first index and the end of every piece of `n` elements."""
     if np.ndim(indices_or_sections) == 0:
         each, rest = divmod(n, int(indices_or_sections))
         sizes = [each + 1] * rest + [each] * (int(indices_or_sections) - rest)
@@ -145,15 +151,17 @@ def _bounds(n, indices_or_sections):
     return [(start, max(start, stop)) for start, stop, _ in pieces]
 
 
-def _array_split_vjp(g, ary_shape, ary_dtype, indices_or_sections, axis=0):
-    """The pieces in a row; the sum of all in their places where they overlap."""
+def _array_split_vjp(
+    g: Value, ary_shape: Shape, ary_dtype: np.dtype, indices_or_sections: Value, axis: int = 0
+) -> Value:
+    """Concatenate the pieces; where they overlap, add them up in their places."""
     (axis,) = normalize(axis, len(ary_shape))
     n = ary_shape[axis]
-    bounds = _bounds(n, indices_or_sections)
+    bounds = _piece_bounds(n, indices_or_sections)
     if [0, *[stop for _, stop in bounds]] == [*[start for start, _ in bounds], n]:
         return np.concatenate(g, axis)
 
-    def whole(piece, start, stop):
+    def whole(piece: Value, start: Value, stop: Value) -> Value:
         before, after = [
             np.zeros((*ary_shape[:axis], m, *ary_shape[axis + 1 :]), ary_dtype)
             for m in (start, n - stop)
@@ -174,17 +182,17 @@ linear(
 
 
 @lambda body: composite(np.split, body)
-def _split(ary, indices_or_sections, axis=0):
+def _split(ary: Value, indices_or_sections: Value, axis: int = 0) -> Value:
     n = ary.shape[shift(axis, 0, ary.ndim)]
     if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return np.array_split(ary, indices_or_sections, axis)
 
 
-def _split_along(name, least, axis_of):
-    """The body of hsplit, vsplit, dsplit."""
+def _split_body(name: str, least: int, axis_of: Function) -> Function:
+    """Return the body of hsplit, vsplit or dsplit."""
 
-    def body(ary, indices_or_sections):
+    def body(ary: Value, indices_or_sections: Value) -> Value:
         if ary.ndim < least:
             raise ValueError(f"{name} only works on arrays of {least} or more dimensions")
         return np.split(ary, indices_or_sections, axis_of(ary.ndim))
@@ -192,12 +200,12 @@ def _split_along(name, least, axis_of):
     return body
 
 
-composite(np.hsplit, _split_along("hsplit", 1, lambda ndim: 1 if ndim > 1 else 0))
-composite(np.vsplit, _split_along("vsplit", 2, lambda ndim: 0))
-composite(np.dsplit, _split_along("dsplit", 3, lambda ndim: 2))
+composite(np.hsplit, _split_body("hsplit", 1, lambda ndim: 1 if ndim > 1 else 0))
+composite(np.vsplit, _split_body("vsplit", 2, lambda ndim: 0))
+composite(np.dsplit, _split_body("dsplit", 3, lambda ndim: 2))
 
 
-def _unstack_vmap(k, x, axis=0):
+def _unstack_vmap(k: int, x: Value, axis: int = 0) -> Value:
     return np.unstack(x, axis=shift(axis, k, x.ndim - k))
 
 

@@ -1,26 +1,29 @@
-"""What networks are made of and NumPy has no function for: imported by `functier.nn`.
+"""Functions of neural networks that NumPy does not have: imported by `functier.nn`.
 
-Functions of our own, with the facts about each. Windows and softmax are linear or nearly
-so; the rules say the rest. Axes of windows are the last ones, so batch axes need no work.
+Each is declared with its rules. The axes of windows are the last ones, so that batch axes
+need no work.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
+from .._core.types import Axis, Index, Shape, Value
 from .axes import expand, shift_all
 from .constructors import constant, elementwise, linear, op, primitive, reduction_vmap
-from .elementwise import share_of
+from .elementwise import softmax_share
 
 # ---- elementwise ----
 
 
-def _sigmoid(x):
-    """1 / (1 + exp(-x)), of which no exponential overflows."""
+def _sigmoid(x: Value) -> Value:
+    """Return 1 / (1 + exp(-x)), where no exponential overflows."""
     small = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, small) / (1 + small)
 
 
-def _relu(x):
-    """max(x, 0)."""
+def _relu(x: Value) -> Value:
+    """Return max(x, 0)."""
     return np.maximum(x, 0)
 
 
@@ -32,21 +35,21 @@ elementwise(relu, lambda g, ans: np.where(ans <= 0, 0, g))  # 0 at the kink, as 
 # ---- softmax and its kin: stable, in one operation ----
 
 
-def _softmax(x, axis):
-    """exp(x) / sum(exp(x))."""
+def _softmax(x: Value, axis: Axis) -> Value:
+    """Return exp(x) / sum(exp(x))."""
     e = np.exp(x - np.max(x, axis=axis, keepdims=True))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax(x, axis):
-    """x - log(sum(exp(x)))."""
+def _log_softmax(x: Value, axis: Axis) -> Value:
+    """Return x - log(sum(exp(x)))."""
     x = x - np.max(x, axis=axis, keepdims=True)
     return x - np.log(np.sum(np.exp(x), axis=axis, keepdims=True))
 
 
 @primitive
-def logsumexp(x, axis=None, keepdims=False):
-    """log(sum(exp(x))); -inf where there is nothing to add."""
+def logsumexp(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Return log(sum(exp(x))); -inf for an empty sum."""
     x = x + 0.0 if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
@@ -58,7 +61,7 @@ def logsumexp(x, axis=None, keepdims=False):
 softmax, log_softmax = primitive(_softmax, plain=True), primitive(_log_softmax, plain=True)
 
 
-def _softmax_rule(g, ans, axis):
+def _softmax_rule(g: Value, ans: Value, axis: Axis) -> Value:
     """The Jacobian is symmetric: one rule for both modes."""
     return ans * (g - np.sum(ans * g, axis=axis, keepdims=True))
 
@@ -83,10 +86,14 @@ for func in (softmax, log_softmax):
     )
 
 
-def _weighed(g, ans, x, axis=None, keepdims=False):
-    """g softmax(x), also where the result is infinite."""
+def _logsumexp_vjp(
+    g: Value, ans: Value, x: Value, axis: Axis = None, keepdims: bool = False
+) -> Value:
+    """Return g softmax(x), also where the result is infinite."""
     shape = np.shape(x)
-    return share_of(np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x)
+    return softmax_share(
+        np.exp, expand(g, shape, axis, keepdims), expand(ans, shape, axis, keepdims), x
+    )
 
 
 op(
@@ -96,45 +103,45 @@ op(
     vmap=reduction_vmap(logsumexp),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: np.sum(
-            share_of(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
+            softmax_share(np.exp, t, expand(ans, np.shape(x), axis, keepdims), x),
             axis=axis,
             keepdims=keepdims,
         )
     },
-    vjp={"x": _weighed},
+    vjp={"x": _logsumexp_vjp},
 )
 
 # ---- windows over the last axes: of `size`, every `step`, with a `gap` between their elements ----
 
 
-def _tap(at, counts, step, gap):
-    """The index of the elements that all windows have at one place within them."""
+def _tap(at: Sequence[int], counts: Shape, step: Shape, gap: Shape) -> tuple:
+    """Return the index of the elements at one place within all windows."""
     parts = zip(at, counts, step, gap)
     return (..., *[slice(a * g, a * g + (n - 1) * s + 1, s) for a, n, s, g in parts])
 
 
-def window_counts(shape, size, step, gap):
-    """How many windows there are along each of the last axes."""
+def window_counts(shape: Sequence[int], size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return the number of windows along each of the last axes."""
     ends = zip(shape[len(shape) - len(size) :], size, step, gap)
     return tuple([(n - (k - 1) * g - 1) // s + 1 for n, k, s, g in ends])
 
 
-def _taps(x, size, step, gap):
-    """For each place within a window, the elements that all windows have there."""
+def _taps(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return, for each place within a window, the elements of all windows there."""
     counts = window_counts(np.shape(x), size, step, gap)
     return [x[_tap(at, counts, step, gap)] for at in np.ndindex(*size)]
 
 
-def _from_taps(taps, size):
-    """The windows whose elements are given place by place."""
+def _from_taps(taps: Sequence[Value], size: Shape) -> Value:
+    """Return windows, given their elements place by place."""
     n, shape = len(size), np.shape(taps[0])
     cut = len(shape) - n
     return np.reshape(np.stack(taps, axis=cut), (*shape[:cut], *size, *shape[cut:]))
 
 
 @primitive
-def windows(x, size, step, gap):
-    """All windows, of ``(..., *size, *counts)``: a view of the array."""
+def windows(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return all windows, of shape ``(..., *size, *counts)``: a view of the array."""
     if not isinstance(x, np.ndarray):
         return _from_taps(_taps(x, size, step, gap), size)
     cut = x.ndim - len(size)
@@ -152,14 +159,14 @@ def windows(x, size, step, gap):
 
 
 @primitive
-def overlap_add(values, shape, step, gap):
-    """The sum of windows of ``(..., *size, *counts)`` in their places in ``(..., *shape)``."""
+def overlap_add(values: Value, shape: Shape, step: Shape, gap: Shape) -> Value:
+    """Add windows of ``(..., *size, *counts)`` up in their places in ``(..., *shape)``."""
     n, whole = len(shape), np.shape(values)
     cut = len(whole) - 2 * n
     size, counts = whole[cut : cut + n], whole[cut + n :]
     every = (slice(None),) * n
     one = values[(..., *(0,) * n, *every)]
-    out = np.zeros_like(one, shape=(*whole[:cut], *shape))  # in the memory order of the values
+    out = np.zeros_like(one, shape=(*whole[:cut], *shape))  # with the memory order of the values
     for at in np.ndindex(*size):
         out[_tap(at, counts, step, gap)] += values[(..., *at, *every)]
     return out
@@ -178,7 +185,7 @@ linear(
 )
 
 
-def _windows_of(g, values_shape, step, gap):
+def _windows_of(g: Value, values_shape: Shape, step: Shape, gap: Shape) -> Value:
     n = len(step)
     cut = len(values_shape) - 2 * n
     return windows(g, values_shape[cut : cut + n], step, gap)
@@ -197,8 +204,8 @@ linear(
 
 
 @primitive
-def window_argmax(x, size, step, gap):
-    """Where each window has its largest element, the first of several; a NaN is larger."""
+def window_argmax(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return the place of the largest element of each window: the first one; NaN is largest."""
     taps = _taps(x, size, step, gap)
     best = window_max(x, size, step, gap)
     index = np.zeros_like(best, np.uint8 if len(taps) < 256 else np.int64)
@@ -210,8 +217,8 @@ def window_argmax(x, size, step, gap):
 
 
 @primitive
-def window_max(x, size, step, gap):
-    """The largest element of each window."""
+def window_max(x: Value, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return the largest element of each window."""
     largest, *others = _taps(x, size, step, gap)
     for tap in others:
         largest = np.maximum(largest, tap)
@@ -219,8 +226,8 @@ def window_max(x, size, step, gap):
 
 
 @primitive
-def pick(x, index, size, step, gap):
-    """The element at `index` of each window."""
+def pick(x: Value, index: Index, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Return the element at `index` of each window."""
     first, *others = _taps(x, size, step, gap)
     out = np.empty_like(first, shape=np.broadcast_shapes(first.shape, index.shape))
     out[...] = first
@@ -230,8 +237,8 @@ def pick(x, index, size, step, gap):
 
 
 @primitive
-def put(values, index, shape, size, step, gap):
-    """The transpose of `pick`: zeros of ``(..., *shape)`` with values added there."""
+def put(values: Value, index: Index, shape: Shape, size: Shape, step: Shape, gap: Shape) -> Value:
+    """Add values to zeros of ``(..., *shape)`` at `index` of each window: `pick`, transposed."""
     n = len(shape)
     lead = np.broadcast_shapes(values.shape, index.shape)
     cut = len(lead) - n

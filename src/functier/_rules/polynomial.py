@@ -1,15 +1,17 @@
 """Convolution, and polynomials by their coefficients, the highest first.
 
-A root that is multiple has no derivative: it is infinite. Leading zeros make a polynomial
-shorter, and its product or its remainder too, so a batch has to agree in their number.
+A multiple root has no derivative: it is infinite. Leading zeros make a polynomial shorter,
+and its product or its remainder, too, so all examples of a batch must have the same number
+of them.
 """
 
 import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.rule import Rule
-from .axes import as_array, strong, unlisted
-from .by_value import real_unless, stripped
+from .._core.types import Function, Value
+from .axes import as_array, as_strong, convert_lists
+from .by_value import real_unless, strip_zeros
 from .constructors import composite, op, primitive
 from .linalg.contract import conj
 from .linalg.factorization import linalg_dtype
@@ -17,11 +19,11 @@ from .linalg.factorization import linalg_dtype
 # ---- convolution ----
 
 
-def _convolution(a, v):
-    """The full convolution: row i of the outer product, shifted by i, summed up.
+def _convolution(a: Value, v: Value) -> Value:
+    """Return the full convolution: the sum of the rows of the outer product, row i shifted by i.
 
-    In the operands' common dtype, as NumPy: whole numbers wrap around, and of truth values
-    it is the disjunction.
+    It is in the operands' common dtype, as in NumPy: integers wrap around, and for booleans
+    the sum is a disjunction.
     """
     n, m = np.shape(a)[0], np.shape(v)[0]
     if not n or not m:
@@ -32,8 +34,8 @@ def _convolution(a, v):
     return np.sum(shifted, axis=0, dtype=None if rows.dtype.kind in "fc" else rows.dtype)
 
 
-def _window(mode, longer, shorter):
-    """Where the part that `mode` asks for starts in the full result, and its length."""
+def _window(mode: str, longer: int, shorter: int) -> tuple:
+    """Return the start of the part that `mode` asks for in the full result, and its length."""
     if mode == "full":
         return 0, longer + shorter - 1
     if mode == "same":
@@ -44,7 +46,7 @@ def _window(mode, longer, shorter):
 
 
 @lambda body: composite(np.convolve, body)
-def _convolve(a, v, mode="full"):
+def _convolve(a: Value, v: Value, mode: str = "full") -> Value:
     a, v = (np.reshape(x, (1,)) if np.ndim(x) == 0 else x for x in (a, v))
     full = _convolution(a, v)
     start, length = _window(mode, *sorted((np.shape(a)[0], np.shape(v)[0]), reverse=True))
@@ -52,7 +54,7 @@ def _convolve(a, v, mode="full"):
 
 
 @lambda body: composite(np.correlate, body)
-def _correlate(a, v, mode="valid"):
+def _correlate(a: Value, v: Value, mode: str = "valid") -> Value:
     n, m = np.shape(a)[0], np.shape(v)[0]
     full = _convolution(a, np.flip(conj(v)))
     start, length = _window(mode, max(n, m), min(n, m))
@@ -65,17 +67,17 @@ def _correlate(a, v, mode="valid"):
 
 
 @lambda body: composite(np.polyval, body)
-def _polyval(p, x):
-    (p,), x = unlisted(p), strong(as_array(x))
+def _polyval(p: Value, x: Value) -> Value:
+    (p,), x = convert_lists(p), as_strong(as_array(x))
     y = np.zeros_like(x)
     for i in range(np.shape(p)[0]):
         y = y * x + p[i]
     return y
 
 
-def _aligned(func):
-    def body(a1, a2):
-        a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
+def _aligned_body(func: Function) -> Function:
+    def body(a1: Value, a2: Value) -> Value:
+        a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
         size = max(np.shape(a1)[0], np.shape(a2)[0])
         padded = (
             np.concatenate([np.zeros(size - np.shape(a)[0], np.result_type(a)), a])
@@ -86,20 +88,20 @@ def _aligned(func):
     return body
 
 
-composite(np.polyadd, _aligned(np.add))
-composite(np.polysub, _aligned(np.subtract))
+composite(np.polyadd, _aligned_body(np.add))
+composite(np.polysub, _aligned_body(np.subtract))
 
 
 @lambda body: composite(np.polyder, body)
-def _polyder(p, m=1):
+def _polyder(p: Value, m: int = 1) -> Value:
     for _ in range(m):
         p = p[:-1] * np.arange(np.shape(p)[0] - 1, 0, -1)
     return p
 
 
 @lambda body: composite(np.polyint, body)
-def _polyint(p, m=1, k=None):
-    p, k = unlisted(p, 0.0 if k is None else k)
+def _polyint(p: Value, m: int = 1, k: Value = None) -> Value:
+    p, k = convert_lists(p, 0.0 if k is None else k)
     k = np.broadcast_to(k, (m,)) if np.size(k) == 1 else k
     for i in range(m):
         p = p / np.arange(np.shape(p)[0], 0, -1)
@@ -108,16 +110,16 @@ def _polyint(p, m=1, k=None):
 
 
 @lambda body: composite(np.polymul, body)
-def _polymul(a1, a2):
-    a1, a2 = (np.atleast_1d(a) for a in unlisted(a1, a2))
-    # No coefficient at all is the polynomial 0.
-    a1, a2 = (stripped(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
+def _polymul(a1: Value, a2: Value) -> Value:
+    a1, a2 = (np.atleast_1d(a) for a in convert_lists(a1, a2))
+    # Without coefficients it is the polynomial 0.
+    a1, a2 = (strip_zeros(a) if a.size else np.zeros(1, a.dtype) for a in (a1, a2))
     return np.convolve(a1, a2)
 
 
 @lambda body: composite(np.polydiv, body)
-def _polydiv(u, v):
-    u, v = (np.atleast_1d(a) + 0.0 for a in unlisted(u, v))
+def _polydiv(u: Value, v: Value) -> tuple:
+    u, v = (np.atleast_1d(a) + 0.0 for a in convert_lists(u, v))
     if not u.size or not v.size:
         raise IndexError("numpy.polydiv: a polynomial without coefficients")
     rest = np.astype(u, np.result_type(u, v))
@@ -128,14 +130,14 @@ def _polydiv(u, v):
         quotient.append(d)
         rest = np.concatenate([rest[:k], rest[k : k + size] - d * v, rest[k + size :]])
     whole = np.concatenate(quotient) if quotient else np.zeros(1, np.result_type(u, v))
-    return whole, stripped(rest, 1e-8, max(min(steps, np.shape(u)[0] - 1), 0))
+    return whole, strip_zeros(rest, 1e-8, max(min(steps, np.shape(u)[0] - 1), 0))
 
 
 # ---- polynomials and their roots ----
 
 
-def _roots(p):
-    """The roots of stacked polynomials: the eigenvalues of their companion matrices."""
+def _roots(p: Value) -> Value:
+    """Return the roots of stacked polynomials: the eigenvalues of their companion matrices."""
     n = p.shape[-1] - 1
     if p.ndim == 1:
         return np.roots(p)
@@ -158,8 +160,8 @@ def _roots(p):
 roots = primitive(_roots)
 
 
-def _influence(ans, p):
-    """How each root moves with each coefficient: by implicit differentiation, in rows."""
+def _root_jacobian(ans: Value, p: Value) -> Value:
+    """Return the Jacobian of the roots by the coefficients, by implicit differentiation."""
     n = np.shape(p)[-1]
     exponents = np.arange(n - 1, -1, -1, dtype=np.finfo(p.dtype).dtype)
     powers = np.power(np.reshape(ans, (*np.shape(ans), 1)), exponents)
@@ -167,13 +169,15 @@ def _influence(ans, p):
     return -powers / np.matmul(powers[..., 1:], slopes)
 
 
-def _roots_jvp(t, ans, p):
-    moved = np.matmul(_influence(ans, p), np.reshape(t, (*np.shape(t), 1)))
+def _roots_jvp(t: Value, ans: Value, p: Value) -> Value:
+    moved = np.matmul(_root_jacobian(ans, p), np.reshape(t, (*np.shape(t), 1)))
     return np.reshape(moved, np.shape(ans))
 
 
-def _roots_vjp(g, ans, p):
-    moved = np.matmul(np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _influence(ans, p))
+def _roots_vjp(g: Value, ans: Value, p: Value) -> Value:
+    moved = np.matmul(
+        np.reshape(g, (*np.shape(g)[:-1], 1, np.shape(g)[-1])), _root_jacobian(ans, p)
+    )
     return np.reshape(moved, np.shape(p))
 
 
@@ -188,16 +192,16 @@ op(
 
 
 @lambda body: composite(np.roots, body)
-def _roots_of(p):
-    p = np.atleast_1d(*unlisted(p))
+def _roots_of(p: Value) -> Value:
+    p = np.atleast_1d(*convert_lists(p))
     if np.ndim(p) != 1:
         raise ValueError("Input must be a rank-1 array.")
     return roots(p if p.dtype.kind in "fc" else np.astype(p, float))
 
 
 @lambda body: composite(np.poly, body)
-def _poly(seq_of_zeros):
-    zeros = np.atleast_1d(*unlisted(seq_of_zeros))
+def _poly(seq_of_zeros: Value) -> Value:
+    zeros = np.atleast_1d(*convert_lists(seq_of_zeros))
     shape, real = np.shape(zeros), np.result_type(zeros).kind != "c"
     if len(shape) == 2 and shape[0] == shape[1] != 0:
         zeros = np.linalg.eigvals(zeros)
@@ -218,8 +222,8 @@ def _poly(seq_of_zeros):
 # ---- fitting ----
 
 
-def _weighted(x, w):
-    """`x` times `w` in the dtype of `x`, in which NumPy leaves it."""
+def _weigh(x: Value, w: Value) -> Value:
+    """Return `x` times `w` in the dtype of `x`, as NumPy does."""
     y = x * w
     if not np.can_cast(y.dtype, x.dtype, "same_kind"):
         raise TypeError(f"numpy.polyfit: weights of dtype {w.dtype} do not fit {x.dtype}")
@@ -227,23 +231,31 @@ def _weighted(x, w):
 
 
 @lambda body: composite(np.polyfit, body)
-def _polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    x, y = (strong(np.add(v, 0.0)) for v in unlisted(x, y))
+def _polyfit(
+    x: Value,
+    y: Value,
+    deg: int,
+    rcond: Value = None,
+    full: bool = False,
+    w: Value = None,
+    cov: Value = False,
+) -> Value:
+    x, y = (as_strong(np.add(v, 0.0)) for v in convert_lists(x, y))
     if np.ndim(x) != 1 or np.ndim(y) not in (1, 2) or np.shape(x)[0] != np.shape(y)[0]:
         np.polyfit(np.broadcast_to(1.0, np.shape(x)), np.broadcast_to(1.0, np.shape(y)), deg)
     n, order = np.shape(x)[0], int(deg) + 1
     rcond = n * float(np.finfo(np.result_type(x)).eps) if rcond is None else rcond
     powers = np.vander(x, order)
     if w is not None:
-        w = np.add(unlisted(w)[0], 0.0)
+        w = np.add(convert_lists(w)[0], 0.0)
         if np.shape(w) != np.shape(x):
             raise TypeError("expected a 1-d array for weights, of the length of y")
-        powers = _weighted(powers, np.reshape(w, (-1, 1)))
-        y = _weighted(y, np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1)))
+        powers = _weigh(powers, np.reshape(w, (-1, 1)))
+        y = _weigh(y, np.reshape(w, (-1,) + (1,) * (np.ndim(y) - 1)))
     linalg_dtype(powers, y)
     scale = np.sqrt(np.sum(powers * powers, axis=0))
     powers = powers / scale
-    if not full and not cov:  # the rank does not matter then, and may differ in a batch
+    if not full and not cov:  # the rank is not returned, and may differ in a batch
         solution, residuals = np.matmul(np.linalg.pinv(powers, rcond), y), None
     else:
         solution, residuals, rank, s = np.linalg.lstsq(powers, y, rcond)

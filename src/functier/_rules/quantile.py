@@ -1,16 +1,26 @@
 """Medians, quantiles and percentiles, with and without NaN, from sorted values.
 
-The derivative by the values goes to those that the result lies between; by q, it is the
-step between them over the step of q that it takes. Weights choose a value, no more.
+The derivative by the values goes to the two that the result lies between; the derivative by
+q is the step between these over the step of q from one to the other. Weights only choose a
+value.
 """
 
 from math import prod
 
 import numpy as np
 
-from .axes import as_array, as_rows, collapsed, normalize, promoting, strong, unlisted
-from .constructors import checked, composite
-from .statistics import along_axes
+from .._core.types import Axis, Function, Index, Shape, Value
+from .axes import (
+    as_array,
+    as_rows,
+    as_strong,
+    collapse,
+    convert_lists,
+    normalize,
+    promotion_operand,
+)
+from .constructors import check_values, composite
+from .statistics import align_weights
 
 # n values, at q: the virtual index in the sorted values (Hyndman and Fan, 1996).
 CONTINUOUS = {
@@ -24,9 +34,10 @@ CHOOSING = ("inverted_cdf", "closest_observation", "lower", "higher", "nearest")
 BETWEEN = ("linear", "averaged_inverted_cdf", "midpoint")
 
 
-def _virtual(n, q, method):
-    """The two indices to interpolate between, and the weight of the second; no weight where
-    NumPy interpolates nothing, as q is whole.
+def _virtual_indices(n: int, q: Value, method: str) -> tuple:
+    """Return the two indices to interpolate between, and the weight of the second one.
+
+    The weight is None where q is an integer, for which NumPy does not interpolate.
     """
     if method.endswith("inverted_cdf") and method not in CONTINUOUS:
         virtual = n * q - 1
@@ -61,26 +72,33 @@ def _virtual(n, q, method):
     return low, np.minimum(low + 1, last).astype(int), weight.astype(virtual.dtype)
 
 
-def _within(scale):
-    """Whether all are quantiles, or percentiles where `scale` is 100."""
+def _make_range_check(scale: float) -> Function:
+    """Return a function that tells if all numbers are from 0 to `scale`."""
     return lambda q: np.all(np.less_equal(0, q)) and np.all(np.less_equal(q, scale))
 
 
-def _is_distribution(weights):
-    """Whether those along the last axis have a finite sum that is not zero."""
+def _is_distribution(weights: Value) -> Value:
+    """Tell if the weights along the last axis have a finite sum that is not zero."""
     total = np.sum(weights, axis=-1)
     return np.all(np.isfinite(total)) and not np.any(np.equal(total, 0))
 
 
-def _positive(weights):
+def _is_nonnegative(weights: Value) -> bool:
     return not np.any(weights < 0)
 
 
-def _quantile(scale, leave_out):
+def _quantile(scale: float, leave_out: bool) -> Function:
     def body(
-        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
-        weights=None,
-    ):  # fmt: skip
+        a: Value,
+        q: Value,
+        axis: Axis = None,
+        out: Value | None = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Value = None,
+    ) -> Value:
         if weights is not None and method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         if method not in (*CONTINUOUS, *CHOOSING, *BETWEEN):
@@ -88,16 +106,18 @@ def _quantile(scale, leave_out):
                 f"{method!r} is not a valid method. Use one of: "
                 f"{', '.join((*CONTINUOUS, *CHOOSING, *BETWEEN))}"
             )
-        (a,) = unlisted(a)
+        (a,) = convert_lists(a)
         dtype, shape = np.result_type(a), np.shape(a)
         normalize(axis, len(shape))  # NumPy's error
         if dtype.kind == "c":
             raise TypeError("a must be an array of real numbers")
-        weak, q = type(promoting(q)) in (int, float), strong(as_array(q))
+        weak, q = type(promotion_operand(q)) in (int, float), as_strong(as_array(q))
         name = "Quantiles" if scale == 1 else "Percentiles"
-        points = checked(q, _within(scale), f"{name} must be in the range [0, {scale}]")
+        points = check_values(
+            q, _make_range_check(scale), f"{name} must be in the range [0, {scale}]"
+        )
         points = points if scale == 1 else points / scale
-        if leave_out and 0 in shape:  # NumPy, too, looks no further, not even at the shape of q
+        if leave_out and 0 in shape:  # as NumPy does, whatever the shape of q
             return np.nanmean(a, axis, keepdims=keepdims)
         x = as_rows(a, axis)
         if weights is None:
@@ -105,7 +125,7 @@ def _quantile(scale, leave_out):
         else:
             order = np.argsort(x, axis=-1)
             x = np.take_along_axis(x, order, -1)
-            weights = along_axes(unlisted(weights)[0], shape, axis)
+            weights = align_weights(convert_lists(weights)[0], shape, axis)
             weights = as_rows(np.broadcast_to(weights, shape), axis)
             weights = np.take_along_axis(weights, order, -1)
         n, missing, kept = np.shape(x)[-1], False, np.shape(x)[:-1]
@@ -121,10 +141,10 @@ def _quantile(scale, leave_out):
                 weights = np.where(there, weights, np.where(empty, 1, 0))
         if weights is None:
             points = np.reshape(points, np.shape(q) + (1,) * len(kept))
-            low, high, weight = _virtual(n, points, method)
+            low, high, weight = _virtual_indices(n, points, method)
             method = "lower" if weight is None else method
         else:
-            low = _weighted(weights, points)
+            low = _weighted_index(weights, points)
         y = low = _pick(x, np.broadcast_to(low, np.shape(q) + kept), np.ndim(q))
         if method not in CHOOSING:
             if weak:  # as a Python number would be
@@ -134,26 +154,26 @@ def _quantile(scale, leave_out):
             y = np.where(weight < 0.5, low + step * weight, high - step * (1 - weight))
         if dtype.kind == "f":
             y = np.where(missing, np.nan, y)
-        return _kept(y, shape, axis, keepdims, np.ndim(q))
+        return _restore_axes(y, shape, axis, keepdims, np.ndim(q))
 
     return body
 
 
-def _weighted(weights, q):
-    """The first index where the cumulated part of the weights comes up to q."""
-    weights = checked(weights, _positive, "Weights must be non-negative.")
-    weights = checked(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
+def _weighted_index(weights: Value, q: Value) -> Value:
+    """Return the first index where the cumulative part of the weights reaches q."""
+    weights = check_values(weights, _is_nonnegative, "Weights must be non-negative.")
+    weights = check_values(weights, _is_distribution, "Weights included NaN, inf or were all zero.")
     total = np.cumsum(weights, axis=-1, dtype=np.float64)
     part = total / total[..., -1:]
     if np.result_type(q).kind == "f":
         part = part.astype(np.result_type(q))
-    part = np.where(np.equal(part, 0), -1, part)  # not even the quantile 0 is there
+    part = np.where(np.equal(part, 0), -1, part)  # a quantile 0 is not there either
     q = np.reshape(q, np.shape(q) + (1,) * np.ndim(part))
     return np.minimum(np.sum(part < q, axis=-1), np.shape(part)[-1] - 1)
 
 
-def _pick(x, index, ndim):
-    """The values of `x` at `index`, whose first `ndim` axes belong to q."""
+def _pick(x: Value, index: Index, ndim: int) -> Value:
+    """Return the values of `x` at `index`, whose first `ndim` axes are those of q."""
     moved = np.moveaxis(index, range(ndim), range(-ndim, 0))
     last = np.reshape(moved, (*np.shape(x)[:-1], prod(np.shape(index)[:ndim])))
     values = np.take_along_axis(x, last, axis=-1)
@@ -161,10 +181,10 @@ def _pick(x, index, ndim):
     return np.moveaxis(values, range(-ndim, 0), range(ndim))
 
 
-def _kept(y, shape, axis, keepdims, ndim):
+def _restore_axes(y: Value, shape: Shape, axis: Axis, keepdims: bool, ndim: int) -> Value:
     if not keepdims:
         return y
-    return np.reshape(y, np.shape(y)[:ndim] + collapsed(shape, normalize(axis, len(shape))))
+    return np.reshape(y, np.shape(y)[:ndim] + collapse(shape, normalize(axis, len(shape))))
 
 
 composite(np.quantile, _quantile(1, False))
@@ -173,11 +193,17 @@ composite(np.nanquantile, _quantile(1, True))
 composite(np.nanpercentile, _quantile(100, True))
 
 
-def _median(leave_out):
-    """The mean of the two elements in the middle, or of the one."""
+def _median(leave_out: bool) -> Function:
+    """Return the body of a median: the mean of the one or two elements in the middle."""
 
-    def body(a, axis=None, out=None, overwrite_input=False, keepdims=False):
-        (a,) = unlisted(a)
+    def body(
+        a: Value,
+        axis: Axis = None,
+        out: Value | None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Value:
+        (a,) = convert_lists(a)
         shape = np.shape(a)
         normalize(axis, len(shape))  # NumPy's error
         x = np.sort(as_rows(a, axis), axis=-1)
@@ -191,7 +217,7 @@ def _median(leave_out):
             n = np.sum(np.logical_not(np.isnan(x)), axis=-1, keepdims=True)
             places = np.concatenate([np.maximum(n - 1, 0) // 2, n // 2], axis=-1)
             y = np.mean(np.take_along_axis(x, np.minimum(places, last), -1), axis=-1)
-        return _kept(y, shape, axis, keepdims, 0)
+        return _restore_axes(y, shape, axis, keepdims, 0)
 
     return body
 

@@ -3,20 +3,22 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.tensor import Tensor
-from .axes import as_array, normalize, promoting, strong, unlisted, without_zero
-from .constructors import checked, composite
+from .._core.types import Axis, Function, Index, Shape, Value
+from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
+from .constructors import check_values, composite
 
 _NoValue = np._NoValue
 
 
-def _inexact(x):
+def _is_inexact(x: Value) -> bool:
     return np.result_type(x).kind in "fc"
 
 
-def _at(x, axis, part):
-    """The part of `x` along one axis: ``_at(x, 1, slice(2, None))`` is ``x[:, 2:]``."""
+def _slice_along(x: Value, axis: Axis, part: Value) -> Value:
+    """Return a part of `x` along one axis: with 1 and ``slice(2, None)`` it is ``x[:, 2:]``."""
     (axis,) = normalize(axis, np.ndim(x))
     return x[(slice(None),) * axis + (part,)]
 
@@ -25,8 +27,10 @@ def _at(x, axis, part):
 
 
 @lambda body: composite(np.isclose, body)
-def _isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
-    a, b = (strong(as_array(x)) for x in (a, b))
+def _isclose(
+    a: Value, b: Value, rtol: float = 1.0e-5, atol: float = 1.0e-8, equal_nan: bool = False
+) -> Value:
+    a, b = (as_strong(as_array(x)) for x in (a, b))
     b = np.astype(b, np.result_type(b, 1.0), copy=False)
     with np.errstate(invalid="ignore"):  # inf - inf
         near = np.less_equal(np.absolute(a - b), atol + rtol * np.absolute(b))
@@ -40,18 +44,18 @@ composite(np.allclose, lambda *args, **kwargs: np.all(np.isclose(*args, **kwargs
 
 
 @lambda body: composite(np.array_equal, body)
-def _array_equal(a1, a2, equal_nan=False):
+def _array_equal(a1: Value, a2: Value, equal_nan: bool = False) -> Value:
     if np.shape(a1) != np.shape(a2):
         return False
-    a1, a2 = unlisted(a1, a2)
+    a1, a2 = convert_lists(a1, a2)
     same = np.equal(a1, a2)
-    if equal_nan and _inexact(a1) and _inexact(a2):
+    if equal_nan and _is_inexact(a1) and _is_inexact(a2):
         same = np.logical_or(same, np.logical_and(np.isnan(a1), np.isnan(a2)))
     return np.all(same)
 
 
 @lambda body: composite(np.array_equiv, body)
-def _array_equiv(a1, a2):
+def _array_equiv(a1: Value, a2: Value) -> Value:
     try:
         np.broadcast_shapes(np.shape(a1), np.shape(a2))
     except ValueError:
@@ -67,23 +71,25 @@ composite(np.isreal, lambda x: np.equal(np.imag(x), 0))
 
 
 @lambda body: composite(np.angle, body)
-def _angle(z, deg=False):
+def _angle(z: Value, deg: int = False) -> Value:
     y, x = (np.imag(z), np.real(z)) if np.iscomplexobj(z) else (0, z)
     angle = np.arctan2(y, x)
     return angle * (180 / np.pi) if deg else angle
 
 
 @lambda body: composite(np.nan_to_num, body)
-def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+def _nan_to_num(
+    x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value = None, neginf: Value = None
+) -> Value:
     if not copy and isinstance(x, Tensor):
-        x[...] = _nan_to_num(x, True, nan, posinf, neginf)
+        x[...] = np.nan_to_num(x, True, nan, posinf, neginf)
         return x
     if np.iscomplexobj(x):
         real, imag = (
             np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))
         )
         return real + 1j * imag
-    if not _inexact(x):
+    if not _is_inexact(x):
         return x
     info = np.finfo(np.result_type(x))
     x = np.where(np.isnan(x), nan, x)
@@ -94,12 +100,14 @@ def _nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
 # ---- ranges between two ends, which may be tensors ----
 
 
-def _range(between):
-    """A range whose element i of 0 to n is ``between(start, stop, i, n)``."""
+def _range_body(between: Function) -> Function:
+    """Return the body of a range whose element i of 0 to n is ``between(start, stop, i, n)``."""
 
-    def body(start, stop, num, endpoint, dtype, axis):
-        start, stop = unlisted(start, stop)
-        natural = np.result_type(promoting(start), promoting(stop), float(num))
+    def body(
+        start: Value, stop: Value, num: int, endpoint: bool, dtype: DTypeLike | None, axis: int
+    ) -> Value:
+        start, stop = convert_lists(start, stop)
+        natural = np.result_type(promotion_operand(start), promotion_operand(stop), float(num))
         dtype = natural if dtype is None else np.dtype(dtype)
         # In the precision of the ends, along a new first axis, in front of theirs.
         i = np.arange(num, dtype=np.empty(0, natural).real.dtype)
@@ -115,40 +123,67 @@ def _range(between):
     return body
 
 
-linear_range = _range(lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n))
-geometric_range = _range(lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n))
+linear_range = _range_body(
+    lambda start, stop, i, n: start + i * (np.subtract(stop, start * 1.0) / n)
+)
+geometric_range = _range_body(
+    lambda start, stop, i, n: start * np.power(np.divide(stop, start), i / n)
+)
 
 
 @lambda body: composite(np.linspace, body)
 def _linspace(
-    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
-):
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: str | None = None,
+) -> Value:
     y = linear_range(start, stop, num, endpoint, dtype, axis)
     if not retstep:
         return y
-    start, stop = unlisted(start, stop)
+    start, stop = convert_lists(start, stop)
     div = num - 1 if endpoint else num
     if div <= 0:
         return y, np.nan
-    natural = np.result_type(promoting(start), promoting(stop), float(num))
+    natural = np.result_type(promotion_operand(start), promotion_operand(stop), float(num))
     return y, np.astype(np.subtract(stop, start * 1.0) / div, natural, copy=False)
 
 
-def _nonzero(x):
+def _is_nonzero(x: Value) -> bool:
     return not np.any(np.equal(x, 0))
 
 
 @lambda body: composite(np.geomspace, body)
-def _geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+def _geomspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Value:
     start, stop = (
-        checked(v * np.float64(1), _nonzero, "Geometric sequence cannot include zero")
-        for v in unlisted(start, stop)
+        check_values(v * np.float64(1), _is_nonzero, "Geometric sequence cannot include zero")
+        for v in convert_lists(start, stop)
     )  # no float32, as in NumPy
     return geometric_range(start, stop, num, endpoint, dtype, axis)
 
 
 @lambda body: composite(np.logspace, body)
-def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+def _logspace(
+    start: Value,
+    stop: Value,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Value = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Value:
     if np.ndim(base):
         ndim = max(np.ndim(v) for v in (start, stop, base))
         start, stop, base = (
@@ -160,7 +195,7 @@ def _logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0)
 
 
 @lambda body: composite(np.vander, body)
-def _vander(x, N=None, increasing=False):
+def _vander(x: Value, N: int | None = None, increasing: bool = False) -> Value:
     if np.ndim(x) != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
     powers = np.arange(np.shape(x)[0] if N is None else N)
@@ -171,7 +206,9 @@ def _vander(x, N=None, increasing=False):
 
 
 @lambda body: composite(np.diff, body)
-def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
+def _diff(
+    a: Value, n: int = 1, axis: int = -1, prepend: Value = _NoValue, append: Value = _NoValue
+) -> Value:
     if n == 0:
         return a
     if n < 0:
@@ -188,12 +225,12 @@ def _diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
     a = np.concatenate(parts, axis) if len(parts) > 1 else a
     minus = np.not_equal if np.result_type(a).kind == "b" else np.subtract
     for _ in range(n):
-        a = minus(_at(a, axis, slice(1, None)), _at(a, axis, slice(None, -1)))
+        a = minus(_slice_along(a, axis, slice(1, None)), _slice_along(a, axis, slice(None, -1)))
     return a
 
 
 @lambda body: composite(np.ediff1d, body)
-def _ediff1d(ary, to_end=None, to_begin=None):
+def _ediff1d(ary: Value, to_end: Value = None, to_begin: Value = None) -> Value:
     ary = np.ravel(ary)
     steps = np.subtract(ary[1:], ary[:-1])
     parts = []
@@ -210,20 +247,20 @@ def _ediff1d(ary, to_end=None, to_begin=None):
 
 
 @lambda body: composite(np.trapezoid, body)
-def _trapezoid(y, x=None, dx=1.0, axis=-1):
-    y, x = unlisted(y, x)
+def _trapezoid(y: Value, x: Value = None, dx: Value = 1.0, axis: int = -1) -> Value:
+    y, x = convert_lists(y, x)
     (own,) = normalize(axis, np.ndim(y))
     if x is not None:  # which may have more axes than `y`, or fewer
         dx = np.diff(x, axis=axis if np.ndim(x) > 1 else -1)
         if np.ndim(x) == 1:
             dx = np.reshape(dx, (-1,) + (1,) * (np.ndim(y) - own - 1))
-    sums = _at(y, own, slice(1, None)) + _at(y, own, slice(None, -1))
+    sums = _slice_along(y, own, slice(1, None)) + _slice_along(y, own, slice(None, -1))
     return np.sum(dx * sums / 2.0, axis=axis)
 
 
 @lambda body: composite(np.gradient, body)
-def _gradient(f, *varargs, axis=None, edge_order=1):
-    f, *varargs = unlisted(f, *varargs)  # type: ignore[assignment]
+def _gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) -> Value:
+    f, *varargs = convert_lists(f, *varargs)  # type: ignore[assignment]
     axes = normalize(axis, np.ndim(f))
     if len(varargs) not in (0, 1, len(axes)) or (
         len(varargs) == 1 < len(axes) and np.ndim(varargs[0]) > 0
@@ -239,20 +276,25 @@ def _gradient(f, *varargs, axis=None, edge_order=1):
 ONES: Any = (1.0, 1.0, 1.0, 1.0)
 
 
-def _slope(f, spacing, axis, edge_order):
-    """Second-order differences inside; `edge_order` at both ends (Quarteroni 2007)."""
+def _slope(f: Value, spacing: Value, axis: int, edge_order: int) -> Value:
+    """Return differences of second order inside, and of `edge_order` at both ends.
+
+    The formulas are those of Quarteroni (2007).
+    """
     n = np.shape(f)[axis]
     if n < edge_order + 1:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, "
             "at least (edge_order + 1) elements are required."
         )
-    dtype = np.result_type(f) if _inexact(f) else np.dtype(float)
+    dtype = np.result_type(f) if _is_inexact(f) else np.dtype(float)
     f = f.astype(float) if np.result_type(f).kind in "iu" else f
-    rise = _at(f, axis, slice(1, None)) - _at(f, axis, slice(None, -1))  # refuses truth values
+    rise = _slice_along(f, axis, slice(1, None)) - _slice_along(
+        f, axis, slice(None, -1)
+    )  # refuses truth values
     if np.ndim(spacing) == 0:
-        rise, (a, b, c, d) = rise / spacing, ONES  # their ratios count
-        inside = _at(f, axis, slice(2, None)) - _at(f, axis, slice(None, -2))
+        rise, (a, b, c, d) = rise / spacing, ONES  # only their ratios matter
+        inside = _slice_along(f, axis, slice(2, None)) - _slice_along(f, axis, slice(None, -2))
         inside = inside / (2.0 * spacing)
     else:
         if np.result_type(spacing).kind == "b":
@@ -266,19 +308,22 @@ def _slope(f, spacing, axis, edge_order):
             )
         rise, left, right = rise / h, h[:-1], h[1:]
         # In NumPy's order, which decides what infinities give.
-        inside = _at(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
-        inside = inside + _at(f, axis, slice(1, -1)) * ((right - left) / (left * right))
-        inside = inside + _at(f, axis, slice(2, None)) * (left / (right * (left + right)))
+        inside = _slice_along(f, axis, slice(None, -2)) * (-right / (left * (left + right)))
+        inside = inside + _slice_along(f, axis, slice(1, -1)) * ((right - left) / (left * right))
+        inside = inside + _slice_along(f, axis, slice(2, None)) * (left / (right * (left + right)))
         a, b, c, d = h[:1], h[1:2], h[-2:-1], h[-1:]
-    first, last = _at(rise, axis, slice(None, 1)), _at(rise, axis, slice(-1, None))
+    first, last = (
+        _slice_along(rise, axis, slice(None, 1)),
+        _slice_along(rise, axis, slice(-1, None)),
+    )
     if edge_order == 2:
-        first = first + a * (first - _at(rise, axis, slice(1, 2))) / (a + b)
-        last = last + d * (last - _at(rise, axis, slice(-2, -1))) / (c + d)
+        first = first + a * (first - _slice_along(rise, axis, slice(1, 2))) / (a + b)
+        last = last + d * (last - _slice_along(rise, axis, slice(-2, -1))) / (c + d)
     return np.concatenate([first, inside, last], axis, dtype=dtype)
 
 
 @lambda body: composite(np.unwrap, body)
-def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
+def _unwrap(p: Value, discont: Value = None, axis: int = -1, *, period: Value = 2 * np.pi) -> Value:
     steps = np.diff(p, axis=axis)
     dtype = np.result_type(steps, period)
     discont = period / 2 if discont is None else discont
@@ -292,21 +337,21 @@ def _unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     if ambiguous:
         wrapped = np.where(np.equal(wrapped, low) & np.greater(steps, 0), high, wrapped)
     jumps = np.where(np.less(np.absolute(steps), discont), 0, wrapped - steps)
-    rest = _at(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
-    parts = [np.astype(part, dtype) for part in (_at(p, axis, slice(None, 1)), rest)]
+    rest = _slice_along(p, axis, slice(1, None)) + np.cumsum(jumps, axis=axis)
+    parts = [np.astype(part, dtype) for part in (_slice_along(p, axis, slice(None, 1)), rest)]
     return np.concatenate(parts, axis)
 
 
 # ---- interpolation ----
 
 
-def _gather(x, index):
-    """``x[index]``, where either may be the tensor."""
+def _gather(x: Value, index: Index) -> Value:
+    """Return ``x[index]``, where either may be a tensor."""
     return np.reshape(np.take_along_axis(x, np.ravel(index), 0), np.shape(index))
 
 
-def _double(x, strict):
-    """In double precision, as NumPy interpolates; `strict` refuses what is not safe to cast."""
+def _to_double(x: Value, strict: bool) -> Value:
+    """Return `x` in double precision, as NumPy interpolates; `strict`: only if the cast is safe."""
     dtype = np.result_type(x)
     wide = np.dtype(complex if dtype.kind == "c" else float)
     if strict and not np.can_cast(dtype, wide):
@@ -317,11 +362,13 @@ def _double(x, strict):
 
 
 @lambda body: composite(np.interp, body)
-def _interp(x, xp, fp, left=None, right=None, period=None):
-    x, xp, fp = unlisted(x, xp, fp)
+def _interp(
+    x: Value, xp: Value, fp: Value, left: Value = None, right: Value = None, period: Value = None
+) -> Value:
+    x, xp, fp = convert_lists(x, xp, fp)
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("numpy.interp: x and xp are complex; pass their real parts")
-    x, xp, fp = (_double(v, period is None) for v in (x, xp, fp))
+    x, xp, fp = (_to_double(v, period is None) for v in (x, xp, fp))
     n = np.shape(xp)[0]
     if period is not None:
         if period == 0:
@@ -333,30 +380,30 @@ def _interp(x, xp, fp, left=None, right=None, period=None):
         xp = np.concatenate([xp[-1:] - period, xp, xp[:1] + period])
         fp = np.concatenate([fp[-1:], fp, fp[:1]])
         n += 2
-    if n == 1:  # the value there is that of everything, NaN too
+    if n == 1:  # its value is that of all points, except for NaN
         x = np.where(np.isnan(x), xp[0], x)
         xp, fp, n = np.concatenate([xp, xp]), np.concatenate([fp, fp]), 2
     i = np.clip(np.searchsorted(xp, x, side="right") - 1, 0, n - 2)
     x0, x1, y0, y1 = (_gather(v, j) for v in (xp, fp) for j in (i, i + 1))
     width = x1 - x0
-    slope = (y1 - y0) / without_zero(width)
+    slope = (y1 - y0) / replace_zeros(width)
     last = np.equal(x, x1)  # NumPy does not interpolate at the last point
     y = np.where(last, y1, y0) + slope * (x - np.where(last, x1, x0))
     y = np.where(np.less(x, xp[0]), fp[0] if left is None else left, y)
     return np.where(np.greater(x, xp[-1]), fp[-1] if right is None else right, y)
 
 
-# ---- parts whose place is told by the data or by a window ----
+# ---- parts at places that depend on the data or on a window ----
 
 
 @lambda body: composite(np.trim_zeros, body)
-def _trim_zeros(filt, trim="fb", axis=None):
+def _trim_zeros(filt: Value, trim: str = "fb", axis: Axis = None) -> Value:
     if trim.lower() not in ("f", "b", "fb", "bf"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     places = np.nonzero(filt)  # refuses a batch: the shape depends on the data
     index = [slice(None)] * np.ndim(filt)
     for i in normalize(axis, np.ndim(filt)):
-        start, stop = 0, 0  # of nothing but zeros nothing is left, whatever is trimmed
+        start, stop = 0, 0  # nothing is left of zeros, whatever is trimmed
         if np.size(places[i]):
             if "f" in trim.lower():
                 start = int(np.min(places[i]))
@@ -367,7 +414,14 @@ def _trim_zeros(filt, trim="fb", axis=None):
 
 
 @lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
-def _sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+def _sliding_window_view(
+    x: Value,
+    window_shape: int | Shape,
+    axis: Axis = None,
+    *,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Value:
     window_shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
     axes = normalize(axis, np.ndim(x))
     if len(window_shape) != len(axes):

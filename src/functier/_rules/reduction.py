@@ -5,12 +5,23 @@ A product is differentiated without a division, so that zeros are exact at every
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import align, dtype_of
 from .._core.rule import Rule
-from .axes import as_rows, collapsed, expand, from_rows, normalize, spread, unless_scalar
+from .._core.types import Axis, Function, Shape, Value
+from .axes import (
+    as_rows,
+    broadcast_back,
+    collapse,
+    expand,
+    from_rows,
+    ignore_scalar_axis,
+    normalize,
+)
 from .constructors import (
     composite,
     constant,
@@ -30,20 +41,35 @@ _NoValue = np._NoValue
 _sum = reduce_kernel(np.sum, np.add)
 
 
-def reduced(func, a, axis, keepdims, where, dtype=None):
-    """`func` with the options that say something: a call with the others takes longer."""
+def reduce_with(
+    func: Function,
+    a: Value,
+    axis: Axis,
+    keepdims: bool,
+    where: Value,
+    dtype: DTypeLike | None = None,
+) -> Value:
+    """Call `func` with the options that matter; to pass the others, too, takes longer."""
     options = {} if where is True else {"where": where}
     if dtype is not None:
         options["dtype"] = dtype
     return func(a, axis=axis, keepdims=keepdims, **options)
 
 
-def _sum_jvp(t, axis=None, dtype=None, keepdims=False, where=True):
-    return reduced(_sum, t, axis, keepdims, where, dtype)
+def _sum_jvp(
+    t: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    where: Value = True,
+) -> Value:
+    return reduce_with(_sum, t, axis, keepdims, where, dtype)
 
 
-def _sum_vjp(g, a_shape, axis=None, keepdims=False, where=True):
-    g = spread(g, a_shape, axis, keepdims)
+def _sum_vjp(
+    g: Value, a_shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
+    g = broadcast_back(g, a_shape, axis, keepdims)
     return g if where is True else np.where(where, g, 0)
 
 
@@ -58,15 +84,17 @@ op(
 )
 
 
-def count_elements(shape, axis=None, keepdims=False, where=True):
-    """How many elements a reduction takes in: an int, or an array under a mask."""
+def count_elements(
+    shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
+    """Return the number of elements that a reduction combines: an int, or an array for a mask."""
     if where is True:
         return math.prod(shape if axis is None else [shape[i] for i in normalize(axis, len(shape))])
     return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=keepdims)
 
 
-def ratio(total, count):
-    """`total` over a count, in the dtype of `total`."""
+def divide_by_count(total: Value, count: Value) -> Value:
+    """Divide `total` by a count, in the dtype of `total`."""
     if type(count) is int:
         return total / count
     dtype = dtype_of(total)
@@ -75,18 +103,20 @@ def ratio(total, count):
     return quotient if quotient.dtype == dtype else quotient.astype(dtype)
 
 
-def _mean_vjp(g, a_shape, axis=None, keepdims=False, where=True):
+def _mean_vjp(
+    g: Value, a_shape: Shape, axis: Axis = None, keepdims: bool = False, where: Value = True
+) -> Value:
     n = count_elements(a_shape, axis, keepdims, where)
     if where is not True:
-        g = ratio(g, np.maximum(n, 1))
+        g = divide_by_count(g, np.maximum(n, 1))
     elif n > 1:
         g = g / n
     return _sum_vjp(g, a_shape, axis, keepdims, where)
 
 
-def _mean_kernel(a, axis=None, keepdims=False, **params):
+def _mean_kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
     if type(a) is np.ndarray and a.dtype.char in "fd" and a.size and not params:
-        total = np.add.reduce(a, axis=axis, keepdims=keepdims)
+        total = np.add.reduce(a, axis=axis, keepdims=keepdims)  # type: ignore[call-overload]
         return total / count_elements(a.shape, axis)
     return np.mean(a, axis=axis, keepdims=keepdims, **params)
 
@@ -103,11 +133,13 @@ linear(
 # ---- extrema: equal ones share the gradient equally ----
 
 
-def _shares(a, ans, axis, keepdims, met, where=True):
-    """What part of the cotangent of its extremum each element gets.
+def _shares(
+    a: Value, ans: Value, axis: Any, keepdims: bool, met: bool, where: Value = True
+) -> Value:
+    """Return the part of the cotangent of its extremum that each element gets.
 
-    Booleans where no two share one. `met`: each extremum is an element, or NaN, as there
-    is no ``initial=`` that it may be instead.
+    These are booleans where no two elements share one. `met`: each extremum is an element, or
+    NaN, since no ``initial=`` was given.
     """
     equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
     if where is not True:
@@ -122,11 +154,13 @@ def _shares(a, ans, axis, keepdims, met, where=True):
 shares = primitive(_shares, plain=True)
 
 
-def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
+def _shares_vmap(
+    k: int, a: Value, ans: Value, axis: Axis, keepdims: bool, met: bool, where: Value = True
+) -> Value:
     shape = np.shape(a)[k:]
-    axes = normalize(unless_scalar(axis, len(shape)), len(shape))
+    axes = normalize(ignore_scalar_axis(axis, len(shape)), len(shape))
     if not keepdims:
-        ans = np.reshape(ans, np.shape(ans)[:k] + collapsed(shape, axes))
+        ans = np.reshape(ans, np.shape(ans)[:k] + collapse(shape, axes))
     if where is not True:
         a, ans, where = align(k, (a, ans, where))
     return shares(a, ans, tuple([i + k for i in axes]), True, met, where)
@@ -135,15 +169,32 @@ def _shares_vmap(k, a, ans, axis, keepdims, met, where=True):
 constant(shares, "a ans axis keepdims met where", "a ans where", vmap=_shares_vmap)
 
 
-def _extremum_jvp(t, a, ans, axis=None, keepdims=False, initial=None, where=True):
+def _extremum_jvp(
+    t: Value,
+    a: Value,
+    ans: Value,
+    axis: Axis = None,
+    keepdims: bool = False,
+    initial: Value = None,
+    where: Value = True,
+) -> Value:
     share = shares(a, ans, axis, keepdims, initial is None, where)
     return np.sum(share * t, axis=axis, keepdims=keepdims)
 
 
-def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, where=True):
-    is_plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
-    share = (_shares if is_plain else shares)(a, ans, axis, keepdims, initial is None, where)
-    if is_plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
+def _extremum_vjp(
+    g: Value,
+    a: Value,
+    a_shape: Shape,
+    ans: Value,
+    axis: Axis = None,
+    keepdims: bool = False,
+    initial: Value = None,
+    where: Value = True,
+) -> Value:
+    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
+    if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
         c = np.zeros(a_shape, g.dtype)
         c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
         return c
@@ -151,13 +202,13 @@ def _extremum_vjp(g, a, a_shape, ans, axis=None, keepdims=False, initial=None, w
 
 
 MANY = 4000
-"""From so many elements on, what gets nothing is better left zero than multiplied by it."""
+"""From so many elements on, it takes less time to write to zeros than to multiply by them."""
 
 
-def _extremum_kernel(func, ufunc, arg):
-    """Of many short rows the extrema at their places: ``ufunc.reduce`` starts over for each."""
+def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: Function) -> Function:
+    """Return `func`, for many short rows by `arg`: ``ufunc.reduce`` has a cost for each row."""
 
-    def kernel(a, axis=None, keepdims=False, **params):
+    def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
         if type(a) is not np.ndarray or params:
             return func(a, axis=axis, keepdims=keepdims, **params)
         if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
@@ -165,18 +216,20 @@ def _extremum_kernel(func, ufunc, arg):
             if a.size >= 128 * n and a.flags.c_contiguous:
                 places = arg(a, -1).reshape(-1) + np.arange(0, a.size, n)
                 return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
-        return ufunc.reduce(a, axis, None, None, keepdims)
+        return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
 
     return kernel
 
 
 func: Callable
-for func, ufunc, arg in (
-    (np.max, np.maximum, np.ndarray.argmax), (np.amax, np.maximum, np.ndarray.argmax),
-    (np.min, np.minimum, np.ndarray.argmin), (np.amin, np.minimum, np.ndarray.argmin),
-    (np.nanmax, None, None), (np.nanmin, None, None),
-):  # fmt: skip
-    kernel = _extremum_kernel(func, ufunc, arg) if ufunc else func
+for func, kernel in (
+    (np.max, _extremum_kernel(np.max, np.maximum, np.ndarray.argmax)),
+    (np.amax, _extremum_kernel(np.amax, np.maximum, np.ndarray.argmax)),
+    (np.min, _extremum_kernel(np.min, np.minimum, np.ndarray.argmin)),
+    (np.amin, _extremum_kernel(np.amin, np.minimum, np.ndarray.argmin)),
+    (np.nanmax, np.nanmax),
+    (np.nanmin, np.nanmin),
+):
     op(
         func,
         "a axis out keepdims initial where",
@@ -189,7 +242,9 @@ for func, ufunc, arg in (
 
 
 @lambda body: composite(np.ptp, body)
-def _ptp(a, axis=None, out=None, keepdims=_NoValue):
+def _ptp(
+    a: Value, axis: Axis = None, out: Value | None = None, keepdims: Value = _NoValue
+) -> Value:
     return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
 
 
@@ -199,15 +254,15 @@ for func in (np.any, np.all):
 # ---- cumulative operations; axis=None is the flattened array ----
 
 
-def to_last(x, axis):
+def to_last(x: Value, axis: Axis) -> Value:
     return np.reshape(x, (-1,)) if axis is None or np.ndim(x) < 2 else np.moveaxis(x, axis, -1)
 
 
-def from_last(x, axis, shape):
+def from_last(x: Value, axis: Axis, shape: Shape) -> Value:
     return np.reshape(x, shape) if axis is None or len(shape) < 2 else np.moveaxis(x, -1, axis)
 
 
-def backwards(x):
+def reverse(x: Value) -> Value:
     return x[..., ::-1]
 
 
@@ -217,21 +272,21 @@ linear(
     vmap=one_axis_vmap(np.cumsum, None, scalars=True),
     vjp={
         "a": lambda g, a_shape, axis=None: from_last(
-            backwards(np.cumsum(backwards(to_last(g, axis)), axis=-1)), axis, a_shape
+            reverse(np.cumsum(reverse(to_last(g, axis)), axis=-1)), axis, a_shape
         )
     },
 )
 
 
-def _before(products):
-    """What stands before each cumulative product: 1, and all of them but the last."""
+def _exclusive_products(products: Value) -> Value:
+    """Return cumulative products without the last factor: 1, and all products but the last."""
     shape = np.shape(products)
     one = np.ones((*shape[:-1], 1), products.dtype)
     return np.concatenate([one, products], axis=-1)[..., : shape[-1]]
 
 
-def recurrence(a, b):
-    """``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
+def recurrence(a: Value, b: Value) -> Value:
+    """Solve ``s[i] = a[i] s[i-1] + b[i]`` along the last axis, in log2(n) steps.
 
     Step d composes the affine maps of windows of length d (Hillis and Steele, 1986).
     """
@@ -243,27 +298,31 @@ def recurrence(a, b):
     return b
 
 
-def typed(dtype, *values):
-    """The values in the dtype that ``dtype=`` asks for, in which a product is taken."""
+def cast_to(dtype: DTypeLike | None, *values: Value) -> tuple[Value, ...]:
+    """Return the values in the dtype that ``dtype=`` asks for, in which a product is computed."""
     return values if dtype is None else tuple([_cast(v, np.dtype(dtype)) for v in values])
 
 
-def _cast(x, dtype):
+def _cast(x: Value, dtype: np.dtype) -> Value:
     return np.astype(np.real(x) if dtype.kind == "f" else x, dtype)
 
 
-def _cumprod_jvp(t, a, ans, axis=None, dtype=None):
-    t, a = typed(dtype, t, a)
+def _cumprod_jvp(
+    t: Value, a: Value, ans: Value, axis: Axis = None, dtype: DTypeLike | None = None
+) -> Value:
+    t, a = cast_to(dtype, t, a)
     a, t, shape = to_last(a, axis), to_last(t, axis), np.shape(ans)
-    return from_last(recurrence(a, _before(to_last(ans, axis)) * t), axis, shape)
+    return from_last(recurrence(a, _exclusive_products(to_last(ans, axis)) * t), axis, shape)
 
 
-def _cumprod_vjp(g, a, ans, axis=None, dtype=None):
-    """The products before an element, times the sum of g over the products after it."""
-    (a,) = typed(dtype, a)
+def _cumprod_vjp(
+    g: Value, a: Value, ans: Value, axis: Axis = None, dtype: DTypeLike | None = None
+) -> Value:
+    """Multiply the products before an element by the sum of g over the products after it."""
+    (a,) = cast_to(dtype, a)
     shape, a, g = np.shape(a), to_last(a, axis), to_last(g, axis)
-    after = backwards(recurrence(_before(backwards(a)), backwards(g)))
-    return from_last(_before(to_last(ans, axis)) * after, axis, shape)
+    after = reverse(recurrence(_exclusive_products(reverse(a)), reverse(g)))
+    return from_last(_exclusive_products(to_last(ans, axis)) * after, axis, shape)
 
 
 op(
@@ -275,8 +334,16 @@ op(
 )
 
 
-def _cumulative(func, start):
-    def body(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+def _cumulative_body(func: Function, start: Function) -> Function:
+    def body(
+        x: Value,
+        /,
+        *,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Value | None = None,
+        include_initial: bool = False,
+    ) -> Value:
         x = np.reshape(x, (1,)) if np.ndim(x) == 0 else x
         if axis is None:
             if np.ndim(x) != 1:
@@ -294,32 +361,48 @@ def _cumulative(func, start):
     return body
 
 
-composite(np.cumulative_sum, _cumulative(np.cumsum, np.zeros))
-composite(np.cumulative_prod, _cumulative(np.cumprod, np.ones))
+composite(np.cumulative_sum, _cumulative_body(np.cumsum, np.zeros))
+composite(np.cumulative_prod, _cumulative_body(np.cumprod, np.ones))
 
 # ---- products ----
 
 
-def _products_of_others(a, axis, initial, where):
-    """For each element the product of all others that are reduced with it."""
+def _products_of_others(a: Value, axis: Axis, initial: Value, where: Value) -> Value:
+    """Return, for each element, the product of all others that are reduced with it."""
     if where is not True:
         a = np.where(where, a, 1)
     axis = axis if np.ndim(a) else None
     x = as_rows(a, axis)
-    left = _before(np.cumprod(x, axis=-1))
-    right = backwards(_before(np.cumprod(backwards(x), axis=-1)))
+    left = _exclusive_products(np.cumprod(x, axis=-1))
+    right = reverse(_exclusive_products(np.cumprod(reverse(x), axis=-1)))
     others = from_rows(left * right * initial, axis, np.shape(a))
     return others if where is True else np.where(where, others, 0)
 
 
-def _prod_jvp(t, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    t, a = typed(dtype, t, a)
+def _prod_jvp(
+    t: Value,
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: Value = 1,
+    where: Value = True,
+) -> Value:
+    t, a = cast_to(dtype, t, a)
     others = _products_of_others(a, axis, initial, where)
     return np.sum(t * others, axis=axis, keepdims=keepdims)
 
 
-def _prod_vjp(g, a, axis=None, dtype=None, keepdims=False, initial=1, where=True):
-    (a,) = typed(dtype, a)
+def _prod_vjp(
+    g: Value,
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    initial: Value = 1,
+    where: Value = True,
+) -> Value:
+    (a,) = cast_to(dtype, a)
     g = expand(g, np.shape(a), axis, keepdims)
     return g * _products_of_others(a, axis, initial, where)
 

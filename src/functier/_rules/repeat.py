@@ -1,14 +1,17 @@
-"""Operations that repeat elements, and pad."""
+"""Operations that repeat elements."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from .axes import flat, shift
-from .constructors import composite, data_dependent, linear, primitive
+from .._core.types import Shape, Value
+from .axes import flatten_examples, shift
+from .constructors import composite, data_dependent_vmap, linear, primitive
 
 
 @primitive
-def segment_sum(a, counts, axis):
-    """The sums of runs along an axis, `counts` elements each; 0 where a run is empty."""
+def segment_sum(a: Value, counts: Value, axis: int) -> Value:
+    """Return the sums of runs along an axis, of `counts` elements each; 0 for an empty run."""
     counts = np.asarray(counts).astype(np.intp)
     filled = np.flatnonzero(counts)
     starts = (np.cumsum(counts) - counts)[filled]
@@ -25,23 +28,24 @@ linear(
     vjp={"a": lambda g, counts, axis: np.repeat(g, counts, axis)},
 )
 
-_refused = data_dependent(np.repeat, "pass the same repeats for every example")
+_refuse_batch = data_dependent_vmap(np.repeat, "pass the same repeats for every example")
 
 
-def _repeat_vmap(k, a, repeats, axis=None):
+def _repeat_vmap(k: int, a: Value, repeats: Value, axis: int | None = None) -> Value:
     if hasattr(repeats, "shape"):
         if any(n != 1 for n in repeats.shape[:k]):
-            _refused(k, a, repeats)
+            _refuse_batch(k, a, repeats)
         repeats = np.reshape(repeats, repeats.shape[k:])
         if not repeats.size:  # an empty list has become an array of floats
             repeats = repeats.astype(np.intp)
     if axis is None or (np.ndim(a) == k and axis in (0, -1)):
-        return np.repeat(flat(k, a), repeats, k)
+        return np.repeat(flatten_examples(k, a), repeats, k)
     return np.repeat(a, repeats, shift(axis, k, np.ndim(a) - k))
 
 
-def _repeat_vjp(g, a_shape, repeats, axis=None):
-    """The sum over the copies of each element."""
+def _repeat_vjp(g: Value, a_shape: Shape, repeats: Value, axis: int | None = None) -> Value:
+    """Return the sum over the copies of each element."""
+    own: Shape
     if axis is None or len(a_shape) < 2:
         own, axis = (int(np.prod(a_shape, dtype=int)),), 0
     else:
@@ -64,7 +68,7 @@ linear(
 
 
 @lambda body: composite(np.tile, body)
-def _tile(A, reps):
+def _tile(A: Value, reps: Value) -> Value:
     """Broadcast along new axes, each in front of the axis that it repeats."""
     reps = tuple(reps) if np.iterable(reps) else (reps,)
     shape = np.shape(A)
@@ -77,7 +81,7 @@ def _tile(A, reps):
 
 
 @lambda body: composite(np.resize, body)
-def _resize(a, new_shape):
+def _resize(a: Value, new_shape: int | Sequence[int]) -> Value:
     """The elements in a row, over and over until the new shape is full."""
     new_shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
     size = int(np.prod(new_shape, dtype=int))

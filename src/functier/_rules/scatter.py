@@ -3,12 +3,15 @@
 import numpy as np
 
 from .._core.numpy_facts import dtype_of
+from .._core.types import Index, Shape, Value
 
 
-def scatter(values, shape, index, indices, distinct=False):
-    """`add_at` on plain arrays; `indices` are those in the index.
+def scatter(
+    values: Value, shape: Shape, index: Index, indices: Value, distinct: bool = False
+) -> Value:
+    """Add at an index of zeros, on plain arrays; `indices` are the arrays in the index.
 
-    `distinct`: no position comes twice, as where the index is a permutation.
+    `distinct`: no position occurs twice, as in a permutation.
     """
     out = np.zeros(shape, dtype_of(values))
     repeatable = not distinct and [i for i in indices if i.dtype != bool and i.size > 1]
@@ -23,12 +26,13 @@ def scatter(values, shape, index, indices, distinct=False):
     return out
 
 
-def _positions(shape, index, count):
-    """The flat positions in an array of `shape` that an index of `count` elements means."""
+def _positions(shape: Shape, index: Index, count: Value) -> Value:
+    """Return the flat positions, in an array of `shape`, of an index of `count` elements."""
     size = int(np.prod(shape, dtype=int))
     if size <= 8 * count:
         return np.arange(size).reshape(shape)[index]
-    positions, stride = 0, size
+    positions: Value = 0
+    stride = size
     for axis, n in enumerate(shape):
         stride //= n
         along = np.arange(n).reshape((n,) + (1,) * (len(shape) - axis - 1)) * stride

@@ -1,6 +1,6 @@
-"""Derivatives that SciPy's special functions share, and the rules of more than a line.
+"""Derivatives that SciPy's special functions share, and rules of more than one line.
 
-Imported by `scipy_special` alone, as it imports SciPy. Cited as there.
+Only `scipy_special` imports this file, since it imports SciPy. The citations are those there.
 """
 
 import math
@@ -9,14 +9,15 @@ import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.numpy_facts import dtype_of
-from .axes import as_array, unlisted
+from .._core.types import Function, Value
+from .axes import as_array, convert_lists
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)
 
 
-def completed(rule):
-    """`rule` for operands that may be lists, with the precision of the (co)tangent.
+def complete_rule(rule: Function | tuple) -> tuple:
+    """Return `rule` for operands that may be lists, with the precision of the (co)tangent.
 
     SciPy computes ``xlogy(1.0, x)``, and the like, in double precision for any x.
     """
@@ -24,8 +25,8 @@ def completed(rule):
         rule = (rule, *rule.__code__.co_varnames[1 : rule.__code__.co_argcount])
     fn, *needs = rule
 
-    def fitted(g, *saved):
-        c = fn(g, *operands(*saved))
+    def fitted(g: Value, *saved: Value) -> Value:
+        c = fn(g, *prepare_operands(*saved))
         if dtype_of(g).char in "fF" and dtype_of(c).char in SINGLE:
             return c.astype(SINGLE[dtype_of(c).char])
         return c
@@ -33,36 +34,36 @@ def completed(rule):
     return fitted, *needs
 
 
-def operands(*saved):
-    """Operands as rules compute with them: lists as arrays, whole numbers of 64 bits with a sign.
+def prepare_operands(*saved: Value) -> Value:
+    """Return operands for rules: lists as arrays, and integers as signed ones of 64 bits.
 
-    An order of dtype uint8 less 1 would wrap around, and the logarithm of an int8 has half
+    An order of dtype uint8 minus 1 would wrap around, and the logarithm of an int8 has half
     precision.
     """
     return [
         np.astype(as_array(v), np.int64) if dtype_of(v).kind in "biu" and type(v) is not int else v
-        for v in unlisted(*saved)
+        for v in convert_lists(*saved)
     ]
 
 
 SINGLE = {"d": np.float32, "D": np.complex64}
 
 
-def ratio(x, y):
-    """x / y, with 0 where both are."""
+def safe_ratio(x: Value, y: Value) -> Value:
+    """Return x / y, with 0 where both are 0."""
     return x / np.where(np.logical_and(np.equal(x, 0), np.equal(y, 0)), 1, y)
 
 
-def log(x):
-    """The logarithm, without a warning at 0."""
+def log(x: Value) -> Value:
+    """Return the logarithm, without a warning at 0."""
     return special.xlogy(1.0, x)
 
 
 # ---- slopes that several rules share ----
 
 
-def trigamma(x):
-    """The derivative of `psi`; SciPy has it for real numbers only (DLMF 5.15.6, 5.15.8)."""
+def trigamma(x: Value) -> Value:
+    """Return the derivative of `psi`; SciPy's takes real numbers only (DLMF 5.15.6, 5.15.8)."""
     if dtype_of(x).kind != "c":
         return special._zeta(2.0, x)
     left = np.less(np.real(x), 0.5)
@@ -79,31 +80,31 @@ def trigamma(x):
     return np.where(left, 1 / (sine * sine) - total, total)
 
 
-def rgamma_slope(g, ans, x):
-    """-psi / gamma, by DLMF 5.5.3 on the left, where the poles of psi and gamma cancel."""
+def rgamma_slope(g: Value, ans: Value, x: Value) -> Value:
+    """Return -psi / gamma; on the left, where the poles of both cancel, by DLMF 5.5.3."""
     left = np.less(np.real(x), 0.5)
     a = np.where(left, x, 0.5)
     mirrored = special.gamma(1 - a) * (np.cos(PI * a) - np.sin(PI * a) * (special.psi(1 - a) / PI))
     return g * np.where(left, mirrored, -ans * special.psi(np.where(left, 1, x)))
 
 
-def normal_ratio(x):
-    """The normal density over its distribution function, by DLMF 7.2.3 without overflow."""
+def normal_ratio(x: Value) -> Value:
+    """Return the normal density over its distribution function, without overflow (DLMF 7.2.3)."""
     return math.sqrt(2 / PI) / special.erfcx(x / -SQRT_2)
 
 
-def ellipk_slope(m):
-    """DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
+def ellipk_slope(m: Value) -> Value:
+    """Return the derivative of `ellipk`: DLMF 19.5.1, 15.5.1 and, for numbers near 1, 15.8.1."""
     return PI / 8 * special.hyp2f1(0.5, 0.5, 2.0, m) / (1 - m)
 
 
-def ellipe_slope(m):
-    """DLMF 19.5.2, 15.5.1."""
+def ellipe_slope(m: Value) -> Value:
+    """Return the derivative of `ellipe`: DLMF 19.5.2, 15.5.1."""
     return -PI / 8 * special.hyp2f1(0.5, 1.5, 2.0, m)
 
 
-def spence_slope(x):
-    """DLMF 25.12.1; near 1, and only there for complex numbers, as a series: 15.4.1.
+def spence_slope(x: Value) -> Value:
+    """Return the derivative of `spence`: DLMF 25.12.1; for complex numbers near 1, 15.4.1.
 
     SciPy's complex series is wrong by a tenth where ``1 - x`` is near ``exp(pi i / 3)``.
     """
@@ -118,45 +119,45 @@ def spence_slope(x):
 # ---- rules of functions of several variables ----
 
 
-def neighbours(name, sign):
-    """Half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
+def neighbours(name: str, sign: int) -> Function:
+    """Return half the sum or difference of a Bessel function at the orders v - 1 and v + 1."""
     func = getattr(special, name)
     if sign > 0:
         return lambda v, z: 0.5 * (func(v - 1, z) + func(v + 1, z))
     return lambda v, z: 0.5 * (func(v - 1, z) - func(v + 1, z))
 
 
-def bessel(name, sign, scale=1, factor=0):
-    """The row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
+def bessel(name: str, sign: int, scale: complex = 1, factor: complex = 0) -> tuple:
+    """Return the row of a Bessel function times ``exp(factor z)``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
     if factor:
         return "v z", None, lambda g, ans, v, z: g * (factor * ans + scale * half(v, z))
     return "v z", None, lambda g, v, z: g * (scale * half(v, z))
 
 
-def struve(name, sign):
-    """The row of a Struve function: DLMF 11.4.24, 11.4.26."""
+def struve(name: str, sign: int) -> tuple:
+    """Return the row of a Struve function: DLMF 11.4.24, 11.4.26."""
     half = neighbours(name, sign)
 
-    def rule(g, v, x):
+    def rule(g: Value, v: Value, x: Value) -> Value:
         power = np.power(x / 2, v) * (special.rgamma(v + 1.5) * (0.5 / SQRT_PI))
         return g * (half(v, x) + power)
 
     return "v x", None, rule
 
 
-def previous(n):
-    """n - 1; for the degree 0 again 0, as `of_degree` drops the term."""
+def lower(n: int) -> Value:
+    """Return n - 1; 0 for the degree 0, whose term `degree_rule` drops."""
     return n - np.not_equal(n, 0)
 
 
-def of_degree(slope):
-    """The rule of a polynomial whose derivative `slope` has, for a degree above 0."""
+def degree_rule(slope: Function) -> Function:
+    """Return the rule of a polynomial; `slope` is its derivative for a degree above 0."""
     return lambda g, n, x: g * np.where(np.equal(n, 0), 0, slope(n, x))
 
 
-def _far(z):
-    """Whether z is far from 0, and ``z * z * exprel'(z)`` there, in closed form (DLMF 13.6.2).
+def _exprel_far_from_zero(z: Value) -> tuple:
+    """Tell where z is far from 0, and return ``z * z * exprel'(z)`` there (DLMF 13.6.2).
 
     SciPy's confluent hypergeometric function does not return for infinity.
     """
@@ -166,83 +167,83 @@ def _far(z):
     return far, (z - 1) * np.exp(z) + 1
 
 
-def exprel_slope(z):
-    """DLMF 13.3.15 near 0, where the closed form cancels."""
-    far, above = _far(z)
+def exprel_slope(z: Value) -> Value:
+    """Return the derivative of `exprel`; near 0, where the closed form cancels, by DLMF 13.3.15."""
+    far, above = _exprel_far_from_zero(z)
     near = 0.5 * special.hyp1f1(2.0, 3.0, np.where(far, 0, z))
     z = np.where(far, z, 1)
     return np.where(far, above / (z * z), near)
 
 
-def boxcox_lmbda(g, logarithm, lmbda):
-    """For ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
-    far, above = _far(lmbda * logarithm)
+def boxcox_lmbda(g: Value, logarithm: Value, lmbda: Value) -> Value:
+    """Differentiate ``logarithm * exprel(lmbda * logarithm)``, whose limit for x = 0 is finite."""
+    far, above = _exprel_far_from_zero(lmbda * logarithm)
     inside, by = np.where(far, 0, logarithm), np.where(far, lmbda, 1)
     return g * np.where(far, above / (by * by), inside * inside * exprel_slope(lmbda * inside))
 
 
-def inv_boxcox_lmbda(g, power, y, lmbda):
-    """`power` times the derivative of ``log1p(lmbda y) / lmbda``: DLMF 15.4.1, 15.5.1."""
+def inv_boxcox_lmbda(g: Value, power: Value, y: Value, lmbda: Value) -> Value:
+    """Return `power` times the derivative of ``log1p(lmbda y) / lmbda``: DLMF 15.4.1, 15.5.1."""
     return g * (power * (-0.5 * y * y * special.hyp2f1(2.0, 2.0, 3.0, -lmbda * y)))
 
 
-def expn_x(g, ans, n, x):
-    """DLMF 8.19.13; for n = 0 the derivative of ``exp(-x) / x``."""
+def expn_x(g: Value, ans: Value, n: int, x: Value) -> Value:
+    """Differentiate `expn`: DLMF 8.19.13; for n = 0 it is ``exp(-x) / x``."""
     zero = np.equal(n, 0)
-    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(previous(n), x))
+    return -g * np.where(zero, ans * (1 + 1 / np.where(zero, x, 1)), special.expn(lower(n), x))
 
 
-def _voigt_slope(x, sigma, gamma):
-    """The argument of `wofz` there, and the derivative at it: DLMF 7.10.2."""
+def _voigt_slope(x: Value, sigma: Value, gamma: Value) -> tuple:
+    """Return the argument of `wofz` in the Voigt profile, and its derivative: DLMF 7.10.2."""
     z = (x + 1j * gamma) / (SQRT_2 * sigma)
     return z, (2j / SQRT_PI - 2 * z * special.wofz(z)) / (SQRT_2PI * sigma)
 
 
-def voigt_x(g, x, sigma, gamma):
+def voigt_x(g: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     return g * (np.real(_voigt_slope(x, sigma, gamma)[1]) / (SQRT_2 * sigma))
 
 
-def voigt_sigma(g, ans, x, sigma, gamma):
+def voigt_sigma(g: Value, ans: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     z, slope = _voigt_slope(x, sigma, gamma)
     return -g * ((np.real(z * slope) + ans) / sigma)
 
 
-def voigt_gamma(g, x, sigma, gamma):
+def voigt_gamma(g: Value, x: Value, sigma: Value, gamma: Value) -> Value:
     return -g * (np.imag(_voigt_slope(x, sigma, gamma)[1]) / (SQRT_2 * sigma))
 
 
-def _half_turns(phi):
-    """How many half turns to take off, and the sine and squared cosine of the rest."""
+def _half_turns(phi: Value) -> tuple:
+    """Return the number of half turns in an angle, and the sine and squared cosine of the rest."""
     n = np.rint(phi / PI)
     sine = np.sin(phi - PI * n)
     return 2 * n, sine, 1 - sine * sine
 
 
-def ellipkinc_m(g, phi, m):
+def ellipkinc_m(g: Value, phi: Value, m: Value) -> Value:
     """DLMF 19.25.5, 19.18.1."""
     n, sine, square = _half_turns(phi)
     part = special.elliprd(square, 1.0, 1 - m * sine * sine)
     return g * (sine * sine * sine * part / 6 + n * ellipk_slope(m))
 
 
-def ellipeinc_m(g, phi, m):
+def ellipeinc_m(g: Value, phi: Value, m: Value) -> Value:
     """DLMF 19.25.5, 19.25.9."""
     n, sine, square = _half_turns(phi)
     part = special.elliprd(square, 1 - m * sine * sine, 1.0)
     return g * (n * ellipe_slope(m) - sine * sine * sine * part / 6)
 
 
-def elliprf_x(g, x, y, z):
-    """The derivative of a symmetric integral for its first variable: DLMF 19.18.1."""
+def elliprf_x(g: Value, x: Value, y: Value, z: Value) -> Value:
+    """Return the derivative of a symmetric integral by its first variable: DLMF 19.18.1."""
     return g * (special.elliprd(y, z, x) / -6)
 
 
-def elliprg_x(g, x, y, z):
-    """The same from R_F, R_D and that R_G has the degree 1/2: DLMF 19.20, 19.21.10."""
+def elliprg_x(g: Value, x: Value, y: Value, z: Value) -> Value:
+    """Return that of R_G, of degree 1/2, by R_F and R_D: DLMF 19.20, 19.21.10."""
     return g * ((special.elliprf(x, y, z) - x * special.elliprd(y, z, x) / 3) / 4)
 
 
-def owens_t_h(g, h, a):
+def owens_t_h(g: Value, h: Value, a: Value) -> Value:
     bell = np.exp(h * h / -2) / (-2 * SQRT_2PI)
     return g * (bell * special.erf(a * h / SQRT_2))
 
@@ -250,40 +251,40 @@ def owens_t_h(g, h, a):
 # ---- distribution functions ----
 
 
-def gamma_density(a, x):
+def gamma_density(a: Value, x: Value) -> Value:
     """DLMF 8.8.13."""
     return np.exp(special.xlogy(a - 1, x) - x - special.gammaln(a))
 
 
-def beta_density(a, b, x):
+def beta_density(a: Value, b: Value, x: Value) -> Value:
     """DLMF 8.17.1."""
     power = special.xlogy(a - 1, x) + special.xlog1py(b - 1, -x)
     return np.exp(power - special.betaln(a, b))
 
 
-def t_density(df, t):
+def t_density(df: Value, t: Value) -> Value:
     power = special.xlog1py((df + 1) / 2, t * t / df)
     return np.exp(-power - special.betaln(0.5, df / 2)) / np.sqrt(df)
 
 
-def f_density(n, d, x):
+def f_density(n: int, d: Value, x: Value) -> Value:
     total = n * x + d
     return beta_density(n / 2, d / 2, n * x / total) * (n / total) * (d / total)
 
 
-def binomial_slope(k, n, p):
+def binomial_slope(k: int, n: int, p: Value) -> Value:
     return -beta_density(np.floor(k) + 1, n - np.floor(k), p)
 
 
-def of_distribution(params, slope):
-    """The rows of the four functions of a distribution."""
+def distribution_rows(params: Value, slope: Function) -> tuple:
+    """Return the rows of the four functions of a distribution."""
     *fixed, x = params.split()
     none = (None,) * len(fixed)
 
-    def value(sign):
+    def value(sign: int) -> tuple:
         return params, *none, (lambda g, *at: g * (sign * slope(*at)), *fixed, x)
 
-    def inverse(sign):
+    def inverse(sign: int) -> tuple:
         return params, *none, (lambda g, ans, *at: g / (sign * slope(*at, ans)), "ans", *fixed)
 
     return value(1), value(-1), inverse(1), inverse(-1)
@@ -292,46 +293,46 @@ def of_distribution(params, slope):
 # ---- several results, and no complex derivative ----
 
 
-def mathieu(characteristic):
-    """The slopes of a Mathieu function and its derivative, the angle in degrees."""
+def mathieu(characteristic: str) -> Function:
+    """Return the slopes of a Mathieu function and its derivative, the angle in degrees."""
     value = getattr(special, characteristic)
 
-    def slopes(ans, m, q, x):
+    def slopes(ans: Value, m: Value, q: Value, x: Value) -> tuple:
         bent = (2 * q * np.cos(2 * DEGREE * x) - value(m, q)) * ans[0]
         return DEGREE * ans[1], DEGREE * bent
 
     return slopes
 
 
-def modified_mathieu(characteristic):
+def modified_mathieu(characteristic: str) -> Function:
     value = getattr(special, characteristic)
     return lambda ans, m, q, x: (ans[1], (value(m, q) - 2 * q * np.cosh(2 * x)) * ans[0])
 
 
-def of_results(params, variable, slopes):
-    """The rules, for one variable, of a function with several results."""
+def result_rules(params: Value, variable: str, slopes: Function) -> tuple:
+    """Return the rules, for one variable, of a function with several results."""
     needs = ("ans", *params.split())
 
-    def jvp(t, ans, *at):
-        return tuple(t * slope for slope in slopes(ans, *operands(*at)))
+    def jvp(t: Value, ans: Value, *at: Value) -> Value:
+        return tuple(t * slope for slope in slopes(ans, *prepare_operands(*at)))
 
-    def vjp(g, ans, *at):
-        pairs = zip(g, slopes(ans, *operands(*at)))
+    def vjp(g: Value, ans: Value, *at: Value) -> Value:
+        pairs = zip(g, slopes(ans, *prepare_operands(*at)))
         return np.conjugate(sum(np.conjugate(c) * slope for c, slope in pairs))
 
     return {variable: (jvp, *needs)}, {variable: (vjp, *needs)}
 
 
-def damped(name, sign, part, unit):
-    """The rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
+def damped_rules(name: str, sign: int, part: Function, unit: complex) -> tuple:
+    """Return the rules of a Bessel function times ``exp(-abs(part(z)))``: DLMF 10.6.1, 10.29.1."""
     half = neighbours(name, sign)
 
-    def jvp(t, ans, v, z):
+    def jvp(t: Value, ans: Value, v: Value, z: Value) -> Value:
         return t * half(v, z) - np.sign(part(z)) * part(t) * ans
 
-    def vjp(g, ans, v, z):
+    def vjp(g: Value, ans: Value, v: Value, z: Value) -> Value:
         along = unit * (np.sign(part(z)) * np.real(np.conjugate(ans) * g))
         along = along if dtype_of(z).kind == "c" else np.real(along)
         return g * np.conjugate(half(v, z)) - along
 
-    return {"z": completed(jvp)}, {"z": completed(vjp)}
+    return {"z": complete_rule(jvp)}, {"z": complete_rule(vjp)}

@@ -1,8 +1,8 @@
-"""SciPy's special functions, in tables of their derivatives.
+"""Derivatives of SciPy's special functions, in tables.
 
-The record of the first ufunc of SciPy that meets a tensor has this file imported; SciPy
-has been imported by then. What it has as a Python function mostly converts its arguments
-with `numpy.asarray`, which no class can answer: the last table says what to write instead.
+The first ufunc of SciPy that meets a tensor imports this file; SciPy has been imported by
+then. Most of its Python functions convert their arguments with `numpy.asarray`, which a
+tensor refuses: the last table says what to write instead.
 
 The formulas are from the Digital Library of Mathematical Functions (Olver et al., 2010),
 cited as "DLMF 10.6.1". An operand without a rule, such as the order of a Bessel function,
@@ -16,7 +16,8 @@ from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .._core.table import PARTIALS
-from .axes import without_zero
+from .._core.types import Function
+from .axes import replace_zeros
 from .constructors import elementwise, unsupported
 from .scipy_formulas import (
     DEGREE,
@@ -27,8 +28,10 @@ from .scipy_formulas import (
     beta_density,
     binomial_slope,
     boxcox_lmbda,
-    completed,
-    damped,
+    complete_rule,
+    damped_rules,
+    degree_rule,
+    distribution_rows,
     ellipe_slope,
     ellipeinc_m,
     ellipk_slope,
@@ -41,16 +44,14 @@ from .scipy_formulas import (
     gamma_density,
     inv_boxcox_lmbda,
     log,
+    lower,
     mathieu,
     modified_mathieu,
     normal_ratio,
-    of_degree,
-    of_distribution,
-    of_results,
     owens_t_h,
-    previous,
-    ratio,
+    result_rules,
     rgamma_slope,
+    safe_ratio,
     spence_slope,
     struve,
     t_density,
@@ -135,8 +136,10 @@ ONE = {
     "bei": lambda g, x: g * special.beip(x),
     "ker": lambda g, x: g * special.kerp(x),
     "kei": lambda g, x: g * special.keip(x),
-    "berp": lambda g, ans, x: -g * (special.bei(x) + ratio(ans, x)),
-    "beip": lambda g, ans, x: g * (special.ber(x) - np.where(np.equal(x, 0), 0.5, ratio(ans, x))),
+    "berp": lambda g, ans, x: -g * (special.bei(x) + safe_ratio(ans, x)),
+    "beip": lambda g, ans, x: (
+        g * (special.ber(x) - np.where(np.equal(x, 0), 0.5, safe_ratio(ans, x)))
+    ),
     "kerp": lambda g, ans, x: -g * (special.kei(x) + ans / x),
     "keip": lambda g, ans, x: g * (special.ker(x) - ans / x),
 }  # fmt: skip
@@ -206,14 +209,14 @@ SEVERAL = {
     ),
     "voigt_profile": ("x sigma gamma", voigt_x, voigt_sigma, voigt_gamma),
     # entropies and losses: where x is 0, so is the derivative for y, whatever y is
-    "xlogy": ("x y", lambda g, y: g * log(y), lambda g, x, y: g * ratio(x, y)),
-    "xlog1py": ("x y", lambda g, y: g * np.log1p(y), lambda g, x, y: g * ratio(x, 1 + y)),
+    "xlogy": ("x y", lambda g, y: g * log(y), lambda g, x, y: g * safe_ratio(x, y)),
+    "xlog1py": ("x y", lambda g, y: g * np.log1p(y), lambda g, x, y: g * safe_ratio(x, 1 + y)),
     "rel_entr": (
         "x y",
         lambda g, x, y: g * (log(x / y) + 1),
-        lambda g, x, y: -g * ratio(x, y),
+        lambda g, x, y: -g * safe_ratio(x, y),
     ),
-    "kl_div": ("x y", lambda g, x, y: g * log(x / y), lambda g, x, y: g * (1 - ratio(x, y))),
+    "kl_div": ("x y", lambda g, x, y: g * log(x / y), lambda g, x, y: g * (1 - safe_ratio(x, y))),
     "huber": (
         "delta r",
         lambda g, delta, r: g * np.maximum(np.absolute(r) - delta, 0),
@@ -249,7 +252,7 @@ SEVERAL = {
     "powm1": (
         "x y",
         lambda g, x, y: g * (y * np.power(x, y - 1)),
-        lambda g, ans, x: g * ((1 + ans) * np.log(without_zero(x))),
+        lambda g, ans, x: g * ((1 + ans) * np.log(replace_zeros(x))),
     ),
     "radian": (
         "d m s",
@@ -312,44 +315,44 @@ SEVERAL = {
     # orthogonal polynomials, in their variable: DLMF 18.9(iii), 18.7(i)
     "eval_jacobi": (
         "n alpha beta x", None, None, None,
-        lambda g, n, alpha, beta, x: of_degree(
+        lambda g, n, alpha, beta, x: degree_rule(
             lambda n, x: (n + alpha + beta + 1) / 2
-            * special.eval_jacobi(previous(n), alpha + 1, beta + 1, x))(g, n, x),
+            * special.eval_jacobi(lower(n), alpha + 1, beta + 1, x))(g, n, x),
     ),
     "eval_sh_jacobi": (
         "n p q x", None, None, None,
-        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(previous(n), p + 2, q + 1, x)),
+        lambda g, n, p, q, x: g * (n * special.eval_sh_jacobi(lower(n), p + 2, q + 1, x)),
     ),
     "eval_gegenbauer": (
         "n alpha x", None, None,
-        lambda g, n, alpha, x: of_degree(
-            lambda n, x: 2 * alpha * special.eval_gegenbauer(previous(n), alpha + 1, x))(g, n, x),
+        lambda g, n, alpha, x: degree_rule(
+            lambda n, x: 2 * alpha * special.eval_gegenbauer(lower(n), alpha + 1, x))(g, n, x),
     ),
     "eval_genlaguerre": (
         "n alpha x", None, None,
-        lambda g, n, alpha, x: of_degree(
-            lambda n, x: -special.eval_genlaguerre(previous(n), alpha + 1, x))(g, n, x),
+        lambda g, n, alpha, x: degree_rule(
+            lambda n, x: -special.eval_genlaguerre(lower(n), alpha + 1, x))(g, n, x),
     ),
-    "eval_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) / 2 * special.eval_jacobi(previous(n), 1.0, 1.0, x))),
-    "eval_chebyt": ("n x", None, of_degree(lambda n, x: n * special.eval_chebyu(previous(n), x))),
-    "eval_chebyu": ("n x", None, of_degree(
-        lambda n, x: 2 * special.eval_gegenbauer(previous(n), 2.0, x))),
-    "eval_chebyc": ("n x", None, of_degree(lambda n, x: n * special.eval_chebys(previous(n), x))),
-    "eval_chebys": ("n x", None, of_degree(
-        lambda n, x: special.eval_gegenbauer(previous(n), 2.0, x / 2))),
-    "eval_hermite": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_hermite(previous(n), x))),
-    "eval_hermitenorm": ("n x", None, of_degree(
-        lambda n, x: n * special.eval_hermitenorm(previous(n), x))),
-    "eval_laguerre": ("n x", None, of_degree(
-        lambda n, x: -special.eval_genlaguerre(previous(n), 1.0, x))),
-    "eval_sh_legendre": ("n x", None, of_degree(
-        lambda n, x: (n + 1) * special.eval_jacobi(previous(n), 1.0, 1.0, 2 * x - 1))),
-    "eval_sh_chebyt": ("n x", None, of_degree(
-        lambda n, x: 2 * n * special.eval_sh_chebyu(previous(n), x))),
-    "eval_sh_chebyu": ("n x", None, of_degree(
-        lambda n, x: 4 * special.eval_gegenbauer(previous(n), 2.0, 2 * x - 1))),
+    "eval_legendre": ("n x", None, degree_rule(
+        lambda n, x: (n + 1) / 2 * special.eval_jacobi(lower(n), 1.0, 1.0, x))),
+    "eval_chebyt": ("n x", None, degree_rule(lambda n, x: n * special.eval_chebyu(lower(n), x))),
+    "eval_chebyu": ("n x", None, degree_rule(
+        lambda n, x: 2 * special.eval_gegenbauer(lower(n), 2.0, x))),
+    "eval_chebyc": ("n x", None, degree_rule(lambda n, x: n * special.eval_chebys(lower(n), x))),
+    "eval_chebys": ("n x", None, degree_rule(
+        lambda n, x: special.eval_gegenbauer(lower(n), 2.0, x / 2))),
+    "eval_hermite": ("n x", None, degree_rule(
+        lambda n, x: 2 * n * special.eval_hermite(lower(n), x))),
+    "eval_hermitenorm": ("n x", None, degree_rule(
+        lambda n, x: n * special.eval_hermitenorm(lower(n), x))),
+    "eval_laguerre": ("n x", None, degree_rule(
+        lambda n, x: -special.eval_genlaguerre(lower(n), 1.0, x))),
+    "eval_sh_legendre": ("n x", None, degree_rule(
+        lambda n, x: (n + 1) * special.eval_jacobi(lower(n), 1.0, 1.0, 2 * x - 1))),
+    "eval_sh_chebyt": ("n x", None, degree_rule(
+        lambda n, x: 2 * n * special.eval_sh_chebyu(lower(n), x))),
+    "eval_sh_chebyu": ("n x", None, degree_rule(
+        lambda n, x: 4 * special.eval_gegenbauer(lower(n), 2.0, 2 * x - 1))),
 }  # fmt: skip
 
 
@@ -371,7 +374,7 @@ DISTRIBUTIONS = (
 
 # ---- functions with several results, or without a complex derivative ----
 
-RESULTS = {
+RESULTS: dict[str, tuple[str, str, Function]] = {
     # DLMF 6.2.9, 6.2.11, 6.2.15, 6.2.16, 7.2.7, 7.2.8, 22.13.1
     "sici": ("x", "x", lambda ans, x: (np.sinc(x / PI), np.cos(x) / x)),
     "shichi": ("x", "x", lambda ans, x: (special.hyp0f1(1.5, x * x / 4), np.cosh(x) / x)),
@@ -404,12 +407,12 @@ RESULTS = {
 
 
 DAMPED = {
-    "jve": damped("jve", -1, np.imag, 1j),
-    "yve": damped("yve", -1, np.imag, 1j),
-    "ive": damped("ive", 1, np.real, 1),
+    "jve": damped_rules("jve", -1, np.imag, 1j),
+    "yve": damped_rules("yve", -1, np.imag, 1j),
+    "ive": damped_rules("ive", 1, np.real, 1),
 }
 
-# ---- what SciPy computes without asking the classes of its arguments ----
+# ---- functions of SciPy that do not dispatch ----
 
 SPHERICAL = (
     "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.jv(n + 0.5, z), and the same with yv, iv "
@@ -434,18 +437,18 @@ REMEDIES = {
 
 ROWS = {name: ("x", rule) for name, rule in ONE.items()} | SEVERAL
 for params, slope, *names in DISTRIBUTIONS:
-    ROWS.update(zip(names, of_distribution(params, slope)))
+    ROWS.update(zip(names, distribution_rows(params, slope)))
 
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go
-        rules = [rule and completed(rule) for rule in rules]
+        rules = [rule and complete_rule(rule) for rule in rules]
         ufunc = elementwise(getattr(special, name), *rules, params=params).func
         # No fast paths: they are made before this file is imported, or not, and forward
         # mode's want tangents of the result's dtype (that of ``wofz(float32)`` is double).
         PARTIALS.pop(ufunc, None)
 
 for name, (params, variable, slopes) in RESULTS.items():
-    jvp, vjp = of_results(params, variable, slopes)
+    jvp, vjp = result_rules(params, variable, slopes)
     elementwise(getattr(special, name), params=params, jvp=jvp, vjp=vjp)
 
 for name, (jvp, vjp) in DAMPED.items():

@@ -1,45 +1,57 @@
 """Operations that change the form of an array, or the order of its axes and elements."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import DTypeLike
 
 from .._core.errors import UnsupportedError
-from .axes import flat, shift, shift_all, unless_scalar
+from .._core.types import Axis, Function, Shape, Value
+from .axes import flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
 
 # ---- the same elements in another shape ----
 
 
-def _order(func, order):
-    """The order of elements; a tensor has no memory order for A and K to follow."""
-    if order in ("C", "F", None):
-        return order or "C"
-    if order in ("c", "f"):
-        return order.upper()
+ORDERS: dict[str | None, Literal["C", "F"]] = {"C": "C", "c": "C", None: "C", "F": "F", "f": "F"}
+
+
+def _resolve_order(func: str, order: str | None) -> Literal["C", "F"]:
+    """Return the order of elements; a tensor has no memory order for A and K to follow."""
+    if order in ORDERS:
+        return ORDERS[order]
     raise UnsupportedError(
         f"numpy.{func}(..., order={order!r}) depends on how an array lies in memory, which a "
         f"tensor does not know; write order='C' or order='F'"
     )
 
 
-def _reshape(a, shape=None, order="C", **options):
+def _reshape(
+    a: Value, shape: int | Shape | None = None, order: Literal["C", "F"] = "C", **options: Any
+) -> Value:
     if shape is None:
         raise TypeError("numpy.reshape needs a shape")
-    order = _order("reshape", order)
+    order = _resolve_order("reshape", order)
     if type(a) is np.ndarray:  # a third of the function's cost
         return a.reshape(shape, order=order, **options)
     return np.reshape(a, shape, order=order, **options)
 
 
-def _reshape_vmap(k, a, shape=None, order="C", **options):
-    """Fortran order holds for any number of leading axes that stay as they are."""
+def _reshape_vmap(
+    k: int,
+    a: Value,
+    shape: int | Shape | None = None,
+    order: Literal["C", "F"] = "C",
+    **options: Any,
+) -> Value:
+    """Reshape the axes after the batch's; Fortran order leaves the leading axes as they are."""
     if shape is None:
         return _reshape(a)
     batch, size = a.shape[:k], math.prod(a.shape[k:])
-    wanted = _tuple(shape)
+    wanted = _as_tuple(shape)
     given = math.prod(wanted)
     if -1 in wanted and given:
         i = wanted.index(-1)
@@ -50,11 +62,11 @@ def _reshape_vmap(k, a, shape=None, order="C", **options):
     return _reshape(a, (*batch, *wanted), order, **options)
 
 
-def _tuple(shape):
+def _as_tuple(shape: int | Shape) -> Value:
     return (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
 
 
-def _unreshape(g, a_shape, order="C"):
+def _reshape_vjp(g: Value, a_shape: Shape, order: Literal["C", "F"] = "C") -> Value:
     return np.reshape(g, a_shape, order=order)
 
 
@@ -63,23 +75,25 @@ linear(
     "a shape order copy",
     kernel=_reshape,
     vmap=_reshape_vmap,
-    vjp={"a": _unreshape},
+    vjp={"a": _reshape_vjp},
 )
 linear(
     np.ravel,
     "a order",
-    kernel=lambda a, order="C": np.ravel(a, _order("ravel", order)),
-    vmap=lambda k, a, order="C": flat(k, a) if order == "C" else _reshape_vmap(k, a, -1, order),
-    vjp={"a": _unreshape},
+    kernel=lambda a, order="C": np.ravel(a, _resolve_order("ravel", order)),
+    vmap=lambda k, a, order="C": (
+        flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
+    ),
+    vjp={"a": _reshape_vjp},
 )
 
 
-def _squeeze_vmap(k, a, axis=None):
+def _squeeze_vmap(k: int, a: Value, axis: Axis = None) -> Value:
     if axis is None:
         axes = tuple(i for i in range(k, a.ndim) if a.shape[i] == 1)
     else:
         ndim = a.ndim - k
-        axes = shift_all(unless_scalar(axis, ndim), k, ndim)
+        axes = shift_all(ignore_scalar_axis(axis, ndim), k, ndim)
     return np.squeeze(a, axes)
 
 
@@ -88,8 +102,8 @@ linear(
 )
 
 
-def _expanded(shape, axis):
-    """The shape with axes of length 1 at the places that `axis` names in the result."""
+def _expanded_shape(shape: Shape, axis: int | tuple[int, ...]) -> Value:
+    """Return the shape with axes of length 1 at the places that `axis` names in the result."""
     if isinstance(axis, (tuple, list)):
         ndim = len(shape) + len(axis)
         axes, rest = normalize_axis_tuple(axis, ndim), iter(shape)
@@ -101,46 +115,46 @@ def _expanded(shape, axis):
 linear(
     np.expand_dims,
     "a axis",
-    # NumPy's own takes several times as long as the reshape that it comes to.
-    kernel=lambda a, axis: np.reshape(a, _expanded(np.shape(a), axis)),
-    vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded(a.shape[k:], axis)),
+    # NumPy's function takes several times as long as the reshape that it makes.
+    kernel=lambda a, axis: np.reshape(a, _expanded_shape(np.shape(a), axis)),
+    vmap=lambda k, a, axis: np.reshape(a, a.shape[:k] + _expanded_shape(a.shape[k:], axis)),
     vjp={"a": lambda g, a_shape: np.reshape(g, a_shape)},
 )
 
 
-def _at_least(least):
-    """The body of atleast_1d, 2d, 3d: axes of length 1, in front up to the second."""
+def _at_least_body(least: int) -> Function:
+    """Return the body of atleast_1d, 2d or 3d: it adds axes of length 1, the first two in front."""
 
-    def one(a):
+    def one(a: Value) -> Value:
         shape = np.shape(a)
         if len(shape) < least:
             shape = (1,) * (min(least, 2) - len(shape)) + shape + (1,) * (least - 2)
         return a if hasattr(a, "shape") and a.shape == shape else np.reshape(a, shape)
 
-    def body(*arys):
+    def body(*arys: Value) -> Value:
         return one(arys[0]) if len(arys) == 1 else tuple([one(a) for a in arys])
 
     return body
 
 
-composite(np.atleast_1d, _at_least(1))
-composite(np.atleast_2d, _at_least(2))
-composite(np.atleast_3d, _at_least(3))
+composite(np.atleast_1d, _at_least_body(1))
+composite(np.atleast_2d, _at_least_body(2))
+composite(np.atleast_3d, _at_least_body(3))
 
 # ---- the order of axes ----
 
 
-def _transpose_vmap(k, a, axes=None):
+def _transpose_vmap(k: int, a: Value, axes: Shape | None = None) -> Value:
     ndim = a.ndim
     if axes is None:
         return np.transpose(a, (*range(k), *range(ndim - 1, k - 1, -1)))
-    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _tuple(axes)]))
+    return np.transpose(a, (*range(k), *[shift(i, k, ndim - k) for i in _as_tuple(axes)]))
 
 
-def _transpose_vjp(g, axes=None):
+def _transpose_vjp(g: Value, axes: Shape | None = None) -> Value:
     if axes is None:
         return np.transpose(g)
-    axes = _tuple(axes)
+    axes = _as_tuple(axes)
     inverse = [0] * len(axes)
     for place, axis in enumerate(axes):
         inverse[axis] = place
@@ -158,7 +172,7 @@ linear(
 )
 
 
-def _matrix_transpose(x, /):
+def _matrix_transpose(x: Value, /) -> Value:
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return np.swapaxes(x, -1, -2)
@@ -169,7 +183,7 @@ composite(np.linalg.matrix_transpose, _matrix_transpose)
 
 
 @lambda body: composite(np.moveaxis, body)
-def _moveaxis(a, source, destination):
+def _moveaxis(a: Value, source: int | Sequence[int], destination: int | Sequence[int]) -> Value:
     source = normalize_axis_tuple(source, a.ndim, "source")
     destination = normalize_axis_tuple(destination, a.ndim, "destination")
     if len(source) != len(destination):
@@ -183,7 +197,7 @@ def _moveaxis(a, source, destination):
 
 
 @lambda body: composite(np.rollaxis, body)
-def _rollaxis(a, axis, start=0):
+def _rollaxis(a: Value, axis: int, start: Value = 0) -> Value:
     axis = normalize_axis_index(axis, a.ndim)
     place = (
         normalize_axis_index(start, a.ndim + 1)
@@ -196,8 +210,8 @@ def _rollaxis(a, axis, start=0):
 # ---- broadcasting ----
 
 
-def _broadcast_to_vmap(k, array, shape, subok=False):
-    shape, own = _tuple(shape), array.shape
+def _broadcast_to_vmap(k: int, array: Value, shape: Shape, subok: bool = False) -> Value:
+    shape, own = _as_tuple(shape), array.shape
     if len(shape) > len(own) - k:
         array = np.reshape(array, own[:k] + (1,) * (len(shape) + k - len(own)) + own[k:])
     return np.broadcast_to(array, (*own[:k], *shape), subok)
@@ -212,7 +226,7 @@ linear(
 
 
 @lambda body: composite(np.broadcast_arrays, body)
-def _broadcast_arrays(*args, subok=False):
+def _broadcast_arrays(*args: Value, subok: bool = False) -> Value:
     shapes = [np.shape(a) for a in args]
     shape = np.broadcast_shapes(*shapes)
     return tuple(
@@ -224,7 +238,7 @@ def _broadcast_arrays(*args, subok=False):
 
 
 @lambda body: composite(np.meshgrid, body)
-def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+def _meshgrid(*xi: Value, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Value:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     axes = list(range(len(xi)))
@@ -242,11 +256,15 @@ def _meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
 # ---- another dtype, or other memory ----
 
 
-def _astype_call(x, dtype, /, *, copy=True, device=None) -> dict[str, Any]:
+def _bind_astype(
+    x: Value, dtype: DTypeLike | None, /, *, copy: bool = True, device: Literal["cpu"] | None = None
+) -> dict[str, Any]:
     return {"x": x, "dtype": np.dtype(dtype), "copy": copy, "device": device}
 
 
-def _astype(x, dtype, copy=True, device=None):
+def _astype(
+    x: Value, dtype: np.dtype, copy: bool = True, device: Literal["cpu"] | None = None
+) -> Value:
     if not hasattr(x, "dtype"):
         return dtype.type(x)  # a Python number
     return np.astype(x, dtype, copy=copy, device=device)
@@ -255,7 +273,7 @@ def _astype(x, dtype, copy=True, device=None):
 linear(
     np.astype,
     "x dtype copy device",
-    bind=_astype_call,
+    bind=_bind_astype,
     kernel=_astype,
     vmap=lambda k, x, dtype, **options: np.astype(x, dtype, **options),
     vjp={"x": lambda g: g},  # the engine casts to the operand's dtype
@@ -278,21 +296,21 @@ linear(
 
 
 @lambda body: composite(np.fliplr, body)
-def _fliplr(m):
+def _fliplr(m: Value) -> Value:
     if m.ndim < 2:
         raise ValueError("Input must be >= 2-d.")
     return np.flip(m, 1)
 
 
 @lambda body: composite(np.flipud, body)
-def _flipud(m):
+def _flipud(m: Value) -> Value:
     if m.ndim < 1:
         raise ValueError("Input must be >= 1-d.")
     return np.flip(m, 0)
 
 
 @lambda body: composite(np.rot90, body)
-def _rot90(m, k=1, axes=(0, 1)):
+def _rot90(m: Value, k: int = 1, axes: Sequence[int] = (0, 1)) -> Value:
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
     first, second = (normalize_axis_index(i, m.ndim) for i in axes)
@@ -307,16 +325,16 @@ def _rot90(m, k=1, axes=(0, 1)):
     return m
 
 
-def _roll(a, shift, axis=None):
-    """NumPy's, which asks no tensor in the place of `shift`."""
-    return _rolled(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
+def _roll(a: Value, shift: Value, axis: Axis = None) -> Value:
+    """Call NumPy's function, which does not dispatch on `shift`."""
+    return _roll_batch(0, a, shift, axis) if hasattr(shift, "level") else np.roll(a, shift, axis)
 
 
-def _rolled(k, a, shift, axis):
-    """Shifts that differ from example to example: an index into each axis."""
+def _roll_batch(k: int, a: Value, shift: Value, axis: Axis) -> Value:
+    """Roll by shifts that differ from example to example: an index into each axis."""
     shape, shift = np.shape(a), shift.astype(np.intp)
     if axis is None:
-        a = flat(k, a)
+        a = flatten_examples(k, a)
     axes = (0,) if axis is None else normalize_axis_tuple(axis, len(shape) - k)
     several = np.ndim(shift) > k
     for i in range(max(len(axes), np.shape(shift)[-1] if several else 1)):
@@ -329,15 +347,15 @@ def _rolled(k, a, shift, axis):
     return np.reshape(a, (*np.shape(a)[:k], *shape[k:]))
 
 
-def _roll_vmap(k, a, shift, axis=None):
+def _roll_vmap(k: int, a: Value, shift: Value, axis: Axis = None) -> Value:
     if hasattr(shift, "shape"):
         if np.result_type(shift).kind == "c":
             raise TypeError("numpy.roll: shift is complex; pass whole numbers")
         if math.prod(shift.shape[:k]) != 1:
-            return _rolled(k, a, shift, axis)
+            return _roll_batch(k, a, shift, axis)
         shift = np.reshape(shift, shift.shape[k:])
     if axis is None:
-        return np.reshape(_roll(flat(k, a), shift, k), a.shape)
+        return np.reshape(_roll(flatten_examples(k, a), shift, k), a.shape)
     return _roll(a, shift, shift_all(axis, k, a.ndim - k))
 
 

@@ -2,72 +2,76 @@
 
 import inspect
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core.numpy_facts import align, dtype_of
-from .axes import batch_shape, flat, shift, unless_scalar
-from .constructors import composite, constant, data_dependent, one_axis_vmap, op
-from .indexing import along, scattered
+from .._core.types import Function, Shape, Value
+from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
+from .constructors import composite, constant, data_dependent_vmap, one_axis_vmap, op
+from .indexing import index_along, transpose_read
 
 
-def _parameters(func):
-    """The parameters that this NumPy's `func` has."""
+def _parameter_names(func: Function) -> Value:
+    """Return the names of the parameters that `func` has in this version of NumPy."""
     return " ".join(inspect.signature(func).parameters)
 
 
 # ---- sorting: linear in the elements, once their order is known ----
 
 
-def _on_axis(axis, *arrays):
-    """The arrays and the axis; for ``axis=None`` they are flattened."""
+def _resolve_axis(axis: int | None, *arrays: Value) -> tuple:
+    """Return the arrays and the axis; for ``axis=None`` the arrays are flattened."""
     if axis is None:
         return *[np.reshape(a, -1) for a in arrays], 0
     return *arrays, shift(axis, 0, np.ndim(arrays[0]))
 
 
-def _stable(a, axis, descending=False):
-    """The order that leaves equal elements as they stand."""
+def _stable_order(a: Value, axis: int, descending: bool = False) -> Value:
+    """Return the order that keeps equal elements in their order."""
     options: dict[str, Any] = {"descending": True} if descending else {}  # since NumPy 2.5
     return np.argsort(a, axis, stable=True, **options)
 
 
-def _matching(a, ans, axis):
-    """Where each element of `ans`, which has those of `a` in some order, comes from."""
-    ranks = np.argsort(_stable(ans, axis), axis)
-    return np.take_along_axis(_stable(a, axis), ranks, axis)
+def _matching_places(a: Value, ans: Value, axis: int) -> Value:
+    """Return the place in `a` of each element of `ans`, a permutation of `a`."""
+    ranks = np.argsort(_stable_order(ans, axis), axis)
+    return np.take_along_axis(_stable_order(a, axis), ranks, axis)
 
 
-def _put_back(g, order, axis, shape):
-    """The transpose of reading `order`, a permutation, along `axis`."""
+def _put_back(g: Value, order: Value, axis: int, shape: Shape) -> Value:
+    """Return the transpose of reading `order`, a permutation, along `axis`."""
     form = np.shape(order)
-    return np.reshape(scattered(g, form, along(form, order, axis), distinct=True), shape)
+    return np.reshape(transpose_read(g, form, index_along(form, order, axis), distinct=True), shape)
 
 
-def _sort_jvp(t, a, axis=-1, descending=False):
-    t, a, axis = _on_axis(axis, t, a)
-    return np.take_along_axis(t, _stable(a, axis, descending), axis)
+def _sort_jvp(t: Value, a: Value, axis: int | None = -1, descending: bool = False) -> Value:
+    t, a, axis = _resolve_axis(axis, t, a)
+    return np.take_along_axis(t, _stable_order(a, axis, descending), axis)
 
 
-def _sort_vjp(g, a, a_shape, axis=-1, descending=False):
-    a, axis = _on_axis(axis, a)
-    return _put_back(g, _stable(a, axis, descending), axis, a_shape)
+def _sort_vjp(
+    g: Value, a: Value, a_shape: Shape, axis: int | None = -1, descending: bool = False
+) -> Value:
+    a, axis = _resolve_axis(axis, a)
+    return _put_back(g, _stable_order(a, axis, descending), axis, a_shape)
 
 
-def _partition_jvp(t, a, ans, axis=-1):
-    t, a, axis = _on_axis(axis, t, a)
-    return np.take_along_axis(t, _matching(a, ans, axis), axis)
+def _partition_jvp(t: Value, a: Value, ans: Value, axis: int = -1) -> Value:
+    t, a, axis = _resolve_axis(axis, t, a)
+    return np.take_along_axis(t, _matching_places(a, ans, axis), axis)
 
 
-def _partition_vjp(g, a, ans, a_shape, axis=-1):
-    a, axis = _on_axis(axis, a)
-    return _put_back(g, _matching(a, ans, axis), axis, a_shape)
+def _partition_vjp(g: Value, a: Value, ans: Value, a_shape: Shape, axis: int = -1) -> Value:
+    a, axis = _resolve_axis(axis, a)
+    return _put_back(g, _matching_places(a, ans, axis), axis, a_shape)
 
 
 op(
     np.sort,
-    _parameters(np.sort),  # `descending` came with NumPy 2.5
+    _parameter_names(np.sort),  # `descending` came with NumPy 2.5
     vmap=one_axis_vmap(np.sort),
     jvp={"a": _sort_jvp},
     vjp={"a": _sort_vjp},
@@ -79,13 +83,13 @@ op(
     jvp={"a": _partition_jvp},
     vjp={"a": _partition_vjp},
 )
-constant(np.argsort, _parameters(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
+constant(np.argsort, _parameter_names(np.argsort), vmap=one_axis_vmap(np.argsort, scalars=True))
 constant(
     np.argpartition, "a kth axis kind order", vmap=one_axis_vmap(np.argpartition, scalars=True)
 )
 
 
-def _sort_complex(a):
+def _sort_complex(a: Value) -> Value:
     code = {"b": "F", "h": "F", "B": "F", "H": "F", "g": "G"}.get(dtype_of(a).char, "D")
     return np.sort(a) if dtype_of(a).kind == "c" else np.astype(np.sort(a), np.dtype(code))
 
@@ -93,7 +97,7 @@ def _sort_complex(a):
 composite(np.sort_complex, _sort_complex)
 
 
-def _lexsort_vmap(k, keys, axis=-1):
+def _lexsort_vmap(k: int, keys: Sequence[Value], axis: int = -1) -> Value:
     keys = align(k, keys)
     shape = np.broadcast_shapes(*(v.shape for v in keys))
     axis = shift(axis, k, len(shape) - k)
@@ -109,12 +113,13 @@ constant(
 )
 
 
-def _arg_vmap(func):
-    def rule(k, a, axis=None, keepdims=False):
+def _arg_vmap(func: Function) -> Function:
+    def rule(k: int, a: Value, axis: int | None = None, keepdims: bool = False) -> Value:
         batch, rank = a.shape[:k], a.ndim - k
-        if unless_scalar(axis, rank) is not None:
+        axis = ignore_scalar_axis(axis, rank)
+        if axis is not None:
             return func(a, axis=shift(axis, k, rank), keepdims=keepdims)
-        places = func(flat(k, a), axis=-1)
+        places = func(flatten_examples(k, a), axis=-1)
         return np.reshape(places, batch + (1,) * rank) if keepdims else places
 
     return rule
@@ -126,8 +131,8 @@ for func in (np.argmax, np.argmin, np.nanargmax, np.nanargmin):
 # ---- searching in what is sorted ----
 
 
-def _less(x, y):
-    """NumPy's order of complex numbers: NaN in the imaginary part only comes first of the NaN."""
+def _is_less(x: Value, y: Value) -> bool:
+    """Compare complex numbers as NumPy does: NaN last, and first NaN in the imaginary part only."""
     (a, b), (c, d) = ((np.real(v), np.imag(v)) for v in (x, y))
     mine, other = (2 * np.isnan(r) + np.isnan(i) for r, i in ((a, b), (c, d)))
     a, b, c, d = (np.where(np.isnan(v), 0, v) for v in (a, b, c, d))
@@ -135,17 +140,19 @@ def _less(x, y):
     return np.less(mine, other) | np.equal(mine, other) & within
 
 
-def _precedes(x, y, side):
-    """Whether `x` stands before the place where `y` would go; NaN is the largest."""
+def _precedes(x: Value, y: Value, side: Literal["left", "right"]) -> Value:
+    """Tell if `x` stands before the place where `y` would go; NaN is the largest."""
     if "c" in (np.result_type(x).kind, np.result_type(y).kind):
-        return _less(x, y) if side == "left" else ~_less(y, x)
+        return _is_less(x, y) if side == "left" else ~_is_less(y, x)
     if side == "left":
         return np.less(x, y) | (np.isnan(y) & ~np.isnan(x))
     return np.less_equal(x, y) | np.isnan(y)
 
 
-def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
-    """One search where all examples search in the same array, else bisection in step."""
+def _searchsorted_vmap(
+    k: int, a: Value, v: Value, sorter: Value = None, side: Literal["left", "right"] = "left"
+) -> Value:
+    """Search once where the examples share an array, else bisect for all in step."""
     v = v if np.ndim(v) else np.reshape(v, (1,) * k)
     one = (1,) * k
     if a.shape[:k] == one and (sorter is None or sorter.shape[:k] == one):
@@ -154,10 +161,10 @@ def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
     if a.ndim - k != 1:
         raise ValueError("object too deep for desired array")
     if sorter is not None:
-        a, sorter = _same_batch(k, a, sorter)
+        a, sorter = _broadcast_batch(k, a, sorter)
         a = np.take_along_axis(a, sorter, -1)
     form = v.shape[k:]
-    a, v = _same_batch(k, a, flat(k, v))
+    a, v = _broadcast_batch(k, a, flatten_examples(k, v))
     n = a.shape[-1]
     low, high = np.zeros(v.shape, int), np.full(v.shape, n)
     for _ in range(n.bit_length()):
@@ -172,8 +179,8 @@ def _searchsorted_vmap(k, a, v, sorter=None, side="left"):
     return np.reshape(low, (*low.shape[:k], *form))
 
 
-def _same_batch(k, *values):
-    """The operands with all their batch axes of full size."""
+def _broadcast_batch(k: int, *values: Value) -> Value:
+    """Return the operands with all their batch axes of full size."""
     batch = batch_shape(k, *values)
     return [np.broadcast_to(v, batch + v.shape[k:]) for v in values]
 
@@ -181,8 +188,8 @@ def _same_batch(k, *values):
 constant(np.searchsorted, "a v side sorter", "a v sorter", vmap=_searchsorted_vmap)
 
 
-def _digitize_vmap(k, x, bins, right=False):
-    """NumPy's formula; whether the bins rise is asked of each example's first and last."""
+def _digitize_vmap(k: int, x: Value, bins: Value, right: Value = False) -> Value:
+    """Digitize by NumPy's formula; the first and last bin of each example tell if they rise."""
     for v in (x, bins):
         if np.result_type(v).kind == "c":
             raise TypeError("numpy.digitize: x and bins may not be complex")
@@ -191,7 +198,8 @@ def _digitize_vmap(k, x, bins, right=False):
         raise TypeError(f"numpy.digitize: cannot cast bins of {bins.dtype} to float64 safely")
     if bins.shape[:k] == (1,) * k:
         return np.digitize(x, np.reshape(bins, bins.shape[k:]), right)
-    side, other = ("left", "right") if right else ("right", "left")
+    side: Literal["left", "right"] = "left" if right else "right"
+    other: Literal["left", "right"] = "right" if right else "left"
     n = bins.shape[-1]
     rising = _searchsorted_vmap(k, bins, x, side=side)
     falling = n - _searchsorted_vmap(k, np.flip(bins, -1), x, side=other)
@@ -204,8 +212,15 @@ constant(np.digitize, "x bins right", "x bins", vmap=_digitize_vmap)
 # ---- sets ----
 
 
-def _isin_vmap(k, element, test_elements, assume_unique=False, invert=False, kind=None):
-    """`assume_unique` is about one example: a batch may repeat what an example does not."""
+def _isin_vmap(
+    k: int,
+    element: Value,
+    test_elements: Value,
+    assume_unique: bool = False,
+    invert: bool = False,
+    kind: Literal["sort", "table"] | None = None,
+) -> Value:
+    """Ignore `assume_unique`: a batch may repeat an element that an example has once."""
     element, test = [x if np.ndim(x) else np.reshape(x, (1,) * k) for x in (element, test_elements)]
     if test.shape[:k] == (1,) * k:
         return np.isin(element, np.reshape(test, -1), invert=invert, kind=kind)
@@ -224,34 +239,34 @@ constant(
 )
 
 
-def _firsts(ar, values, axis):
-    """Where along `axis` of `ar` (None: of all its elements) its unique values are."""
+def _first_places(ar: Value, values: Value, axis: int | None) -> Value:
+    """Return the places of the unique values along `axis` of `ar` (None: of all elements)."""
     if axis is not None:
         return np.unique(ar, return_index=True, axis=axis)[1]
-    order = _stable(np.ravel(ar), 0)
+    order = _stable_order(np.ravel(ar), 0)
     return np.take(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
 
 
-def _unique_jvp(t, ar, ans, axis=None):
+def _unique_jvp(t: Value, ar: Value, ans: Value, axis: int | None = None) -> Value:
     values = ans[0] if isinstance(ans, tuple) else ans
-    moved = np.take(t, _firsts(ar, values, axis), axis)
+    moved = np.take(t, _first_places(ar, values, axis), axis)
     return (moved, *(None for _ in ans[1:])) if isinstance(ans, tuple) else moved
 
 
-def _unique_vjp(g, ar, ans, axis=None):
+def _unique_vjp(g: Value, ar: Value, ans: Value, axis: int | None = None) -> Value:
     values, g = (ans[0], g[0]) if isinstance(ans, tuple) else (ans, g)
-    firsts, shape = _firsts(ar, values, axis), np.shape(ar)
+    firsts, shape = _first_places(ar, values, axis), np.shape(ar)
     if axis is None:
-        return np.reshape(scattered(g, (math.prod(shape),), firsts), shape)
-    return scattered(g, shape, (slice(None),) * shift(axis, 0, len(shape)) + (firsts,))
+        return np.reshape(transpose_read(g, (math.prod(shape),), firsts), shape)
+    return transpose_read(g, shape, (slice(None),) * shift(axis, 0, len(shape)) + (firsts,))
 
 
 REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or numpy.where"
 
 op(
     np.unique,
-    _parameters(np.unique),  # `sorted` came with NumPy 2.3
-    vmap=data_dependent(np.unique, REMEDY),
+    _parameter_names(np.unique),  # `sorted` came with NumPy 2.3
+    vmap=data_dependent_vmap(np.unique, REMEDY),
     by_value="ar",
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
@@ -260,23 +275,25 @@ for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_
     op(
         unique,
         "x",
-        vmap=data_dependent(unique, REMEDY),
+        vmap=data_dependent_vmap(unique, REMEDY),
         by_value="x",
         jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
         vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
     )
 
 
-def _together(ar1, ar2, assume_unique):
-    """The elements of both sets, in order, and where each comes from."""
+def _merge_sets(ar1: Value, ar2: Value, assume_unique: bool) -> tuple:
+    """Return the elements of both sets, in order, and the place that each comes from."""
     ar1, ar2 = [np.ravel(a) if assume_unique else np.unique(a) for a in (ar1, ar2)]
     both = np.concatenate((ar1, ar2))
-    order = _stable(both, 0)
+    order = _stable_order(both, 0)
     return np.take(both, order), order
 
 
-def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
-    both, order = _together(ar1, ar2, assume_unique)
+def _intersect1d(
+    ar1: Value, ar2: Value, assume_unique: bool = False, return_indices: bool = False
+) -> Value:
+    both, order = _merge_sets(ar1, ar2, assume_unique)
     twice = np.flatnonzero(np.equal(both[1:], both[:-1]))
     values = np.take(both, twice)
     if not return_indices:
@@ -289,15 +306,15 @@ def _intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     return values, *places
 
 
-def _setxor1d(ar1, ar2, assume_unique=False):
-    both, _ = _together(ar1, ar2, assume_unique)
+def _setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
+    both, _ = _merge_sets(ar1, ar2, assume_unique)
     if not both.size:
         return both
     differs = np.concatenate(([True], np.not_equal(both[1:], both[:-1]), [True]))
     return np.take(both, np.flatnonzero(differs[1:] & differs[:-1]))
 
 
-def _setdiff1d(ar1, ar2, assume_unique=False):
+def _setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     ar1 = np.ravel(ar1) if assume_unique else np.unique(ar1)
     return np.take(ar1, np.flatnonzero(np.isin(ar1, ar2, invert=True)))
 
@@ -308,7 +325,14 @@ composite(np.setxor1d, _setxor1d)
 composite(np.setdiff1d, _setdiff1d)
 
 
-def _in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None):
+def _in1d(
+    ar1: Value,
+    ar2: Value,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Literal["sort", "table"] | None = None,
+) -> Value:
     return np.isin(np.ravel(ar1), ar2, assume_unique, invert, kind=kind)
 
 

@@ -1,44 +1,47 @@
-"""Variances, averages and quantiles, and the reductions that leave NaN out."""
+"""Variances, averages and covariances, and the reductions that ignore NaN."""
 
 import functools
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import dtype_of
-from .axes import normalize, nowhere, unlisted
-from .constructors import checked, composite
-from .reduction import count_elements, ratio, reduced
+from .._core.types import Axis, Function, Shape, Value
+from .axes import convert_lists, is_known_false, normalize
+from .constructors import check_values, composite
+from .reduction import count_elements, divide_by_count, reduce_with
 
 _NoValue = np._NoValue
 
 
-def _inexact(a):
+def _is_inexact(a: Value) -> bool:
     return dtype_of(a).kind in "fc"
 
 
-def _given(value, default):
+def _value_or_default(value: Value, default: Value) -> Value:
     return default if value is _NoValue else value
 
 
 # ---- variance ----
 
 
-def _square(x):
-    """The square of the modulus."""
+def _square(x: Value) -> Value:
+    """Return the square of the modulus."""
     if dtype_of(x).kind == "c":
         return np.square(np.real(x)) + np.square(np.imag(x))
     return np.square(x)
 
 
-def _root(variance):
-    """The square root, with gradient 0 at 0."""
+def _safe_sqrt(variance: Value) -> Value:
+    """Return the square root, with gradient 0 at 0."""
     zero = np.equal(variance, 0)
-    if nowhere(zero):
+    if is_known_false(zero):
         return np.sqrt(variance)
     return np.sqrt(np.where(zero, 1, variance)) * np.logical_not(zero)
 
 
-def _degrees(ddof, correction):
+def _resolve_ddof(ddof: Value, correction: Value) -> Value:
     if correction is _NoValue:
         return ddof
     if ddof != 0:
@@ -47,32 +50,48 @@ def _degrees(ddof, correction):
 
 
 def _var(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
-    where=_NoValue, mean=_NoValue, correction=_NoValue,
-):  # fmt: skip
-    keepdims, where = _given(keepdims, False), _given(where, True)
-    (a,) = unlisted(a)
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    ddof: Value = 0,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+    mean: Value = _NoValue,
+    correction: Value = _NoValue,
+) -> Value:
+    keepdims, where = _value_or_default(keepdims, False), _value_or_default(where, True)
+    (a,) = convert_lists(a)
     half = dtype is None and dtype_of(a) == np.float16
     half = half and (mean is _NoValue or np.result_type(a, mean) == np.float16)
     wide = np.float32 if half else dtype
     if dtype is None and dtype_of(a).kind in "biu":
         wide = np.float64
     if mean is _NoValue:
-        mean = reduced(np.mean, a, axis, True, where, wide)
+        mean = reduce_with(np.mean, a, axis, True, where, wide)
     rest = a - mean
     squares = _square(rest) if dtype_of(a).kind == "c" else np.multiply(rest, rest)
-    total = reduced(np.sum, squares, axis, keepdims, where, wide)
-    n = count_elements(np.shape(a), axis, keepdims, where) - _degrees(ddof, correction)
-    variance = ratio(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
+    total = reduce_with(np.sum, squares, axis, keepdims, where, wide)
+    n = count_elements(np.shape(a), axis, keepdims, where) - _resolve_ddof(ddof, correction)
+    variance = divide_by_count(total, max(n, 0) if type(n) is int else np.maximum(n, 0))
     return variance.astype(np.float16) if half else variance
 
 
 def _nanvar(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *,
-    where=_NoValue, mean=_NoValue, correction=_NoValue,
-):  # fmt: skip
-    (a,) = unlisted(a)
-    if not _inexact(a):
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    ddof: Value = 0,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+    mean: Value = _NoValue,
+    correction: Value = _NoValue,
+) -> Value:
+    (a,) = convert_lists(a)
+    if not _is_inexact(a):
         return _var(
             a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
         )
@@ -83,35 +102,35 @@ def _nanvar(
         np.where(there, a, 0), axis, dtype, None, ddof, keepdims,
         where=there, mean=mean, correction=correction,
     )  # fmt: skip
-    n = count_elements(np.shape(a), axis, _given(keepdims, False), there)
-    few = np.less_equal(n, _degrees(ddof, correction))
-    return variance if nowhere(few) else np.where(few, np.nan, variance)
+    n = count_elements(np.shape(a), axis, _value_or_default(keepdims, False), there)
+    few = np.less_equal(n, _resolve_ddof(ddof, correction))
+    return variance if is_known_false(few) else np.where(few, np.nan, variance)
 
 
 composite(np.var, _var)
 
 
-def _deviation(variance):
+def _deviation_body(variance: Function) -> Function:
     @functools.wraps(variance)
-    def body(*args, **kwargs):
-        return _root(variance(*args, **kwargs))
+    def body(*args: Value, **kwargs: Any) -> Value:
+        return _safe_sqrt(variance(*args, **kwargs))
 
     return body
 
 
-composite(np.std, _deviation(_var))
+composite(np.std, _deviation_body(_var))
 composite(np.nanvar, _nanvar)
-composite(np.nanstd, _deviation(_nanvar))
+composite(np.nanstd, _deviation_body(_nanvar))
 
 # ---- averages ----
 
 
-def _nonzero(x):
+def _is_nonzero(x: Value) -> bool:
     return not np.any(np.equal(x, 0))
 
 
-def along_axes(weights, shape, axis):
-    """Weights of an array of `shape`, or of its axes `axis`, so that they broadcast with it."""
+def align_weights(weights: Value, shape: Shape, axis: Axis) -> Value:
+    """Reshape weights of an array of `shape`, or of its axes `axis`, to broadcast with it."""
     if np.shape(weights) == shape:
         return weights
     if axis is None:
@@ -126,9 +145,16 @@ def along_axes(weights, shape, axis):
 
 
 @lambda body: composite(np.average, body)
-def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
-    a, weights = unlisted(a, weights)
-    keepdims = _given(keepdims, False)
+def _average(
+    a: Value,
+    axis: Axis = None,
+    weights: Value = None,
+    returned: bool = False,
+    *,
+    keepdims: Value = _NoValue,
+) -> Value:
+    a, weights = convert_lists(a, weights)
+    keepdims = _value_or_default(keepdims, False)
     shape = np.shape(a)
     normalize(axis, len(shape))
     if weights is None:
@@ -136,10 +162,10 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
         n = count_elements(shape, axis)
         count = np.ones(np.shape(average), dtype_of(average)) * n
         return (average, count) if returned else average
-    weights = along_axes(weights, shape, axis)
-    dtype = np.result_type(a, weights, *([] if _inexact(a) else ["f8"]))
+    weights = align_weights(weights, shape, axis)
+    dtype = np.result_type(a, weights, *([] if _is_inexact(a) else ["f8"]))
     scale = np.sum(weights, axis=axis, dtype=dtype, keepdims=keepdims)
-    scale = checked(scale, _nonzero, "numpy.average: the weights sum to zero")
+    scale = check_values(scale, _is_nonzero, "numpy.average: the weights sum to zero")
     total = np.sum(np.multiply(a, weights, dtype=dtype), axis=axis, keepdims=keepdims)
     average = total / scale
     return (average, np.broadcast_to(scale, np.shape(average))) if returned else average
@@ -148,38 +174,46 @@ def _average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
 # ---- NaN left out ----
 
 
-def _without_nan(a, neutral):
-    (a,) = unlisted(a)
-    return np.where(np.isnan(a), neutral, a) if _inexact(a) else a
+def _replace_nan(a: Value, neutral: Value) -> Value:
+    (a,) = convert_lists(a)
+    return np.where(np.isnan(a), neutral, a) if _is_inexact(a) else a
 
 
-def _filled(func, neutral):
-    return lambda a, *args, **kwargs: func(_without_nan(a, neutral), *args, **kwargs)
+def _nan_ignoring_body(func: Function, neutral: Value) -> Function:
+    return lambda a, *args, **kwargs: func(_replace_nan(a, neutral), *args, **kwargs)
 
 
-composite(np.nansum, _filled(np.sum, 0))
-composite(np.nanprod, _filled(np.prod, 1))
-composite(np.nancumsum, _filled(np.cumsum, 0))
-composite(np.nancumprod, _filled(np.cumprod, 1))
+composite(np.nansum, _nan_ignoring_body(np.sum, 0))
+composite(np.nanprod, _nan_ignoring_body(np.prod, 1))
+composite(np.nancumsum, _nan_ignoring_body(np.cumsum, 0))
+composite(np.nancumprod, _nan_ignoring_body(np.cumprod, 1))
 
 
 @lambda body: composite(np.nanmean, body)
-def _nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
-    keepdims, where = _given(keepdims, False), _given(where, True)
-    if not _inexact(a):
-        return reduced(np.mean, a, axis, keepdims, where, dtype)
-    total = reduced(np.sum, _without_nan(a, 0), axis, keepdims, where, dtype)
-    count = reduced(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
-    return ratio(total, count)
+def _nanmean(
+    a: Value,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Value | None = None,
+    keepdims: Value = _NoValue,
+    *,
+    where: Value = _NoValue,
+) -> Value:
+    keepdims, where = _value_or_default(keepdims, False), _value_or_default(where, True)
+    if not _is_inexact(a):
+        return reduce_with(np.mean, a, axis, keepdims, where, dtype)
+    total = reduce_with(np.sum, _replace_nan(a, 0), axis, keepdims, where, dtype)
+    count = reduce_with(np.sum, np.logical_not(np.isnan(a)), axis, keepdims, where)
+    return divide_by_count(total, count)
 
 
 # ---- covariance ----
 
 ONE_ROW = np.lib.NumpyVersion(np.__version__) < "2.2.0"
-"""Whether NumPy takes one row for one variable, whatever `rowvar` says; of `y` it always does."""
+"""True where NumPy takes one row for one variable, whatever `rowvar`; it always does so for `y`."""
 
 
-def _rows(x, rowvar, one_row):
+def _as_rows(x: Value, rowvar: bool, one_row: bool) -> Value:
     if np.ndim(x) > 2:
         raise ValueError("m has more than 2 dimensions")
     flat = np.ndim(x) < 2 or (np.shape(x)[0] == 1 and one_row)
@@ -187,37 +221,46 @@ def _rows(x, rowvar, one_row):
     return x if rowvar or flat else np.transpose(x)
 
 
-def _whole(x):
+def _is_whole(x: Value) -> Value:
     return np.all(np.equal(x, np.rint(x)))
 
 
-def _positive(x):
+def _is_nonnegative(x: Value) -> bool:
     return not np.any(x < 0)
 
 
 @lambda body: composite(np.cov, body)
 def _cov(
-    m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
-):
-    m, y = unlisted(m, y)
+    m: Value,
+    y: Value = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Value = None,
+    fweights: Value = None,
+    aweights: Value = None,
+    *,
+    dtype: DTypeLike | None = None,
+) -> Value:
+    m, y = convert_lists(m, y)
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     dtype = np.result_type(m, np.float64, *([] if y is None else [y])) if dtype is None else dtype
-    x = _rows(m, rowvar, ONE_ROW)
+    x = _as_rows(m, rowvar, ONE_ROW)
     if not np.shape(x)[0]:
         return np.zeros((0, 0))
     if y is not None:
-        x = np.concatenate([x, _rows(y, rowvar, True)], axis=0)
+        x = np.concatenate([x, _as_rows(y, rowvar, True)], axis=0)
     x = x.astype(dtype)
     ddof = (0 if bias else 1) if ddof is None else ddof
     fweights, aweights = (
-        None if w is None else np.real(unlisted(w)[0]).astype(float) for w in (fweights, aweights)
+        None if w is None else np.real(convert_lists(w)[0]).astype(float)
+        for w in (fweights, aweights)
     )
     if fweights is not None:
-        fweights = checked(fweights, _whole, "fweights must be integer")
-        fweights = checked(fweights, _positive, "fweights cannot be negative")
+        fweights = check_values(fweights, _is_whole, "fweights must be integer")
+        fweights = check_values(fweights, _is_nonnegative, "fweights cannot be negative")
     if aweights is not None:
-        aweights = checked(aweights, _positive, "aweights cannot be negative")
+        aweights = check_values(aweights, _is_nonnegative, "aweights cannot be negative")
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else np.multiply(fweights, aweights)
@@ -238,7 +281,9 @@ def _cov(
 
 
 @lambda body: composite(np.corrcoef, body)
-def _corrcoef(x, y=None, rowvar=True, *, dtype=None):
+def _corrcoef(
+    x: Value, y: Value = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+) -> Value:
     c = np.cov(x, y, rowvar, dtype=dtype)
     if np.ndim(c) == 0:
         return c / c

@@ -1,42 +1,57 @@
-"""The methods of ufuncs, and the ufuncs and gufuncs that nobody declared.
+"""The methods of ufuncs, and the ufuncs and gufuncs without a declaration.
 
-The methods of declared ufuncs are the NumPy functions they mean. Every other ufunc, be it
-SciPy's or a user's own, gets a record on its first use: with a batching rule, and
-without derivatives.
+The methods of declared ufuncs are the NumPy functions of the same meaning. Every other ufunc,
+of SciPy or of a user, gets a record on its first use: with a batching rule, and without
+derivatives.
 """
 
 import functools
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import dtype_of, home_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule
 from .._core.table import MAKERS, OPS, load
-from .accumulation import accumulate_rules, differentiable, reduce_rules, reduceat_rules
-from .axes import as_array, batch_shape, shift, strong
-from .constructors import composite, elementwise_vmap, op, quiet, reduction_vmap
-from .reduction import typed
+from .._core.types import Axis, Function, Shape, Value
+from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
+from .axes import as_array, as_strong, batch_shape, shift
+from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap
+from .reduction import cast_to
 from .writing import ufunc_at, writing
 
 _NoValue = np._NoValue
 
-# ---- reductions and accumulations that have a name of their own ----
+# ---- reductions and accumulations that are NumPy functions, too ----
 
 
-def _cast(array, dtype):
+def _cast(array: Value, dtype: DTypeLike | None) -> Value:
     return array if dtype is None else np.astype(as_array(array), dtype)
 
 
-def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
-    """The signature of ``ufunc.reduce``; `neutral` stands where ``where=`` is false, or else
-    `initial`, in the dtype of what is reduced, which NumPy casts it to.
+def _reduce_body(
+    func: Function, neutral: Value = None, prepared: Function = lambda array, dtype: array
+) -> Function:
+    """Return the body of ``ufunc.reduce``.
 
-    The mask may be the only tensor (`numpy.sum` does not dispatch on it and ends here).
+    Where ``where=`` is false it takes `neutral`, or else `initial`, in the dtype of the array,
+    which NumPy casts it to. The mask may be the only tensor (`numpy.sum` does not dispatch on
+    it and calls this).
     """
 
-    def body(array, axis=0, dtype=None, out=None, keepdims=False, initial=_NoValue, where=True):
+    def body(
+        array: Value,
+        axis: int = 0,
+        dtype: DTypeLike | None = None,
+        out: Value | None = None,
+        keepdims: bool = False,
+        initial: Value = _NoValue,
+        where: Value = True,
+    ) -> Value:
         if np.broadcast_shapes(np.shape(array), np.shape(where)) != np.shape(array):
             raise ValueError("the mask that where= gives has more elements than what is reduced")
         given = {"dtype": dtype} if dtype is not None and prepared is not _cast else {}
@@ -55,10 +70,12 @@ def _reduce(func, neutral=None, prepared=lambda array, dtype: array):
     return body
 
 
-def _truth(func, pair):
-    """`np.any` or `np.all`, which do not know ``initial=`` and ``dtype=``."""
+def _truth_reduction(func: Function, pair: np.ufunc) -> Function:
+    """Return `np.any` or `np.all` with ``initial=`` and ``dtype=``."""
 
-    def reduced(a, axis, keepdims, initial=None, dtype=None):
+    def reduced(
+        a: Value, axis: Axis, keepdims: bool, initial: Value = None, dtype: DTypeLike | None = None
+    ) -> Value:
         if dtype is not None and np.dtype(dtype).kind not in "bO":
             raise TypeError(f"No loop matching dtype={dtype} was found for ufunc {name_of(pair)}")
         value = func(a if dtype is None else np.astype(a, dtype), axis=axis, keepdims=keepdims)
@@ -70,21 +87,27 @@ def _truth(func, pair):
 for ufunc, func, neutral in (
     (np.add, np.sum, 0), (np.multiply, np.prod, 1),
     (np.maximum, np.max, None), (np.minimum, np.min, None),
-    (np.logical_or, _truth(np.any, np.logical_or), False),
-    (np.logical_and, _truth(np.all, np.logical_and), True),
+    (np.logical_or, _truth_reduction(np.any, np.logical_or), False),
+    (np.logical_and, _truth_reduction(np.all, np.logical_and), True),
 ):  # fmt: skip
     cast = {"prepared": _cast} if func in (np.max, np.min) else {}
-    composite(ufunc.reduce, _reduce(func, neutral, **cast))
+    composite(ufunc.reduce, _reduce_body(func, neutral, **cast))
 
 
-def _log_of_sum(pair, exp, log):
-    def prepared(array, dtype):
-        """In the dtype of the result: of whole numbers that of their logarithms."""
+def _log_sum_reduction(pair: np.ufunc, exp: Function, log: Function) -> tuple:
+    def prepared(array: Value, dtype: DTypeLike | None) -> Value:
+        """Return the array in the dtype of the result: for integers, that of their logarithms."""
         one = np.ones((), dtype_of(array))
         dtype = pair(one, one, dtype=dtype).dtype
         return array if dtype_of(array) == dtype else np.astype(array, dtype)
 
-    def reduced(a, axis, keepdims, initial=-np.inf, dtype=None):
+    def reduced(
+        a: Value,
+        axis: Axis,
+        keepdims: bool,
+        initial: Value = -np.inf,
+        dtype: DTypeLike | None = None,
+    ) -> Value:
         # Any shift gives the same result: this one is a constant for a derivative.
         shift = np.rint(np.max(a, axis=axis, keepdims=True, initial=-np.inf))
         shift = np.where(np.isfinite(shift), shift, 0)
@@ -97,12 +120,14 @@ def _log_of_sum(pair, exp, log):
     return reduced, -np.inf, prepared
 
 
-composite(np.logaddexp.reduce, _reduce(*_log_of_sum(np.logaddexp, np.exp, np.log)))
-composite(np.logaddexp2.reduce, _reduce(*_log_of_sum(np.logaddexp2, np.exp2, np.log2)))
+composite(np.logaddexp.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp, np.exp, np.log)))
+composite(np.logaddexp2.reduce, _reduce_body(*_log_sum_reduction(np.logaddexp2, np.exp2, np.log2)))
 
 
-def _accumulate(func):
-    def body(array, axis=0, dtype=None, out=None):
+def _accumulate_body(func: Function) -> Function:
+    def body(
+        array: Value, axis: int = 0, dtype: DTypeLike | None = None, out: Value | None = None
+    ) -> Value:
         if np.ndim(array) == 0:
             raise TypeError("cannot accumulate on a scalar")
         return func(array, axis=axis, dtype=dtype)
@@ -110,82 +135,84 @@ def _accumulate(func):
     return body
 
 
-composite(np.add.accumulate, _accumulate(np.cumsum))
-composite(np.multiply.accumulate, _accumulate(np.cumprod))
+composite(np.add.accumulate, _accumulate_body(np.cumsum))
+composite(np.multiply.accumulate, _accumulate_body(np.cumprod))
 
 # ---- the methods of any ufunc ----
 
 
-def _method(func, owner):
-    """The record of a bound method of a ufunc, which its name tells."""
+def _method_record(func: Function, owner: np.ufunc) -> Op:
+    """Return the record of a bound method of a ufunc, by its name."""
     if func.__name__ == "outer":
-        return _composite(func, functools.partial(_outer, owner))
+        return _composite_record(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
         return writing(func, ufunc_at(owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
-    known = not constant and differentiable(owner)
+    known = not constant and is_differentiable(owner)
     if func.__name__ == "reduceat":
-        rules = _in_dtype(reduceat_rules(owner)) if known else {}
+        rules = _cast_rules(reduceat_rules(owner)) if known else {}
         return Op(
             func,
             "array indices axis dtype out",
             "array indices",
-            vmap=_reduceat(func),
+            vmap=_reduceat_vmap(func),
             constant=constant,
             **rules,
         )
     if func.__name__ == "accumulate":
-        rules = _in_dtype(accumulate_rules(owner)) if known else {}
-        return Op(func, "array axis dtype out", vmap=_along_axis(func), constant=constant, **rules)
-    rules = _in_dtype(reduce_rules(owner)) if known else {}
+        rules = _cast_rules(accumulate_rules(owner)) if known else {}
+        return Op(
+            func, "array axis dtype out", vmap=_accumulate_vmap(func), constant=constant, **rules
+        )
+    rules = _cast_rules(reduce_rules(owner)) if known else {}
     return Op(
         func, "array axis dtype out keepdims initial where", "array where",
-        vmap=_reduction(func), constant=constant, **rules,
+        vmap=_reduce_vmap(func), constant=constant, **rules,
     )  # fmt: skip
 
 
-def _in_dtype(rules):
-    """Rules of what is computed in the dtype that ``dtype=`` asks for."""
-    return {mode: {"array": _typed_rule(given["array"], mode)} for mode, given in rules.items()}
+def _cast_rules(rules: dict) -> Value:
+    """Return the rules for operands in the dtype that ``dtype=`` asks for."""
+    return {mode: {"array": _cast_rule(given["array"], mode)} for mode, given in rules.items()}
 
 
-def _typed_rule(rule, mode):
+def _cast_rule(rule: Rule | Function, mode: str) -> Rule:
     rule = rule if isinstance(rule, Rule) else Rule(rule, ())
     place = rule.needs.index("array")
 
-    def fn(g, *saved):
+    def fn(g: Value, *saved: Value) -> Value:
         *kept, dtype = saved
-        kept = [*kept[:place], *typed(dtype, kept[place]), *kept[place + 1 :]]
-        return rule.fn(*typed(dtype if mode == "jvp" else None, g), *kept)
+        kept = [*kept[:place], *cast_to(dtype, kept[place]), *kept[place + 1 :]]
+        return rule.fn(*cast_to(dtype if mode == "jvp" else None, g), *kept)
 
     whole = Rule((fn, *rule.needs, "dtype"), (), rule.holomorphic)
     whole.defaults = {**rule.defaults, "dtype": None}
     return whole
 
 
-def _composite(func, body):
+def _composite_record(func: Function, body: Function) -> Op:
     return Op(func, "", "", family="composite", body=body)
 
 
-def _outer(owner, a, b, **kwargs):
-    a, b = strong(as_array(a)), strong(as_array(b))
+def _outer(owner: np.ufunc, a: Value, b: Value, **kwargs: Any) -> Value:
+    a, b = as_strong(as_array(a)), as_strong(as_array(b))
     return owner(np.reshape(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
 
-def _along_axis(func):
+def _accumulate_vmap(func: Function) -> Function:
     return lambda k, array, axis=0, **params: func(
         array, axis=shift(axis, k, np.ndim(array) - k), **params
     )
 
 
-def _reduction(func):
+def _reduce_vmap(func: Function) -> Function:
     rule = reduction_vmap(func)
     return lambda k, array, axis=0, **params: rule(k, array, axis=axis, **params)
 
 
-def _reduceat(func):
-    def rule(k, array, indices, axis=0, **params):
+def _reduceat_vmap(func: Function) -> Function:
+    def rule(k: int, array: Value, indices: Value, axis: int = 0, **params: Any) -> Value:
         logical = np.shape(indices)[k:]
         batch = np.shape(indices)[:k]
         if all(n == 1 for n in batch):
@@ -204,8 +231,8 @@ def _reduceat(func):
     return rule
 
 
-def _add_reduceat_vjp(g, array_shape, indices, axis=0):
-    """Each element gets the cotangents of the slices that it is in."""
+def _add_reduceat_vjp(g: Value, array_shape: Shape, indices: Value, axis: int = 0) -> Value:
+    """Return, for each element, the sum of the cotangents of the slices that it is in."""
     axis = shift(axis, 0, len(array_shape))
     n = array_shape[axis]
     start = np.reshape(indices, (-1, 1))
@@ -220,7 +247,7 @@ op(
     np.add.reduceat,
     "array indices axis dtype out",
     "array indices",
-    vmap=_reduceat(np.add.reduceat),
+    vmap=_reduceat_vmap(np.add.reduceat),
     jvp="linear",
     vjp={"array": _add_reduceat_vjp},
 )
@@ -228,8 +255,8 @@ op(
 # ---- generalized ufuncs: their own axes are the last ones, so a batch may lead ----
 
 
-def _core_ranks(signature):
-    """The number of core axes of each operand and result: ``(m,n),(n)->(m)`` is 2, 1, 1."""
+def _core_ranks(signature: str) -> Value:
+    """Return the number of core axes of operands and results: ``(m,n),(n)->(m)`` is 2, 1, 1."""
     sides = signature.replace(" ", "").split("->")
     return tuple(
         tuple(len([n for n in core.split(",") if n]) for core in re.findall(r"\(([^)]*)\)", side))
@@ -237,16 +264,23 @@ def _core_ranks(signature):
     )
 
 
-def _negative(axes, ndim):
-    """Axes counted from the end, where a batch in front does not move them."""
+def _negative_axes(axes: int | Sequence[int], ndim: int) -> tuple[int, ...]:
+    """Return axes counted from the end, where a batch in front does not move them."""
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
     return tuple(shift(axis, 0, ndim) - ndim for axis in axes)
 
 
-def _gufunc_vmap(func):
-    ins, outs = _core_ranks(func.signature)
+def _gufunc_vmap(func: np.ufunc) -> Function:
+    ins, outs = _core_ranks(func.signature)  # type: ignore[arg-type]
 
-    def rule(k, *xs, axis=None, axes=None, keepdims=False, **params):
+    def rule(
+        k: int,
+        *xs: Value,
+        axis: int | None = None,
+        axes: Sequence | None = None,
+        keepdims: bool = False,
+        **params: Any,
+    ) -> Value:
         ranks = [max(np.ndim(x) - k, 0) for x in xs]
         loop = max(r - core for r, core in zip(ranks, ins))
         if axis is not None:
@@ -254,35 +288,42 @@ def _gufunc_vmap(func):
             axes += [(axis,) if core or keepdims else () for core in outs]
         if axes is not None:
             results = [loop + (core or (ins[0] if keepdims else 0)) for core in outs]
-            params["axes"] = [_negative(a, n) for a, n in zip(axes, ranks + results)]
+            params["axes"] = [_negative_axes(a, n) for a, n in zip(axes, ranks + results)]
         if keepdims:
             params["keepdims"] = True
         return func(
-            *[_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)], **params
+            *[_insert_loop_axes(x, k, loop - r + core) for x, r, core in zip(xs, ranks, ins)],
+            **params,
         )
 
     return rule
 
 
-def _loop_axes(x, k, missing):
-    """`x` with axes of size 1 after its batch axes."""
+def _insert_loop_axes(x: Value, k: int, missing: int) -> Value:
+    """Return `x` with axes of size 1 after its batch axes."""
     shape = np.shape(x)
     return np.reshape(x, (*shape[:k], *(1,) * missing, *shape[k:])) if missing and shape else x
 
 
 @functools.lru_cache(maxsize=1024)
-def _record(func, owner):
-    """The record of a ufunc that nobody declared, or of a method of any ufunc."""
+def _record(func: Any, owner: np.ufunc) -> Op:
+    """Return the record of a ufunc without a declaration, or of a method of any ufunc."""
     if func is not owner:
-        return _method(func, owner)
+        return _method_record(func, owner)
     load(home_of(func))
     if func in OPS:
         return OPS[func]
     operands = " ".join(f"x{i}" for i in range(func.nin))
     if func.signature is None:
-        vmap = elementwise_vmap(quiet(func))
-        return Op(func, f"{operands} out where", f"{operands} where", kernel=quiet(func), vmap=vmap)
-    # An optional core axis (``n?``) is told by the rank, which a batch changes.
+        vmap = elementwise_vmap(allow_missing_out(func))
+        return Op(
+            func,
+            f"{operands} out where",
+            f"{operands} where",
+            kernel=allow_missing_out(func),
+            vmap=vmap,
+        )
+    # The rank tells if an optional core axis (``n?``) is there, and a batch changes the rank.
     batchable = "?" not in func.signature
     return Op(func, operands, operands, vmap=_gufunc_vmap(func) if batchable else None)
 

@@ -1,4 +1,4 @@
-"""Functions that are not supported, each with the reason a user reads."""
+"""Functions that are not supported, each with the reason that a message gives."""
 
 from collections.abc import Callable
 

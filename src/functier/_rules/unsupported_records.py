@@ -17,6 +17,6 @@ for func in (
     records.unstructured_to_structured,
 ):  # fmt: skip
     unsupported(
-        func, "a field has a dtype of its own, and a tensor has one; pass the fields as a "
+        func, "each field has its dtype, but a tensor has a single one; pass the fields as a "
         "dict or a tuple of arrays, {name: x[name] for name in x.dtype.names}",
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Functions of text that are no ufuncs: not supported.
+"""Functions of text that are not ufuncs: not supported.
 
 NumPy imports `numpy.strings` and `numpy.char` on demand: `find` imports this file for the
 first function from there. Their ufuncs (`numpy.strings.str_len`) batch as any ufunc does.

@@ -10,7 +10,7 @@ from .._core.numpy_facts import dtype_of, name_of
 from .._core.tensor import Tensor
 from .axes import as_array, shift
 from .constructors import op
-from .indexing import along, at, within
+from .indexing import apply_mode, index_along, read_at
 
 
 def writing(func, body):
@@ -52,7 +52,7 @@ def _put(a, ind, v, mode="raise"):
     v = as_array(v)
     if not v.size:
         return
-    a.flat[within(ind, a.size, mode)] = _repeated(v, ind.size)
+    a.flat[apply_mode(ind, a.size, mode)] = _repeated(v, ind.size)
 
 
 def _putmask(a, mask, values):
@@ -74,7 +74,7 @@ def _put_along_axis(arr, indices, values, axis=-1):
     if axis is None:
         arr.flat[np.ravel(indices)] = values
         return
-    arr[along(arr.shape, indices, shift(axis, 0, arr.ndim))] = values
+    arr[index_along(arr.shape, indices, shift(axis, 0, arr.ndim))] = values
 
 
 def _fill_diagonal(a, val, wrap=False):
@@ -106,12 +106,12 @@ def ufunc_at(ufunc):
         if ufunc is np.add or ufunc is np.subtract:
             a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
             return
-        places = at(np.arange(a.size).reshape(a.shape), indices)
+        places = read_at(np.arange(a.size).reshape(a.shape), indices)
         values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))
         places = np.ravel(places)
         for i in range(places.size):  # one after the other, as a place may come twice
             index = np.unravel_index(places[i], a.shape)
-            old = at(a, index)
+            old = read_at(a, index)
             a[index] = ufunc(old) if values is None else ufunc(old, values[i])
 
     return body

@@ -1,27 +1,29 @@
-"""Which products with a sparse matrix hold all of its entries: patterns and colourings.
+"""Patterns of sparse matrices, and colourings: the products that contain all entries.
 
 Columns that share no row get one colour: the product with the sum of their unit vectors
-holds the entries of all of them, each in a row of its own (Curtis, Powell and Reid, "On
-the estimation of sparse Jacobian matrices", 1974). Plain NumPy; knows no transform.
+contains the entries of all of them, each in a different row (Curtis, Powell and Reid, "On
+the estimation of sparse Jacobian matrices", 1974). This is plain NumPy code; it does not use
+transforms.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 ndarray = np.ndarray
 Product = Callable[[ndarray], Any]
-"""From vectors, shape (k, size), to their products, shape (k, other size)."""
+"""A function from vectors, shape (k, size), to their products, shape (k, other size)."""
 
 
 class Pattern:
-    """The places of the entries of a sparse matrix, by rows and in each row by columns.
+    """The places of the entries of a sparse matrix, sorted by rows and columns.
 
-    `shape` is None where the places alone were given.
+    `shape` is None if only the places are known.
     """
 
-    def __init__(self, rows: Any, cols: Any, shape: tuple[int, int] | None = None):
+    def __init__(self, rows: ArrayLike, cols: ArrayLike, shape: tuple[int, int] | None = None):
         rows, cols = np.array(rows, np.intp), np.array(cols, np.intp)  # the caller's may change
         width = int(cols.max(initial=0)) + 1
         keys = rows * width + cols
@@ -32,7 +34,7 @@ class Pattern:
         self.starts: dict[int, ndarray] = {}
 
     def index(self, m: int, n: int) -> tuple[ndarray, ndarray]:
-        """The arrays ``indices`` and ``indptr`` of the CSR format, of the caller's own."""
+        """Return new arrays ``indices`` and ``indptr`` of the CSR format."""
         kind = np.int32 if max(len(self.cols), n) < 2**31 else np.int64
         starts = self.starts.get(m)
         if starts is None:
@@ -42,13 +44,17 @@ class Pattern:
         return self.cols.astype(kind), starts.copy()
 
     def fits(self, m: int | None, n: int) -> bool:
-        """Whether it can be that of a matrix; where `m` is None, of any number of rows."""
+        """Return True where a matrix of shape (m, n) can have the pattern.
+
+        With None as `m` the number of rows does not matter.
+        """
         if self.shape is not None:
             return self.shape == (self.shape[0] if m is None else m, n)
         high, wide = self.rows.max(initial=-1), self.cols.max(initial=-1)
         return bool((m is None or high < m) and wide < n)
 
     def describe(self) -> str:
+        """Return the verb and object of a message about the shape."""
         if self.shape is not None:
             return f"has the shape {self.shape}"
         return f"has entries up to ({self.rows.max()}, {self.cols.max()})"
@@ -66,7 +72,7 @@ class Pattern:
 
 
 def pattern_of(label: str, given: Any) -> Pattern:
-    """The pattern that a user gave: SciPy's, a dense array, or ``(rows, cols)``."""
+    """Return the pattern of a sparse array, a dense array, or a tuple ``(rows, cols)``."""
     wanted = (
         "pass a scipy.sparse array of any format, a two-dimensional boolean array, or a tuple "
         "(rows, cols) of two arrays of integers"
@@ -82,7 +88,7 @@ def pattern_of(label: str, given: Any) -> Pattern:
         places = [np.asarray(x) for x in given]
         kinds = [x.dtype.kind if x.size else "i" for x in places]
         if len(places) != 2 or not all(k in "iu" for k in kinds):
-            raise TypeError(f"{label}: the pattern is a tuple of something else; {wanted}")
+            raise TypeError(f"{label}: the pattern is a tuple of other objects; {wanted}")
         if places[0].ndim != 1 or places[0].shape != places[1].shape:
             raise ValueError(
                 f"{label}: the rows and columns of the pattern have the shapes "
@@ -107,12 +113,14 @@ def pattern_of(label: str, given: Any) -> Pattern:
 
 
 def colour_rows(rows: ndarray, cols: ndarray) -> ndarray:
-    """A colour for each column (-1 where it has no entry): no two columns of one colour
-    share a row. As few as a row has entries where the pattern is a band; else the fewest of
-    two greedy colourings, in the natural order and with the largest first, and of columns
-    that take turns.
+    """Return a colour for each column, or -1 where it has no entry.
 
-    `rows` are in rising order, and the columns of each row too.
+    No two columns of one colour share a row. For a band the number of colours is the largest
+    number of entries in a row. Otherwise it is the smallest of three colourings: two greedy
+    ones, in the natural order and with the largest first, and one that repeats the colours in
+    turn.
+
+    `rows` have to be sorted, and the columns of each row too.
     """
     size = int(cols.max(initial=-1)) + 1
     colours = np.full(size, -1)
@@ -152,10 +160,10 @@ def colour_rows(rows: ndarray, cols: ndarray) -> ndarray:
 def _greedy(
     order: list, starts: list, stops: list, members: list, height: int, size: int
 ) -> list:  # fmt: skip
-    """Each column in `order` gets the first colour that is free in all of its rows.
+    """Give each column in `order` the first colour that is free in all of its rows.
 
-    What is taken in a row is one integer, with a bit for each colour, so that the work is
-    the number of entries, whatever the lengths of the rows.
+    The colours in use in a row are the bits of one integer, so the work is proportional to the
+    number of entries, whatever the lengths of the rows.
     """
     taken = [0] * height
     colours = [-1] * size
@@ -171,9 +179,11 @@ def _greedy(
     return colours
 
 
-def peeled(counts: ndarray) -> tuple[int, int]:
-    """How many of the longest lines to take out, and how many products are left at least:
-    one for each of these, and as many as the longest of the others has entries.
+def split_off_longest(counts: ndarray) -> tuple[int, int]:
+    """Return the number of longest lines to read separately, and the least number of products.
+
+    There is one product for each of these lines, and at least as many for the others as the
+    longest of them has entries.
     """
     falling = np.append(np.sort(counts)[::-1], 0)
     totals = np.arange(len(falling)) + falling
@@ -184,8 +194,8 @@ def peeled(counts: ndarray) -> tuple[int, int]:
 class Sweep:
     """Products of one mode, and the entries of a pattern that are read from them.
 
-    A product for each colour of the columns; an entry stands in that of its column's
-    colour, in its row. `entries` are their numbers in the pattern (None: all).
+    There is a product for each colour of the columns. It contains the entries of the columns
+    of this colour, each in its row. `entries` are their numbers in the pattern; None for all.
     """
 
     def __init__(
@@ -199,7 +209,7 @@ class Sweep:
 
     @classmethod
     def of(cls, rows: ndarray, cols: ndarray, entries: ndarray | None = None) -> "Sweep":
-        """The products for the entries of a pattern at `rows` and `cols`."""
+        """Return the products for the entries of a pattern at `rows` and `cols`."""
         if entries is not None:
             rows, cols = rows[entries], cols[entries]
         order: Any = slice(None)
@@ -212,13 +222,13 @@ class Sweep:
         self, product: Product, size: int, weights: ndarray | None = None,
         extra: ndarray | None = None, chunk: int | None = None,
     ) -> tuple[list, list, Any]:  # fmt: skip
-        """The numbers of entries and their values, in parts; and the products with `extra`,
-        further vectors of `size`. At most `chunk` products are made at a time.
+        """Return the numbers and the values of the entries, in parts, and further products.
 
-        Column j is taken ``weights[j]`` times.
+        The further products are those with `extra`, vectors of `size`. Column j of the matrix
+        is multiplied by ``weights[j]``. At most `chunk` products are computed at a time.
         """
         extras = 0 if extra is None else len(extra)
-        total = max(self.count + extras, 1)  # one at least: it tells the form of the result
+        total = max(self.count + extras, 1)  # at least one, for the form of the result
         step = min(chunk or total, total)
         numbers, values, further = [], [], []
         for start in range(0, total, step):
@@ -249,7 +259,7 @@ class Sweep:
         return numbers, values, further[0] if further else None
 
     def within(self, m: int) -> ndarray:
-        """The places of the entries among the elements of all products of length `m`."""
+        """Return the places of the entries among the elements of all products of length `m`."""
         places = self.places.get(m)
         if places is None:
             places = self.at * m + self.rows
@@ -258,14 +268,14 @@ class Sweep:
 
 
 class Plan:
-    """The sweeps that hold all entries of a pattern: forward, reverse, or some of both."""
+    """The sweeps that contain all entries of a pattern: forward, reverse, or both."""
 
     def __init__(self, pattern: Pattern, mode: str):
         self.pattern = pattern
         self.forward: Sweep | None = None
         self.reverse: Sweep | None = None
-        self.sample: Any = None  # what a check compares
-        self.slack = 1.0  # how many times the usual rounding errors it admits
+        self.sample: Any = None  # the `Sample` for checks
+        self.slack = 1.0  # the tolerance of checks, in usual rounding errors
         if mode == "fwd":
             self.forward = self._forward()
         elif mode == "rev":
@@ -280,16 +290,19 @@ class Plan:
         return Sweep.of(self.pattern.cols, self.pattern.rows, entries)
 
     def _choose(self) -> None:
-        """The fewest products that are found; forward ones where there is a choice.
+        """Choose the sweeps with the fewest products; forward ones if there is a choice.
 
-        A few long rows among short ones are read from reverse products and the others from
-        forward ones, or the other way round with columns: a matrix with a full row and a
-        full column beside its diagonal takes three products.
+        A few long rows among short ones are read from reverse products, and the others from
+        forward ones; or the other way round with columns. A diagonal matrix with one full row
+        and one full column takes three products.
         """
         rows, cols = self.pattern.rows, self.pattern.cols
         by_row, by_column = np.bincount(rows, minlength=1), np.bincount(cols, minlength=1)
         least = min(by_row.max(), by_column.max())
-        parts = (peeled(by_row), by_row, rows), (peeled(by_column), by_column, cols)
+        parts = (
+            (split_off_longest(by_row), by_row, rows),
+            (split_off_longest(by_column), by_column, cols),
+        )
         (k, total), counts, lines = min(parts, key=lambda part: part[0][1])
         if 2 * total < least:
             longest = np.zeros(len(counts), bool)
@@ -311,5 +324,5 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         return sum(sweep.count for sweep in (self.forward, self.reverse) if sweep)

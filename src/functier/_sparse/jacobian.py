@@ -1,4 +1,4 @@
-"""Sparse Jacobians and Hessians: a few products for all entries of a pattern."""
+"""sparse_jacobian, sparse_hessian and jacobian_pattern."""
 
 import functools
 import sys
@@ -22,7 +22,7 @@ JacobianMode = Literal["auto", "fwd", "rev"]
 
 
 def _scipy(label: str) -> Any:
-    """The module scipy.sparse."""
+    """Return the module scipy.sparse."""
     try:
         import scipy.sparse as sparse  # type: ignore[import-untyped]  # an extra
     except ImportError as error:
@@ -34,7 +34,7 @@ def _scipy(label: str) -> Any:
 
 
 def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Callable:
-    """What sparse_jacobian and sparse_hessian share."""
+    """Return the function that sparse_jacobian or sparse_hessian returns."""
     label = settings.label
     _check_options(settings, pattern, form, check)
     csr_array = _scipy(label).csr_array if form == "csr" else None
@@ -70,7 +70,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
                     raise ValueError(
                         f"{label}: the pattern lacks entries of the Jacobian at this point, in "
                         f"{len(off)} {what}, such as {off[0]}; add them, or leave the pattern "
-                        f"out, so that it is probed"
+                        f"out to have it probed"
                     )
         else:
             leaves = flatten((args, kwargs))[0]
@@ -87,7 +87,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
 
 
 def _matrix(csr_array: Any, plan: Plan, point: Point, data: Any) -> Any:
-    """The sparse matrix of the entries that were read by a plan."""
+    """Return the sparse matrix of the entries that were read by a plan."""
     refuse_tensor(data, point.settings)
     indices, indptr = plan.pattern.index(point.m, point.n)
     data = np.asarray(data)
@@ -108,8 +108,8 @@ def _check_options(settings: Settings, pattern: Any, form: str, check: bool) -> 
             raise ValueError(f"{label}: {option}={value!r}; write one of {known}")
     if form == "data" and pattern is None:
         raise ValueError(
-            f"{label}: form='data' returns the entries of a pattern that you know; give one, such "
-            f"as pattern=jacobian_pattern({settings.name})(x)"
+            f"{label}: form='data' returns the entries of a known pattern; pass one, such as "
+            f"pattern=jacobian_pattern({settings.name})(x)"
         )
     if form == "data" and check:
         raise ValueError(f"{label}: check=True needs the numbers; leave form='data' out")
@@ -129,81 +129,83 @@ def sparse_jacobian(
     check: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The Jacobian of `func` as a sparse matrix, from a few products with vectors.
+    """Return a function that computes the Jacobian as a sparse matrix.
 
-    Columns that share no row are computed by one product, rows that share no column too:
-    a tridiagonal Jacobian of any size takes 3 products. Needs SciPy (``functier[scipy]``).
+    One product with a vector computes several columns that share no row, or several rows
+    that share no column: a tridiagonal Jacobian of any size takes 3 products. Needs SciPy
+    (``functier[scipy]``).
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
     argnums : int or tuple of int
-        Which positional arguments to differentiate by.
+        The positions of the arguments to differentiate with respect to.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     pattern : scipy.sparse array or matrix, 2-d array of bool, (rows, cols), optional
-        Where the Jacobian has entries, or more. Stored zeros of a sparse array count. It
-        is trusted: where an entry is missing, others are wrong (see `check`). Without it
-        the pattern is probed, and the result is right at every point (see Notes).
+        The places of the entries of the Jacobian; it may have more places. The stored zeros of
+        a sparse array count. The pattern is not checked: if an entry is missing, others are
+        wrong (see `check`). Without it the pattern is probed, and the result is right at
+        every point (see Notes).
     argnames : str or tuple of str, optional
-        Which arguments to differentiate by, by name, as in `grad`.
+        The names of the arguments to differentiate with respect to, as in `grad`.
     mode : {"auto", "fwd", "rev"}
-        Whether to use products of forward mode, of reverse mode, or what takes the fewest,
-        which can be some of each.
+        Whether to use products of forward mode, of reverse mode, or those that are the
+        fewest, which can be some of each.
     chunk_size : int, optional
-        How many products to compute at a time; all of them without it, which takes memory
-        for as many inputs, outputs and intermediate results.
+        The number of products to compute at a time; None for all, which takes memory for as
+        many inputs, outputs and intermediate values.
     holomorphic : bool
-        Whether the result is the complex derivative, as in `jacrev`.
+        Whether to return the complex derivative, as in `jacrev`.
     form : {"csr", "data"}
-        What to return: the matrix, or its entries alone, which work under `grad`, `vmap`
-        and every other level. Needs a pattern.
+        Whether to return the matrix, or only its entries as an array, which works under
+        `grad`, `vmap` and every other level. "data" needs a pattern.
     check : bool
-        Whether to compare a product of the result with a random vector, and raise where
-        the pattern that was given lacks an entry at this point. Takes one product more.
+        Whether to compare the product of the result and a random vector with that of the
+        Jacobian, and raise an error if `pattern` lacks an entry at this point. It takes one
+        more product.
     escape : {"dead", "passthrough"}
         What a tensor of the levels does once the call is over.
 
     Returns
     -------
     callable
-        Returns a `scipy.sparse.csr_array` of shape (elements of the output, elements of
-        the input), both counted in C order, one after the other for the leaves of pytrees
-        and for several arguments. Its dtype is the output's (float32 for float16, which
-        SciPy does not have), its structure that of the pattern, sorted: it can hold zeros.
-        With ``form="data"`` an array of the entries, row by row and by columns in each row.
-        With `has_aux`, ``(jacobian, aux)``.
+        The function returns a `scipy.sparse.csr_array` of shape (elements of the output,
+        elements of the input). Elements are counted in C order, those of one leaf or argument
+        after the other. The dtype is that of the output (float32 for float16, which SciPy does
+        not support). The structure is that of the pattern, sorted, so it may contain zeros.
+        With ``form="data"`` the function returns an array of the entries, sorted by rows and
+        columns. With `has_aux` it returns ``(jacobian, aux)``.
 
     Raises
     ------
     TypeError, ValueError
-        As `jacfwd` and `jacrev`; where the pattern is of another shape than the Jacobian.
+        As `jacfwd` and `jacrev`; and if the pattern has another shape than the Jacobian.
     ConversionError
-        Where numbers for the matrix are tensors of a level around: see `form`.
+        If entries of the matrix are tensors of a level around: see `form`.
     ImportError
-        Where SciPy is not installed.
+        If SciPy is not installed.
 
     Notes
     -----
-    A pattern that is given is coloured once, when the transform is made: a call computes
-    products, all in one call of `func` for each mode, and puts the entries in place.
+    A pattern that you pass is coloured once, when the transform is called. A call of the
+    resulting function computes the products, in one call of `func` for each mode.
 
-    A pattern that is not given is found in the first call: by products with random vectors
-    that are 0 in some blocks of columns, of which those with entries are divided, down to
-    single columns. That takes about log(n) calls of `func`, of a few products each where
-    each row has few entries, and not many more in all than the dense Jacobian does. It is
-    the pattern at that point: ``x**2`` has no entry at 0. So every result is multiplied by
-    a random vector, and compared: an entry that is missing, and is not as small as rounding
-    errors of its row, shows, but for a chance as small as these errors; the pattern is then
-    probed again. Patterns are kept for each shape of the arguments. Where a derivative is
-    infinite or NaN, a row can be full of NaN, as `jacfwd` returns it (0 times infinity);
-    such a pattern is not kept, and one that is kept is not asked for more in such a row.
-    Probing in mode "auto" may use reverse mode for long rows: where `func` has none, write
-    ``mode="fwd"``.
+    Without a pattern the first call probes for it, by products with random vectors that are
+    zero outside some blocks of columns. It divides the blocks with entries down to single
+    columns. If each row has few entries, that takes about log(n) calls of `func` with a few
+    products each; otherwise not many more products than the dense Jacobian. The pattern is
+    that of one point: ``x**2`` has no entry at 0. So each result is checked by a product with
+    a random vector. This finds every missing entry that is larger than the rounding errors of
+    its row, except by a chance as small as these errors, and the pattern is probed again.
+    Patterns are saved for each shape of the arguments. If a derivative is infinite or NaN, a
+    row can be full of NaN, as `jacfwd` returns it (0 times infinity). Such a pattern is not
+    saved, and the check ignores such a row. In mode "auto" probing may use reverse mode for
+    long rows; if `func` does not support it, write ``mode="fwd"``.
 
     Colouring is greedy (Curtis, Powell and Reid, 1974; Coleman and More, 1983), and takes
-    0.1 s for 100,000 columns; a band takes the fewest products there are.
+    0.1 s for 100,000 columns. A band takes the smallest possible number of products.
 
     Examples
     --------
@@ -215,9 +217,9 @@ def sparse_jacobian(
     """
     name = check_options("sparse_jacobian", func, escape, chunk_size)
     _refuse_pattern(f"sparse_jacobian({name})", argnums)
-    argnums = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"sparse_jacobian({name})", func, argnums, argnames)
     settings = Settings(
-        "sparse_jacobian", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
+        "sparse_jacobian", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
         escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
@@ -236,10 +238,10 @@ def sparse_hessian(
     check: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The Hessian of a scalar function as a sparse matrix, from Hessian-vector products.
+    """Return a function that computes the Hessian of a scalar function as a sparse matrix.
 
-    Each product is forward over reverse mode. A few full rows, which are full columns too,
-    are read from products with their unit vectors.
+    It computes Hessian-vector products by forward over reverse mode. A few full rows, which
+    are full columns too, are read from products with their unit vectors.
 
     See `sparse_jacobian` for the parameters, the result and the errors. A pattern has to be
     symmetric.
@@ -256,9 +258,9 @@ def sparse_hessian(
     name = check_options("sparse_hessian", func, escape, chunk_size)
     _refuse_pattern(f"sparse_hessian({name})", argnums)
     slope = grad(func, argnums, has_aux, argnames=argnames, holomorphic=holomorphic, escape=escape)
-    argnums = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"sparse_hessian({name})", func, argnums, argnames)
     settings = Settings(
-        "sparse_hessian", slope, name, argnums, "auto", has_aux, holomorphic, True, chunk_size,
+        "sparse_hessian", slope, name, selection, "auto", has_aux, holomorphic, True, chunk_size,
         escape,
     )  # fmt: skip
     return _transform(settings, pattern, form, check)
@@ -275,23 +277,23 @@ def jacobian_pattern(
     holomorphic: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """Where the Jacobian of `func` has entries at a point.
+    """Return a function that finds the places of the entries of the Jacobian at a point.
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
     argnums, has_aux, argnames, mode, chunk_size, holomorphic, escape
         As in `sparse_jacobian`.
 
     Returns
     -------
     callable
-        Returns a `scipy.sparse.csr_array` of bool, of the shape that `sparse_jacobian` has:
-        true where the Jacobian is not 0, or not finite, at this point, with probability one.
-        With `has_aux`, ``(pattern, aux)``. The sum of the patterns of several points is the
-        pattern for all of them; it can be given to `sparse_jacobian`, whose notes say how it
-        is found.
+        The function returns a `scipy.sparse.csr_array` of bool, with the shape of the result of
+        `sparse_jacobian`. It is true where the Jacobian is not 0, or not finite, at this point,
+        with probability one. With `has_aux` it returns ``(pattern, aux)``. The sum of the
+        patterns of several points is a pattern for all of them, which can be passed to
+        `sparse_jacobian`; its notes describe the search.
 
     Examples
     --------
@@ -301,9 +303,9 @@ def jacobian_pattern(
            [False,  True,  True]])
     """
     name = check_options("jacobian_pattern", func, escape, chunk_size)
-    argnums = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
+    selection = resolve_argnums(f"jacobian_pattern({name})", func, argnums, argnames)
     settings = Settings(
-        "jacobian_pattern", func, name, argnums, mode, has_aux, holomorphic, False, chunk_size,
+        "jacobian_pattern", func, name, selection, mode, has_aux, holomorphic, False, chunk_size,
         escape,
     )  # fmt: skip
     _check_options(settings, None, "csr", False)
@@ -322,10 +324,10 @@ def jacobian_pattern(
 
 
 def _refuse_pattern(label: str, argnums: Any) -> None:
-    """Raise where a matrix stands at the place of `argnums`: a pattern is passed by its name."""
+    """Raise an error where `argnums` is a matrix: a pattern is passed by keyword."""
     if len(getattr(argnums, "shape", ())) == 2:
         raise TypeError(
             f"{label}: argnums is a {type(argnums).__name__} of shape {argnums.shape}; write "
-            f"pattern=... where it is the pattern, and {label.partition('(')[0]}(f)(x) where it is "
-            f"an argument of the function"
+            f"pattern=... if it is the pattern, or {label.partition('(')[0]}(f)(x) if it is an "
+            f"argument of the function"
         )

@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from .colouring import Pattern, Plan, Sweep, colour_rows, peeled
+from .colouring import Pattern, Plan, Sweep, colour_rows, split_off_longest
 from .products import Point, refuse_tensor
 
 ndarray = np.ndarray
 
 MANY = 1 << 26
-"""So many entries that are not finite are not taken for a pattern."""
+"""The largest number of entries that are not finite in a probed pattern."""
 
 LOOSE = 2.0**20
-"""So many times the usual rounding error at most, where a function has turned out to round much."""
+"""The largest tolerance, in usual rounding errors, for a function with larger errors."""
 
 # ---- reading a Jacobian, and checking it ----
 
 
 def entries(plan: Plan, point: Point, check: bool = False) -> tuple[Any, Any]:
-    """The entries of the pattern, in its order; where `check` is set, also the product of
-    the plan's sample.
+    """Return the entries of the pattern, in its order, and None.
+
+    With `check` the second item is the product with the sample of the plan.
     """
     point.require(plan.pattern)
     numbers, values, checked = [], [], None
@@ -44,7 +45,7 @@ def entries(plan: Plan, point: Point, check: bool = False) -> tuple[Any, Any]:
 
 
 def _in_order(numbers: list, values: list) -> Any:
-    """The values, of which those of each part have these numbers."""
+    """Return the values in the order of their numbers; both come in parts."""
     if len(values) == 1 and numbers[0] is None:
         return values[0]
     places = np.concatenate(numbers)
@@ -54,9 +55,9 @@ def _in_order(numbers: list, values: list) -> Any:
 
 
 class Sample:
-    """A random vector, to compare its product with the Jacobian and with what was read.
+    """A random vector, whose product with the Jacobian is compared with that of the entries.
 
-    It is kept with a plan; no element of it is near 0.
+    It belongs to a plan; no element of it is near 0.
     """
 
     def __init__(self, plan: Plan, size: int, mode: str):
@@ -67,10 +68,10 @@ class Sample:
         self.factors = self.vector[across]
 
     def off(self, data: ndarray, product: ndarray) -> ndarray:
-        """For each row (column in reverse mode) of the matrix with these entries how many
-        times the usual rounding error it is, by which its product differs.
+        """Return the difference of two products in usual rounding errors, for each row.
 
-        What is not finite in both says nothing.
+        `data` are the entries, and `product` is that of the Jacobian; in reverse mode there is a
+        difference for each column. Where both products are not finite it is 0.
         """
         with np.errstate(all="ignore"):
             terms = data * self.factors
@@ -86,20 +87,20 @@ class Sample:
         lost = np.isfinite(product) != np.isfinite(expected)
         if lost.any():
             times[lost] = np.inf
-        return np.fmax(times, 0, out=times)  # where nothing is known: 0 of 0, or NaN of both
+        return np.fmax(times, 0, out=times)  # NaN, from 0 / 0 or two NaNs, becomes 0
 
     def total(self, terms: ndarray, size: int) -> ndarray:
         return np.bincount(self.lines, terms.astype(float), size) if len(terms) else np.zeros(size)
 
 
 def signed(rng: Any, size: int) -> ndarray:
-    """Random numbers of both signs, none of them near 0."""
+    """Return random numbers of both signs, none of them near 0."""
     return rng.uniform(0.5, 1.5, size) * rng.choice([-1.0, 1.0], size)
 
 
 @functools.cache
 def _rounding(dtype: np.dtype) -> float:
-    """What part of the terms of its row an element of a product may be off."""
+    """Return the usual rounding error of a product, relative to the sum of its terms."""
     return 64 * float(max(np.finfo(d).eps for d in (float, np.result_type(dtype, np.float16))))
 
 
@@ -107,20 +108,21 @@ def _rounding(dtype: np.dtype) -> float:
 
 
 def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
-    """The pattern of the Jacobian at a point, and whether its products with 0 are finite.
+    """Return the pattern of the Jacobian at a point, and True if its products with 0 are finite.
 
-    From coarse to fine: a product with a random vector that is not 0 in some blocks of
-    columns tells which rows have entries in one of them; where no row can have entries in
-    two of these blocks, it tells in which. Blocks with entries are divided until they are
-    columns. What is 0 in a product is 0 in the Jacobian, but for chance, which differs from
-    one `attempt` to the next: one in 2**53 sums of two numbers, but 2**24 in single precision.
+    The search goes from coarse to fine. A product with a random vector that is zero outside
+    some blocks of columns shows which rows have entries in these blocks; if no row can have
+    entries in two of the blocks, it shows in which block. Blocks with entries are divided
+    until they are single columns. An element of a product that is 0 means that there are no
+    entries, except by chance (one in 2**53 sums of two numbers, one in 2**24 in single
+    precision); this chance differs from one `attempt` to the next.
 
-    A row whose product with 0 is not finite (0 times infinity) is taken to be full.
+    A row whose product with 0 is not finite (0 times infinity) is assumed to be full.
     """
     settings = point.settings
-    turned, chunk = settings.mode == "rev", settings.chunk
+    reverse, chunk = settings.mode == "rev", settings.chunk
     product, other = point.forward, point.reverse
-    if turned:
+    if reverse:
         n, product = point.m, point.reverse
     else:
         n = point.n
@@ -131,9 +133,8 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     if len(poisoned) * n > MANY:
         raise ValueError(
             f"{settings.label}: the derivative is not finite in {len(poisoned)} of {m} "
-            f"{'columns' if turned else 'rows'}, such as {poisoned[0]}, so that the pattern cannot "
-            f"be probed at this point; give a pattern, or the one of jacobian_pattern at another "
-            f"point"
+            f"{'columns' if reverse else 'rows'}, such as {poisoned[0]}, so the pattern cannot be "
+            f"probed at this point; pass a pattern, or that of jacobian_pattern at another point"
         )
     finite = np.flatnonzero(np.isfinite(zero[0]))
     done = [(np.repeat(poisoned, n), np.tile(np.arange(n), len(poisoned)))]
@@ -144,7 +145,7 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
     while len(rows):
         weights = signed(rng, n)
         of_block = colour_rows(*_distinct(rows, blocks))
-        of_all = np.full(((n - 1) >> shift) + 1, -1)  # also of those after the last with entries
+        of_all = np.full(((n - 1) >> shift) + 1, -1)  # also of blocks after the last with entries
         of_all[: len(of_block)] = of_block
         sweep = Sweep(of_all[np.arange(n) >> shift], of_block[blocks], rows)
         numbers, values, _ = sweep.read(product, n, weights, None, chunk)
@@ -166,16 +167,16 @@ def probe(point: Point, attempt: int = 0) -> tuple[Pattern, bool]:
                 rows, blocks = rows[rest], blocks[rest]
     done.append((rows, blocks))
     rows, cols = [np.concatenate(part) for part in zip(*done)]
-    if turned:
+    if reverse:
         rows, cols = cols, rows
     return Pattern(rows, cols, (point.m, point.n)), not len(poisoned)
 
 
 def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
-    """A plan that holds at a point, the entries that are read by it, and whether to keep it.
+    """Return a plan that is right at a point, the entries, and True if the plan can be reused.
 
-    `plan` is one that held elsewhere. Every plan is compared to a product with a random
-    vector: where they differ, entries may be missing, and the pattern is probed.
+    `plan` was right at another point. Every plan is checked by a product with a random
+    vector: if this differs, entries may be missing, and the pattern is probed.
     """
     mode, keep = point.settings.mode, True
     data: Any = None
@@ -195,13 +196,13 @@ def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
         point.require(None)
         pattern, keep = probe(point, attempt)
         if plan is not None and pattern.is_within(plan.pattern):
-            if np.isfinite(worst):  # nothing is missing: this function rounds much
+            if np.isfinite(worst):  # no entry is missing: the rounding errors are larger
                 plan.slack = min(4 * worst, LOOSE)
             break
         found = Plan(pattern, mode)
         if plan is not None and keep:
-            # What has been met at any point, where that costs little: Newton's method moves
-            # to and fro between pieces of a function.
+            # All entries so far, if that costs little: Newton's method moves to and fro
+            # between the pieces of a function.
             both = Plan(pattern.union(plan.pattern), mode)
             if attempt or both.count <= 2 * found.count:
                 found = both
@@ -212,7 +213,7 @@ def settle(point: Point, plan: Plan | None) -> tuple[Plan, Any, bool]:
 
 
 def _distinct(rows: ndarray, blocks: ndarray) -> tuple[ndarray, ndarray]:
-    """One row of each kind: those with the same blocks ask the same of a colouring."""
+    """Return one row for each set of blocks: a colouring depends on the distinct sets only."""
     first = np.flatnonzero(np.diff(rows, prepend=-1))
     marks = np.random.default_rng(0).integers(0, 2**64, blocks.max() + 1, np.uint64, False)
     kinds = np.add.reduceat(marks[blocks], first)  # equal by chance in one of 2**64 pairs
@@ -224,16 +225,16 @@ def _distinct(rows: ndarray, blocks: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def _long_rows(rows: ndarray) -> ndarray:
-    """The rows that are better read by reverse products, one for each."""
+    """Return the rows to read by reverse products, one for each."""
     counts = np.bincount(rows)
-    k, total = peeled(counts)
+    k, total = split_off_longest(counts)
     if counts.max() < 16 or 2 * total >= counts.max():
         return rows[:0]
     return np.sort(np.argsort(-counts, kind="stable")[:k])
 
 
 def _full_rows(product: Callable, rows: ndarray, m: int, chunk: int | None) -> Iterator[tuple]:
-    """The entries of `rows`, from products with their unit vectors."""
+    """Yield the entries of `rows`, from products with their unit vectors."""
     step = chunk or len(rows)
     for start in range(0, len(rows), step):
         some = rows[start : start + step]

@@ -14,7 +14,7 @@ from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import cast
 from .._levels.level import Escape
 from .._levels.runs import Site, pull_rows, push_batch, record
-from .._transforms.arguments import choose, choose_complex, choose_real
+from .._transforms.arguments import Argnums, choose, choose_complex, choose_real
 from .._transforms.jacobian import result_paths, split_call
 from .colouring import Pattern
 
@@ -32,12 +32,12 @@ COMPLEX_IN_REVERSE = (
 
 
 class Settings(NamedTuple):
-    """The settings that all calls of one transformed function share."""
+    """The settings of one transformed function."""
 
     transform: str
     func: Callable
     name: str
-    argnums: int | tuple[int, ...]
+    argnums: Argnums
     mode: str
     has_aux: bool
     holomorphic: bool
@@ -53,8 +53,9 @@ class Settings(NamedTuple):
 class Point:
     """A function at one point, and the products of its Jacobian there.
 
-    The Jacobian is a matrix of `m` rows, the elements of the result, and `n` columns, the
-    elements of the differentiated arguments; leaves follow each other, in C order each.
+    The Jacobian is a matrix of `m` rows, one for each element of the result, and `n` columns,
+    one for each element of the differentiated arguments. The elements are those of one leaf
+    after the other, each in C order.
     """
 
     def __init__(self, settings: Settings, args: tuple, kwargs: dict, frame: FrameType):
@@ -67,41 +68,43 @@ class Point:
         )
         self.n = sum(prod(shape_of(x)) for x in self.leaves)
         self.aux: Any = None
-        self.pattern: Pattern | None = None  # which has to fit
+        self.pattern: Pattern | None = None  # the required pattern
         self.form: tuple[int, np.dtype] | None = None
         self.tape: tuple | None = None
 
     @property
     def m(self) -> int:
         if self.form is None:
-            self.taped()
+            self.record_tape()
         assert self.form is not None
         return self.form[0]
 
     def require(self, pattern: Pattern | None) -> None:
-        """From here on the Jacobian has to have the shape of `pattern`."""
+        """Require that the Jacobian has the shape of `pattern`."""
         self.pattern = pattern
         self.check()
 
     def check(self) -> None:
+        """Raise an error where the required pattern has another shape than the Jacobian."""
         pattern, n = self.pattern, self.n
         m = None if self.form is None else self.form[0]
         if pattern is not None and not pattern.fits(m, n):
             has = f"{n} columns" if m is None else f"the shape ({m}, {n})"
             raise ValueError(
                 f"{self.settings.label}: the pattern {pattern.describe()}, but the Jacobian has "
-                f"{has}: a row for each element of the result, a column for each of the input"
+                f"{has}; pass a pattern with a row for each element of the result, and a column "
+                f"for each of the input"
             )
 
-    def met(self, sizes: list[int], results: list, aux: Any) -> None:
-        """Take note of the sizes and dtypes of the results of the function."""
+    def note_results(self, sizes: list[int], results: list, aux: Any) -> None:
+        """Note the sizes and dtypes of the results of the function."""
         if self.form is None:
             dtype = np.result_type(*map(dtype_of, results)) if results else np.dtype(float)
             self.form, self.aux = (sum(sizes), dtype), aux
             self.check()
 
     def forward(self, seeds: ndarray) -> Any:
-        """The products with `seeds`, shape (k, n): shape (k, m)."""
+        """Return the products with `seeds`, shape (k, n), as an array of shape (k, m)."""
         settings = self.settings
         site = Site(f"jvp({settings.name})", settings.escape, self.frame, self.outer)
         basis = _split_seeds(seeds, self.leaves)
@@ -111,11 +114,11 @@ class Point:
         if settings.holomorphic:
             refuse(settings.label, rows, False, REAL_RESULT, result_paths, structure, rows)
         sizes = [prod(shape_of(r)[1:]) for r in rows]
-        self.met(sizes, rows, aux)
+        self.note_results(sizes, rows, aux)
         return _join_leaves([r.reshape(len(seeds), n) for r, n in zip(rows, sizes)], len(seeds))
 
-    def taped(self) -> tuple:
-        """The results, what the backward passes start from, and where they end."""
+    def record_tape(self) -> tuple:
+        """Return the results, their nodes, and the nodes of the inputs; record them once."""
         if self.tape is None:
             settings = self.settings
             site = Site(f"vjp({settings.name})", settings.escape, self.frame, self.outer)
@@ -126,14 +129,14 @@ class Point:
             where = result_paths, structure, results
             refuse(settings.label, results, not settings.holomorphic, wrong, *where)
             self.tape = results, roots, inputs
-            self.met([prod(shape_of(y)) for y in results], results, aux)
+            self.note_results([prod(shape_of(y)) for y in results], results, aux)
         return self.tape
 
     def reverse(self, seeds: ndarray) -> Any:
-        """The products of `seeds`, shape (k, m), with the Jacobian: shape (k, n)."""
+        """Return the products of `seeds`, shape (k, m), with the Jacobian: shape (k, n)."""
         if self.settings.symmetric:
             return self.forward(seeds)
-        results, roots, inputs = self.taped()
+        results, roots, inputs = self.record_tape()
         k, basis = len(seeds), _split_seeds(seeds, results)
         site = Site(self.settings.label, "dead", self.frame, self.outer)
         rows = pull_rows(site, list(roots), basis, inputs)
@@ -151,7 +154,7 @@ class Point:
 
 
 def _split_seeds(seeds: ndarray, values: list) -> list:
-    """For each value the part of `seeds` that is its own, shape (k, *value.shape)."""
+    """Return the part of `seeds` for each value, shape (k, *value.shape)."""
     start, parts = 0, []
     for x in values:
         shape = shape_of(x)
@@ -163,7 +166,7 @@ def _split_seeds(seeds: ndarray, values: list) -> list:
 
 
 def _join_leaves(parts: list, k: int) -> Any:
-    """`k` rows of the leaves one after the other; of a library that computes later, now."""
+    """Return `k` rows of all leaves together; the arrays of a lazy library are computed."""
     out = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0] if parts else None
     if out is None:
         return np.zeros((k, 0))
@@ -171,13 +174,12 @@ def _join_leaves(parts: list, k: int) -> Any:
 
 
 def refuse_tensor(x: Any, settings: Settings) -> None:
-    """Refuse a tensor of a level around: its elements are no plain numbers."""
+    """Raise an error where `x` is a tensor of a level around: SciPy needs plain numbers."""
     if isinstance(x, Tensor):
         if not type(x).level.depth:
             raise TypeError(
-                f"{settings.label}: SciPy's arrays cannot hold a {type(x).__name__}; pass "
-                f"x.elem(), or give a pattern and form='data', which returns the entries as an "
-                f"array"
+                f"{settings.label}: SciPy's arrays cannot contain a {type(x).__name__}; pass "
+                f"x.elem(), or a pattern and form='data', which returns the entries as an array"
             )
         raise type(x).level.refusal(
             ConversionError,

@@ -5,7 +5,7 @@ from typing import Any
 
 from .._core.root import DISABLED
 from .._levels.copies import Copies
-from .._transforms.stop_gradient import without
+from .._transforms.stop_gradient import without_derivatives
 
 Step = tuple[Any, ...]
 """``(number, kind, function, a, b, keyword arguments)``.
@@ -59,7 +59,7 @@ class Program:
         own: Callable[[Any], Any] = Copies().value
         if off := DISABLED.get():
             copied = own
-            own = lambda x: copied(without(x, off))  # noqa: E731
+            own = lambda x: copied(without_derivatives(x, off))  # noqa: E731
         for i, (kind, func, a, b, given, done) in enumerate(self.steps):
             if kind is LEFT:
                 b = own(b)

@@ -1,13 +1,14 @@
 """The arguments that a transform differentiates by: argnums, argnames, and their leaves."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from .._core.numpy_facts import FLOAT, shape_of
 from .._core.pytree import LEAF, flatten, is_value, paths, unflatten
+from .._core.types import Function, PyTree, Shape, Structure, Value
 from .._levels.checks import check_inputs, refuse
 from .._levels.cotangents import is_inexact
 from .._levels.level import Level
@@ -30,17 +31,17 @@ class Names:
     """The arguments to differentiate by, named instead of counted.
 
     `place` has the position of each parameter that can be passed by position; `single`
-    says that one name was given, and no tuple.
+    is true where one name was given, not a tuple.
     """
 
     __slots__ = ("names", "place", "single")
 
-    def __init__(self, names: tuple, place: dict, single: bool):
+    def __init__(self, names: tuple[str, ...], place: dict[str, int], single: bool):
         self.names, self.place, self.single = names, place, single
 
-    def find(self, level: Any, args: tuple, kwargs: dict) -> list:
-        """The key of each argument in this call: a position, or a name in `kwargs`."""
-        found: list = []
+    def find(self, level: Level | str, args: tuple, kwargs: dict) -> list[int | str]:
+        """Return the key of each argument in this call: a position, or a name in `kwargs`."""
+        found: list[int | str] = []
         for name in self.names:
             place = self.place.get(name)
             if name in kwargs:
@@ -57,20 +58,27 @@ class Names:
         return found
 
     def text(self) -> str:
-        """The option as it was given."""
+        """Return the option as the caller wrote it."""
         return repr(self.names[0] if self.single else self.names)
 
 
-def resolve_argnums(label: str, func: Callable, argnums: Any, argnames: Any) -> Any:
-    """`argnums` as they are, or `argnames` looked up in `func`, for `choose`."""
+Argnums: TypeAlias = int | tuple[int, ...] | Names
+"""The differentiated arguments, as `resolve_argnums` returns them."""
+
+Selection: TypeAlias = tuple[list, Structure, Sequence]
+"""The leaves of the differentiated arguments, their structure, and their keys in the call."""
+
+
+def resolve_argnums(label: str, func: Function, argnums: Any, argnames: Any) -> Argnums:
+    """Return `argnums`, or `argnames` looked up in the signature of `func`; both checked."""
     if type(argnums) is not int or argnames is not None:
         _check_argnums(label, argnums)
     if argnames is None:
         return argnums
     if type(argnums) is not int or argnums != 0:
         raise ValueError(
-            f"{label}: argnums={argnums!r} and argnames={argnames!r} were both given; name the "
-            f"arguments by one of them"
+            f"{label}: argnums={argnums!r} and argnames={argnames!r} were both given; choose the "
+            f"arguments by one of the two"
         )
     single = isinstance(argnames, str)
     names = (argnames,) if single else argnames
@@ -81,7 +89,7 @@ def resolve_argnums(label: str, func: Callable, argnums: Any, argnames: Any) -> 
     place: dict[str, int] = {}
     try:
         parameters = inspect.signature(func).parameters.values()
-    except (TypeError, ValueError):  # a builtin tells nothing: by keyword only
+    except (TypeError, ValueError):  # a builtin without a signature: by keyword only
         return Names(names, place, single)
     known, several = [], False
     for i, parameter in enumerate(parameters):
@@ -101,7 +109,7 @@ def resolve_argnums(label: str, func: Callable, argnums: Any, argnames: Any) -> 
 
 
 def _check_argnums(label: str, argnums: Any) -> None:
-    """Raise where `argnums` is neither an int nor a tuple of ints."""
+    """Raise an error where `argnums` is neither an int nor a tuple of ints."""
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             array = f"argnums is a {type(n).__name__}"
@@ -109,7 +117,7 @@ def _check_argnums(label: str, argnums: Any) -> None:
             raise TypeError(
                 f"{label}: {got}; write an int or a tuple of ints"
                 + (
-                    f"; the arguments of the function go into a call of their own, "
+                    f"; pass the arguments of the function in a second call, "
                     f"{label.partition('(')[0]}(f)(x)"
                     if is_value(n) and not isinstance(n, bool)
                     else ""
@@ -118,11 +126,11 @@ def _check_argnums(label: str, argnums: Any) -> None:
 
 
 def choose(
-    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
-) -> tuple[list, Any, Sequence]:
-    """The leaves of the differentiated arguments, checked, their tree and their keys.
+    level: Level | str, args: tuple, argnums: Argnums, kwargs: dict, integers: bool = False
+) -> Selection:
+    """Return the leaves of the differentiated arguments, checked, their structure and keys.
 
-    `argnums` may be `Names`; with `integers` leaves of an integer dtype are constants.
+    With `integers`, leaves of an integer dtype are constants.
     """
     if type(argnums) is int and 0 <= argnums < len(args):
         x = args[argnums]
@@ -130,46 +138,46 @@ def choose(
         if kind is float or kind is float64 or (kind is ndarray and x.dtype is FLOAT):
             return [x], LEAF, (argnums,)
         leaves, structure = flatten(x, level, f"args[{argnums}]")
-        chosen: Sequence = (argnums,)
+        keys: Sequence = (argnums,)
     else:
-        if type(argnums) is Names:
-            chosen, several = argnums.find(level, args, kwargs), not argnums.single
+        if isinstance(argnums, Names):
+            keys, several = argnums.find(level, args, kwargs), not argnums.single
         else:
-            chosen, several = positions(level, args, argnums), isinstance(argnums, tuple)
-        picked = tuple([kwargs[n] if type(n) is str else args[n] for n in chosen])
-        leaves, structure = flatten(picked if several else picked[0], level, "an argument")
-    check_inputs(level, leaves, paths_of_chosen, args, chosen, kwargs, integers=integers)
+            keys, several = positions(level, args, argnums), isinstance(argnums, tuple)
+        value = tuple([kwargs[n] if isinstance(n, str) else args[n] for n in keys])
+        leaves, structure = flatten(value if several else value[0], level, "an argument")
+    check_inputs(level, leaves, paths_of_arguments, args, keys, kwargs, integers=integers)
     if integers:
         fixed = {i: x for i, x in enumerate(leaves) if not is_inexact(x)}
         if fixed:
             leaves = [x for i, x in enumerate(leaves) if i not in fixed]
             structure = Mixed(structure, fixed)
-    return leaves, structure, chosen
+    return leaves, structure, keys
 
 
 def choose_complex(
-    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
-) -> tuple[list, Any, Sequence]:
-    """`choose`, of complex leaves only: the derivative is that of complex analysis."""
-    found = leaves, _, chosen = choose(level, args, argnums, kwargs)
-    refuse(level, leaves, False, NOT_COMPLEX_INPUT, paths_of_chosen, args, chosen, kwargs)
+    level: Level | str, args: tuple, argnums: Argnums, kwargs: dict, integers: bool = False
+) -> Selection:
+    """Do as `choose`, and refuse real leaves: the derivative is that of complex analysis."""
+    found = leaves, _, keys = choose(level, args, argnums, kwargs)
+    refuse(level, leaves, False, NOT_COMPLEX_INPUT, paths_of_arguments, args, keys, kwargs)
     return found
 
 
 def choose_real(
-    level: Level | str, args: tuple, argnums: Any, kwargs: dict, integers: bool = False
-) -> tuple[list, Any, Sequence]:
-    """`choose`, of real leaves only: each element is one direction."""
-    found = leaves, structure, chosen = choose(level, args, argnums, kwargs, integers)
-    if type(structure) is Mixed:  # which knows where the leaves stand
+    level: Level | str, args: tuple, argnums: Argnums, kwargs: dict, integers: bool = False
+) -> Selection:
+    """Do as `choose`, and refuse complex leaves: each element is one direction."""
+    found = leaves, structure, keys = choose(level, args, argnums, kwargs, integers)
+    if type(structure) is Mixed:  # the paths count the integers too
         leaves = flatten(structure.unflatten(leaves))[0]
-    refuse(level, leaves, True, COMPLEX_INPUT, paths_of_chosen, args, chosen, kwargs)
+    refuse(level, leaves, True, COMPLEX_INPUT, paths_of_arguments, args, keys, kwargs)
     return found
 
 
-def positions(level: Any, args: tuple, argnums: Any) -> list[int]:
-    """The positions that `argnums` names, checked."""
-    chosen = []
+def positions(level: Level | str, args: tuple, argnums: int | tuple[int, ...]) -> list[int]:
+    """Return the positions that `argnums` names, checked and counted from the first."""
+    keys = []
     for n in argnums if isinstance(argnums, tuple) else (argnums,):
         if not -len(args) <= n < len(args):
             raise ValueError(
@@ -177,66 +185,66 @@ def positions(level: Any, args: tuple, argnums: Any) -> list[int]:
                 f"arguments; pass differentiated arguments by position, or name them with "
                 f"argnames"
             )
-        chosen.append(int(n) % len(args))
-    if len(set(chosen)) != len(chosen) or not chosen:
+        keys.append(int(n) % len(args))
+    if len(set(keys)) != len(keys) or not keys:
         raise ValueError(
-            f"{level}: argnums={argnums!r} names the arguments {chosen}; name at least one, "
+            f"{level}: argnums={argnums!r} names the arguments {keys}; name at least one, "
             f"and each once"
         )
-    return chosen
+    return keys
 
 
-def paths_of_chosen(args: tuple, chosen: Sequence, kwargs: dict) -> list[str]:
-    """The paths of the leaves of the chosen arguments, as the caller passed them."""
+def paths_of_arguments(args: tuple, keys: Sequence[int | str], kwargs: dict) -> list[str]:
+    """Return the paths of the leaves of the chosen arguments, as the caller passed them."""
     found = []
-    for n in chosen:
-        if type(n) is str:
+    for n in keys:
+        if isinstance(n, str):
             found += paths(kwargs[n], f"kwargs[{n!r}]")
         else:
             found += paths(args[n], f"args[{n}]")
     return found
 
 
-def insert_chosen(
-    args: tuple, kwargs: dict, argnums: Any, chosen: Sequence, picked: Any
+def insert_arguments(
+    args: tuple, kwargs: dict, argnums: Argnums, keys: Sequence[int | str], value: PyTree
 ) -> tuple[list, dict]:
-    """The arguments of a call, with `picked` in the places of those chosen by `argnums`."""
+    """Return the arguments of a call, with `value` for those chosen by `argnums`."""
     inner = list(args)
-    single = argnums.single if type(argnums) is Names else not isinstance(argnums, tuple)
-    for key, value in zip(chosen, (picked,) if single else picked):
-        if type(key) is str:
-            kwargs = {**kwargs, key: value}
+    single = argnums.single if isinstance(argnums, Names) else not isinstance(argnums, tuple)
+    for key, argument in zip(keys, (value,) if single else value):
+        if isinstance(key, str):
+            kwargs = {**kwargs, key: argument}
         else:
-            inner[key] = value
+            inner[key] = argument
     return inner, kwargs
 
 
 class Mixed:
-    """The structure of a tree some of whose leaves are integers, which are constants.
+    """The structure of a tree with integer leaves, which are constants.
 
-    Made of the leaves that are differentiated, it gives the tree with the integers in
-    their places; of derivatives, the tree with zeros there.
+    `fixed` holds these leaves by their positions among all leaves of the tree.
     """
 
     __slots__ = ("fixed", "structure")
 
-    def __init__(self, structure: Any, fixed: dict[int, Any]):
+    def __init__(self, structure: Structure, fixed: dict[int, Value]):
         self.structure, self.fixed = structure, fixed
 
-    def unflatten(self, leaves: Sequence) -> Any:
+    def unflatten(self, leaves: Sequence[Value]) -> PyTree:
+        """Return the tree of `leaves`, which are those that are differentiated, and integers."""
         rest = iter(leaves)
         n = len(leaves) + len(self.fixed)
         whole = [self.fixed[i] if i in self.fixed else next(rest) for i in range(n)]
         return unflatten(self.structure, whole)
 
-    def derivatives(self, leaves: Sequence, shape: tuple[int, ...] = ()) -> Any:
-        """The tree of derivatives of a value of `shape`."""
+    def derivatives(self, leaves: Sequence[Value], shape: Shape = ()) -> PyTree:
+        """Return the tree of derivatives of a value of `shape`, with zeros for the integers."""
         zero = {i: np.zeros(shape + shape_of(x))[()] for i, x in self.fixed.items()}
         return Mixed(self.structure, zero).unflatten(leaves)
 
 
-def derivatives(structure: Any, leaves: list, shape: tuple[int, ...] = ()) -> Any:
-    """The derivatives of a value of `shape` in the structure of what it is derived by."""
+def derivatives(structure: Structure, leaves: list, shape: Shape = ()) -> PyTree:
+    """Return the derivatives of a value of `shape` as a tree of the differentiated arguments."""
     if type(structure) is Mixed:
         return structure.derivatives(leaves, shape)
     return unflatten(structure, leaves)

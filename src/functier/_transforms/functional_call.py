@@ -1,16 +1,16 @@
 """Models as functions of their state: functional_call and stack_module_state.
 
-A module is one of two things.
+A module is one of two kinds of objects:
 
 A pytree that can be called, such as a registered dataclass with ``__call__``. The names of
-its state are the paths of its leaves with dots, ``layers.0.weight``; floating-point and
-complex leaves are parameters, the other arrays buffers.
+its arrays are the paths of its leaves with dots, ``layers.0.weight``. Floating-point and
+complex leaves are parameters, and the other arrays are buffers.
 
-An object with ``named_parameters()`` and ``named_buffers()``, which give pairs of a dotted
+An object with ``named_parameters()`` and ``named_buffers()``, which return pairs of a dotted
 name and an array. Each part of a name is an attribute, or the key or index of a container.
-It is copied for a call: the module itself, the modules in its attributes, and the lists,
-tuples and dicts that these are in; all else is shared. A ``copy.copy`` of a module must be
-one with the same attributes.
+A call works on a copy of the module, of the modules in its attributes, and of the lists,
+tuples and dicts that contain these; everything else is shared. ``copy.copy`` of a module
+must return a module with the same attributes.
 """
 
 import copy
@@ -22,6 +22,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
 from .._core.tensor import Tensor
+from .._core.types import Structure, Value
 from .._levels.cotangents import is_inexact
 
 
@@ -34,7 +35,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """The result of a module with other arrays in the place of its own.
+    """Call a module with other arrays instead of those that it holds.
 
     Parameters
     ----------
@@ -49,29 +50,30 @@ def functional_call(
     kwargs : dict, optional
         The keyword arguments.
     tie_weights : bool
-        Whether an array goes to every place where the module has the same object as at its
-        name; otherwise to its name alone.
+        Whether an array also replaces the same object under other names in the module;
+        otherwise it replaces that under its name alone.
     strict : bool
-        Whether all arrays of the module have to be given.
+        Whether an array for every name of the module is required.
 
     Returns
     -------
     any
-        What the module returns.
+        The result of the module.
 
     Raises
     ------
     TypeError
-        Where `module` is neither of both, or cannot be called.
+        If `module` is of neither kind, or cannot be called.
     ValueError
-        Where a name is unknown or in two dicts, with `strict` where one is missing, and with
-        `tie_weights` where one array is given two values.
+        If a name is unknown or in two dicts; with `strict`, if a name is missing; with
+        `tie_weights`, if two names of one array are given different values.
 
     Notes
     -----
-    The signature is torch.func's, which ignores an unknown name unless `strict` is set. The
-    call works on a copy, so that threads may call one module at once. The copy costs time
-    in proportion to the modules and the containers in them, and no memory for arrays.
+    The signature is torch.func's. (torch ignores an unknown name unless `strict` is set.)
+    The call works on a copy of the module, so several threads may call one module at once.
+    The copy takes time in proportion to the number of modules and containers, and no memory
+    for arrays.
 
     Examples
     --------
@@ -96,34 +98,34 @@ def functional_call(
     short = getattr(type(module), "__functional_call__", None)
     new = short(module, given) if short and not strict else None
     if new is None:
-        new = _State(label, module).replaced(given, tie_weights, strict)
+        new = _State(label, module).replace(given, tie_weights, strict)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     return new(*args, **(kwargs or {}))
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The state of several models of one form, stacked: for an ensemble under `vmap`.
+    """Stack the arrays of several models of one form, for an ensemble under `vmap`.
 
     Parameters
     ----------
     models : sequence of modules
-        As `functional_call` takes them: of one class, one structure, and the same shapes and
-        dtypes.
+        Modules as `functional_call` takes them, of one class and one structure, with the same
+        shapes and dtypes.
 
     Returns
     -------
     params, buffers : dict of str to array
-        The arrays of all models along a new axis 0, by their names. Of arrays that a model
-        has in several places, the first name stands for all. Leaves of a pytree that are
-        no arrays are in none of the dicts.
+        The arrays of all models along a new axis 0, by their names. An array that a model
+        holds under several names is listed under the first of them. The dicts contain no
+        leaves of a pytree other than arrays.
 
     Raises
     ------
     TypeError
-        Where models are of different classes, or are no modules.
+        If the models are of different classes, or one of them is not a module.
     ValueError
-        Where there is none, or they differ in their structure, in names, shapes, dtypes,
-        in which arrays are tied, or in ``training``.
+        If `models` is empty, or the models differ in structure, names, shapes, dtypes, tied
+        arrays, or ``training``.
 
     Notes
     -----
@@ -172,8 +174,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Any], dict[str,
     return stacked[0], stacked[1]
 
 
-def _merge(label: str, dicts: Any) -> dict[str, Any]:
-    """The arrays of one dict or of several."""
+def _merge(label: str, dicts: Any) -> dict[str, Value]:
+    """Return the arrays of one dict or of several."""
     if isinstance(dicts, Mapping):
         return dict(dicts)
     if not isinstance(dicts, Sequence) or not all(isinstance(d, Mapping) for d in dicts):
@@ -181,7 +183,7 @@ def _merge(label: str, dicts: Any) -> dict[str, Any]:
             f"{label}: parameter_and_buffer_dicts is a {type(dicts).__name__}; pass a dict from "
             f"names to arrays, or a tuple of such"
         )
-    found: dict[str, Any] = {}
+    found: dict[str, Value] = {}
     for part in dicts:
         for name in part:
             if name in found:
@@ -194,11 +196,14 @@ def _merge(label: str, dicts: Any) -> dict[str, Any]:
 
 
 class _State:
-    """The arrays of a module by their names, and how to replace them."""
+    """The arrays of a module by their names, and methods to replace them.
+
+    `structure` is None for a module with ``named_parameters()``.
+    """
 
     def __init__(self, label: str, module: Any):
         self.label, self.module = label, module
-        self.structure: Any = None
+        self.structure: Structure = None
         if hasattr(module, "named_parameters") and hasattr(module, "named_buffers"):
             parts = [_pairs(module.named_parameters), _pairs(module.named_buffers)]
             kinds = [[name for name, _ in part] for part in parts]
@@ -217,15 +222,15 @@ class _State:
         if len(self.arrays) != len(items):
             twice = [name for name, _ in items if [n for n, _ in items].count(name) > 1]
             raise ValueError(f"{label}: {twice[0]!r} is the name of two arrays; rename a key")
-        self.ties: dict[str, str] = {}  # each name, and the first one of the same object
+        self.ties: dict[str, str] = {}  # from each name to the first one of the same object
         seen: dict[int, str] = {}
         for name, x in items:
             is_array = isinstance(x, (np.ndarray, Tensor))
             self.ties[name] = seen.setdefault(id(x), name) if is_array else name
         self.params, self.buffers = [[n for n in kind if self.ties[n] == n] for kind in kinds]
 
-    def replaced(self, given: dict[str, Any], tie_weights: bool, strict: bool) -> Any:
-        """A module with the arrays that were given."""
+    def replace(self, given: dict[str, Value], tie_weights: bool, strict: bool) -> Any:
+        """Return a module with the arrays in `given`."""
         unknown = [name for name in given if name not in self.arrays]
         if unknown:
             raise ValueError(
@@ -235,11 +240,11 @@ class _State:
         if tie_weights:
             groups = {self.ties[name] for name in given}
             missing = [name for name in missing if self.ties[name] not in groups]
-            given = self.tied(given)
+            given = self.tie(given)
         if strict and missing:
             raise ValueError(
-                f"{self.label}: strict=True needs all arrays of the module; {missing[0]!r} is "
-                f"missing"
+                f"{self.label}: strict=True needs all arrays of the module, but {missing[0]!r} "
+                f"is missing; pass it too"
             )
         if self.structure is not None:
             leaves = [given.get(name, x) for name, x in self.arrays.items()]
@@ -249,23 +254,23 @@ class _State:
         self.complete(new, given)
         return new
 
-    def tied(self, given: dict[str, Any]) -> dict[str, Any]:
-        """The arrays for all names, those of one object getting the same."""
-        chosen: dict[str, tuple[str, Any]] = {}
+    def tie(self, given: dict[str, Value]) -> dict[str, Value]:
+        """Return `given` with each array under all names of the object that it replaces."""
+        values: dict[str, tuple[str, Value]] = {}
         for name, x in given.items():
-            other, y = chosen.setdefault(self.ties[name], (name, x))
+            other, y = values.setdefault(self.ties[name], (name, x))
             if y is not x:
                 raise ValueError(
-                    f"{self.label}: {other!r} and {name!r} are one array in the module, and were "
-                    f"given two; give one of them, or pass tie_weights=False"
+                    f"{self.label}: {other!r} and {name!r} are one array in the module, but two "
+                    f"arrays were given for them; give one of them, or pass tie_weights=False"
                 )
-        return {n: chosen[first][1] for n, first in self.ties.items() if first in chosen}
+        return {n: values[first][1] for n, first in self.ties.items() if first in values}
 
-    def complete(self, new: Any, given: dict[str, Any]) -> None:
-        """Set what `new`, a copy of the module, has not got with its copy."""
-        own = dict(_pairs(new.named_parameters)) | dict(_pairs(new.named_buffers))
+    def complete(self, new: Any, given: dict[str, Value]) -> None:
+        """Set the arrays in `given` that `new`, a copy of the module, does not hold yet."""
+        present = dict(_pairs(new.named_parameters)) | dict(_pairs(new.named_buffers))
         for name, x in given.items():
-            if own.get(name) is not x:
+            if present.get(name) is not x:
                 *owners, last = name.split(".")
                 owner = new
                 for part in owners:
@@ -278,35 +283,35 @@ class _State:
                     setattr(owner, last, x)
 
     def compare(self, other: "_State", name: str) -> None:
-        """Raise where another model of the class is of another form."""
+        """Raise an error where another model of the class has another form."""
         if list(self.arrays) != list(other.arrays):
             raise ValueError(
-                f"{self.label}: {name} has the arrays {list(other.arrays)}, models[0] "
+                f"{self.label}: {name} has the arrays {list(other.arrays)}, but models[0] has "
                 f"{list(self.arrays)}; stack models of one structure"
             )
         if self.structure != other.structure:
             raise ValueError(
-                f"{self.label}: {name} has the structure {describe(other.module)}, models[0] "
-                f"{describe(self.module)}; stack models of one structure"
+                f"{self.label}: {name} has the structure {describe(other.module)}, but models[0] "
+                f"has {describe(self.module)}; stack models of one structure"
             )
         if self.ties != other.ties:
             raise ValueError(
-                f"{self.label}: {name} has one array in the places "
-                f"{_groups(other.ties)}, models[0] in {_groups(self.ties)}; tie the same arrays "
-                f"in all models"
+                f"{self.label}: {name} has one array under the names {_groups(other.ties)}, but "
+                f"models[0] under {_groups(self.ties)}; tie the same arrays in all models"
             )
         for n, x in self.arrays.items():
             y = other.arrays[n]
             if not is_value(x):
                 if x is not y:
                     raise ValueError(
-                        f"{self.label}: {n!r} of {name} is {y!r}, of models[0] {x!r}, and no "
-                        f"array; make it a meta field of the class, or the same in all models"
+                        f"{self.label}: {n!r} of {name} is {y!r}, but {x!r} in models[0], and not "
+                        f"an array; make it a meta field of the class, or equal in all models"
                     )
             elif not is_value(y) or (shape_of(x), dtype_of(x)) != (shape_of(y), dtype_of(y)):
                 raise ValueError(
-                    f"{self.label}: {n!r} of {name} is {describe(y)}, dtype {dtype_of(y)}, of "
-                    f"models[0] {describe(x)}, dtype {dtype_of(x)}; stack arrays of one form"
+                    f"{self.label}: {n!r} of {name} is {describe(y)} and dtype {dtype_of(y)}, but "
+                    f"{describe(x)} and dtype {dtype_of(x)} in models[0]; stack arrays of one "
+                    f"shape and dtype"
                 )
 
 
@@ -317,16 +322,19 @@ def _groups(ties: dict[str, str]) -> list[list[str]]:
     return [names for names in groups.values() if len(names) > 1]
 
 
-def _pairs(named: Callable[..., Iterable]) -> list[tuple[str, Any]]:
-    """The names and arrays of ``named_parameters`` or ``named_buffers``, tied ones too."""
+def _pairs(named: Callable[..., Iterable]) -> list[tuple[str, Value]]:
+    """Return the names and arrays of ``named_parameters`` or ``named_buffers``, also tied ones."""
     try:
         return list(named(remove_duplicate=False))
     except TypeError:  # it has no such option
         return list(named())
 
 
-def _copy_module(x: Any, swap: dict[int, Any], memo: dict[int, Any]) -> Any:
-    """A module with copies of its modules and their containers, and other arrays in them."""
+def _copy_module(x: Any, swap: dict[int, Value], memo: dict[int, Any]) -> Any:
+    """Return a copy of a module, its modules and their containers, with other arrays.
+
+    `swap` maps the ids of objects to those that replace them, `memo` to their copies.
+    """
     key = id(x)
     if key in swap:
         return swap[key]
@@ -368,5 +376,5 @@ def _part(owner: Any, part: str) -> Any:
 
 
 def _key(owner: dict, part: str) -> Any:
-    """The key of a dict that a name writes as `part`."""
+    """Return the key of a dict that a name spells as `part`."""
     return next((k for k in owner if str(k) == part), part)

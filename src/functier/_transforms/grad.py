@@ -2,13 +2,15 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, overload
 
 import numpy as np
 
 from .._core.numpy_facts import BIG, PLAIN, dtype_of
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._core.tensor import Tensor
+from .._core.types import Function, PyTree
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
 from .._levels.copies import copy_tape
@@ -17,9 +19,10 @@ from .._levels.grad import GradLevel
 from .._levels.level import Escape
 from .._levels.life import LevelContext, run
 from .._levels.memory import own_memory, show_plain
-from .._levels.options import check_escape, check_flag
+from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
-from .arguments import choose, choose_complex, derivatives, insert_chosen, resolve_argnums
+from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -28,49 +31,45 @@ ndarray = np.ndarray
 
 def gradients(
     transform: str,
-    func: Callable | None,
-    argnums: Any,
-    has_aux: bool,
-    argnames: Any,
-    holomorphic: bool,
-    allow_int: bool,
-    escape: Escape,
-    pack: Callable[[Any, Any], Any] | None,
+    func: Function | None,
+    options: Options,
+    pack: Callable[[PyTree, Any], Any] | None,
 ) -> Any:
-    """What the transforms to a gradient share; `pack` orders gradient and value."""
+    """Return the function that a transform to a gradient returns, or a context manager.
+
+    `pack` combines the gradient and the value, or ``(value, aux)``; None for `grad`.
+    """
+    escape, has_aux = options.escape, options.has_aux
+    holomorphic, allow_int = options.holomorphic, options.allow_int
     check_escape(transform, func, escape)
-    flags = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
-    for option, value in flags.items():
-        if value is not False:
-            check_flag(transform, func, option, value)
+    if has_aux is not False or holomorphic is not False or allow_int is not False:
+        options.check_flags(transform, func)
     if func is None:
         return LevelContext(
             GradLevel,
             f"{transform}()",
             escape,
-            lambda f: gradients(
-                transform, f, argnums, has_aux, argnames, holomorphic, allow_int, escape, pack
-            ),
+            lambda f: gradients(transform, f, options, pack),
             holomorphic=holomorphic,
         )
     check_callable(transform, func)
     label = f"{transform}({name_of_function(func)})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
-    several = argnames is not None or isinstance(argnums, tuple)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    several = options.argnames is not None or isinstance(argnums, tuple)
     select = choose_complex if holomorphic else choose
 
-    def differentiate(level: Any, given: tuple) -> tuple:
-        """The gradients, the value, and the rest where there is `has_aux`."""
-        args, kwargs, leaves, structure, chosen = given
+    def differentiate(level: GradLevel, given: tuple) -> tuple:
+        """Return the gradients, the value, and the second result, or None without `has_aux`."""
+        args, kwargs, leaves, structure, keys = given
         tracked = level.track(leaves)
         nodes = [x._extra for x in tracked]
-        picked = unflatten(structure, tracked)
+        tree = unflatten(structure, tracked)
         if several:
-            inner, kwargs = insert_chosen(args, kwargs, argnums, chosen, picked)
+            inner, kwargs = insert_arguments(args, kwargs, argnums, keys, tree)
         else:
             inner = list(args)
-            inner[chosen[0]] = picked
-        del tracked, picked
+            inner[keys[0]] = tree
+        del tracked, tree
         out = func(*inner, **kwargs)
         del inner, kwargs
         aux = None
@@ -87,15 +86,15 @@ def gradients(
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
-        outer: Any = ()
+        leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
+        outer: Sequence[Tensor] = ()
         given = (*args, kwargs) if kwargs else args
-        for arg in given:  # asked here first, as the call below costs 5 % of a small gradient
+        for arg in given:  # this loop avoids the call, which costs 5 % of a small gradient
             if type(arg) not in PLAIN:
-                outer = outer_tensors(leaves, given, () if allow_int else chosen, label)
+                outer = outer_tensors(leaves, given, () if allow_int else keys, label)
                 break
         level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
-        grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, chosen))
+        grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, keys))
         grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
         if pack is None:
             return (grad, aux) if has_aux else grad
@@ -126,51 +125,52 @@ def grad(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
-    """The gradient of a scalar function.
+    """Return a function that computes the gradient of a scalar function.
 
     Parameters
     ----------
     func : callable, optional
-        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`. Without it the
-        result is a context manager (``with grad() as G:``, where ``x = G(x0)`` is
-        differentiated and ``G.gradient(y, x)`` is the gradient) and a decorator.
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`. Without `func` the
+        result is a context manager (``with grad() as G:``, where ``x = G(x0)`` is a
+        variable and ``G.gradient(y, x)`` returns the gradient) and a decorator.
     argnums : int or tuple of int
-        Which positional arguments to differentiate by; each an array or a pytree. Negative
-        ones count from the last that is passed.
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree. Negative numbers count from the last argument of the call.
     has_aux : bool
-        Whether `func` returns a second value that is passed out untouched: of any type;
-        where it is a pytree, its tensors come out as the values they hold.
+        Whether `func` returns a second value, which may be of any type. If it is a pytree,
+        its tensors are replaced by the values they hold; otherwise it is returned as it is.
     argnames : str or tuple of str, optional
-        The arguments to differentiate by, by name instead of `argnums`. They may be
-        passed by keyword or by position (only by keyword to a builtin, whose signature
-        cannot be looked up). A str gives the gradient, a tuple a tuple of gradients.
+        The names of the arguments to differentiate with respect to, instead of `argnums`.
+        The caller may pass them by keyword or by position (to a builtin without a signature,
+        by keyword only). A str gives the gradient, a tuple a tuple of gradients.
     holomorphic : bool
-        Whether the result is the complex derivative ``f'(z)``: of a complex scalar by
-        complex inputs, in which `func` has to be holomorphic (that is not checked).
+        Whether to return the complex derivative ``f'(z)`` of a complex scalar with respect
+        to complex inputs. `func` has to be holomorphic in them; this is not checked.
     allow_int : bool
-        Whether inputs of an integer or boolean dtype are accepted. `func` gets them as they
-        are, as constants, and their gradient is zeros of their shape and dtype float64
-        (JAX has a dtype float0 there). In a ``with`` block it has no use.
+        Whether to accept inputs of an integer or boolean dtype. `func` gets them unchanged,
+        as constants, and their gradient is zeros of their shape and dtype float64 (where JAX
+        has the dtype float0). The option has no effect in a ``with`` block.
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over.
 
     Returns
     -------
     callable or context manager
-        Returns the gradient: the shapes, dtypes and pytree of the differentiated
-        argument (a tuple of them where `argnums` is a tuple); ``(gradient, aux)`` with
-        `has_aux`. For complex inputs of a real function it is the conjugate Wirtinger
-        derivative, so that ``z - lr * grad(f)(z)`` descends (PyTorch's convention).
+        The function returns the gradient, with the shapes, dtypes and pytree structure of
+        the differentiated argument; a tuple of gradients if `argnums` is a tuple; and
+        ``(gradient, aux)`` with `has_aux`. For complex inputs of a real function the gradient
+        is the conjugate Wirtinger derivative, so ``z - lr * grad(f)(z)`` descends (PyTorch's
+        convention).
 
     Raises
     ------
     TypeError
-        Where an input is not a floating-point array, or the output is no real scalar; with
-        `holomorphic` where one of them is not complex.
+        If an input is not a floating-point array, or the output is not a real scalar; with
+        `holomorphic`, if one of them is not complex.
     ValueError
-        Where the output is not a scalar, or `argnums` or `argnames` does not fit.
+        If the output is not a scalar, or `argnums` or `argnames` does not match the call.
     NoRuleError
-        Where the function uses an operation that has no derivative rule.
+        If the function uses an operation that has no derivative rule.
 
     Examples
     --------
@@ -184,7 +184,8 @@ def grad(
     >>> float(grad(lambda x, *, scale: scale * x**2, argnames="scale")(3.0, scale=2.0))
     9.0
     """
-    return gradients("grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape, None)
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("grad", func, options, None)
 
 
 @overload
@@ -209,10 +210,10 @@ def value_and_grad(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
-    """The value of a scalar function and its gradient: ``(value, gradient)``.
+    """Return a function that computes the value and the gradient of a scalar function.
 
-    With `has_aux`, ``((value, aux), gradient)``, as in JAX. See `grad` for the
-    parameters and the errors.
+    It returns ``(value, gradient)``; with `has_aux`, ``((value, aux), gradient)``, as in JAX.
+    See `grad` for the parameters and the errors.
 
     Examples
     --------
@@ -220,10 +221,8 @@ def value_and_grad(
     >>> float(value), float(slope)
     (9.0, 6.0)
     """
-    return gradients(
-        "value_and_grad", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
-        lambda g, v: (v, g),
-    )  # fmt: skip
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("value_and_grad", func, options, lambda gradient, value: (value, gradient))
 
 
 @overload
@@ -248,10 +247,10 @@ def grad_and_value(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any:
-    """The gradient of a scalar function and its value: ``(gradient, value)``.
+    """Return a function that computes the gradient and the value of a scalar function.
 
-    With `has_aux`, ``(gradient, (value, aux))``, as in torch.func. See `grad` for the
-    parameters and the errors.
+    It returns ``(gradient, value)``; with `has_aux`, ``(gradient, (value, aux))``, as in
+    torch.func. See `grad` for the parameters and the errors.
 
     Examples
     --------
@@ -259,21 +258,19 @@ def grad_and_value(
     >>> float(slope), float(value)
     (6.0, 9.0)
     """
-    return gradients(
-        "grad_and_value", func, argnums, has_aux, argnames, holomorphic, allow_int, escape,
-        lambda g, v: (g, v),
-    )  # fmt: skip
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape)
+    return gradients("grad_and_value", func, options, lambda gradient, value: (gradient, value))
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:
-    """The value of `func` and a function from cotangents to vector-Jacobian products.
+    """Compute the value of `func`, and return a function for vector-Jacobian products.
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
     *primals : array or pytree of arrays
-        Where to evaluate it; floating-point or complex.
+        The arguments of `func`, floating-point or complex.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
@@ -283,16 +280,16 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     -------
     tuple
         ``(output, vjp_fn)``, or ``(output, vjp_fn, aux)``. ``vjp_fn(cotangents)`` takes
-        the structure, shapes and dtypes of the output (integers are the same in these
-        dtypes) and returns a tuple with one result for each primal. It may be called several
-        times, also on batched cotangents and after the level has ended; the tape lives as long
-        as it does. What it needs of `primals`, of results and of arrays that `func` closes over
-        is copied, so that all of these may be written to.
+        cotangents with the structure, shapes and dtypes of the output (it casts integers to
+        these dtypes), and returns a tuple with one result for each primal. It may be called
+        several times, also with batched cotangents, and it keeps the tape alive. It has
+        copies of the data it needs from `primals`, from results and from arrays that `func`
+        closes over, so all of these may be written to.
 
     Raises
     ------
     TypeError, ValueError
-        Where a primal is not a floating-point array, or the cotangents do not fit.
+        If a primal is not a floating-point array, or the cotangents do not match the output.
 
     Examples
     --------
@@ -320,7 +317,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
     def vjp_fn(cotangents: Any) -> tuple:
-        """Vector-Jacobian products for `cotangents`, one for each primal."""
+        """Return the vector-Jacobian products for `cotangents`, one for each primal."""
         given = match(label, results, out_structure, cotangents, "cotangent", "output")
         pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
         grads = backward(pairs, inputs)

@@ -1,4 +1,4 @@
-"""The question whether a value is differentiated, and hooks on its gradient."""
+"""requires_grad, which asks if a value is differentiated, and hooks on its gradient."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,19 +12,20 @@ from .._levels.tape import join_edges
 
 
 def requires_grad(x: Any, level: type | None = None) -> bool:
-    """Whether a derivative is being taken by what `x` depends on.
+    """Return True where a derivative is being taken with respect to a value `x` depends on.
 
     Parameters
     ----------
     x : array or tensor
-        Anything else, too: the answer is False.
+        For any other object the answer is False.
     level : type, optional
-        A level's class, as of ``with grad() as G`` or ``type(x)``: ask for this level alone.
+        The class of a level, such as that of ``with grad() as G`` or ``type(x)``. Only this
+        level counts then.
 
     Raises
     ------
     EscapedTensorError
-        Where the level of `x` has ended, of which no question is answered.
+        If the level of `x` has ended.
 
     Examples
     --------
@@ -50,13 +51,13 @@ def requires_grad(x: Any, level: type | None = None) -> bool:
 
 
 class HookHandle:
-    """The handle that `register_hook` returns; also a context manager, which removes the hook."""
+    """The handle that `register_hook` returns, and a context manager that removes the hook."""
 
     def __init__(self) -> None:
         self.active = True
 
     def remove(self) -> None:
-        """Switch the hook off; gradients pass unchanged from now on."""
+        """Remove the hook; gradients pass unchanged from now on."""
         self.active = False
 
     def __enter__(self) -> "HookHandle":
@@ -67,33 +68,33 @@ class HookHandle:
 
 
 def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
-    """Call `hook` with the gradient of `x` when a backward pass comes there.
+    """Call `hook` with the gradient of `x` when a backward pass reaches it.
 
     Parameters
     ----------
     x : tensor
-        Of a level of `grad` or `vjp`: an argument of the differentiated function, or a value
-        computed from it. The hook sees the part of the gradient that comes from computations
-        after this call.
+        A tensor of a `grad` or `vjp` level: an argument of the differentiated function, or a
+        value computed from it. The hook sees the part of the gradient that comes from
+        computations after this call.
     hook : callable
-        Takes the gradient, which it must not write to. Returns None, or the gradient to go on
-        with, of the same shape.
+        Takes the gradient, which it must not write to. Returns None, or a gradient of the
+        same shape and dtype that replaces it.
 
     Returns
     -------
     HookHandle
-        ``handle.remove()`` takes the hook away.
+        ``handle.remove()`` removes the hook.
 
     Raises
     ------
     TypeError
-        Where `x` is not a tensor of a level of reverse mode.
+        If `x` is not a tensor of a reverse-mode level.
 
     Notes
     -----
-    torch's ``tensor.register_hook``. `x` itself is changed: its node on the tape gets one
-    more on top. A `Function` whose backward does the same needs no tensor at hand,
-    and works under every transform.
+    This is torch's ``tensor.register_hook``. It changes `x` itself, whose node on the tape
+    gets another one on top. A `Function` with such a ``backward`` changes no tensor, and
+    works under every transform.
 
     Examples
     --------
@@ -112,13 +113,13 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
     if not isinstance(x, Tensor) or x.level.differentiates != "reverse":
         raise TypeError(
             f"register_hook: cannot register a hook on a value of type {type(x).__name__}, which "
-            f"needs no gradient; register it on a tensor of grad or vjp, inside of the function"
+            f"has no gradient; register it on a tensor of grad or vjp, inside the function"
         )
     handle, name = HookHandle(), name_of_function(hook)
     form = shape_of(x._value), dtype_of(x._value)
 
-    def rule(given: tuple) -> list:
-        (g,) = given
+    def rule(cotangents: tuple) -> list:
+        (g,) = cotangents
         if handle.active and g is not None:
             new = hook(g)
             if new is not None:
@@ -130,7 +131,7 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> HookHandle:
                         f"{form[0]} and dtype {form[1]} was expected, or None"
                     )
                 changed = [new]
-                del new  # which would count as somebody who holds the array
+                del new  # a reference here would count as a holder of the array
                 return separate_from_holders(changed)
         return [g]
 

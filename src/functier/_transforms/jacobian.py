@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import Any, ParamSpec
 
@@ -13,23 +13,28 @@ from .._chunks.compute import in_chunks
 from .._chunks.join import Join
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import check_callable, name_of_function, paths, unflatten
+from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Structure, Value
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
 from .._levels.cotangents import complex_derivatives, fill_zeros, one
 from .._levels.level import Escape
 from .._levels.memory import own_memory
-from .._levels.options import check_escape, check_flag, check_randomness
+from .._levels.options import check_escape, check_randomness
 from .._levels.runs import Site, outer_tensors, pull_rows, push_batch, push_forward, record
 from .arguments import (
+    Argnums,
     Mixed,
+    Selection,
     choose,
     choose_complex,
     choose_real,
     derivatives,
-    insert_chosen,
+    insert_arguments,
     resolve_argnums,
 )
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -41,58 +46,61 @@ COMPLEX_RESULT = (
 # ---- what both modes share ----
 
 
-def check_options(transform: str, func: Any, escape: Any, chunk_size: Any, **flags: Any) -> str:
-    """The name of `func`, where the options are right."""
+def check_options(transform: str, func: Any, escape: Any, chunk_size: Any) -> str:
+    """Return the name of `func`, or raise an error where an option is wrong."""
     check_escape(transform, func, escape)
     check_callable(transform, func)
-    for option, value in flags.items():
-        check_flag(transform, func, option, value)
     name = name_of_function(func)
     if chunk_size is not None:
         is_int = isinstance(chunk_size, (int, np.integer)) and not isinstance(chunk_size, bool)
         if not is_int or chunk_size < 1:
             raise (ValueError if is_int else TypeError)(
-                f"{transform}({name}): chunk_size={chunk_size!r}; write how many rows of the "
-                f"Jacobian are computed at once, from 1 on, or None for all of them"
+                f"{transform}({name}): chunk_size={chunk_size!r}; write the number of rows of the "
+                f"Jacobian to compute at once, at least 1, or None for all of them"
             )
     return name
 
 
 def split_call(
     label: str,
-    func: Callable,
+    func: Function,
     args: tuple,
     kwargs: dict,
-    argnums: Any,
-    select: Callable,
+    argnums: Argnums,
+    select: Callable[..., Selection],
     allow_int: bool = False,
-) -> tuple[list, Any, list, Callable]:
-    """The leaves of the differentiated arguments, their tree, the tensors among all
-    arguments, and `func` as a function of the leaves.
+) -> tuple[list, Structure, list[Tensor], Callable[[list], PyTree]]:
+    """Return the leaves of the differentiated arguments, their structure, the tensors among
+    all arguments, and `func` as a function of the leaves.
     """
-    leaves, structure, chosen = select(label, args, argnums, kwargs, allow_int)
+    leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
     given = (*args, kwargs) if kwargs else args
 
-    def call(inner: list) -> Any:
-        picked = unflatten(structure, inner)
+    def call(inner: list) -> PyTree:
+        value = unflatten(structure, inner)
         if type(argnums) is int:
             full = list(args)
-            full[chosen[0]] = picked
+            full[keys[0]] = value
             return func(*full, **kwargs)
-        full, named = insert_chosen(args, kwargs, argnums, chosen, picked)
+        full, named = insert_arguments(args, kwargs, argnums, keys, value)
         return func(*full, **named)
 
-    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else chosen, label)
+    outer = outer_tensors(leaves, given, () if type(structure) is Mixed else keys, label)
     return leaves, structure, outer, call
 
 
-def result_paths(structure: Any, results: list) -> list[str]:
+def result_paths(structure: Structure, results: list) -> list[str]:
+    """Return the path of each leaf of the result, for messages."""
     return paths(unflatten(structure, results), "the result")
 
 
-def _nest(outer: Any, inner: Any, table: Any, values: list, batched: bool = False) -> Any:
-    """A pytree of the outer structure, whose leaves have the forms of `values` (without
-    their first axis where these are `batched`), of pytrees of the inner one.
+def _nest(
+    outer: Structure, inner: Structure, table: Iterable, values: list, batched: bool = False
+) -> PyTree:
+    """Return a pytree of structure `outer` with a pytree of structure `inner` for each leaf.
+
+    `table` has the inner leaves for each outer one, and `values` have the shapes of the outer
+    leaves; where they are `batched`, after their first axis.
     """
     if type(inner) is Mixed:
         shapes = [shape_of(x)[batched:] for x in values]
@@ -104,13 +112,13 @@ def _nest(outer: Any, inner: Any, table: Any, values: list, batched: bool = Fals
 
 
 def only_unit(values: list) -> list:
-    """The only unit vector of a single value of one element; it needs no batch."""
+    """Return the unit vector of a single value of one element; it needs no batch."""
     shape = shape_of(values[0])
     return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])]
 
 
 def units(values: list, sizes: list[int], total: int) -> list:
-    """For each value, unit vectors of all values together, shape (total, *value.shape)."""
+    """Return the unit vectors of all values together: for each, shape (total, *value.shape)."""
     start, parts = 0, []
     for x, n in zip(values, sizes):
         part = np.zeros((total, *shape_of(x)), dtype_of(x))
@@ -121,7 +129,7 @@ def units(values: list, sizes: list[int], total: int) -> list:
 
 
 def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
-    """The rows `start` to `stop` of `units`, made without the others."""
+    """Return the rows `start` to `stop` of `units` without making the others."""
     first, rows, parts = 0, stop - start, []
     for x, n in zip(values, sizes):
         part = np.zeros((rows, *shape_of(x)), dtype_of(x))
@@ -134,8 +142,11 @@ def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
     return parts
 
 
-def blocks(rows: Any, values: list, total: int | None) -> list:
-    """Split the axis of all unit vectors into the axes of each value."""
+def blocks(rows: Value, values: list, total: int | None) -> list:
+    """Split the axis of all unit vectors into the axes of each value.
+
+    `total` is the number of unit vectors, and None where `rows` has no axis for them.
+    """
     form, start, parts = shape_of(rows), 0, []
     if total is None and values:
         shape = shape_of(values[0])
@@ -163,28 +174,31 @@ def jacrev(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The Jacobian of `func` by reverse mode: one vjp for each output element.
+    """Return a function that computes the Jacobian by reverse mode.
+
+    It computes one vector-Jacobian product for each element of the output.
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
     argnums : int or tuple of int
-        Which positional arguments to differentiate by.
+        The positions of the arguments to differentiate with respect to.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     argnames : str or tuple of str, optional
-        The arguments to differentiate by, by name instead of `argnums`; see `grad`.
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
     chunk_size : int, optional
-        How many rows of the Jacobian (output elements) to compute at once; None for all.
-        `func` is called once in any case. A batched backward pass takes memory of the
-        order of `chunk_size` times the function's intermediate values; with 1 there is
-        no batch, but a loop.
+        The number of rows of the Jacobian (output elements) to compute at once; None for
+        all. `func` is called once in any case. A batched backward pass takes memory of the
+        order of `chunk_size` times the function's intermediate values; with 1 the rows are
+        computed in a loop without a batch.
     holomorphic : bool
-        Whether the result is the complex derivative: of complex results by complex
-        inputs, in which `func` has to be holomorphic (that is not checked).
+        Whether to return the complex derivative of complex results with respect to complex
+        inputs. `func` has to be holomorphic in them; this is not checked.
     allow_int : bool
-        Whether inputs of an integer or boolean dtype are accepted, as constants; their
+        Whether to accept inputs of an integer or boolean dtype, as constants; their
         Jacobian is zeros of dtype float64.
     escape : {"dead", "passthrough"}
         What a tensor of the levels does once the call is over.
@@ -192,24 +206,24 @@ def jacrev(
     Returns
     -------
     callable
-        Returns, for an output of shape ``s`` and an argument of shape ``r``, an array of
-        shape ``s + r``; for pytrees, the output's tree with the argument's tree in each
-        leaf's place. With `has_aux`, ``(jacobian, aux)``.
+        The function returns, for an output of shape ``s`` and an argument of shape ``r``, an
+        array of shape ``s + r``; for pytrees, the tree of the output with the tree of the
+        argument for each leaf. With `has_aux`, it returns ``(jacobian, aux)``.
 
     Raises
     ------
     TypeError, ValueError
-        As `vjp`; where `chunk_size` is no positive int; where a result is complex and
-        `holomorphic` is not given, or the other way round.
+        As `vjp`; if `chunk_size` is not a positive int; if a result is complex and
+        `holomorphic` is not set, or the other way round.
 
     Notes
     -----
-    Without `holomorphic` a row for a complex input is what `grad` returns, in its
-    convention. A mode that would see half of the derivative only refuses: `jacrev` a
-    complex result (of which it differentiates the real part), `jacfwd` a complex input (of
-    which it moves the real part). torch.func refuses complex numbers in both places.
+    Without `holomorphic`, a row for a complex input is the gradient in the convention of
+    `grad`. Each mode refuses what it would differentiate by half: `jacrev` refuses a complex
+    result, since it would use only its real part, and `jacfwd` a complex input, since it would
+    move only its real part. torch.func refuses complex numbers in both places.
 
-    The value of a function ``f`` comes with its Jacobian, from one call of it, as `aux`:
+    To get the value of ``f`` from the same call as its Jacobian, return it as `aux`:
     ``jacrev(lambda x: (f(x),) * 2, has_aux=True)(x)`` is ``(jacobian, value)``.
 
     Examples
@@ -222,22 +236,18 @@ def jacrev(
     array([[2.+0.j, 0.+0.j],
            [0.+0.j, 0.+4.j]])
     """
-    return _reverse(
-        "jacrev", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
-    )
+    options = Options(argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size)
+    return _reverse("jacrev", func, options)
 
 
-def _reverse(
-    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
-    chunk_size: int | None, holomorphic: bool, allow_int: bool, escape: Escape,
-) -> Callable:  # fmt: skip
-    """The Jacobian by reverse mode, in the name of `transform`."""
-    name = check_options(
-        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
-        allow_int=allow_int,
-    )  # fmt: skip
+def _reverse(transform: str, func: Function, options: Options) -> Function:
+    """Return a function for the Jacobian by reverse mode; messages name `transform`."""
+    name = check_options(transform, func, options.escape, options.chunk_size)
+    options.check_flags(transform, func)
     label, inner_label = f"{transform}({name})", f"vjp({name})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
+    escape, chunk_size = options.escape, options.chunk_size
     select = choose_complex if holomorphic else choose
     wrong = REAL_RESULT if holomorphic else COMPLEX_RESULT
 
@@ -276,7 +286,7 @@ def _reverse(
 
 
 def _fill(rows: list, leaves: list, n: int) -> None:
-    """Put `n` rows of zeros in the places of the leaves that nothing depends on."""
+    """Put `n` rows of zeros where `rows` has None: nothing depends on that leaf."""
     for i, x in enumerate(leaves):
         if rows[i] is None:
             rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
@@ -285,7 +295,7 @@ def _fill(rows: list, leaves: list, n: int) -> None:
 def _pull_in_chunks(
     site: Site, roots: list, results: list, inputs: list, leaves: list, chunk_size: int
 ) -> list:
-    """`pull_rows` for so many unit vectors at a time; for one at a time without a level."""
+    """Do as `pull_rows` for `chunk_size` unit vectors at a time; for 1, without a batch level."""
     sizes = [prod(shape_of(y)) for y in results]
 
     def rows_of(chunk: Chunk, *basis: Any) -> list:
@@ -321,20 +331,21 @@ def jacfwd(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The Jacobian of `func` by forward mode: one jvp for each input element.
+    """Return a function that computes the Jacobian by forward mode.
 
-    See `jacrev` for the other parameters, the result and the errors. Complex inputs need
-    `holomorphic`.
+    It computes one Jacobian-vector product for each element of the input. See `jacrev` for
+    the other parameters, the result and the errors. Complex inputs need `holomorphic`.
 
     Parameters
     ----------
     chunk_size : int, optional
-        How many columns of the Jacobian (input elements) to compute at once; None for
-        all. `func` is called once for each chunk; `aux` is that of the first call. With 1
-        there is no batch, and a draw is the same for all columns where it would raise.
+        The number of columns of the Jacobian (input elements) to compute at once; None for
+        all. `func` is called once for each chunk, and `aux` comes from the first call. With 1
+        the columns are computed in a loop without a batch: a random draw is then the same
+        for all of them, where it would otherwise raise an error.
     randomness : {"error", "different", "same"}
-        What a draw from a `functier.random` generator in `func` does: raise, give each
-        column numbers of its own, or the same ones to all.
+        What a draw from a `functier.random` generator in `func` does: raise an error, return
+        different numbers for each column, or return the same numbers for all.
 
     Examples
     --------
@@ -343,24 +354,20 @@ def jacfwd(
     array([[2., 0.],
            [0., 4.]])
     """
-    return _forward(
-        "jacfwd", func, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
-        allow_int, escape,
-    )  # fmt: skip
+    options = Options(
+        argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
+    )
+    return _forward("jacfwd", func, options)
 
 
-def _forward(
-    transform: str, func: Callable, argnums: Any, has_aux: bool, argnames: Any,
-    chunk_size: int | None, randomness: Randomness, holomorphic: bool, allow_int: bool,
-    escape: Escape,
-) -> Callable:  # fmt: skip
-    """The Jacobian by forward mode, in the name of `transform`."""
-    name = check_options(
-        transform, func, escape, chunk_size, has_aux=has_aux, holomorphic=holomorphic,
-        allow_int=allow_int,
-    )  # fmt: skip
+def _forward(transform: str, func: Function, options: Options) -> Function:
+    """Return a function for the Jacobian by forward mode; messages name `transform`."""
+    name = check_options(transform, func, options.escape, options.chunk_size)
+    options.check_flags(transform, func)
     label, inner_label = f"{transform}({name})", f"jvp({name})"
-    argnums = resolve_argnums(label, func, argnums, argnames)
+    argnums = resolve_argnums(label, func, options.argnums, options.argnames)
+    has_aux, holomorphic, allow_int = options.has_aux, options.holomorphic, options.allow_int
+    escape, chunk_size, randomness = options.escape, options.chunk_size, options.randomness
     check_randomness(transform, func, randomness)
     select = choose_complex if holomorphic else choose_real
 
@@ -402,10 +409,10 @@ def _forward(
 
 
 def _push_in_chunks(
-    label: str, site: Site, call: Callable[[list], Any], leaves: list, has_aux: bool,
+    label: str, site: Site, call: Callable[[list], PyTree], leaves: list, has_aux: bool,
     randomness: Randomness, chunk_size: int,
-) -> tuple[list, Any, Any]:  # fmt: skip
-    """`push_batch` for so many unit vectors at a time; for one at a time without a level."""
+) -> tuple[list, Structure, PyTree]:  # fmt: skip
+    """Do as `push_batch` for `chunk_size` unit vectors at a time; for 1, without a batch level."""
     sizes = [prod(shape_of(x)) for x in leaves]
     first: list = []
 
@@ -428,8 +435,8 @@ def _push_in_chunks(
     return rows, structure, aux
 
 
-def _move_first_axes_last(block: Any, n: int) -> Any:
-    """`block` with its first `n` axes last."""
+def _move_first_axes_last(block: Value, n: int) -> Value:
+    """Return `block` with its first `n` axes moved to the end."""
     ndim = len(shape_of(block))
     return block.transpose((*range(n, ndim), *range(n))) if 0 < n < ndim else block
 
@@ -449,12 +456,12 @@ def hessian(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The Hessian of `func`: forward over reverse mode.
+    """Return a function that computes the Hessian by forward over reverse mode.
 
-    See `jacrev` and `jacfwd` for the parameters and the errors; the result has the
-    argument's axes (or tree) twice. `chunk_size` is how many of its columns are computed
-    at once, with one call of `func` and one backward pass for each chunk. Complex inputs
-    need `holomorphic`.
+    See `jacrev` and `jacfwd` for the parameters and the errors. The result has the axes (or
+    the tree) of the argument twice. `chunk_size` is the number of columns to compute at once,
+    with one call of `func` and one backward pass for each chunk. Complex inputs need
+    `holomorphic`.
 
     Examples
     --------
@@ -463,10 +470,7 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    inner = _reverse(
-        "hessian", func, argnums, has_aux, argnames, chunk_size, holomorphic, allow_int, escape
+    options = Options(
+        argnums, has_aux, argnames, holomorphic, allow_int, escape, chunk_size, randomness
     )
-    return _forward(
-        "hessian", inner, argnums, has_aux, argnames, chunk_size, randomness, holomorphic,
-        allow_int, escape,
-    )  # fmt: skip
+    return _forward("hessian", _reverse("hessian", func, options), options)

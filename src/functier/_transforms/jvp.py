@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.types import Structure
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
 from .._levels.level import Escape
@@ -20,8 +21,8 @@ def match_directions(
     primals: Any,
     tangents: Any,
     call: str = "jvp(f, (x,), (t,))",
-) -> tuple[list, Any, list]:
-    """The leaves of the primals, checked, their tree, and a direction for each leaf."""
+) -> tuple[list, Structure, list]:
+    """Return the leaves of the primals, checked, their structure, and a direction for each."""
     if type(primals) is not tuple or type(tangents) is not tuple:
         for name, given in (("primals", primals), ("tangents", tangents)):
             if not isinstance(given, (tuple, list)):
@@ -46,19 +47,20 @@ def jvp(
     has_aux: bool = False,
     escape: Escape = "dead",
 ) -> Any:
-    """The value of `func` and its Jacobian-vector product.
+    """Compute the value of `func` and its Jacobian-vector product.
 
     Parameters
     ----------
     func : callable, optional
-        A function of arrays or pytrees that returns such. Without it the result is a
-        context manager: ``with jvp() as J:``, where ``x = J(primal, tangent)`` and
-        ``J.unwrap(y)`` is ``(primal, tangent)``.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+        Without `func` the result is a context manager: ``with jvp() as J:``, where
+        ``x = J(primal, tangent)`` is a variable and ``J.unwrap(y)`` returns
+        ``(primal, tangent)``.
     primals, tangents : tuple
-        The arguments, and for each the direction, of the same structure and shapes. A
-        direction of integers or booleans is the same in the dtype of its primal.
+        The arguments, and a direction for each, of the same structure and shapes. A direction
+        of integers or booleans is cast to the dtype of its primal.
     strict : bool
-        Whether to raise where an output does not depend on any of the primals.
+        Whether to raise an error if an output does not depend on any of the primals.
     has_aux : bool
         Whether `func` returns ``(output, aux)``.
     escape : {"dead", "passthrough"}
@@ -67,18 +69,18 @@ def jvp(
     Returns
     -------
     tuple
-        ``(output, tangent_out)``, or ``(output, tangent_out, aux)``. The tangent of an
-        output has its shape and dtype; of an integer output it is zero.
+        ``(output, tangent_out)``, or ``(output, tangent_out, aux)``. Each tangent has the
+        shape and dtype of its output; the tangent of an integer output is zero.
 
     Raises
     ------
     TypeError
-        Where primals or tangents are no tuples, or a primal is not a floating-point array.
+        If `primals` or `tangents` is not a tuple, or a primal is not a floating-point array.
     ValueError
-        Where a tangent does not have the structure or the shape of its primal; with
-        `strict` where an output does not depend on the primals.
+        If a tangent does not have the structure or the shape of its primal; with `strict`,
+        if an output does not depend on the primals.
     NoRuleError
-        Where the function uses an operation that has no derivative rule.
+        If the function uses an operation that has no derivative rule.
 
     Examples
     --------

@@ -1,6 +1,4 @@
-"""Products with second derivatives (hvp, ggnvp), and the derivative of a function
-that works element by element.
-"""
+"""Products with second derivatives (hvp, ggnvp), and elementwise_grad."""
 
 import functools
 import sys
@@ -13,6 +11,7 @@ from .._core.border import check_leaf
 from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from .._core.tensor import Tensor
+from .._core.types import PyTree
 from .._levels.backward import backward
 from .._levels.cotangents import fill_zeros
 from .._levels.level import Escape
@@ -21,6 +20,7 @@ from .._levels.options import check_escape
 from .._levels.runs import Site, push_forward, record
 from .grad import gradients
 from .jvp import match_directions
+from .options import Options
 
 P = ParamSpec("P")
 
@@ -33,15 +33,15 @@ def hvp(
     has_aux: bool = False,
     escape: Escape = "dead",
 ) -> tuple:
-    """The value of a scalar function and its Hessian times a vector, without the Hessian.
+    """Compute the value of a scalar function and a Hessian-vector product.
 
     Parameters
     ----------
     func : callable
         Returns a real scalar, or ``(scalar, aux)`` with `has_aux`.
     primals, tangents : tuple
-        The arguments (arrays or pytrees), and for each the vector, of the same structure
-        and shapes.
+        The arguments (arrays or pytrees), and a vector for each, of the same structure and
+        shapes.
     has_aux : bool
         Whether `func` returns a second value.
     escape : {"dead", "passthrough"}
@@ -60,12 +60,13 @@ def hvp(
 
     Notes
     -----
-    Forward over reverse mode: one call of `func` with its gradient, and the directional
-    derivative of both; a small multiple of the time of `func`, and of the memory of `grad`.
+    The product is computed by forward over reverse mode, without the Hessian: one call of
+    `func` with its gradient, and the directional derivative of both. That takes a small
+    multiple of the time of `func` and of the memory of `grad`.
 
-    The Hessian of a real function whose second derivatives are continuous is symmetric, so
-    this is also the vector times the Hessian. Reverse over reverse mode is
-    ``vjp(grad(func), x)[1](v)``, which takes more time and memory.
+    If the second derivatives are continuous, the Hessian of a real function is symmetric, and
+    the result is also the vector times the Hessian. Reverse over reverse mode,
+    ``vjp(grad(func), x)[1](v)``, takes more time and memory.
 
     Examples
     --------
@@ -74,7 +75,7 @@ def hvp(
     >>> float(value), product
     (9.0, array([ 6., 12.]))
     """
-    name, label = _named("hvp", func, escape)
+    name, label = _names("hvp", func, escape)
     leaves, structure, directions = match_directions(
         label, primals, tangents, call="hvp(f, (x,), (t,))"
     )
@@ -97,21 +98,22 @@ def ggnvp(
     has_aux: bool = False,
     escape: Escape = "dead",
 ) -> tuple:
-    """The generalized Gauss-Newton matrix of ``loss(func(*primals))`` times a vector.
+    """Compute the generalized Gauss-Newton matrix of ``loss(func(*primals))`` times a vector.
 
-    The matrix is ``J.T @ H @ J``, where J is the Jacobian of `func` and H the Hessian of
-    `loss` at its result: the Hessian without the second derivatives of `func`. For a convex
-    loss it is positive semidefinite, which second-order optimizers rely on (Schraudolph,
-    *Fast curvature matrix-vector products*, 2002).
+    The matrix is ``J.T @ H @ J``, where J is the Jacobian of `func` and H is the Hessian of
+    `loss` at its result. It is the Hessian without the second derivatives of `func`. For a
+    convex loss it is positive semidefinite, which second-order optimizers rely on
+    (Schraudolph, *Fast curvature matrix-vector products*, 2002).
 
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such; ``(output, aux)`` with `has_aux`.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays;
+        ``(output, aux)`` with `has_aux`.
     loss : callable
         A function of the result of `func` that returns a real scalar.
     primals, tangents : tuple
-        The arguments of `func`, and for each the vector, of the same structure and shapes.
+        The arguments of `func`, and a vector for each, of the same structure and shapes.
     has_aux : bool
         Whether `func` returns a second value.
     escape : {"dead", "passthrough"}
@@ -130,8 +132,8 @@ def ggnvp(
 
     Notes
     -----
-    `func` is called twice, forward for ``J @ v`` and with a tape for ``J.T @ u``; `loss`
-    once.
+    `func` is called twice: in forward mode for ``J @ v``, and in reverse mode for
+    ``J.T @ u``. `loss` is called once.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def ggnvp(
     >>> float(value), product
     (1.0, array([1., 2.]))
     """
-    name, label = _named("ggnvp", func, escape)
+    name, label = _names("ggnvp", func, escape)
     check_callable("ggnvp", loss)
     leaves, structure, directions = match_directions(
         label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
@@ -155,12 +157,12 @@ def ggnvp(
     site = Site(f"jvp({name})", escape, frame, outer)
     outputs, tree, aux = push_forward(site, call, leaves, directions, has_aux)
     results = [y for y, _ in outputs]
-    moved = [t for _, t in outputs]
+    tangents_out = [t for _, t in outputs]
     gradient = _gradient("ggnvp", loss, 1, False, escape)
-    outer += [x for x in (*results, *moved) if isinstance(x, Tensor)]
+    outer += [x for x in (*results, *tangents_out) if isinstance(x, Tensor)]
     pairs, _, value = push_forward(
         Site(f"jvp({name_of_function(loss)})", escape, frame, outer),
-        lambda inner: gradient(unflatten(tree, inner)), results, moved, True,
+        lambda inner: gradient(unflatten(tree, inner)), results, tangents_out, True,
     )  # fmt: skip
     site = Site(f"vjp({name})", escape, frame, outer)
     _, roots, inputs, _, _ = record(site, call, leaves, has_aux)
@@ -180,11 +182,11 @@ def elementwise_grad(
     allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Callable[P, Any]:
-    """The derivative of a function that works element by element, at every element.
+    """Return a function that computes the derivative of an elementwise function.
 
-    It is the diagonal of the Jacobian, from one backward pass: the gradient of the sum of
-    the result. That `func` does work element by element (each element of its result
-    depends on that element of the arguments only) is not checked, except for the shape.
+    The derivative is the diagonal of the Jacobian. It comes from one backward pass, as the
+    gradient of the sum of the result. Each element of the result of `func` has to depend on
+    the same element of the arguments only; of this, only the shape is checked.
 
     Parameters
     ----------
@@ -196,14 +198,14 @@ def elementwise_grad(
     Returns
     -------
     callable
-        Returns the derivative, of the shape and dtype of the differentiated argument (a
-        tuple where there are several); with `has_aux`, ``(derivative, aux)``.
+        The function returns the derivative, with the shape and dtype of the differentiated
+        argument (a tuple if there are several); with `has_aux`, ``(derivative, aux)``.
 
     Raises
     ------
     TypeError, ValueError
-        As `grad`; where the result is no single array, or has not the shape of each
-        differentiated argument.
+        As `grad`; if the result is not a single array, or a differentiated argument has
+        another shape.
 
     Examples
     --------
@@ -213,7 +215,7 @@ def elementwise_grad(
     >>> elementwise_grad(elementwise_grad(np.sin))(np.zeros(2))
     array([-0., -0.])
     """
-    _, label = _named("elementwise_grad", func, escape)
+    _, label = _names("elementwise_grad", func, escape)
 
     @functools.wraps(func)
     def total(*args: Any, **kwargs: Any) -> tuple:
@@ -228,34 +230,33 @@ def elementwise_grad(
             out, aux = out
         if not is_value(out):
             raise TypeError(
-                f"{label}: the function returned {describe(out)}; return one array, whose "
-                f"elements depend on those of the arguments one by one"
+                f"{label}: the function returned {describe(out)}; return one array, each element "
+                f"of which depends on the same element of the arguments"
             )
         check_leaf(label, "the result", out)
         return np.sum(out), (shape_of(out), aux)
 
-    def checked(grad: Any, value: tuple) -> Any:
+    def check(grad: PyTree, value: tuple) -> Any:
         _, (shape, aux) = value
         for g in flatten(grad)[0]:
             if shape_of(g) != shape:
-                whole = f"pass numpy.broadcast_to(x, {shape})" if shape else "use grad"
+                remedy = f"pass numpy.broadcast_to(x, {shape})" if shape else "use grad"
                 raise ValueError(
                     f"{label}: the function returned shape {shape} for an argument of shape "
-                    f"{shape_of(g)}, so its elements do not depend on those one by one; "
-                    f"{whole}, or jacrev for the whole Jacobian"
+                    f"{shape_of(g)}, so it does not work element by element; {remedy}, or jacrev "
+                    f"for the whole Jacobian"
                 )
         return (grad, aux) if has_aux else grad
 
-    return gradients(
-        "elementwise_grad", total, argnums, True, argnames, holomorphic, allow_int, escape, checked
-    )
+    options = Options(argnums, True, argnames, holomorphic, allow_int, escape)
+    return gradients("elementwise_grad", total, options, check)
 
 
-# ---- what they share ----
+# ---- shared parts ----
 
 
-def _named(transform: str, func: Any, escape: Any) -> tuple[str, str]:
-    """The name of `func`, and the transform's with it."""
+def _names(transform: str, func: Any, escape: Any) -> tuple[str, str]:
+    """Return the name of `func`, and the label of the transform of it, for messages."""
     check_escape(transform, func, escape)
     check_callable(transform, func)
     name = name_of_function(func)
@@ -263,12 +264,14 @@ def _named(transform: str, func: Any, escape: Any) -> tuple[str, str]:
 
 
 def _gradient(transform: str, func: Callable, n: int, has_aux: bool, escape: Escape) -> Callable:
-    """``(gradients, value)`` by all of `n` arguments, in the name of `transform`."""
-    return gradients(
-        transform, func, tuple(range(n)), has_aux, None, False, False, escape,
-        lambda gradient, value: (gradient, value),
-    )  # fmt: skip
+    """Return a function for ``(gradients, value)`` with respect to all `n` arguments of `func`.
+
+    Messages name `transform`.
+    """
+    options = Options(tuple(range(n)), has_aux, escape=escape)
+    return gradients(transform, func, options, lambda gradient, value: (gradient, value))
 
 
-def _with_aux(product: Any, rest: Any, has_aux: bool) -> tuple:
+def _with_aux(product: PyTree, rest: Any, has_aux: bool) -> tuple:
+    """Return ``(value, product)`` or ``(value, product, aux)``."""
     return (rest[0], product, rest[1]) if has_aux else (rest, product)

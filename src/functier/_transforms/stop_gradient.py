@@ -1,4 +1,4 @@
-"""Where derivatives end: stop_gradient for a value, no_grad for a block of code."""
+"""Constants for derivatives: stop_gradient for a value, no_grad for a block of code."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -8,29 +8,30 @@ from .._core.op import Op
 from .._core.pytree import flatten, unflatten
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
+from .._core.types import PyTree, Value
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.states import switch_off
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x` as a constant: every derivative of the result is zero, of each order.
+    """Return `x` as a constant: all derivatives of the result, of every order, are zero.
 
     Parameters
     ----------
     x : array or pytree of arrays
-        Of any levels. Leaves that are no arrays come back as they are.
+        Values of any levels. Other leaves are returned unchanged.
 
     Returns
     -------
     array or pytree of arrays
-        The same values in the same memory, without what any level of `grad`, `vjp` or `jvp`
-        knows of them. They keep their batch under `vmap`, wherever its level is in the
-        nesting. Outside of all transforms it is `x`.
+        The same values in the same memory, without their derivatives at any level of `grad`,
+        `vjp` or `jvp`. They keep their batch axes under `vmap`, wherever its level is in the
+        nesting. Outside all transforms the result is `x`.
 
     Notes
     -----
-    JAX's ``lax.stop_gradient`` and torch's ``detach``. What a level knows of a value is with
-    the value, so this works in threads and generators, too.
+    This is JAX's ``lax.stop_gradient`` and torch's ``detach``. Derivatives are stored with
+    the value, so it works in threads and generators, too.
 
     Examples
     --------
@@ -39,25 +40,26 @@ def stop_gradient(x: Any) -> Any:
     >>> grad(lambda x: np.sum(x * stop_gradient(x)))(np.array([1.0, 2.0]))
     array([1., 2.])
     """
-    return without(x)
+    return without_derivatives(x)
 
 
-def without(tree: Any, classes: Collection[type] | None = None) -> Any:
-    """A pytree without what the levels `classes` know of its leaves, which keep their batch.
+def without_derivatives(tree: PyTree, classes: Collection[type] | None = None) -> PyTree:
+    """Return a pytree without the derivatives of its leaves, which keep their batch axes.
 
-    None stands for all levels that differentiate.
+    `classes` are the levels whose derivatives are removed; None stands for all.
     """
     leaves, structure = flatten(tree)
     return unflatten(structure, [_stop(leaf, classes) for leaf in leaves])
 
 
-def _stop(x: Any, classes: Collection[type] | None) -> Any:
+def _stop(x: Value, classes: Collection[type] | None) -> Value:
+    """Do as `without_derivatives` for one leaf."""
     if not isinstance(x, Tensor) or not x.level.depth:
         return x
     level: Any = x.level
     if not level.live:
         return _stop(level.release(x, level), classes)
-    if level.records:  # the constant is taken of the value that is known later
+    if level.records:  # its value is known later, and so is the constant
         mine = classes is None or type(x) in classes
         return level.apply_single(STOP, x, {}) if mine else x
     if level.differentiates:
@@ -71,11 +73,11 @@ def _stop(x: Any, classes: Collection[type] | None) -> Any:
 
 
 STOP = Op(stop_gradient, "x", family="constant")
-"""The operation that is recorded where the value is not known yet."""
+"""The operation that a level records while the value is not known."""
 
 
 def _is_differentiating(cls: type) -> bool:
-    """Whether a level differentiates, or records what is differentiated later."""
+    """Return True where a level differentiates, or records calls to be differentiated later."""
     level = vars(cls).get("level")
     kind = getattr(level, "kind", None)
     return kind is not None and (kind.differentiates is not None or kind.records)
@@ -83,22 +85,23 @@ def _is_differentiating(cls: type) -> bool:
 
 @block
 def no_grad() -> Iterator[None]:
-    """A block, or as a decorator a function, whose operations are not differentiated.
+    """Treat the results of a block, or of a decorated function, as constants.
 
-    Inside, tensors of the levels of `grad`, `vjp` and `jvp` around the block count as the
-    values they hold, so results are constants. `vmap` goes on. A transform that is called
-    inside differentiates as ever.
+    Inside the block, tensors of the `grad`, `vjp` and `jvp` levels around it act as the
+    values they hold, so results are constants. `vmap` still applies. A transform that is
+    called inside the block differentiates as usual.
 
     See Also
     --------
-    stop_gradient : the same for one value; cheaper, and right in any thread.
-    enable_grad : switches it back inside.
+    stop_gradient : The same for one value; it is cheaper, and works in any thread.
+    enable_grad : Differentiate again inside the block.
 
     Notes
     -----
-    torch's; but there forward mode goes on in the block, and here all derivatives agree. The
-    levels around are those of this context: a tensor that another thread handed over
-    without its context (`contextvars.copy_context`) is differentiated.
+    This is torch's ``no_grad``, except that in torch forward mode goes on in the block, and
+    here all derivatives agree. The block affects the levels of its context: a tensor from
+    another thread is differentiated if it came without that thread's context
+    (`contextvars.copy_context`).
 
     Examples
     --------
@@ -117,7 +120,7 @@ def no_grad() -> Iterator[None]:
 
 @block
 def enable_grad() -> Iterator[None]:
-    """A block inside of a `no_grad` block whose operations are differentiated again.
+    """Differentiate again in a block inside a `no_grad` block.
 
     Examples
     --------

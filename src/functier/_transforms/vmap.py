@@ -1,8 +1,10 @@
-"""vmap: the transform over batch levels."""
+"""vmap: the transform that adds a batch axis."""
 
 import functools
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from types import CodeType
 from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
@@ -20,6 +22,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
+from .._core.types import Function, PyTree, Structure, Value
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
@@ -59,72 +62,74 @@ def vmap(
     progress: bool = False,
     escape: Escape = "dead",
 ) -> Any:
-    """Vectorize `func`: written for one example, applied to a batch at once.
+    """Return a function that applies `func`, written for one example, to a whole batch.
 
     Parameters
     ----------
     func : callable, optional
-        A function of arrays, or of pytrees of arrays, that returns such. Keyword
-        arguments are passed through unmapped. Without `func` the result is a context
-        manager (``with vmap() as B:``, where ``B(xs, in_dim=0)`` makes a tensor and
-        ``B.unwrap(y, out_dim=0)`` takes one out) and a decorator.
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+        Keyword arguments are not mapped. Without `func` the result is a context manager
+        (``with vmap() as B:``, where ``B(xs, in_dim=0)`` makes a tensor and
+        ``B.unwrap(y, out_dim=0)`` returns its array) and a decorator.
     in_dims : int, None, or pytree of these
         The axis of each argument to map over; None for an argument that is the same
         for every example. A prefix of the tree of positional arguments.
     out_dims : int, None, or pytree of these
-        Where the batch axis goes in each result; None for a result that does not vary.
+        The position of the batch axis in each result; None for a result that does not vary.
     randomness : {"error", "different", "same"}
-        What a draw from a `functier.random` generator does in `func`: raise, give every
-        example numbers of its own, or the same ones to all. A draw from `numpy.random` cannot
-        be seen and is one for all; by a NumPy generator among the unmapped arguments it
-        raises, but for "same".
+        What a draw from a `functier.random` generator in `func` does: raise an error, return
+        different numbers for each example, or return the same numbers for all. A draw from
+        `numpy.random` is not detected, and is the same for all examples. A draw from a NumPy
+        generator among the arguments raises an error, except with "same".
     chunk_size : int, optional
-        How many examples to compute at a time. The memory of what `func` makes on the way is
-        that of so many examples; results are those of the whole batch, up to rounding.
+        The number of examples to compute at once. It limits the memory for the intermediate
+        values of `func`. The results are those of the whole batch, up to rounding.
     axis_size : int, optional
-        The batch size, for where no argument is mapped; else it has to be theirs.
+        The batch size. It is needed if no argument is mapped; otherwise it has to match the
+        mapped arguments.
     axis_name : hashable, optional
-        The name by which `psum` and the other collectives know the batch axis.
+        The name of the batch axis for `psum` and the other collectives.
     executor : concurrent.futures.Executor or the like, optional
-        What computes the chunks, at the same time as far as it can: threads, processes,
-        or `get_executor()` of a `dask.distributed.Client`.
+        The executor that computes the chunks concurrently: threads, processes, or
+        `get_executor()` of a `dask.distributed.Client`.
     progress : bool
-        Whether to show a bar over the chunks (needs the extra `progress`, which is tqdm).
+        Whether to show a progress bar over the chunks (needs the extra `progress`, tqdm).
     escape : {"dead", "passthrough"}
-        What a tensor of this level does once the call is over: raise on every use, or
-        act as the value it wraps.
+        What a tensor of this level does once the call is over: raise an error on every use,
+        or act as the value it wraps.
 
     Returns
     -------
     callable or context manager
-        With the signature of `func`, its arguments and results having one axis more.
+        The function has the signature of `func`. Its mapped arguments and its results have
+        one more axis.
 
     Raises
     ------
     ValueError
-        Where nothing is mapped, batch sizes differ, `in_dims` or `out_dims` does not
-        fit, or a result that varies has ``out_dims=None``; the message names the
-        argument by its path.
+        If nothing is mapped, batch sizes differ, `in_dims` or `out_dims` does not match the
+        arguments or results, or a result that varies has ``out_dims=None``. The message names
+        the argument by its path.
     TypeError
-        Where a chunk cannot be sent to the process that should compute it.
+        If a chunk cannot be sent to the process that should compute it.
     LevelError
-        Where a tensor of another, unrelated level is met.
+        If `func` meets a tensor of another, unrelated level.
 
     Notes
     -----
-    A chunk gets a view of each mapped argument, costs some 20 us, and its results are written
-    to their place in those of the whole batch. Under `grad` or `vjp` the backward pass
-    needs what all chunks have made, so that memory is not less; there, see `checkpoint`. Of
-    a result with ``out_dims=None`` that of the first chunk is returned, and the others
-    have to equal it. A collective over `axis_name` needs all examples, and raises.
+    A chunk gets a view of each mapped argument, and its results are written into those of the
+    whole batch. Each chunk costs about 20 us. Under `grad` or `vjp` the backward pass needs
+    the intermediate values of all chunks, so chunks save no memory; use `checkpoint` there.
+    For a result with ``out_dims=None``, all chunks have to return equal values. A collective
+    over `axis_name` needs all examples, and raises an error in a chunk.
 
-    Threads see what the caller sees: the levels around the call and its context. Another
-    process gets `func`, a chunk of each mapped argument and the whole of the others by
-    pickle, so neither can hold a tensor of a level around the call; it does not know
-    ``numpy.errstate`` and other contexts. An executor has at most two chunks a worker at a
-    time. After the first error no other chunk begins, those under way are waited for (Dask
-    does not wait), and the error comes to the caller as it is. Called in a chunk that the
-    same executor computes, it is not used again: its workers would wait for themselves.
+    Threads see the levels around the call and the context of the caller. Another process
+    receives `func`, a chunk of each mapped argument, and the other arguments by pickle, so
+    none of these can contain a tensor of a level around the call. It does not see
+    ``numpy.errstate`` or other contexts. An executor has at most two chunks per worker at a
+    time. After the first error no further chunk starts, and the error is raised once the
+    running chunks are done (Dask does not wait for them). A call inside a chunk does not use
+    the executor that computes this chunk again, as its workers would wait for themselves.
     Dask warns of chunks of more than 10 MB.
 
     Examples
@@ -140,7 +145,7 @@ def vmap(
     """
     if type(escape) is not str or escape != "dead":
         check_escape("vmap", func, escape)
-    named: dict[str, Any] | None = None
+    attributes: dict[str, Any] | None = None
     if progress is not False:
         check_flag("vmap", func, "progress", progress)
     drawn = type(randomness) is not str or randomness != "error"
@@ -148,12 +153,12 @@ def vmap(
         check_randomness("vmap", func, randomness)
         if isinstance(axis_name, tuple) or not isinstance(axis_name, Hashable):
             raise TypeError(
-                f"vmap: axis_name={axis_name!r} is no name; write a string, or something else "
-                f"that is hashable and no tuple (which stands for several names)"
+                f"vmap: axis_name={axis_name!r} is not a name; write a string, or another hashable "
+                f"object that is not a tuple (a tuple stands for several names)"
             )
         if axis_size is not None:
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
-        named = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+        attributes = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
     in_parts = chunk_size is not None or executor is not None or progress
     if in_parts:
         chunk_size = check_chunking("vmap", chunk_size, executor, progress)
@@ -166,32 +171,47 @@ def vmap(
                 f, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size,
                 axis_name=axis_name, executor=executor, progress=progress, escape=escape,
             ),
-            **(named or {}),
+            **(attributes or {}),
         )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
+    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes)
     if chunk_size is not None:
-        return _in_chunks(
-            func, label, in_dims, out_dims, named, escape, chunk_size, executor, progress
-        )
-    return _whole(func, label, in_dims, out_dims, named, escape)
+        return _in_chunks(mapping, chunk_size, executor, progress)
+    return _whole(mapping)
 
 
-def _whole(
-    func: Callable, label: str, in_dims: Any, out_dims: Any, named: dict[str, Any] | None,
-    escape: Escape,
-) -> Callable:  # fmt: skip
-    """`func` for a batch as a whole; `named` is what its level is told."""
-    axis_size = named["size"] if named else None
+@dataclass(slots=True)
+class _Mapping:
+    """A function to map, the axes to map, and the attributes of the level for the batch."""
+
+    func: Function
+    label: str
+    in_dims: PyTree
+    out_dims: PyTree
+    escape: Escape
+    attributes: dict[str, Any] | None
+
+    @property
+    def axis_size(self) -> int | None:
+        return self.attributes["size"] if self.attributes else None
+
+
+def _whole(mapping: _Mapping) -> Function:
+    """Return the mapped function for a whole batch."""
+    func, label, escape = mapping.func, mapping.label, mapping.escape
+    in_dims, out_dims = mapping.in_dims, mapping.out_dims
+    attributes, axis_size = mapping.attributes, mapping.axis_size
     simple = type(in_dims) is int or (
         type(in_dims) is tuple and all(d is None or type(d) is int for d in in_dims)
     )
     leading = type(out_dims) is int and not out_dims
-    flat: dict[int, Any] = {}  # the axes for so many bare arrays
+    flat: dict[int, list] = {}  # the axes for each number of bare arrays
 
-    def batch(level: Any, call: tuple) -> Any:
-        """The result for the whole batch, with the batch axes where `out_dims` says, and None; or
-        its leaves, and their structure and axes.
+    def batch(level: BatchLevel, call: tuple) -> tuple:
+        """Return the result with its batch axis and None, or its leaves and their structure.
+
+        The second item is None for a bare array, and otherwise the structure and the axes.
         """
         args, kwargs, leaves, structure, dims, given = call
         generators = find_generators(given) if kwargs or structure is not None else ()
@@ -223,9 +243,9 @@ def _whole(
             _batch_size(label, leaves, dims, args, axis_size)
         given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
         level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
-        if named is not None:
-            vars(level).update(named)
-            if level.axis_name is not None:  # by which what runs again may still ask for it
+        if attributes is not None:
+            vars(level).update(attributes)
+            if level.axis_name is not None:  # a second run may look the level up by its name
                 level.serves = False
         result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
         if tree is not None:
@@ -233,27 +253,25 @@ def _whole(
         if type(result) is ndarray:
             flags = result.flags
             if flags.owndata and flags.writeable:
-                return result.copy() if _among(result, given) else result
+                return result.copy() if _contains(given, result) else result
         elif isinstance(result, Tensor) and result.level.batches:
-            return result  # it is looked at when it leaves the outermost level
+            return result  # checked when it leaves the outermost level
         return _separate_results([result], given, (0,))[0]
 
     return vmapped
 
 
-def _in_chunks(
-    func: Callable, label: str, in_dims: Any, out_dims: Any, named: dict[str, Any] | None,
-    escape: Escape, chunk_size: int, executor: Any, progress: bool,
-) -> Callable:  # fmt: skip
-    """`func` for a batch in parts of `chunk_size` examples."""
-    axis_size = named["size"] if named else None
+def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool) -> Function:
+    """Return the mapped function for a batch in parts of `chunk_size` examples."""
+    label, in_dims, axis_size = mapping.label, mapping.in_dims, mapping.axis_size
+    attributes = mapping.attributes
 
-    @functools.wraps(func)
+    @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
         leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
         size = _batch_size(label, leaves, dims, args, axis_size)
         frame = sys._getframe(1)
-        call = _Part(func, label, in_dims, out_dims, named, escape, (frame.f_code, frame.f_lasti))
+        call = _Part(mapping, (frame.f_code, frame.f_lasti))
         del frame
         parts = [
             (lambda start, stop, leaf=leaf: leaf)
@@ -265,8 +283,8 @@ def _in_chunks(
         def arguments(start: int, stop: int) -> tuple[tuple, dict]:
             return unflatten(structure, [part(start, stop) for part in parts]), kwargs
 
-        join = Join(label, out_dims)
-        randomness = named["randomness"] if named else "error"
+        join = Join(label, mapping.out_dims)
+        randomness = attributes["randomness"] if attributes else "error"
         return in_chunks(
             call, size, chunk_size, arguments, join,
             executor=executor, progress=progress, randomness=randomness,
@@ -276,49 +294,48 @@ def _in_chunks(
 
 
 class _Part:
-    """A function for a part of a batch, by `_whole`; picklable where the function is."""
+    """A mapped function for a part of a batch; it can be pickled if the function can."""
 
-    def __init__(
-        self, func: Callable, label: str, in_dims: Any, out_dims: Any,
-        named: dict[str, Any] | None, escape: Escape, made: tuple,
-    ):  # fmt: skip
-        self.func, self.label, self.in_dims, self.out_dims = func, label, in_dims, out_dims
-        self.named = named or {"randomness": "error", "axis_name": None}
-        self.escape, self.made = escape, made
+    def __init__(self, mapping: _Mapping, made: tuple[CodeType, int]):
+        self.mapping, self.made = mapping, made
 
-    def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> Any:
-        named = {**self.named, "size": chunk.stop - chunk.start, "made": self.made}
-        if named["axis_name"] is not None:
-            named["chunk"] = chunk
-        whole = _whole(self.func, self.label, self.in_dims, self.out_dims, named, self.escape)
-        return whole(*args, **kwargs)
+    def __call__(self, chunk: Chunk, *args: Any, **kwargs: Any) -> PyTree:
+        attributes = {
+            **(self.mapping.attributes or {"randomness": "error", "axis_name": None}),
+            "size": chunk.stop - chunk.start, "made": self.made,
+        }  # fmt: skip
+        if attributes["axis_name"] is not None:
+            attributes["chunk"] = chunk
+        m = self.mapping
+        part = _Mapping(m.func, m.label, m.in_dims, m.out_dims, m.escape, attributes)
+        return _whole(part)(*args, **kwargs)
 
     def __getstate__(self) -> dict:
         code, instruction = self.made
-        return {**vars(self), "made": (code.co_filename, line_of(code, instruction))}
+        return {"mapping": self.mapping, "made": (code.co_filename, line_of(code, instruction))}
 
     def __setstate__(self, state: dict) -> None:
-        vars(self).update(state)
-        file, line = self.made
+        self.mapping = state["mapping"]
+        file, line = state["made"]
         code = _Part.__setstate__.__code__.replace(co_filename=file, co_firstlineno=line)
         self.made = code, 0
 
 
 class _Decorator(LevelContext):
-    """`vmap` without a function but in chunks: a ``with`` block cannot run once for each."""
+    """`vmap` in chunks without a function: a decorator, but not a context manager."""
 
     def __enter__(self) -> Any:
         raise TypeError(
-            "vmap(chunk_size=...) is no context manager, as a with block runs once and not for "
-            "every chunk; write it as a decorator, or vmap(f, chunk_size=...), or leave "
+            "vmap(chunk_size=...) is not a context manager, as a with block runs once and not "
+            "for every chunk; write it as a decorator, or vmap(f, chunk_size=...), or leave "
             "chunk_size out"
         )
 
 
 def _mapped_leaves(
-    label: str, args: tuple, in_dims: Any, axis_size: int | None
-) -> tuple[Any, Any, list]:
-    """The leaves of the arguments, their structure, and the axis to map for each."""
+    label: str, args: tuple, in_dims: PyTree, axis_size: int | None
+) -> tuple[Sequence, Structure, list]:
+    """Return the leaves of the arguments, their structure, and the axis to map for each."""
     if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
         raise _wrong_length(label, in_dims, args)
     leaves, structure = flatten(args, label, "args")
@@ -335,21 +352,24 @@ def _mapped_leaves(
     return leaves, structure, dims
 
 
-def _batch_size(label: str, leaves: Any, dims: list, args: tuple, axis_size: int | None) -> int:
-    """The batch size, which all mapped leaves have to have."""
-    found, but = axis_size, f"axis_size is {axis_size}"
+def _batch_size(
+    label: str, leaves: Sequence, dims: list, args: tuple, axis_size: int | None
+) -> int:
+    """Return the batch size, checked to be the same in all mapped leaves."""
+    found, reason = axis_size, f"axis_size is {axis_size}"
     for leaf, dim in zip(leaves, dims):
         if dim is not None:
             check_mapped(label, leaf, dim, args)
             size = leaf.shape[dim]
             if found is None:
-                found, but = size, f"the level has batch size {size}"
+                found, reason = size, f"the level has batch size {size}"
             elif size != found:
-                raise wrong_size(label, leaf, args, size, but)
+                raise wrong_size(label, leaf, args, size, reason)
     return found  # type: ignore[return-value]
 
 
-def _among(x: Any, values: Sequence) -> bool:
+def _contains(values: Sequence, x: Value) -> bool:
+    """Return True where `x` itself, not an equal object, is among `values`."""
     for v in values:
         if v is x:
             return True
@@ -357,22 +377,22 @@ def _among(x: Any, values: Sequence) -> bool:
 
 
 def _separate_results(results: list, given: Sequence, dims: Sequence) -> list:
-    """Results as numpy.stack gives them: no memory of each other, nor of the arguments.
+    """Copy results that share memory with each other or with the arguments in `given`.
 
-    Those of nested levels are looked at when they leave the outermost one.
+    Results at nested levels are checked when they leave the outermost one.
     """
-    mine = [
+    places = [
         i
         for i, (x, dim) in enumerate(zip(results, dims))
         if dim is not None and not (isinstance(x, Tensor) and x.level.batches)
     ]
-    for i, x in zip(mine, separate([results[i] for i in mine], given)):
+    for i, x in zip(places, separate([results[i] for i in places], given)):
         results[i] = x
     return results
 
 
-def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> tuple[list, tuple]:
-    """The leaves of a result without the level; its structure and their axes."""
+def _unwrap_tree(level: BatchLevel, out: PyTree, out_dims: PyTree) -> tuple[list, tuple]:
+    """Return the leaves of a result without the level, and its structure with their axes."""
     results, structure = flatten(out, level, "the result")
     dims = leaf_dims(out_dims, out, results, str(level))
     where = paths(out, "the result")
@@ -382,7 +402,7 @@ def _unwrap_tree(level: BatchLevel, out: Any, out_dims: Any) -> tuple[list, tupl
     return [level.unwrap(*r) for r in zip(results, dims, where)], (structure, dims)
 
 
-def _wrong_length(label: str, in_dims: Any, args: tuple) -> ValueError:
+def _wrong_length(label: str, in_dims: tuple | list, args: tuple) -> ValueError:
     return ValueError(
         f"{label}: in_dims={in_dims!r} has {len(in_dims)} entries for {len(args)} positional "
         f"arguments; write one entry for each (None for an argument that is not mapped)"

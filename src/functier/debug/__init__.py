@@ -1,6 +1,6 @@
-"""Debuggers: where a NaN comes from, which line a failing derivative belongs to, what leaks.
+"""Debuggers for the origin of NaNs, for errors of derivatives, and for leaked tensors.
 
-Each is a context manager and a decorator. Code that runs outside of such a block pays nothing.
+Each is a context manager and a decorator. Code outside such a block runs at full speed.
 """
 
 # Imports `_core`, `_levels` and `_chunks`.

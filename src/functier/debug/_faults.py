@@ -1,4 +1,4 @@
-"""What is not finite in a result: how many elements, where, and whether operands had it."""
+"""Descriptions of elements that are not finite: their number, their place, and their origin."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -11,15 +11,15 @@ from .._core.tensor import Tensor
 
 
 class Part(NamedTuple):
-    """An array inside a value, below all levels: batch axes first, outermost first."""
+    """An array inside all levels of a value, with the labels of its leading batch axes."""
 
     bare: np.ndarray
     batch: tuple[str, ...]
-    of: str  # which of the values inside it is
+    of: str  # the phrase for a tangent, else ""
 
 
 def parts(x: Any) -> Iterator[Part]:
-    """The arrays of numbers inside a value: of a pair, the primal and the tangent."""
+    """Yield the arrays of numbers inside a value, such as the primal and the tangent."""
     if isinstance(x, (tuple, list)):
         for y in x:
             yield from parts(y)
@@ -43,12 +43,12 @@ class Fault(NamedTuple):
     """Elements of a result that are not finite."""
 
     part: Part
-    bad: np.ndarray  # which elements
-    nan: bool  # whether a NaN is among these; else they are infinite
-    made: bool  # whether the operands did not have it
-    given: str  # what made it
-    there: bool  # whether the operands have values at the place of the first
-    values: str  # the operands, there or in all
+    bad: np.ndarray  # a mask of the elements
+    nan: bool  # whether a NaN is among them; otherwise they are infinite
+    made: bool  # whether the call made them; otherwise an operand had them
+    given: str  # the phrase for the operands
+    there: bool  # whether the operands have values at the place of the first element
+    values: str  # these values, or a summary of the operands
 
     @property
     def first(self) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class Fault(NamedTuple):
 def find_fault(
     nans: bool, infs: bool, result: Any, operands: list[tuple[str, Any]], elementwise: bool
 ) -> Fault | None:
-    """The first thing in `result` that is not finite and is looked for."""
+    """Return the first fault in `result`: elements that are NaN or infinite, as asked for."""
     for part in parts(result):
         if part.bare.dtype.kind in "fc":
             nan = np.isnan(part.bare) if nans else np.zeros(part.bare.shape, bool)
@@ -86,7 +86,9 @@ def find_fault(
     return None
 
 
-def _fault(part: Part, nan: Any, inf: Any, operands: list, elementwise: bool) -> Fault:
+def _fault(
+    part: Part, nan: np.ndarray, inf: np.ndarray, operands: list[tuple[str, Any]], elementwise: bool
+) -> Fault:
     # A primal does not depend on tangents.
     inside = [(name, p) for name, x in operands for p in parts(x) if part.of or not p.of]
     views = [aligned(p, part) if elementwise else None for _, p in inside]
@@ -111,7 +113,7 @@ def _fault(part: Part, nan: Any, inf: Any, operands: list, elementwise: bool) ->
 
 
 def aligned(operand: Part, result: Part) -> np.ndarray | None:
-    """The values of an operand at the places of an elementwise result."""
+    """Return an operand broadcast to an elementwise result, or None where that fails."""
     b, k = len(operand.batch), len(result.batch)
     shape = operand.bare.shape
     lacking = (result.bare.ndim - k) - (len(shape) - b)
@@ -125,6 +127,7 @@ def aligned(operand: Part, result: Part) -> np.ndarray | None:
 
 
 def ranged(v: np.ndarray) -> str:
+    """Return the form and the range of an array for a message."""
     form = f"{v.dtype}{list(v.shape)}"
     if v.dtype.kind == "c" or not v.size:
         return form
@@ -132,6 +135,7 @@ def ranged(v: np.ndarray) -> str:
 
 
 def counted(values: np.ndarray, bad: np.ndarray) -> str:
+    """Return the numbers of NaNs and infinities for a message."""
     nans = int(np.isnan(values[bad]).sum())
     infs = int(bad.sum()) - nans
     texts = [f"{nans} NaN{'s' if nans > 1 else ''}"] if nans else []

@@ -1,9 +1,9 @@
-"""check_leaks: tensors that have outlived their level, and what holds them.
+"""check_leaks: tensors that have outlived their level, and the objects that hold them.
 
 NOTE [what the collector sees]
-    The chain of holders comes from `gc.get_referrers`. It knows containers, instances,
+    The chain of holders comes from `gc.get_referrers`. It finds containers, instances,
     closures, suspended generators and the frames of a traceback, but not the variables of
-    functions that are running; these are looked up in the frames of all threads.
+    running functions. These are looked up in the frames of all threads.
 """
 
 import functools
@@ -22,25 +22,26 @@ from .._core.errors import LeakError, LeakWarning
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.observers import Observer
 from .._core.tensor import Tensor
+from .._core.types import Value
 from .._levels.level import Level
 from .._levels.lineage import chain
 from .._levels.tape import Given
 
 SHOWN = 5
-"""So many tensors are reported with what holds them."""
+"""The largest number of tensors in a report."""
 
 STEPS = 100
-"""A chain of holders that is longer is not followed to its name."""
+"""The largest number of holders in a chain."""
 
 RUNNING_AGAIN = ("functier._control.checkpoint", "functier._control.solves")
-"""What these put on a tape calls functions of the user, which may close over tensors."""
+"""Modules whose rules run functions of the user again, which may close over tensors."""
 
 ENTERED: ContextVar[tuple[WeakSet, ...]] = ContextVar("entered", default=())
-"""The levels that were entered in the blocks around, of this context."""
+"""The levels that were entered in each enclosing block of this context."""
 
 
 def _note(level: Level) -> None:
-    if vars(level).get("again"):  # it was made before, and a backward pass runs in it again
+    if vars(level).get("again"):  # a backward pass enters an earlier level again
         return
     for levels in ENTERED.get():
         levels.add(level)
@@ -52,11 +53,11 @@ CHECKER = Observer(ENTERED, level=_note)
 def check_leaks(
     action: Literal["raise", "warn"] = "raise",
 ) -> Block[None]:
-    """Look for tensors that outlive their level.
+    """Report tensors that outlive their level.
 
-    A context manager, and a decorator. When the block is left it collects garbage, and
-    reports each tensor that is still alive although its level, which was made inside the
-    block, has ended: a global list that a function of `vmap` appends to, a cache, a closure.
+    This is a context manager and a decorator. At the end of the block it collects garbage,
+    and reports each tensor that is still alive although its level, which was made inside the
+    block, has ended. Typical holders are a global list, a cache, or a closure.
 
     Parameters
     ----------
@@ -66,19 +67,19 @@ def check_leaks(
     Raises
     ------
     LeakError
-        Names for each tensor its level, the line where that was made, and what holds the
-        tensor: ``module.cache['x'][0]``, ``f.__closure__[0].cell_contents``. Its attribute
-        ``paths`` lists these.
+        For each tensor, the message names its level, the line where the level was made, and
+        the holder of the tensor: ``module.cache['x'][0]``,
+        ``f.__closure__[0].cell_contents``. The attribute ``paths`` lists the holders.
 
     Notes
     -----
-    A block that raises is not checked, as the traceback holds what was alive. Nor are
-    tensors of ``escape="passthrough"``, which are meant to stay, those of levels whose
-    ``with`` block a suspended generator holds open, those that another thread made, and what
-    a pullback keeps of `checkpoint` and `custom_root` to run your function again.
+    A block that raises an error is not checked, as the traceback holds its tensors. The
+    check also leaves out tensors of ``escape="passthrough"``, tensors of a level whose
+    ``with`` block is open in a suspended generator, tensors from other threads, and those
+    that a pullback needs to run a function of `checkpoint` or `custom_root` again.
 
-    The price is one `gc.collect` a block, and some passes over all objects where there is
-    something to report.
+    A block costs one `gc.collect`, and some passes over all objects if there is something to
+    report.
 
     Examples
     --------
@@ -118,7 +119,7 @@ def _checking(action: str) -> Iterator[None]:
 
 
 def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
-    """What to say of the tensors of ended levels among `levels`, and what holds them."""
+    """Return a message about leaked tensors of `levels`, and the paths of their holders."""
     gc.collect()
     classes = {v.cls for v in levels if not v.live and v.escape == "dead"}
     leaked = [x for x in gc.get_referrers(*classes) if type(x) in classes]
@@ -141,8 +142,8 @@ def _report(levels: WeakSet) -> tuple[str, tuple[str, ...]]:
     return "\n".join(lines) if n else "", tuple(path for _, path in shown)
 
 
-def _form(x: Any) -> str:
-    """The dtype and shape of a tensor, which its level does not tell any more."""
+def _form(x: Value) -> str:
+    """Return the dtype and shape of a tensor whose level has ended, for a message."""
     k = 0
     while isinstance(x, Tensor) and x.level.depth:
         k += x.level.k if x.level.kind.batches else 0
@@ -151,9 +152,9 @@ def _form(x: Any) -> str:
 
 
 class _Search:
-    """What holds some tensors, and what holds that, up to names.
+    """A search for the holders of some tensors, and for their holders, up to names.
 
-    Each step asks for all holders at once, as each is a pass over all objects.
+    Each step asks for all holders at once, as it is a pass over all objects.
     """
 
     def __init__(self, leaked: list):
@@ -162,7 +163,7 @@ class _Search:
         self.variables: dict[int, str] = {}
         self.objects: dict[int, Any] = {id(x): x for x in leaked}
         self.holds: dict[int, set[int]] = {}  # by ids
-        self.kept: set[int] = set()  # what holds tensors of a level for its backward pass
+        self.kept: set[int] = set()  # objects that a backward pass needs
         own = {id(leaked), id(self.objects), id(vars(self))} | self.look_at_variables()
         self.climb(leaked, own)
         self.above: dict[int, int] = {}  # on the shortest way from a name
@@ -179,7 +180,7 @@ class _Search:
             names = children
 
     def look_at_variables(self) -> set[int]:
-        """Note the variables of all running functions; the dicts that this has made."""
+        """Note the variables of all running functions; return the ids of the new dicts."""
         made = set()
         here: types.FrameType | None
         for here in sys._current_frames().values():
@@ -200,7 +201,8 @@ class _Search:
         return id(x) in self.variables or id(x) in self.modules
 
     def climb(self, leaked: list, own: set[int]) -> None:
-        lists = [leaked]  # alive, so that their ids are theirs
+        """Note the holders of `leaked`, step by step; objects with ids in `own` do not count."""
+        lists = [leaked]  # kept alive, so that no other object gets their ids
         own.add(id(lists))
         for _ in range(STEPS):
             asked = [x for x in lists[-1] if not self.is_name(x)]
@@ -223,8 +225,8 @@ class _Search:
                         self.objects[key] = holder
                         found.append(holder)
 
-    def chain_to(self, x: Any) -> list | None:
-        """What holds a tensor, from a name on; None where a backward pass may need it."""
+    def chain_to(self, x: Tensor) -> list | None:
+        """Return the holders of a tensor from a name on, or None where a backward pass needs it."""
         key, found = id(x), [x]
         if key in self.reached:
             while key in self.above:
@@ -241,24 +243,22 @@ class _Search:
         return None if above & self.kept else [x]
 
     def passes(self, chain: list) -> bool:
-        """Whether another leaked tensor is in the chain to one."""
+        """Return True where another leaked tensor is in the chain to one."""
         return any(id(x) in self.leaked for x in chain[:-1])
 
     def path(self, chain: list) -> str:
-        """A chain as Python writes it."""
+        """Return a chain as a Python expression."""
         first = chain[0]
         if id(first) in self.variables:
             name, _, where = self.variables[id(first)].partition(" ")
             return f"{name}{_steps(chain)} {where}"
         if id(first) in self.modules:
             return self.modules[id(first)] + _steps(chain, True)
-        return f"what no name leads to that the garbage collector sees, in {STEPS} steps"
+        return f"objects that the garbage collector cannot trace to a name in {STEPS} steps"
 
 
 def _is_kept(holder: Any) -> bool:
-    """Whether a holder is a rule on a tape that runs a function of the user again, or what
-    that function gets.
-    """
+    """Return True for a rule that runs a function of the user again, and for its arguments."""
     if type(holder) is Given:
         return True
     while isinstance(holder, functools.partial):
@@ -267,7 +267,7 @@ def _is_kept(holder: Any) -> bool:
 
 
 def _steps(chain: list, names: bool = False) -> str:
-    """The way from a holder to the tensor; `names` where a namespace comes first."""
+    """Return the expression from a holder to the tensor; `names` if a namespace comes first."""
     text = note = ""
     for n, (x, child) in enumerate(pairwise(chain)):
         if isinstance(x, types.FunctionType) and x.__closure__ and child is x.__closure__:
@@ -282,14 +282,14 @@ def _steps(chain: list, names: bool = False) -> str:
 
 
 def _is_namespace(x: Any, child: Any) -> bool:
-    """Whether `child` is the dict of the attributes of `x`."""
+    """Return True where `child` is the dict of the attributes of `x`."""
     if type(child) is not dict:
         return False
     return isinstance(x, type) or getattr(x, "__dict__", None) is child
 
 
 def _step(x: Any, child: Any, names: bool) -> str:
-    """How Python writes the way from `x` to what it holds."""
+    """Return the expression from `x` to an object that it holds."""
     if isinstance(x, dict):
         for key, value in x.items():
             if value is child:
@@ -324,5 +324,5 @@ def _read(member: Any, x: Any) -> Any:
     read: Callable = member.__get__
     try:
         return read(x)
-    except Exception:  # a slot that is empty, or a getter of C that refuses
+    except Exception:  # an empty slot, or a getter in C that raises an error
         return None

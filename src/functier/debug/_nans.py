@@ -1,4 +1,4 @@
-"""Finding where NaN comes from: debug_nans and detect_anomaly."""
+"""debug_nans and detect_anomaly: the origin of NaNs and infinities."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,36 +14,37 @@ DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
 
 
 def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
-    """Raise at the first operation that makes a NaN or an infinity.
+    """Raise an error at the first operation that makes a NaN or an infinity.
 
-    A context manager, and a decorator (``@debug_nans()``). It looks at every NumPy call on
-    a tensor of any level, and at every derivative rule in the backward pass.
+    This is a context manager and a decorator (``@debug_nans()``). It checks every NumPy call
+    on a tensor of any level, and every derivative rule in the backward pass.
 
     Parameters
     ----------
     nans, infs : bool
-        What to look for. Both False switches it off again inside.
+        Whether to look for NaNs and for infinities. With both False an inner block is not
+        checked.
 
     Raises
     ------
     NonFiniteError
-        Names the operation, the transform, how many elements are bad, the index and the
-        example of the first, the operands' values there, and the line of your code; for a
-        derivative rule also the cotangent, and the line of the operation it belongs to.
-        A NaN is reported where no operand had one, an infinity where all operands were
-        finite (elementwise operations are compared element by element). Values that were
-        bad when they came in are reported as such, by their path among the arguments, at
-        the first operation whose result they spoil.
+        The message names the operation, the transform, the number of bad elements, the index
+        and the example of the first, the values of the operands there, and the line of your
+        code; for a derivative rule also the cotangent, and the line of its operation. A NaN
+        is reported if no operand had one, and an infinity if all operands were finite
+        (elementwise operations are compared element by element). Arguments that are not
+        finite are reported by their path, at the first operation whose result is bad because
+        of them.
 
     Notes
     -----
-    Infinities that you write (the ``-inf`` of a mask) are no fault, and an operation may
-    leave NaNs out, as `numpy.nanmean` does. But ``numpy.where(x > 0, numpy.log(x), 0)``
-    is reported at the logarithm, which makes the NaN: clip its argument as well.
+    Infinities that you write, such as the ``-inf`` of a mask, are not reported, and neither is
+    an operation that ignores NaNs, such as `numpy.nanmean`. But ``numpy.where(x > 0,
+    numpy.log(x), 0)`` is reported at the logarithm, which makes the NaN: clip its argument as
+    well.
 
-    It holds for the context (thread or task) that switches it on. Levels that it watches
-    take the slow paths, and each call costs two passes over its result; without it the
-    price is a few nanoseconds a level.
+    The block applies to its context (thread or task). Inside it calls take the slow paths,
+    and two more passes over each result. Outside it a level costs a few nanoseconds more.
 
     Examples
     --------
@@ -60,26 +61,26 @@ def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
 
 
 def detect_anomaly(check_nan: bool = True) -> Block[None]:
-    """Errors of the backward pass show the forward line that they belong to.
+    """Show the line of the forward pass in errors of the backward pass.
 
-    A context manager, and a decorator; torch's anomaly mode. An exception in a derivative
-    rule (a custom one, mostly), or a cotangent whose shape does not fit, carries a note
-    with the stack of your code at the operation that recorded the rule.
+    This is a context manager and a decorator, like torch's anomaly mode. An exception in a
+    derivative rule (usually a custom one), or a cotangent of a wrong shape, gets a note with
+    the stack of your code at the operation that recorded the rule.
 
     Parameters
     ----------
     check_nan : bool
-        Whether a derivative rule that makes a NaN raises.
+        Whether to raise an error if a derivative rule makes a NaN.
 
     Raises
     ------
     NonFiniteError
-        See `debug_nans`, which looks at the forward pass, too, and at infinities.
+        See `debug_nans`, which also checks the forward pass and infinities.
 
     Notes
     -----
-    The forward pass has to run inside. The stack is kept with each operation on the tape:
-    for finding a fault, not for every day.
+    The forward pass has to run inside the block. It saves the stack of each operation on the
+    tape, which is too slow for production.
 
     Examples
     --------

@@ -1,18 +1,18 @@
-"""Watched levels: who made a NaN, and which forward line a failing derivative belongs to.
+"""Watched levels, which check the results of calls and of derivative rules.
 
 NOTE [watched levels]
-    While somebody debugs, a level that is entered gets a layer, `LOOKING`: the fast paths,
-    which ask ``type(level) is GradLevel``, hand on to `Level.function`, and that looks at
+    While a debugger is on, a level that is entered gets a layer, `LOOKING`. The fast paths
+    ask ``type(level) is GradLevel``, so they pass calls on to `Level.function`, which checks
     operands and results. See NOTE [the state of a level is its class] in `_levels.states`.
 
-Only the call that the user has made is looked at. What a rule computes on its way, one
-level down, may well be infinite and then be left out by `numpy.where`.
+Only the calls of the user are checked. The intermediate values of a rule, one level out, may
+be infinite if `numpy.where` drops them later.
 """
 
 import linecache
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from pathlib import Path
@@ -28,6 +28,7 @@ from .._core.pytree import flatten, paths
 from .._core.root import classes_in
 from .._core.table import OPS
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .._levels.batch import BatchLevel
 from .._levels.cotangents import fit
 from .._levels.grad import GradLevel
@@ -41,25 +42,25 @@ from ._faults import Fault, counted, find_fault, parts
 LIBRARIES = tuple(
     str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
 )
-"""Where the frames are that are nobody's own."""
+"""The folders whose frames are not code of the user."""
 
 
 class Watch(NamedTuple):
-    """What is looked for, in one context."""
+    """The checks that are on in one context."""
 
     nans: bool = False
     infs: bool = False
     rules: bool = False  # NaNs of derivative rules only
-    notes: bool = False  # whether errors of derivative rules get a note
+    notes: bool = False  # notes on errors of derivative rules
 
-    def quiet(self) -> Any:
-        """NumPy's warnings of what this raises an error for are left out."""
+    def quiet(self) -> np.errstate:
+        """Switch off NumPy's warnings of values for which this raises an error."""
         named = {"invalid": self.nans, "divide": self.infs, "over": self.infs}
         return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
 
 
 class Location(NamedTuple):
-    """Where the user called what; the lines from the inside out, up to the transform's."""
+    """The name of a call of the user, and its stack, from the inside out to the transform."""
 
     what: str
     stack: tuple[tuple[CodeType, int], ...]
@@ -72,11 +73,11 @@ class Location(NamedTuple):
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
-"""The user's call that is being computed; what happens inside it is not looked at."""
+"""The running call of the user; calls inside it are not checked."""
 
 
 def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
-    """The user's frames around `frame`, up to the one that runs `last`."""
+    """Return the frames of the user around `frame`, up to the one that runs `last`."""
     stack = []
     while frame is not None:
         code = frame.f_code
@@ -90,7 +91,7 @@ def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Locatio
 
 @block
 def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
-    """What a transform does itself, with the axes of its arguments, is not looked at."""
+    """Switch off the checks in a block, for the calls that a transform makes itself."""
     before = RUNNING.get()
     here = before or locate(str(level), frame, level.made[0])
     try:
@@ -104,9 +105,9 @@ def unwatched(level: Level, frame: FrameType) -> Iterator[None]:
 
 
 class Watched(Level):
-    """What all watched levels do: they look at the result of every call."""
+    """The behaviour of all watched levels: they check the result of every call."""
 
-    flawed: tuple[str, ...] = ()  # inputs that are not finite
+    flawed: tuple[str, ...] = ()  # descriptions of inputs that are not finite
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         watch = WATCH.get()
@@ -127,7 +128,7 @@ class Watched(Level):
         return result
 
     def report(self, fault: Fault, here: Location, operands: list) -> None:
-        """Raise the error for a fault in the result of a call."""
+        """Raise the error about a fault in the result of a call."""
         cls = (*classes_in(*operands), self.cls)[0]
         levels = levels_of(cls)
         flawed = [text for level in levels for text in getattr(level, "flawed", ())]
@@ -136,21 +137,21 @@ class Watched(Level):
         elif flawed:
             text = f"{here.what} returned {fault.what}, from inputs: {'; '.join(flawed)}"
         elif not fault.nan:
-            return  # an infinity that the user has written, as a mask has
+            return  # an infinity that the user wrote, as in a mask
         else:
-            text = f"{here.what} returned {fault.what}, which came in with an operand"
+            text = f"{here.what} returned {fault.what}, which an operand already had"
         level = levels[0]
         where = f"{chain(level.cls)}, made at {level.where()}"
         raise fault.error(f"{level} ({where}): {text}", next(here.lines(1), "")) from None
 
     def look(self, leaves: Iterable) -> None:
-        """Note which of the values that enter the level are not finite."""
+        """Note the values that enter the level and are not finite."""
         watch = WATCH.get()
         if watch is None or not (watch.nans or watch.infs):
             return
         for x in leaves:
             if isinstance(x, Tensor) and x.level.depth:
-                continue  # made under other levels, which looked at it
+                continue  # the levels around have checked it
             for part in parts(x):
                 nan, inf = np.isnan(part.bare), np.isinf(part.bare)
                 bad = (nan & watch.nans) | (inf & watch.infs)
@@ -161,18 +162,18 @@ class Watched(Level):
 
 
 class WatchedBatch(Watched, BatchLevel):
-    def insert(self, leaves: Any, dims: Any, args: Any) -> list:
+    def insert(self, leaves: Sequence, dims: Sequence, args: Any) -> list:
         Watched.look(self, [x for x, dim in zip(leaves, dims) if dim is not None])
         with unwatched(self, sys._getframe(1)):
             return next_layer(WatchedBatch, self).insert(leaves, dims, args)
 
-    def unwrap(self, x: Any, *where: Any) -> Any:
+    def unwrap(self, x: Value, *where: Any) -> Any:
         with unwatched(self, sys._getframe(1)):
             return next_layer(WatchedBatch, self).unwrap(x, *where)
 
 
 class WatchedJvp(Watched, JvpLevel):
-    def track(self, leaves: list, directions: Any) -> list:
+    def track(self, leaves: list, directions: list) -> list:
         Watched.look(self, [*leaves, *directions])
         return next_layer(WatchedJvp, self).track(leaves, directions)
 
@@ -182,21 +183,21 @@ class WatchedGrad(Watched, GradLevel):
         Watched.look(self, leaves)
         return next_layer(WatchedGrad, self).track(leaves)
 
-    def record(self, op: Op, call: Call, values: list, ans: Any) -> Any:
+    def record(self, op: Op, call: Call, values: list, ans: Value) -> Value:
         start = next(node_numbers)
         names = [n for n, x in zip(call.names, call.operands) if type(x) is self.cls]
-        return WatchedGrad.noted(
+        return WatchedGrad.note_origin(
             self, next_layer(WatchedGrad, self).record(op, call, values, ans), start, op, names
         )
 
-    def apply_single(self, op: Op, x: Any, given: dict) -> Any:
+    def apply_single(self, op: Op, x: Tensor, given: dict) -> Value:
         start = next(node_numbers)
-        return WatchedGrad.noted(
+        return WatchedGrad.note_origin(
             self, next_layer(WatchedGrad, self).apply_single(op, x, given), start, op, op.lead[:1]
         )
 
-    def noted(self, result: Any, start: int, op: Op, names: Iterable) -> Any:
-        """`result`, the rules of whose new nodes know where they come from."""
+    def note_origin(self, result: Value, start: int, op: Op, names: Iterable) -> Any:
+        """Return `result` with rules in its new nodes that know their origin."""
         watch = WATCH.get()
         if watch is not None:
             here = RUNNING.get() or locate(op.name, sys._getframe(2), self.made[0])
@@ -241,7 +242,7 @@ LOOKING = Layer("Watched", 0, _mixin)
 
 
 def watch_level(level: Any) -> None:
-    """Have a level that is live, or about to be, watched where this context asks for it."""
+    """Watch a level that is live, or about to be, if checks are on in this context."""
     if WATCH.get() is not None and LOOKING.lay(level):
         level.flawed = ()
 
@@ -250,7 +251,7 @@ def watch_level(level: Any) -> None:
 
 
 class Edge:
-    """A derivative rule on the tape that knows its forward line and looks at its result."""
+    """A derivative rule on the tape that knows its forward line and checks its result."""
 
     __slots__ = ("elementwise", "fix", "here", "label", "names", "notes", "rule", "what")
 
@@ -265,7 +266,7 @@ class Edge:
         own = op.vjp.get(operand)
         self.names = own.needs if own is not None and own.fn is rule else ()
 
-    def __call__(self, g: Any, *saved: Any) -> Any:
+    def __call__(self, g: Value, *saved: Any) -> Value:
         watch, outermost = WATCH.get(), RUNNING.get()
         try:
             with watch.quiet() if watch is not None else nullcontext():
@@ -283,11 +284,11 @@ class Edge:
         return result
 
     def operands(self, saved: tuple) -> Iterable:
-        """The values that the rule reads beside the cotangent, with its names."""
+        """Return the names and values that the rule reads beside the cotangent."""
         return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
 
-    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
-        """What the rule returns, and that in the form of the operand."""
+    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
+        """Return the result of the rule, as it is and in the form of the operand."""
         before, here = RUNNING.get(), Location(self.what, self.here.stack)
         try:
             RUNNING.set(here)
@@ -298,14 +299,15 @@ class Edge:
                 return c, fit(c, self.fix[0], self.fix[1])
             if shape_of(c) != shape_of(g):
                 raise ValueError(
-                    f"{self.label}: {self.what} returned shape {shape_of(c)} for a cotangent of "
-                    f"shape {shape_of(g)}, which is that of its operand, too"
+                    f"{self.label}: {self.what} returned shape {shape_of(c)}, but its operand has "
+                    f"shape {shape_of(g)}, that of the cotangent; return an array of this shape"
                 )
             return c, c
         finally:
             RUNNING.set(before)
 
-    def report(self, fault: Fault, g: Any) -> None:
+    def report(self, fault: Fault, g: Value) -> None:
+        """Raise the error about a fault in the result of the rule."""
         if fault.made:
             text = f"made {fault.what} out of {fault.given}"
         elif any(not np.isfinite(part.bare).all() for part in parts(g)):
@@ -326,7 +328,7 @@ class Edge:
 
 
 class CustomEdge(Edge):
-    """A rule that somebody has written: what happens inside it is looked at, too."""
+    """A custom rule; the calls inside it are checked, too."""
 
     __slots__ = ()
 
@@ -340,7 +342,7 @@ class CustomEdge(Edge):
     def operands(self, saved: tuple) -> Iterable:
         return ()
 
-    def run(self, g: Any, saved: tuple) -> tuple[Any, Any]:
+    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
         c = self.rule(g, *saved)
         return c, c
 
@@ -354,10 +356,10 @@ def watch_rule(rule: Callable) -> Callable:
     return rule if WATCH.get() is None else CustomEdge(rule)
 
 
-# ---- the words of a message ----
+# ---- texts for messages ----
 
 
-def is_elementwise(func: Any) -> bool:
+def is_elementwise(func: Function) -> bool:
     return func is np.where or (isinstance(func, np.ufunc) and func.signature is None)
 
 
@@ -367,15 +369,15 @@ def title(func: Callable) -> str:
 
 
 def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
-    """The values among the arguments of a call, each with the name of its parameter."""
+    """Return the arguments of a call with the names of their parameters."""
     op = OPS.get(func)
     names = op.params if op is not None and op.bind_args is None and not op.variadic else ()
     given = [(names[i] if i < len(names) else f"argument {i}", x) for i, x in enumerate(args)]
     return [*given, *kwargs.items()]
 
 
-def argument_path(leaf: Any) -> str:
-    """What the arguments of a transform's call, which is on the stack, name `leaf`."""
+def argument_path(leaf: Value) -> str:
+    """Return the path of `leaf` among the arguments of the transform's call on the stack."""
     frame: FrameType | None = sys._getframe(2)
     for _ in range(6):
         if frame is None:

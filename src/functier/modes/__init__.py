@@ -1,7 +1,7 @@
-"""Modes: what sees every call while it is on, and three that are of use as they are.
+"""Modes: context managers that see every call while they are on.
 
-`TensorFunctionMode` and `TensorDispatchMode` are what to inherit from. What stands here is
-public and keeps its names.
+Inherit from `TensorFunctionMode` or `TensorDispatchMode` to write one. `LoggingMode`,
+`FlopCounterMode` and `MemoryMode` are ready to use. All names here are public and stable.
 """
 
 # Imports `_core` and `_levels`.
@@ -17,6 +17,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.root import tree_map
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from ._asking import TensorDispatchMode, TensorFunctionMode
 
 __all__ = [
@@ -36,23 +37,23 @@ DEPTH: ContextVar[int] = ContextVar("depth", default=0)
 
 
 class LoggingMode(TensorFunctionMode, TensorDispatchMode):
-    """A readable trace: every call, who handles it, and what it makes of it.
+    """Record a readable trace of all calls and of the levels that handle them.
 
-    A line a call: the level that handles it (or the class of level 0, or ``numpy``), its
-    name, and the form of its arguments. What a level calls to compute it stands below,
-    indented; the lines of ``numpy`` are what is computed in the end.
+    There is one line for each call: the level that handles it (or the class of level 0, or
+    ``numpy``), its name, and the form of its arguments. The calls that a level makes to compute
+    it follow with an indent; the lines of ``numpy`` are the computations in the end.
 
     Parameters
     ----------
     file : text file, optional
-        Where the lines are written to as well, as they come.
+        A file to which the lines are also written as they come.
     operations : bool
-        Whether there are lines of ``numpy``.
+        Whether to record the lines of ``numpy``.
 
     Attributes
     ----------
     lines : list of str
-        The trace; ``str(mode)`` is all of it.
+        The lines of the trace; ``str(mode)`` joins them.
 
     Examples
     --------
@@ -103,11 +104,11 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
         return self.log("numpy", func, args, kwargs or {})
 
     def log(self, who: str, func: Callable, args: tuple, kwargs: dict) -> Any:
-        """A line for a call, and its result."""
+        """Record a line for a call, make the call, and return its result."""
         depth = DEPTH.get()
         given = [form(x) for x in args] + [f"{name}={form(x)}" for name, x in kwargs.items()]
         name = name_of(func).removeprefix("functier.")
-        if name.startswith(("_rules.", "ops.")):  # an operation of our own, between NumPy's
+        if name.startswith(("_rules.", "ops.")):  # an operation that is not NumPy's
             name = func.__name__.lstrip("_")
         line = f"{'  ' * depth}{who}: {name}({', '.join(given)})"
         self.lines.append(line)
@@ -124,7 +125,7 @@ class LoggingMode(TensorFunctionMode, TensorDispatchMode):
 
 
 def form(x: Any) -> str:
-    """How a trace shows a value: ``f8[3, 2]`` for an array or a tensor, a number as it is."""
+    """Return the form of a value for a trace: ``f8[3, 2]`` for an array, a number as it is."""
     if isinstance(x, (list, tuple)):
         inner = ", ".join(form(v) for v in x)
         comma = "," if isinstance(x, tuple) and len(x) == 1 else ""
@@ -139,13 +140,13 @@ def form(x: Any) -> str:
 
 
 class FlopCounterMode(TensorDispatchMode):
-    """Counts the floating-point operations of what is computed, by function.
+    """Count floating-point operations by function.
 
-    All batch axes, and what derivatives compute, are counted. A multiplication and an
-    addition are one each, so a matrix product of shapes (m, k) and (k, n) is ``2 m k n``.
-    An elementwise function is one for each element of its result, also where it is a
-    sine; a reduction one for each element that goes in; moving data is nothing. What
-    `numpy.linalg` does is estimated by the leading terms of the usual algorithms
+    The count includes all batch axes and derivatives. A multiplication and an addition count
+    as one operation each, so a matrix product of shapes (m, k) and (k, n) counts as
+    ``2 m k n``. An elementwise function, even a sine, counts as one for each element of its
+    result, a reduction as one for each element of its operand, and moving data as zero.
+    Functions of `numpy.linalg` are estimated by the leading terms of the usual algorithms
     (Golub and Van Loan, Matrix Computations), a Fourier transform by ``5 n log2(n)``.
 
     Attributes
@@ -157,8 +158,8 @@ class FlopCounterMode(TensorDispatchMode):
 
     Notes
     -----
-    ``print(mode)`` or ``mode.table()`` gives the table, the most expensive first. What
-    NumPy scalars and Python numbers compute is not seen.
+    ``print(mode)`` and ``mode.table()`` show the table, the most expensive function first.
+    Computations on NumPy scalars and Python numbers are not counted.
 
     Examples
     --------
@@ -193,7 +194,7 @@ class FlopCounterMode(TensorDispatchMode):
         return result
 
     def table(self) -> str:
-        """The counts as text, the largest first; functions that compute nothing are left out."""
+        """Return the counts as text, the largest first, without functions that count as zero."""
         rows = sorted(self.counts.items(), key=lambda row: -row[1][1])
         rows = [(name, count) for name, count in rows if count[1]]
         calls, total = sum(c for _, (c, _) in rows), self.total
@@ -209,10 +210,10 @@ class FlopCounterMode(TensorDispatchMode):
     __str__ = table
 
 
-def operations(func: Callable, args: tuple, kwargs: dict, result: Any) -> int:
-    """How many floating-point operations a call takes; see `FlopCounterMode`.
+def operations(func: Function, args: tuple, kwargs: dict, result: Value) -> int:
+    """Return the number of floating-point operations of a call; see `FlopCounterMode`.
 
-    Products but `numpy.matmul` and `numpy.dot` come here in parts, as `numpy.einsum` does.
+    Products other than `numpy.matmul` and `numpy.dot`, such as `numpy.einsum`, come in parts.
     """
     name = func.__name__
     owner = getattr(func, "__self__", None)
@@ -236,7 +237,7 @@ def operations(func: Callable, args: tuple, kwargs: dict, result: Any) -> int:
     return 0
 
 
-def _size(x: Any) -> int:
+def _size(x: Value) -> int:
     return math.prod(shape_of(x))
 
 
@@ -254,7 +255,7 @@ LINALG: dict[str, Callable[[int, int, int], float]] = {
     "eig": lambda m, n, k: 25 * n**3,
     "eigvals": lambda m, n, k: 10 * n**3,
 }
-"""The leading terms for matrices of m rows and n columns, of which m is the larger."""
+"""The leading terms for matrices of m rows and n columns, where m is the larger number."""
 
 REDUCTIONS = {
     "sum", "prod", "mean", "max", "min", "amax", "amin", "cumsum", "cumprod", "argmax", "argmin",
@@ -266,19 +267,19 @@ REDUCTIONS = {
 
 
 class MemoryMode(TensorDispatchMode):
-    """How many bytes of arrays that operations have made are alive, and were at most.
+    """Measure the memory of the arrays that operations make.
 
-    Views are not counted, nor what was there before; NumPy's scratch memory inside a
-    function is not seen.
+    Views are not counted, and neither are arrays from before or NumPy's scratch memory inside
+    a function.
 
     Attributes
     ----------
     current, peak : int
-        Bytes that are alive, and the most that were.
+        The bytes that are alive now, and the largest number so far.
     total : int
-        All bytes that were made.
+        All bytes that operations have made.
     at_peak : dict of str to int
-        The bytes that were alive at the peak, by the function that had made them.
+        The bytes that were alive at the peak, by the function that made them.
 
     Examples
     --------
@@ -306,8 +307,8 @@ class MemoryMode(TensorDispatchMode):
         tree_map(lambda x: self.note(name_of(func), owner(x), before), result)
         return result
 
-    def note(self, name: str, made: Any, before: set[int]) -> None:
-        """Count an array that a function has made, until it is gone."""
+    def note(self, name: str, made: np.ndarray | None, before: set[int]) -> None:
+        """Count an array that a function has made, until it is freed."""
         key = id(made)
         if made is None or key in before or key in self._alive:
             return
@@ -328,8 +329,8 @@ class MemoryMode(TensorDispatchMode):
         return "\n".join([*lines, *[f"  {n:>14,}  {name}" for name, n in rows]])
 
 
-def owner(x: Any) -> Any:
-    """The array whose memory a value is, or None."""
+def owner(x: Value) -> np.ndarray | None:
+    """Return the array that owns the memory of a value, or None."""
     while isinstance(x, Tensor):
         x = x.elem()
     if not isinstance(x, np.ndarray):

@@ -1,18 +1,18 @@
 """Modes: context managers that see calls before any hook, for one context.
 
 NOTE [levels are told]
-    Where no mode is on nobody asks for one: the fast paths know their level's class, and
-    the dispatch of plain tensors asks whether a list is empty. A mode that is entered
-    puts a layer, `Moded`, over the live levels around it, and over each that is entered
-    while it is on: so the fast paths hand on to `Level.binary` and the like, which ask the
+    While no mode is on, none is looked for: the fast paths check the class of their level, and
+    the dispatch of plain tensors checks if a list is empty. A mode that is entered puts a
+    layer, `ModeLevel`, over the live levels around it, and over each level that is entered while
+    it is on. So the fast paths pass calls on to `Level.binary` and the like, which ask the
     modes. See NOTE [the state of a level is its class] in `_levels.states`.
 
 NOTE [what is computed below the levels]
-    NumPy dispatches no call on plain arrays. While a mode for operations is on, a plain
-    array that enters a level is therefore seen as a `Seen`, a view of it that is a
-    subclass of `numpy.ndarray` with NumPy's two protocol methods; so is each array that
-    comes out of it. They leave a level as plain arrays, and those that stay about
-    ask nobody once the mode is off.
+    NumPy does not dispatch calls on plain arrays. While a mode for operations is on, a plain
+    array that enters a level is therefore replaced by a `ModeArray`, a view whose class
+    inherits from `numpy.ndarray` and has NumPy's two protocol methods. Each array that is
+    computed from it is a `ModeArray`, too. They leave a level as plain arrays, and the others
+    act as plain arrays once the mode is off.
 """
 
 import functools
@@ -30,6 +30,7 @@ from .._core.observers import Observer
 from .._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
 from .._core.table import OPS
 from .._core.tensor import CANONICAL, Tensor, canonical
+from .._core.types import Function, Index, PyTree, Value
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.memory import TO_PLAIN
@@ -41,9 +42,11 @@ ndarray = np.ndarray
 class State(NamedTuple):
     """The modes of one context, outermost first."""
 
-    functions: tuple = ()
-    operations: tuple = ()
-    asked: tuple = ()  # those for functions whose handlers are running, innermost first
+    functions: tuple["TensorFunctionMode", ...] = ()
+    operations: tuple["TensorDispatchMode", ...] = ()
+    asked: tuple[
+        "TensorFunctionMode", ...
+    ] = ()  # those for functions whose handlers are running, innermost first
     in_handler: bool = False  # whether a handler for operations is running
     left: tuple | None = None  # in a handler: those that were left while they were off
 
@@ -52,11 +55,11 @@ STATE: ContextVar[State] = ContextVar("modes", default=State())  # noqa: B039  #
 
 
 BY_HAND: list[tuple[int, Callable]] = []
-"""Functions that close the modes which no ``with`` statement has entered."""
+"""Functions that leave the modes which were entered without a ``with`` statement."""
 
 
 class Mode(Manager[Any]):
-    """What the two kinds of modes share; a class may be both."""
+    """The base class of the two kinds of modes; a class may be of both."""
 
     is_mode = True
     __slots__ = ()
@@ -67,7 +70,7 @@ class Mode(Manager[Any]):
         return self
 
     def _inside(self) -> Generator:
-        TO_PLAIN[Seen] = owned_array
+        TO_PLAIN[ModeArray] = owned_array
         state = STATE.get()
         if isinstance(self, TensorFunctionMode):
             state = state._replace(functions=(*state.functions, self))
@@ -80,29 +83,28 @@ class Mode(Manager[Any]):
 class TensorFunctionMode(Mode):
     """A context manager that sees every call on a tensor before any hook does.
 
-    Subclasses define ``__tensor_function__(self, func, types, args=(), kwargs=None)``, as if
-    each call had one more argument, first, of the mode's class. `func` is what was
-    written: a NumPy function or ufunc, a method, operator or property getter of `Tensor`
-    (of any class and any level), a function with `tensor_function_dispatch`, and what is
-    called through `functier.numpy`, also where no tensor is among its arguments. The
-    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves the call to
-    the next.
+    Subclasses define ``__tensor_function__(self, func, types, args=(), kwargs=None)``. `func`
+    is the function of the call: a NumPy function or ufunc, a method, operator or property
+    getter of `Tensor` (of any class and any level), or a function with
+    `tensor_function_dispatch`. Calls through `functier.numpy` are seen even if no tensor is
+    among the arguments. The handler computes the result by ``func(*args, **kwargs)``;
+    ``NotImplemented`` passes the call to the next mode or hook.
 
-    The innermost mode is asked first, and is off while its own handler runs; ``with self:``
-    switches it on again there. It holds in the context (thread or task) that has
-    entered it. Where no mode is on it costs nothing.
+    The innermost mode is asked first. It is off while its handler runs; ``with self:``
+    switches it on again there. It applies to the context (thread or task) that has entered
+    it. While no mode is on, calls cost nothing more.
 
     Attributes
     ----------
     nested : bool
-        Whether it also sees the calls that a level makes, in computing a call, on values
-        one level out. False, where a subclass does not say so.
+        Whether the mode also sees the calls that a level makes on values one level out. The
+        default is False.
 
     Notes
     -----
-    A call on plain arrays alone is NumPy's, which asks nobody: make the arrays by
-    `functier.numpy`, or look at what is computed with a `TensorDispatchMode`. Tensors of
-    a level that another context has entered, and this one has not, are not seen.
+    NumPy does not dispatch a call on plain arrays alone: make the arrays with
+    `functier.numpy`, or use a `TensorDispatchMode` to see the computations. A mode does not
+    see tensors of a level that only another context has entered.
 
     Examples
     --------
@@ -126,25 +128,26 @@ class TensorFunctionMode(Mode):
     def __tensor_function__(
         self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """To be overridden; leaves the call to the next."""
+        """Handle a call; subclasses override it."""
         return NotImplemented
 
 
 class TensorDispatchMode(Mode):
-    """A context manager that sees what is computed in the end, once the levels have acted.
+    """A context manager that sees the computations that remain once the levels have acted.
 
     Subclasses define ``__tensor_dispatch__(self, func, types, args=(), kwargs=None)``. `func` is
     a canonical operation: a NumPy function, a ufunc or a method of one, or
     `operator.getitem`; composite functions come in their parts. Operands are arrays or
-    tensors of level 0, with all batch axes; what a derivative computes is seen, too. The
-    handler computes by ``func(*args, **kwargs)``; ``NotImplemented`` leaves it to the
-    next. Order, switching and cost are those of `TensorFunctionMode`.
+    tensors of level 0, with all batch axes. The mode also sees the computations of
+    derivatives. The handler computes the result by ``func(*args, **kwargs)``;
+    ``NotImplemented`` passes the call to the next mode or hook. Order, switching and cost are
+    those of `TensorFunctionMode`.
 
     Notes
     -----
-    While such a mode is on, arrays inside of levels are of a subclass of `numpy.ndarray`,
-    which an array that a transform has returned may still be. NumPy scalars and Python
-    numbers are computed with unseen.
+    While such a mode is on, arrays inside levels are of a subclass of `numpy.ndarray`, and an
+    array that a transform returns may still be. The mode does not see computations on NumPy
+    scalars and Python numbers.
 
     Examples
     --------
@@ -164,12 +167,12 @@ class TensorDispatchMode(Mode):
     def __tensor_dispatch__(
         self, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """To be overridden; leaves the call to the next."""
+        """Handle a call; subclasses override it."""
         return NotImplemented
 
 
 def _without(mode: Mode, state: State) -> State:
-    """`state` without the last that is `mode`, where modes are left in another order."""
+    """Return `state` without the last entry of `mode`, for modes that do not end in order."""
     functions, operations = [*state.functions], [*state.operations]
     for modes in functions, operations:
         for i in reversed(range(len(modes))):
@@ -188,11 +191,11 @@ FACTS = frozenset({
     np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.common_type, np.min_scalar_type,
     np.iscomplexobj, np.isrealobj, np.may_share_memory, np.shares_memory,
 })  # fmt: skip
-"""What asks for the form of a value, as rules and handlers do; it is no operation."""
+"""Functions that return the form of a value, and are not operations for modes."""
 
 
 def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """What the modes for functions answer; `NOBODY` where there is none."""
+    """Return the answer of the modes for functions, or `NOBODY` where none is on."""
     state = STATE.get()
     functions, asked = state.functions, state.asked
     if not functions or func in FACTS:
@@ -213,7 +216,7 @@ def ask(func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def _inside(state: State, call: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    """The result of a call for which the modes are those of `state`."""
+    """Return the result of a call for which the modes are those of `state`."""
     before = STATE.get()
     try:
         STATE.set(state._replace(left=()))
@@ -234,8 +237,10 @@ def _ask_in_handler(func: Callable, args: tuple, kwargs: dict) -> Any:
     return lower(types[0], func, types, args, kwargs)
 
 
-def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) -> Any:
-    """An operation on tensors of level 0, by the modes and then by the lower hook."""
+def lower(
+    cls: type[Tensor], func: Function, types: Iterable[type], args: tuple, kwargs: dict
+) -> Any:
+    """Compute an operation on tensors of level 0, by the modes or else by the lower hook."""
     return ask_operations(
         func, types, args, kwargs, lambda: cls.__tensor_dispatch__(func, types, args, kwargs)
     )
@@ -244,7 +249,7 @@ def lower(cls: Any, func: Callable, types: Iterable, args: tuple, kwargs: dict) 
 def ask_operations(
     func: Callable, types: Iterable, args: tuple, kwargs: dict, compute: Callable[[], Any]
 ) -> Any:
-    """What the modes for operations answer, or else `compute`."""
+    """Return the answer of the modes for operations, or else ``compute()``."""
     state = STATE.get()
     operations = state.operations if func not in FACTS else ()
     while operations:
@@ -258,14 +263,14 @@ def ask_operations(
 
 
 def _begin(level: Level) -> None:
-    """Have a level that begins, and those around it, ask the modes of this context."""
+    """Let a level that begins, and those around it, ask the modes of this context."""
     if STATE.get()._replace(left=None) != State():
         for around in levels_of(level.cls):
             ASKING.lay(around)
 
 
 def is_looking() -> bool:
-    """Whether a mode for operations is on in this context, or its handler running."""
+    """Return True where a mode for operations is on in this context, or its handler runs."""
     state = STATE.get()
     return bool(state.operations) or state.in_handler
 
@@ -273,17 +278,17 @@ def is_looking() -> bool:
 # ---- levels that ask ----
 
 
-class Moded(Level):
-    """What levels do while a mode is on: they ask it, and then do what they did."""
+class ModeLevel(Level):
+    """The behaviour of levels while a mode is on: they ask the mode first."""
 
     forwards_methods = True
 
-    def unary(self, func: Any, x: Any) -> Any:
+    def unary(self, func: Function, x: Value) -> Value:
         spelled = OPERATORS[func][0] if func in OPERATORS else func
         answer = ask(spelled, (x,), {})
-        return next_layer(Moded, self).unary(func, x) if answer is NOBODY else answer
+        return next_layer(ModeLevel, self).unary(func, x) if answer is NOBODY else answer
 
-    def binary(self, func: Any, a: Any, b: Any) -> Any:
+    def binary(self, func: Function, a: Value, b: Value) -> Value:
         if func not in OPERATORS:
             answer = ask(func, (a, b), {})
         elif opts_out(a) or opts_out(b):
@@ -292,19 +297,21 @@ class Moded(Level):
             answer = ask(OPERATORS[func][0], (a, b), {})
         else:
             answer = ask(OPERATORS[func][1], (b, a), {})
-        return next_layer(Moded, self).binary(func, a, b) if answer is NOBODY else answer
+        return next_layer(ModeLevel, self).binary(func, a, b) if answer is NOBODY else answer
 
-    def getitem(self, x: Any, index: Any) -> Any:
+    def getitem(self, x: Tensor, index: Index) -> Value:
         answer = ask(GETITEM, (x, index), {})
-        return next_layer(Moded, self).getitem(x, index) if answer is NOBODY else answer
+        return next_layer(ModeLevel, self).getitem(x, index) if answer is NOBODY else answer
 
-    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
-        return next_layer(Moded, self).method(func, args, kwargs) if answer is NOBODY else answer
+        return (
+            next_layer(ModeLevel, self).method(func, args, kwargs) if answer is NOBODY else answer
+        )
 
-    def property(self, name: str, x: Any) -> Any:
+    def property(self, name: str, x: Tensor) -> Any:
         answer = ask(getattr(Tensor, name).__get__, (x,), {})
-        return next_layer(Moded, self).property(name, x) if answer is NOBODY else answer
+        return next_layer(ModeLevel, self).property(name, x) if answer is NOBODY else answer
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)
@@ -313,43 +320,44 @@ class Moded(Level):
         state = STATE.get()
         again = tuple(dict.fromkeys(m for m in reversed(state.asked) if m.nested))
         state = state._replace(functions=again, asked=())
-        if self.records:  # which computes forms alone; no mode is shown these numbers
+        if self.records:  # it computes only forms, and modes should not see these numbers
             state = state._replace(operations=())
-        return _inside(state, next_layer(Moded, self).function, func, args, kwargs)
+        return _inside(state, next_layer(ModeLevel, self).function, func, args, kwargs)
 
     # ---- what enters and leaves; see NOTE [what is computed below the levels] ----
 
     def insert(self, leaves: Any, dims: Any, args: Any) -> list:
-        return Moded._looked_at(self, next_layer(Moded, self).insert(leaves, dims, args))
+        return ModeLevel._wrap_arrays(self, next_layer(ModeLevel, self).insert(leaves, dims, args))
 
     def track(self, *leaves: Any) -> list:
-        return Moded._looked_at(self, next_layer(Moded, self).track(*leaves))
+        return ModeLevel._wrap_arrays(self, next_layer(ModeLevel, self).track(*leaves))
 
-    def _looked_at(self, inner: list) -> list:
+    def _wrap_arrays(self, inner: list) -> list:
+        """Replace arrays inside tensors by `ModeArray`s while a mode for operations is on."""
         if is_looking():
             for x in inner:
                 if type(x) is self.cls:
-                    x._value = as_seen(x._value)
+                    x._value = as_mode_array(x._value)
                     if type(getattr(x, "_extra", None)) is ndarray:  # a tangent
-                        x._extra = as_seen(x._extra)
+                        x._extra = as_mode_array(x._extra)
         return inner
 
-    def unwrap(self, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return as_plain(next_layer(Moded, self).unwrap(x, *args, **kwargs))
+    def unwrap(self, x: Value, *args: Any, **kwargs: Any) -> Any:
+        return as_plain(next_layer(ModeLevel, self).unwrap(x, *args, **kwargs))
 
     def scalar(self, *args: Any) -> Any:
-        value, node = next_layer(Moded, self).scalar(*args)
+        value, node = next_layer(ModeLevel, self).scalar(*args)
         return as_plain(value), node
 
 
-ASKING = Layer("Moded", 1, lambda kind: Moded)
+ASKING = Layer("Moded", 1, lambda kind: ModeLevel)
 MODES = Observer(STATE, ASKING.lift, level=_begin, call=ask, operation=lower)
 
 
 # ---- arrays that ask ----
 
 
-class Seen(ndarray):
+class ModeArray(ndarray):
     """An array below the levels; see NOTE [what is computed below the levels]."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -365,16 +373,17 @@ class Seen(ndarray):
             return NotImplemented
         return compute_below(func, args, kwargs)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         return compute_below(getitem, (self, index), {})
 
 
-def _is_ours(x: Any) -> bool:
+def _is_ours(x: Value) -> bool:
+    """Return True where an operand leaves the call to `ModeArray`."""
     return type(x) in PLAIN or isinstance(x, ndarray) or not hasattr(x, "__array_ufunc__")
 
 
 def _method(meaning: Callable) -> Callable:
-    def call(self: Seen, *args: Any, **kwargs: Any) -> Any:
+    def call(self: ModeArray, *args: Any, **kwargs: Any) -> Any:
         return compute_below(*meaning(self, *args, **kwargs))
 
     return call
@@ -382,21 +391,21 @@ def _method(meaning: Callable) -> Callable:
 
 for _name in METHODS:
     if not _name.startswith("__"):
-        setattr(Seen, _name, _method(CANONICAL[getattr(Tensor, _name)]))
+        setattr(ModeArray, _name, _method(CANONICAL[getattr(Tensor, _name)]))
 
 
-def as_seen(x: Any) -> Any:
-    """A plain array as one that asks, while a mode for operations is on."""
-    return x.view(Seen) if type(x) is ndarray and is_looking() else x
+def as_mode_array(x: Value) -> Value:
+    """Return a plain array as a `ModeArray` while a mode for operations is on."""
+    return x.view(ModeArray) if type(x) is ndarray and is_looking() else x
 
 
-def as_plain(result: Any) -> Any:
-    """`result` with plain arrays for those that ask."""
-    return tree_map(lambda x: plain_view(x) if type(x) is Seen else x, result)
+def as_plain(result: PyTree) -> PyTree:
+    """Return `result` with plain arrays for each `ModeArray`."""
+    return tree_map(lambda x: plain_view(x) if type(x) is ModeArray else x, result)
 
 
-def plain_view(x: Seen) -> ndarray:
-    """The array that `x` is a view of, where it shows all of it; else a plain view."""
+def plain_view(x: ModeArray) -> ndarray:
+    """Return the array that `x` is a view of if it shows all of it, else a plain view."""
     base: Any = x.base
     whole = type(base) is ndarray and base.dtype is x.dtype and base.shape == x.shape
     if whole and base.__array_interface__ == x.__array_interface__:
@@ -404,35 +413,37 @@ def plain_view(x: Seen) -> ndarray:
     return x.view(ndarray)
 
 
-def owned_array(x: Seen) -> ndarray:
-    """The same, or a copy: an array whose base tells who owns its memory."""
+def owned_array(x: ModeArray) -> ndarray:
+    """Return the array that `x` is a view of, or a copy that owns its memory."""
     array = plain_view(x)
     return array if array is x.base else np.array(x)
 
 
 def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """The result of an operation on arrays that ask."""
+    """Compute an operation on `ModeArray` arrays."""
     if not is_looking():
         return func(*as_plain(args), **as_plain(kwargs))
     op = OPS.get(func)
     if op is not None and op.body is not None and op.body is not func:
         return op.body(*args, **kwargs)
     out = ask_operations(func, (), args, kwargs, lambda: func(*as_plain(args), **as_plain(kwargs)))
-    return tree_map(as_seen, out)
+    return tree_map(as_mode_array, out)
 
 
 def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """A call through `functier.numpy` that no mode for functions has answered."""
+    """Make a call through `functier.numpy` that no mode for functions has answered."""
     if not is_looking() or classes_in(args, kwargs):
         return func(*args, **kwargs)
     if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):
-        given, options = tree_map(as_seen, (args, kwargs))
-        if any(type(x) is Seen for x in _leaves((given, options))):
+        given, options = tree_map(as_mode_array, (args, kwargs))
+        if any(type(x) is ModeArray for x in _leaves((given, options))):
             return func(*given, **options)
-    return tree_map(as_seen, ask_operations(func, (), args, kwargs, lambda: func(*args, **kwargs)))
+    return tree_map(
+        as_mode_array, ask_operations(func, (), args, kwargs, lambda: func(*args, **kwargs))
+    )
 
 
-def _leaves(tree: Any) -> list:
+def _leaves(tree: PyTree) -> list:
     found: list = []
     tree_map(found.append, tree)
     return found

@@ -2,8 +2,8 @@
 
 The names are those of ``torch.nn``. A `Module` holds NumPy arrays and is a pytree, so every
 transform takes one: ``grad(loss)(module, x, y)`` is a module of gradients. What has parameters
-or buffers is a module, with a function of `functional` for what it computes; what has none is
-such a function first, and the modules of activations and pooling only call it.
+or buffers is a module, which calls a function of `functional`. Activations and pooling are
+functions of `functional`, too; their modules only call them.
 """
 
 # Imports `_core`, `_rules`, `_transforms` and `random`.

@@ -2,19 +2,20 @@
 
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
-from ._form import MODULE
+from .._core.types import Value
 from ._module import Module
+from ._structure import MODULE
 
 
 class _Listed(Module):
-    """Modules that are registered as ``"0"``, ``"1"``, and so on, or by names of their own."""
+    """A base of modules that hold others, by ``"0"``, ``"1"``, and so on, or by other names."""
 
     def _all(self) -> list[Module]:
         return [module for _, module in self._named_own(MODULE)]
 
-    def _name(self, index: Any) -> str:
+    def _name(self, index: int) -> str:
         names = [name for name, _ in self._named_own(MODULE)]
         i = operator.index(index)
         if not -len(names) <= i < len(names):
@@ -27,7 +28,7 @@ class _Listed(Module):
     def __iter__(self) -> Iterator[Module]:
         return iter(self._all())
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             new = type(self)()
             for name, module in self._named_own(MODULE)[index]:
@@ -35,10 +36,10 @@ class _Listed(Module):
             return new
         return vars(self)[self._name(index)]
 
-    def __setitem__(self, index: Any, module: Module) -> None:
+    def __setitem__(self, index: int, module: Module) -> None:
         self.register_module(self._name(index), module)
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: int | slice) -> None:
         names = [name for name, _ in self._named_own(MODULE)]
         gone = names[index] if isinstance(index, slice) else [self._name(index)]
         left = [(name, vars(self)[name]) for name in names if name not in gone]
@@ -48,19 +49,19 @@ class _Listed(Module):
         for i, (name, module) in enumerate(left):
             self.register_module(str(i) if numbered else name, module)
 
-    def append(self, module: Module) -> Any:
-        """Add a module at the end; returns this one."""
+    def append(self, module: Module) -> Self:
+        """Add a module at the end, and return this one."""
         self.register_module(str(len(self)), module)
         return self
 
-    def extend(self, modules: Iterable[Module]) -> Any:
-        """Add modules at the end; returns this one."""
+    def extend(self, modules: Iterable[Module]) -> Self:
+        """Add modules at the end, and return this one."""
         for module in modules:
             self.append(module)
         return self
 
-    def insert(self, index: int, module: Module) -> Any:
-        """Add a module before another one; returns this one."""
+    def insert(self, index: int, module: Module) -> Self:
+        """Insert a module before position `index`, and return this one."""
         every = self._all()
         every.insert(index, module)
         for name, _ in self._named_own(MODULE):
@@ -93,7 +94,7 @@ class Sequential(_Listed):
         for name, module in items:
             self.register_module(str(name), module)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         for module in self._all():
             input = module(input)
         return input
@@ -133,7 +134,7 @@ class ModuleDict(Module):
     Tanh()
     """
 
-    def __init__(self, modules: Any = ()):
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()):
         super().__init__()
         self.update(modules)
 
@@ -157,24 +158,24 @@ class ModuleDict(Module):
         return key in self.keys()
 
     def keys(self) -> list[str]:
-        """The keys."""
+        """Return the keys."""
         return [name for name, _ in self._named_own(MODULE)]
 
     def values(self) -> list[Module]:
-        """The modules."""
+        """Return the modules."""
         return [module for _, module in self._named_own(MODULE)]
 
     def items(self) -> list[tuple[str, Module]]:
-        """Pairs of a key and a module."""
+        """Return pairs of a key and a module."""
         return self._named_own(MODULE)
 
-    def update(self, modules: Any) -> None:
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules from a dict or from pairs."""
         for key, module in modules.items() if hasattr(modules, "items") else modules:
             self[key] = module
 
     def pop(self, key: str) -> Module:
-        """Take a module out."""
+        """Remove a module and return it."""
         module = self[key]
         del self[key]
         return module

@@ -1,16 +1,21 @@
 """Convolutions and pooling: windows over the last axes, and one matrix product."""
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Value
 from .._rules import neural
 
+Sizes = int | Sequence[int]
+"""An option of a window: one int for all of its axes, or one for each."""
 
-def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
-    """An option of a window, an int or one for each axis, as a tuple."""
+
+def expand_option(name: str, option: str, value: Any, n: int, least: int) -> tuple[int, ...]:
+    """Return an option of a window, an int or one for each axis, as a tuple."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
     if len(values) == 1:
         values *= n
@@ -22,8 +27,8 @@ def spread(name: str, option: str, value: Any, n: int, least: int) -> tuple[int,
     return tuple([int(x) for x in values])
 
 
-def _with_batch(name: str, input: Any, n: int) -> tuple[Any, bool]:
-    """The input with an axis of examples, and whether it had one."""
+def _add_batch_axis(name: str, input: Value, n: int) -> tuple[Any, bool]:
+    """Return the input with an axis of examples, and True if it had one."""
     rank = len(shape_of(input))
     if rank not in (n + 1, n + 2):
         raise ValueError(
@@ -36,7 +41,7 @@ def _with_batch(name: str, input: Any, n: int) -> tuple[Any, bool]:
 SIZES = {1: ", length", 2: ", height, width"}
 
 
-def _padded(x: Any, widths: Sequence[tuple[int, int]], value: Any = 0) -> Any:
+def _pad(x: Value, widths: Sequence[tuple[int, int]], value: float = 0) -> Value:
     if not any(map(any, widths)):
         return x
     lead = [(0, 0)] * (len(shape_of(x)) - len(widths))
@@ -51,11 +56,19 @@ def _check_windows(name: str, shape: Sequence, size: tuple, step: tuple, gap: tu
         )
 
 
-def _conv(
-    name: str, n: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-    groups: int,
-) -> Any:  # fmt: skip
-    x, has_batch = _with_batch(name, input, n)
+class Window(NamedTuple):
+    """The options of a window, as the caller wrote them: see `conv2d` and `max_pool2d`."""
+
+    stride: Sizes | None
+    padding: Sizes | str
+    dilation: Sizes = 1
+
+
+def _convolve(
+    name: str, n: int, input: Value, weight: Value, bias: Value | None, window: Window, groups: int
+) -> Value:
+    """Convolve over `n` axes, by one product of matrices."""
+    x, has_batch = _add_batch_axis(name, input, n)
     whole = shape_of(weight)
     if len(whole) != n + 2:
         raise ValueError(
@@ -63,7 +76,8 @@ def _conv(
             f"in_channels // groups{SIZES[n].replace(', ', ', kernel_')})"
         )
     outputs, inputs, size = whole[0], whole[1], whole[2:]
-    step, gap = spread(name, "stride", stride, n, 1), spread(name, "dilation", dilation, n, 1)
+    step = expand_option(name, "stride", window.stride, n, 1)
+    gap = expand_option(name, "dilation", window.dilation, n, 1)
     channels = shape_of(x)[1]
     if groups < 1 or outputs % groups or channels != inputs * groups:
         raise ValueError(
@@ -72,15 +86,15 @@ def _conv(
         )
     if bias is not None and shape_of(bias) != (outputs,):
         raise ValueError(f"{name}: the bias has the shape {shape_of(bias)}, not {(outputs,)}")
-    if padding == "same" and step != (1,) * n:
-        raise ValueError(f"{name}: padding='same' needs stride=1, got {stride!r}")
-    if padding == "same":
+    if window.padding == "same":
+        if step != (1,) * n:
+            raise ValueError(f"{name}: padding='same' needs stride=1, got {window.stride!r}")
         total = [g * (k - 1) for k, g in zip(size, gap)]
         widths = [(t // 2, t - t // 2) for t in total]
     else:
-        around = 0 if padding == "valid" else padding
-        widths = [(p, p) for p in spread(name, "padding", around, n, 0)]
-    x = _padded(x, widths)
+        around = 0 if window.padding == "valid" else window.padding
+        widths = [(p, p) for p in expand_option(name, "padding", around, n, 0)]
+    x = _pad(x, widths)
     _check_windows(name, shape_of(x), size, step, gap)
     # One matrix with a column for each place of the kernel and a row for each of its elements:
     # it is written once, and both modes use it as it is.
@@ -88,14 +102,13 @@ def _conv(
     examples, counts = shape_of(view)[0], shape_of(view)[2 + n :]
     axes = (*range(1, 2 + 2 * n), 0)
     columns = np.transpose(view, axes)
+    length, places = inputs * math.prod(size), examples * math.prod(counts)
     if groups == 1:
-        columns = np.reshape(columns, (inputs * _product(size), examples * _product(counts)))
-        rows = np.reshape(weight, (outputs, inputs * _product(size)))
+        columns = np.reshape(columns, (length, places))
+        rows = np.reshape(weight, (outputs, length))
     else:
-        columns = np.reshape(
-            columns, (groups, inputs * _product(size), examples * _product(counts))
-        )
-        rows = np.reshape(weight, (groups, outputs // groups, inputs * _product(size)))
+        columns = np.reshape(columns, (groups, length, places))
+        rows = np.reshape(weight, (groups, outputs // groups, length))
     out = np.reshape(rows @ columns, (outputs, *counts, examples))
     if bias is not None:
         out = out + np.reshape(bias, (outputs, *(1,) * (n + 1)))
@@ -103,20 +116,13 @@ def _conv(
     return out if has_batch else out[0]
 
 
-def _product(sizes: Sequence[int]) -> int:
-    total = 1
-    for n in sizes:
-        total *= n
-    return total
-
-
 def conv1d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
-    """The cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
+    padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Value:  # fmt: skip
+    """Compute the cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
 
-    As `conv2d`, with one axis in the place of two.
+    See `conv2d`; the input and the kernels have one axis instead of two.
 
     Examples
     --------
@@ -124,14 +130,15 @@ def conv1d(
     >>> conv1d(np.array([[1.0, 2.0, 4.0, 8.0]]), np.array([[[-1.0, 1.0]]]))
     array([[1., 2., 4.]])
     """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    window = Window(stride, padding, dilation)
+    return _convolve("conv1d", 1, input, weight, bias, window, groups)
 
 
 def conv2d(
-    input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1,
-) -> Any:  # fmt: skip
-    """The cross-correlation of images with kernels.
+    input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
+    padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
+) -> Value:  # fmt: skip
+    """Compute the cross-correlation of images with kernels.
 
     Parameters
     ----------
@@ -139,12 +146,12 @@ def conv2d(
     weight : array of shape (O, C // groups, height, width)
     bias : array of shape (O,), optional
     stride, dilation : int or tuple of two
-        The distance of the kernel's places, and of its elements.
+        The distance between the kernel's places, and between its elements.
     padding : int, tuple of two, "valid" or "same"
-        Zeros on either side of each axis; "same": as many as keep the size, one more at the
-        end where the number is odd.
+        The number of zeros on either side of each axis; "same": as many as keep the size, one
+        more at the end where that number is odd.
     groups : int
-        The parts of the channels that are convolved by themselves.
+        The number of groups of channels that are convolved separately.
 
     Returns
     -------
@@ -157,9 +164,9 @@ def conv2d(
 
     Notes
     -----
-    One matrix product of the weight with the windows, which are written out: the memory of
-    the input times the size of the kernel, and derivatives keep it. In memory the channels of
-    the result come first and the examples last.
+    It is one matrix product of the weight with the windows, which are copied: this takes the
+    memory of the input times the size of the kernel, which derivatives keep. In memory the
+    channels of the result come first and the examples last.
 
     Examples
     --------
@@ -169,22 +176,33 @@ def conv2d(
     array([[[45., 54.],
             [81., 90.]]])
     """
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    window = Window(stride, padding, dilation)
+    return _convolve("conv2d", 2, input, weight, bias, window, groups)
 
 
-def _pooled(
-    name: str, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-    ceil_mode: bool, fill: Any,
-) -> tuple:  # fmt: skip
-    """The padded input of a pooling, its windows' size, step and gap, and what was padded."""
-    x, has_batch = _with_batch(name, input, 2)
-    size = spread(name, "kernel_size", kernel_size, 2, 1)
-    step = size if stride is None else spread(name, "stride", stride, 2, 1)
-    gap = spread(name, "dilation", dilation, 2, 1)
-    around = spread(name, "padding", padding, 2, 0)
+class Pool(NamedTuple):
+    """The input of a pooling, padded, and its windows."""
+
+    input: Value
+    has_batch: bool
+    size: tuple[int, ...]
+    step: tuple[int, ...]
+    gap: tuple[int, ...]
+    widths: list[tuple[int, int]]
+
+
+def _prepare_pool(
+    name: str, input: Value, kernel_size: Sizes, window: Window, ceil_mode: bool, fill: float
+) -> Pool:
+    """Pad the input of a pooling with `fill`, and resolve the options of its windows."""
+    x, has_batch = _add_batch_axis(name, input, 2)
+    size = expand_option(name, "kernel_size", kernel_size, 2, 1)
+    step = size if window.stride is None else expand_option(name, "stride", window.stride, 2, 1)
+    gap = expand_option(name, "dilation", window.dilation, 2, 1)
+    around = expand_option(name, "padding", window.padding, 2, 0)
     if any(2 * p > k for p, k in zip(around, size)):
         raise ValueError(
-            f"{name}: padding={padding!r} is more than half of kernel_size={kernel_size!r}"
+            f"{name}: padding={window.padding!r} is more than half of kernel_size={kernel_size!r}"
         )
     widths = []
     for p, length, k, s, g in zip(around, shape_of(x)[2:], size, step, gap):
@@ -195,26 +213,26 @@ def _pooled(
             count -= (count - 1) * s >= length + p
             after += max(0, (count - 1) * s - rest)
         widths.append((p, after))
-    padded = _padded(x, widths, fill)
+    padded = _pad(x, widths, fill)
     _check_windows(name, shape_of(padded), size, step, gap)
-    return padded, has_batch, size, step, gap, widths
+    return Pool(padded, has_batch, size, step, gap, widths)
 
 
 def max_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Any:  # fmt: skip
-    """The largest element of each window of images.
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
+) -> Value:  # fmt: skip
+    """Compute the largest element of each window of images.
 
     Parameters
     ----------
     input : array of shape (N, C, H, W) or (C, H, W)
     kernel_size, stride, padding, dilation : int or tuple of two
-        `stride` is by default `kernel_size`. What is padded is smaller than any number.
+        `stride` is by default `kernel_size`. The padding is smaller than any number.
     ceil_mode : bool
-        Whether there is a last window that does not fit in whole.
+        True for a last window that does not fit in whole.
     return_indices : bool
-        Whether to return also the places of the elements in their image, as for
+        True to return also the places of the elements in their image, as for
         ``image.ravel()``.
 
     Returns
@@ -234,8 +252,8 @@ def max_pool2d(
     """
     dtype = dtype_of(input)
     fill = -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else 0
-    x, has_batch, size, step, gap, widths = _pooled(
-        "max_pool2d", input, kernel_size, stride, padding, dilation, ceil_mode, fill
+    x, has_batch, size, step, gap, widths = _prepare_pool(
+        "max_pool2d", input, kernel_size, Window(stride, padding, dilation), ceil_mode, fill
     )
     out = neural.window_max(x, size, step, gap)
     out = out if has_batch else out[0]
@@ -250,10 +268,10 @@ def max_pool2d(
 
 
 def avg_pool2d(
-    input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: Any = None,
-) -> Any:  # fmt: skip
-    """The mean of each window of images.
+    input: Value, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+    ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: Value = None,
+) -> Value:  # fmt: skip
+    """Compute the mean of each window of images.
 
     Parameters
     ----------
@@ -261,12 +279,12 @@ def avg_pool2d(
     kernel_size, stride, padding : int or tuple of two
         `stride` is by default `kernel_size`.
     ceil_mode : bool
-        Whether there is a last window that does not fit in whole. What of it is outside of
-        the padding does not count.
+        True for a last window that does not fit in whole. Its elements beyond the padding
+        do not count.
     count_include_pad : bool
-        Whether what was padded counts.
+        True to count the padding as elements of the windows.
     divisor_override : number, optional
-        What to divide the sums by instead.
+        The divisor of the sums, instead of the number of elements.
 
     Returns
     -------
@@ -279,8 +297,8 @@ def avg_pool2d(
     array([[[ 2.5,  4.5],
             [10.5, 12.5]]])
     """
-    x, has_batch, size, step, gap, widths = _pooled(
-        "avg_pool2d", input, kernel_size, stride, padding, 1, ceil_mode, 0
+    x, has_batch, size, step, gap, widths = _prepare_pool(
+        "avg_pool2d", input, kernel_size, Window(stride, padding), ceil_mode, 0
     )
     total = np.sum(neural.windows(x, size, step, gap), axis=(-4, -3))
     if divisor_override is not None:

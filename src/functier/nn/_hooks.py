@@ -1,4 +1,4 @@
-"""Hooks of modules, and the note that tells in which module an error was raised."""
+"""Hooks of modules, and the note of an error that names the module it was raised in."""
 
 import itertools
 import weakref
@@ -9,11 +9,23 @@ from ._parameter import note_change
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove` takes it off; also a context manager."""
+    """The result of registering a hook: `remove` removes it. It is a context manager, too.
+
+    Examples
+    --------
+    >>> from functier import nn
+    >>> layer = nn.ReLU()
+    >>> handle = layer.register_forward_hook(lambda module, args, out: out + 1.0)
+    >>> float(layer(2.0))
+    3.0
+    >>> handle.remove()
+    >>> float(layer(2.0))
+    2.0
+    """
 
     _numbers = itertools.count()
 
-    def __init__(self, module: Any, place: str, hook: Callable, prepend: bool, *options: Any):
+    def __init__(self, module: Any, place: str, hook: Callable, prepend: bool, *options: bool):
         self.id = next(self._numbers)
         self._module, self._place = weakref.ref(module), place
         mine, others = {self.id: (hook, *options)}, getattr(module, place)
@@ -21,7 +33,7 @@ class RemovableHandle:
         note_change()
 
     def remove(self) -> None:
-        """Take the hook off; a second time does nothing."""
+        """Remove the hook; a second call does nothing."""
         module = self._module()
         if module is not None:
             hooks = getattr(module, self._place)
@@ -36,7 +48,7 @@ class RemovableHandle:
 
 
 def note_place(error: Exception, module: Any) -> None:
-    """Say in a note of the error in which module it was raised, from the outermost one."""
+    """Add a note to the error that names the module it was raised in, from the outermost one."""
     chain = [*getattr(error, "_functier_modules", ()), module]
     error._functier_modules = chain  # type: ignore[attr-defined]
     names: list[str] = []

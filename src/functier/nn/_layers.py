@@ -1,26 +1,32 @@
 """Layers: modules over the functions of `functional`, with torch's names and options."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from .._core.types import Shape, Value
+from ..random._sampling import Seed
 from . import functional as F
 from . import init
-from ._conv import spread
+from ._conv import Sizes, expand_option
 from ._module import Module
 from ._parameter import Parameter
 from ._random import generator_of
 
 
-def _made(module: Module, name: str, shape: Any, dtype: Any, wanted: bool = True) -> None:
+def _add_parameter(
+    module: Module, name: str, shape: int | Shape, dtype: DTypeLike | None, wanted: bool = True
+) -> None:
     """Register a parameter with undefined values, or its name alone."""
     dtype = np.float64 if dtype is None else dtype
     module.register_parameter(name, Parameter(np.empty(shape, dtype)) if wanted else None)
 
 
-def _uniform(module: Any, generator: Any) -> None:
-    """What torch's layers begin with: uniform within ``1 / sqrt(fan_in)``."""
+def _reset_uniform(module: Any, generator: Seed) -> None:
+    """Draw the initial values of torch's layers: uniform within ``1 / sqrt(fan_in)``."""
     inputs = init.fans(module.weight)[0]
     bound = 1 / math.sqrt(inputs) if inputs else 0.0
     rng = generator_of(generator)
@@ -36,7 +42,7 @@ class Linear(Module):
     ----------
     in_features, out_features : int
     bias : bool
-        Whether there is one.
+        True for a layer with a bias.
     dtype : dtype, optional
         By default float64.
     generator : seed or generator, optional
@@ -54,20 +60,20 @@ class Linear(Module):
     bias: Any
 
     def __init__(
-        self, in_features: int, out_features: int, bias: bool = True, dtype: Any = None, *,
-        generator: Any = None,
+        self, in_features: int, out_features: int, bias: bool = True,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        _made(self, "weight", (out_features, in_features), dtype)
-        _made(self, "bias", out_features, dtype, bias)
+        _add_parameter(self, "weight", (out_features, in_features), dtype)
+        _add_parameter(self, "bias", out_features, dtype, bias)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(in_features)``."""
-        _uniform(self, generator)
+        _reset_uniform(self, generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -87,7 +93,7 @@ class Conv2d(Module):
     padding : int, tuple of two, "valid" or "same"
     groups : int
     bias : bool
-        Whether there is one.
+        True for a layer with a bias.
     dtype, generator
         As for `Linear`.
 
@@ -102,9 +108,9 @@ class Conv2d(Module):
     bias: Any
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
-        padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: Any = None,
-        *, generator: Any = None,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         if groups < 1 or in_channels % groups or out_channels % groups:
@@ -113,23 +119,23 @@ class Conv2d(Module):
                 f"divisible by groups={groups}"
             )
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = spread("Conv2d", "kernel_size", kernel_size, 2, 1)
-        self.stride = spread("Conv2d", "stride", stride, 2, 1)
-        self.dilation = spread("Conv2d", "dilation", dilation, 2, 1)
+        self.kernel_size = expand_option("Conv2d", "kernel_size", kernel_size, 2, 1)
+        self.stride = expand_option("Conv2d", "stride", stride, 2, 1)
+        self.dilation = expand_option("Conv2d", "dilation", dilation, 2, 1)
         named = isinstance(padding, str)
         if named and padding not in ("same", "valid"):
             raise ValueError(f"Conv2d: padding={padding!r}; a str has to be 'same' or 'valid'")
-        self.padding = padding if named else spread("Conv2d", "padding", padding, 2, 0)
+        self.padding = padding if named else expand_option("Conv2d", "padding", padding, 2, 0)
         shape = (out_channels, in_channels // groups, *self.kernel_size)
-        _made(self, "weight", shape, dtype)
-        _made(self, "bias", out_channels, dtype, bias)
+        _add_parameter(self, "weight", shape, dtype)
+        _add_parameter(self, "bias", out_channels, dtype, bias)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(fan_in)``."""
-        _uniform(self, generator)
+        _reset_uniform(self, generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.conv2d(
             input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
         )
@@ -149,14 +155,14 @@ class Conv2d(Module):
 
 
 class LayerNorm(Module):
-    """The last axes with mean 0 and variance 1: see `functional.layer_norm`.
+    """Normalize the last axes to mean 0 and variance 1: see `functional.layer_norm`.
 
     Parameters
     ----------
     normalized_shape : int or tuple of int
     eps : float
     elementwise_affine : bool
-        Whether there are a weight, of ones at first, and a bias, of zeros.
+        True for a weight, of ones at first, and a bias, of zeros.
     bias : bool
     dtype : dtype, optional
 
@@ -171,15 +177,15 @@ class LayerNorm(Module):
     bias: Any
 
     def __init__(
-        self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
-        bias: bool = True, dtype: Any = None,
+        self, normalized_shape: int | Sequence[int], eps: float = 1e-5,
+        elementwise_affine: bool = True, bias: bool = True, dtype: DTypeLike | None = None,
     ):  # fmt: skip
         super().__init__()
         form = normalized_shape if np.iterable(normalized_shape) else (normalized_shape,)
         self.normalized_shape, self.eps = tuple(form), eps
         self.elementwise_affine = elementwise_affine
-        _made(self, "weight", self.normalized_shape, dtype, elementwise_affine)
-        _made(self, "bias", self.normalized_shape, dtype, elementwise_affine and bias)
+        _add_parameter(self, "weight", self.normalized_shape, dtype, elementwise_affine)
+        _add_parameter(self, "bias", self.normalized_shape, dtype, elementwise_affine and bias)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -189,7 +195,7 @@ class LayerNorm(Module):
         if self.bias is not None:
             init.zeros_(self.bias)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -222,25 +228,25 @@ class Embedding(Module):
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        dtype: Any = None, *, generator: Any = None,
+        dtype: DTypeLike | None = None, *, generator: Seed = None,
     ):  # fmt: skip
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ValueError(
-                f"Embedding: padding_idx={padding_idx} is none of {num_embeddings} rows"
+                f"Embedding: padding_idx={padding_idx} is not one of {num_embeddings} rows"
             )
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        _made(self, "weight", (num_embeddings, embedding_dim), dtype)
+        _add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
         self.reset_parameters(generator)
 
-    def reset_parameters(self, generator: Any = None) -> None:
+    def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: standard normal numbers."""
         init.normal_(self.weight, generator=generator)
         if self.padding_idx is not None:
             self.weight[self.padding_idx] = 0
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.embedding(input, self.weight, self.padding_idx)
 
     def extra_repr(self) -> str:
@@ -266,14 +272,14 @@ class Dropout(Module):
     (array([2., 0., 0., 0., 2.]), array([1., 1., 1., 1., 1.]))
     """
 
-    def __init__(self, p: float = 0.5, *, generator: Any = None):
+    def __init__(self, p: float = 0.5, *, generator: Seed = None):
         super().__init__()
         if not 0 <= p <= 1:
             raise ValueError(f"Dropout: p={p!r}; a probability is from 0 to 1")
         self.p = p
         self.generator = None if generator is None else generator_of(generator)
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.dropout(input, self.p, self.training, generator=self.generator)
 
     def extra_repr(self) -> str:
@@ -281,25 +287,38 @@ class Dropout(Module):
 
 
 class ReLU(Module):
-    """See `functional.relu`."""
+    """Apply `functional.relu`.
 
-    def forward(self, input: Any) -> Any:
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ReLU()(np.array([-1.0, 2.0]))
+    array([0., 2.])
+    """
+
+    def forward(self, input: Value) -> Value:
         return F.relu(input)
 
 
 class GELU(Module):
-    """See `functional.gelu`.
+    """Apply `functional.gelu`.
 
     Parameters
     ----------
     approximate : {"none", "tanh"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> GELU("tanh")(np.array([-1.0, 0.0, 1.0])).round(3)
+    array([-0.159,  0.   ,  0.841])
     """
 
     def __init__(self, approximate: str = "none"):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
@@ -307,32 +326,53 @@ class GELU(Module):
 
 
 class Tanh(Module):
-    """See `functional.tanh`."""
+    """Apply `functional.tanh`.
 
-    def forward(self, input: Any) -> Any:
+    Examples
+    --------
+    >>> float(Tanh()(0.0))
+    0.0
+    """
+
+    def forward(self, input: Value) -> Value:
         return F.tanh(input)
 
 
 class Sigmoid(Module):
-    """See `functional.sigmoid`."""
+    """Apply `functional.sigmoid`.
 
-    def forward(self, input: Any) -> Any:
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Sigmoid()(np.array([-1000.0, 0.0, 1000.0]))
+    array([0. , 0.5, 1. ])
+    """
+
+    def forward(self, input: Value) -> Value:
         return F.sigmoid(input)
 
 
 class Softmax(Module):
-    """See `functional.softmax`.
+    """Apply `functional.softmax`.
 
     Parameters
     ----------
     dim : int or tuple of int
+        The axes that sum up to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Softmax(-1)(np.zeros((2, 4)))
+    array([[0.25, 0.25, 0.25, 0.25],
+           [0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, dim: Any):
+    def __init__(self, dim: int | tuple[int, ...]):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -340,20 +380,26 @@ class Softmax(Module):
 
 
 class Flatten(Module):
-    """Several axes as one.
+    """Merge several axes into one.
 
     Parameters
     ----------
     start_dim, end_dim : int
         The first and the last of them. The axis of examples stays by default; for a function
         of one example, under `vmap`, write ``Flatten(0)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Flatten()(np.zeros((5, 2, 3))).shape
+    (5, 6)
     """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         shape = np.shape(input)
         n = len(shape)
         start, end = (i + n if i < 0 else i for i in (self.start_dim, self.end_dim))
@@ -371,18 +417,26 @@ class Flatten(Module):
 
 
 class MaxPool2d(Module):
-    """See `functional.max_pool2d`, whose options it takes."""
+    """Apply `functional.max_pool2d`, whose options it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MaxPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
+    array([[[ 5.,  7.],
+            [13., 15.]]])
+    """
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-        return_indices: bool = False, ceil_mode: bool = False,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.dilation = padding, dilation
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.max_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode,
             self.return_indices,
@@ -396,18 +450,27 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """See `functional.avg_pool2d`, whose options it takes."""
+    """Apply `functional.avg_pool2d`, whose options it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> AvgPool2d(2)(np.arange(16.0).reshape(1, 4, 4))
+    array([[[ 2.5,  4.5],
+            [10.5, 12.5]]])
+    """
 
     def __init__(
-        self, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: Any = None,
+        self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
+        ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: float | None = None,
     ):  # fmt: skip
         super().__init__()
         self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
         self.padding, self.ceil_mode = padding, ceil_mode
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
-    def forward(self, input: Any) -> Any:
+    def forward(self, input: Value) -> Value:
         return F.avg_pool2d(
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
             self.count_include_pad, self.divisor_override,

@@ -1,15 +1,16 @@
-"""Losses, with PyTorch's names and meaning; the class axis is the second one, or the only."""
+"""Losses, with PyTorch's names and meaning; the axis of classes is the second, or the only one."""
 
-from typing import Any
+import math
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Value
 from .._rules import indexing, neural
 
 
-def reduced(name: str, loss: Any, reduction: str) -> Any:
-    """The losses as they are, their sum or their mean."""
+def reduce_loss(name: str, loss: Value, reduction: str) -> Value:
+    """Return the losses as they are, their sum or their mean."""
     if reduction == "mean":
         return np.mean(loss)
     if reduction == "sum":
@@ -19,7 +20,7 @@ def reduced(name: str, loss: Any, reduction: str) -> Any:
     raise ValueError(f"{name}: reduction={reduction!r}; it has to be 'mean', 'sum' or 'none'")
 
 
-def _check_shapes(name: str, input: Any, target: Any) -> None:
+def _check_shapes(name: str, input: Value, target: Value) -> None:
     if shape_of(input) != shape_of(target):
         raise ValueError(
             f"{name}: the input has the shape {shape_of(input)}, the target {shape_of(target)}; "
@@ -27,8 +28,8 @@ def _check_shapes(name: str, input: Any, target: Any) -> None:
         )
 
 
-def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Squared differences, of arrays of one shape; the mean, "sum" or "none" of them.
+def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
+    """Compute the squared differences of two arrays; `reduction`: their mean, "sum", or "none".
 
     Examples
     --------
@@ -37,11 +38,11 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     2.0
     """
     _check_shapes("mse_loss", input, target)
-    return reduced("mse_loss", np.square(input - target), reduction)
+    return reduce_loss("mse_loss", np.square(input - target), reduction)
 
 
-def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
-    """Absolute differences, of arrays of one shape; the mean, "sum" or "none" of them.
+def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
+    """Compute the absolute differences of two arrays; `reduction`: their mean, "sum", or "none".
 
     Examples
     --------
@@ -50,11 +51,11 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     1.0
     """
     _check_shapes("l1_loss", input, target)
-    return reduced("l1_loss", np.abs(input - target), reduction)
+    return reduce_loss("l1_loss", np.abs(input - target), reduction)
 
 
-def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
-    """Half the square of differences below `delta`, and linear above it.
+def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: float = 1.0) -> Value:
+    """Compute half the square of differences below `delta`, and a linear function above it.
 
     Examples
     --------
@@ -68,13 +69,14 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     d = input - target
     size = np.abs(d)
     loss = np.where(size < delta, 0.5 * np.square(d), delta * (size - 0.5 * delta))
-    return reduced("huber_loss", loss, reduction)
+    return reduce_loss("huber_loss", loss, reduction)
 
 
 def binary_cross_entropy_with_logits(
-    input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
-) -> Any:
-    """Cross-entropy of probabilities `target` and ``sigmoid(input)``; stable.
+    input: Value, target: Value, weight: Value = None, *, reduction: str = "mean",
+    pos_weight: Value = None,
+) -> Value:  # fmt: skip
+    """Compute the cross-entropy of probabilities `target` and ``sigmoid(input)``, stably.
 
     Parameters
     ----------
@@ -99,18 +101,18 @@ def binary_cross_entropy_with_logits(
     if pos_weight is not None:
         missed = missed * (1 + (pos_weight - 1) * target)
     loss = (1 - target) * input + missed
-    return reduced(name, loss if weight is None else loss * weight, reduction)
+    return reduce_loss(name, loss if weight is None else loss * weight, reduction)
 
 
-def _class_axis(name: str, input: Any) -> int:
+def _class_axis(name: str, input: Value) -> int:
     rank = len(shape_of(input))
     if not rank:
         raise ValueError(f"{name}: the input has no axis; it has to be (N, C, ...) or (C,)")
     return 1 if rank > 1 else 0
 
 
-def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -> tuple:
-    """The loss of each target's class, and its weight: 0 where it is ignored."""
+def _pick_classes(name: str, logp: Value, target: Value, weight: Value, ignore_index: int) -> tuple:
+    """Return the loss of each target's class, its weight, and False where it is ignored."""
     axis = _class_axis(name, logp)
     shape = shape_of(logp)
     if dtype_of(target).kind not in "iu":
@@ -138,15 +140,15 @@ def _picked(name: str, logp: Any, target: Any, weight: Any, ignore_index: int) -
     chosen = np.take_along_axis(logp, np.expand_dims(known, axis), axis)
     factor = kept.astype(dtype_of(logp))
     if weight is not None:
-        factor = factor * indexing.at(weight, (known,))
+        factor = factor * indexing.read_at(weight, (known,))
     return np.negative(np.squeeze(chosen, axis)), factor, kept
 
 
 def nll_loss(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
     reduction: str = "mean",
-) -> Any:  # fmt: skip
-    """The negative of the log-probability of each target's class.
+) -> Value:  # fmt: skip
+    """Compute the negative log-probability of each target's class.
 
     Parameters
     ----------
@@ -171,18 +173,18 @@ def nll_loss(
     >>> nll_loss(np.array([[-1.0, -2.0], [-3.0, -4.0]]), np.array([0, 1]), reduction="none")
     array([1., 4.])
     """
-    loss, factor, kept = _picked("nll_loss", input, target, weight, ignore_index)
+    loss, factor, kept = _pick_classes("nll_loss", input, target, weight, ignore_index)
     loss = np.where(kept, loss, 0) * factor
     if reduction == "mean":
         return np.sum(loss) / np.sum(factor)
-    return reduced("nll_loss", loss, reduction)
+    return reduce_loss("nll_loss", loss, reduction)
 
 
 def cross_entropy(
-    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100,
+    input: Value, target: Value, weight: Value = None, *, ignore_index: int = -100,
     reduction: str = "mean", label_smoothing: float = 0.0,
-) -> Any:  # fmt: skip
-    """Cross-entropy of logits with classes, or with probabilities of classes.
+) -> Value:  # fmt: skip
+    """Compute the cross-entropy of logits with classes, or with probabilities of classes.
 
     Parameters
     ----------
@@ -196,7 +198,7 @@ def cross_entropy(
         A class index that does not count.
     reduction : {"mean", "sum", "none"}
     label_smoothing : float
-        How much of each target is spread over all classes, from 0 to 1.
+        The part of each target that is spread over all classes, from 0 to 1.
 
     Returns
     -------
@@ -205,9 +207,9 @@ def cross_entropy(
     Raises
     ------
     TypeError, ValueError
-        For shapes and dtypes that do not fit, and classes that do not exist. (Tensors'
-        classes are not looked at: there NumPy raises IndexError, or counts a negative one
-        from the last.)
+        For shapes and dtypes that do not fit, and classes that do not exist. (The classes
+        of a tensor are not checked: there NumPy raises IndexError, or counts a negative one
+        from the end.)
 
     Examples
     --------
@@ -237,14 +239,14 @@ def cross_entropy(
             spent = spent * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
         loss = np.negative(np.sum(spent, axis=axis))
         if reduction == "mean":
-            return np.sum(loss) / max(1, _count(shape) // classes)
-        return reduced(name, loss, reduction)
+            return np.sum(loss) / max(1, math.prod(shape) // classes)
+        return reduce_loss(name, loss, reduction)
     if not smooth:
         if weight is None and reduction == "mean" and type(target) is np.ndarray:
             if not (target == ignore_index).any():
-                return np.mean(_picked(name, logp, target, None, ignore_index)[0])
+                return np.mean(_pick_classes(name, logp, target, None, ignore_index)[0])
         return nll_loss(logp, target, weight, ignore_index=ignore_index, reduction=reduction)
-    loss, factor, kept = _picked(name, logp, target, weight, ignore_index)
+    loss, factor, kept = _pick_classes(name, logp, target, weight, ignore_index)
     each = logp
     if weight is not None:
         each = each * np.reshape(weight, (classes, *(1,) * (len(shape) - axis - 1)))
@@ -254,11 +256,4 @@ def cross_entropy(
     )
     if reduction == "mean":
         return np.sum(loss) / np.sum(factor)
-    return reduced(name, loss, reduction)
-
-
-def _count(shape: tuple) -> int:
-    total = 1
-    for n in shape:
-        total *= n
-    return total
+    return reduce_loss(name, loss, reduction)

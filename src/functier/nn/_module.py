@@ -2,27 +2,29 @@
 
 NOTE [where a module has its state]
     Parameters, buffers and modules are in the ``__dict__`` under their names, so that reading
-    them costs nothing. ``_kinds`` says which attribute is what, in the order of definition.
-    It is replaced and never changed, as the dicts of hooks are: copies may share it.
+    them costs nothing. ``_kinds`` has the kind of each, in the order of definition. It is
+    replaced and never changed, like the dicts of hooks: copies may share it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
-from ._form import BUFFER, MODULE, PARAMETER, flatten, replaced, unflatten
+from .._core.types import Value
 from ._hooks import RemovableHandle, note_place
 from ._parameter import Parameter, is_parameter, note_change, plain_array
+from ._structure import BUFFER, MODULE, PARAMETER, flatten, replace_arrays, unflatten
 
 M = TypeVar("M", bound="Module")
 
 
 class Keys(NamedTuple):
-    """What `Module.load_state_dict` found missing, and what nobody has asked for."""
+    """The names that `Module.load_state_dict` did not find, and those that it did not expect."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
@@ -37,7 +39,7 @@ class Module:
     Attributes
     ----------
     training : bool
-        Whether the module is being trained; see `train` and `eval`.
+        True while the module is trained; see `train` and `eval`.
 
     Raises
     ------
@@ -46,14 +48,14 @@ class Module:
 
     Notes
     -----
-    The names are torch's. The state are NumPy arrays, which may be changed in place. A module
+    The names are torch's. The state is NumPy arrays, which may be changed in place. A module
     is a pytree for every transform: parameters and buffers are its leaves, so that
     ``grad(loss)(module, x)`` is a module of gradients. `functier.functional_call` and
     `functier.stack_module_state` take modules, too. An exception that comes out of
     ``forward`` has a note that says in which module of the tree it was raised.
 
-    Of a buffer or a parameter with ``requires_grad=False`` the gradient by a module as a
-    pytree is zero. To differentiate by it, use `functier.functional_call`. Where there are
+    The gradient by a module is zero for its buffers, and for parameters with
+    ``requires_grad=False``. To differentiate by these, use `functier.functional_call`. With
     integer buffers, ``grad`` needs ``allow_int=True``.
 
     Examples
@@ -89,19 +91,19 @@ class Module:
         register_pytree_node(cls, flatten, unflatten)
 
     def __functional_call__(self, given: dict[str, Any]) -> Any:
-        """A copy with other arrays, in less time than `functier.functional_call` takes for it;
-        None where it cannot be made so.
+        """Return a copy with other arrays, in less time than `functier.functional_call` takes,
+        or None where that has to make it.
         """
-        return replaced(self, given)
+        return replace_arrays(self, given)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles are made of."""
-        return {name: x for name, x in vars(self).items() if name != "_form"}
+        """Return the attributes that copies and pickles have."""
+        return {name: x for name, x in vars(self).items() if name != "_structure"}
 
     # ---- calls ----
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; every subclass defines it."""
+        """Compute the result of the module. Every subclass defines this method."""
         raise NotImplementedError(
             f'Module [{type(self).__name__}] is missing the required "forward" function'
         )
@@ -147,7 +149,7 @@ class Module:
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call ``hook(module, args)`` before ``forward``; what it returns replaces the arguments.
+        """Call ``hook(module, args)`` before ``forward``; its result, if any, replaces `args`.
 
         With `with_kwargs`, ``hook(module, args, kwargs)``, which returns None or both. `prepend`
         puts it in front of the others. The result has a ``remove`` method.
@@ -155,14 +157,10 @@ class Module:
         return RemovableHandle(self, "_pre_hooks", hook, prepend, with_kwargs)
 
     def register_forward_hook(
-        self,
-        hook: Callable,
-        *,
-        prepend: bool = False,
-        with_kwargs: bool = False,
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
         always_call: bool = False,
-    ) -> RemovableHandle:
-        """Call ``hook(module, args, output)`` after ``forward``; what it returns replaces it.
+    ) -> RemovableHandle:  # fmt: skip
+        """Call ``hook(module, args, output)`` after ``forward``; its result, if any, replaces that.
 
         With `with_kwargs`, ``hook(module, args, kwargs, output)``. With `always_call`, also where
         ``forward`` raises, the output being None. The result has a ``remove`` method.
@@ -232,13 +230,13 @@ class Module:
         state["_kinds"] = {**state["_kinds"], name: kind}
         note_change()
 
-    def register_parameter(self, name: str, param: Any) -> None:
-        """Add a parameter; None is a name without one, which `parameters` leaves out."""
+    def register_parameter(self, name: str, param: Value) -> None:
+        """Add a parameter; None registers a name only, which `parameters` leaves out."""
         self._register(name, param, PARAMETER)
 
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Add an array that is state and not trained; `persistent`: it is in `state_dict`."""
-        self._register(name, tensor if tensor is None else _array(tensor), BUFFER)
+    def register_buffer(self, name: str, tensor: Value, persistent: bool = True) -> None:
+        """Add an array that is not trained; `persistent`: it is part of `state_dict`."""
+        self._register(name, tensor if tensor is None else _as_array(tensor), BUFFER)
         change = self._transient - {name} if persistent else self._transient | {name}
         vars(self)["_transient"] = change
         note_change()
@@ -249,12 +247,12 @@ class Module:
 
     add_module = register_module
 
-    # ---- what there is ----
+    # ---- parameters, buffers and modules ----
 
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, "Module"]]:
-        """This module and all in it, with their dotted names, each once."""
+        """Yield this module and all in it, with their dotted names, each once."""
         memo = set() if memo is None else memo
         if id(self) in memo:
             return
@@ -262,14 +260,14 @@ class Module:
             memo.add(id(self))
         yield prefix, self
         for name, module in self._named_own(MODULE):
-            yield from module.named_modules(memo, _joined(prefix, name), remove_duplicate)
+            yield from module.named_modules(memo, _join_names(prefix, name), remove_duplicate)
 
     def modules(self) -> Iterator["Module"]:
-        """This module and all in it, each once."""
+        """Return an iterator over this module and all in it, each once."""
         return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, "Module"]]:
-        """The modules registered here, with their names, each once."""
+        """Yield the modules registered here, with their names, each once."""
         seen = set()
         for name, module in self._named_own(MODULE):
             if id(module) not in seen:
@@ -277,27 +275,27 @@ class Module:
                 yield name, module
 
     def children(self) -> Iterator["Module"]:
-        """The modules registered here, each once."""
+        """Return an iterator over the modules registered here, each once."""
         return (module for _, module in self.named_children())
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """The parameters with their dotted names; a shared one once, under its first name."""
+        """Yield the parameters with their dotted names; a shared one once, by its first name."""
         return self._named(PARAMETER, prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        """The parameters, in the order of definition, this module's own first."""
+        """Yield the parameters, in the order of definition, those of this module first."""
         return (x for _, x in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Any]]:
-        """The buffers with their dotted names."""
+        """Yield the buffers with their dotted names."""
         return self._named(BUFFER, prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
-        """The buffers."""
+        """Yield the buffers."""
         return (x for _, x in self.named_buffers(recurse=recurse))
 
     def _named_own(self, kind: str) -> list[tuple[str, Any]]:
@@ -313,21 +311,22 @@ class Module:
                 if once and id(x) in seen:
                     continue
                 seen.add(id(x))
-                yield _joined(path, name), x
+                yield _join_names(path, name), x
 
     # ---- state ----
 
     def state_dict(self, *, prefix: str = "") -> dict[str, np.ndarray]:
-        """The parameters and persistent buffers by their names, sharing memory.
+        """Return the parameters and persistent buffers by their names, sharing memory.
 
-        Names of shared arrays and modules are all there. ``copy.deepcopy`` it to keep it.
+        A shared array has an entry for each of its names. ``copy.deepcopy`` the dict to keep
+        it.
         """
         return {name: plain_array(vars(owner)[key]) for name, owner, key in self._places(prefix)}
 
     def _places(self, prefix: str = "") -> list[tuple[str, "Module", str]]:
-        """For each name of `state_dict` the module that has it, and its name there."""
+        """Return, for each name of `state_dict`, the module that has it, and its name there."""
         return [
-            (_joined(path, name), module, name)
+            (_join_names(path, name), module, name)
             for path, module in self.named_modules(None, prefix.rstrip("."), False)
             for kind in (PARAMETER, BUFFER)
             for name, _ in module._named_own(kind)
@@ -344,9 +343,9 @@ class Module:
         state_dict : dict of str to array
             As `state_dict` gives it.
         strict : bool
-            Whether the names have to be exactly those of `state_dict`.
+            True if the names have to be exactly those of `state_dict`.
         assign : bool
-            Whether the arrays themselves take the place of the module's, with their dtypes.
+            True to replace the module's arrays by the given ones, with their dtypes.
 
         Returns
         -------
@@ -369,7 +368,7 @@ class Module:
         if strict:
             wrong += [f"missing key {n!r}" for n in keys.missing_keys]
             wrong += [f"unexpected key {n!r}" for n in keys.unexpected_keys]
-        given = [(n, m, key, _array(state_dict[n])) for n, m, key in places if n in state_dict]
+        given = [(n, m, key, _as_array(state_dict[n])) for n, m, key in places if n in state_dict]
         for name, module, key, x in given:
             own = vars(module)[key]
             if shape_of(x) != shape_of(own):
@@ -391,17 +390,17 @@ class Module:
     # ---- modes and conversions ----
 
     def train(self: M, mode: bool = True) -> M:
-        """Set `training` here and in all modules inside; returns the module."""
+        """Set `training` here and in all modules inside; return the module."""
         for module in self.modules():
             module.training = bool(mode)
         return self
 
     def eval(self: M) -> M:
-        """The same as ``train(False)``."""
+        """Do the same as ``train(False)``."""
         return self.train(False)
 
     def requires_grad_(self: M, requires_grad: bool = True) -> M:
-        """Set `requires_grad` of all parameters: see `Parameter`; returns the module."""
+        """Set `requires_grad` of all parameters: see `Parameter`; return the module."""
         for module in self.modules():
             for name, x in module._named_own(PARAMETER):
                 if is_parameter(x):
@@ -413,21 +412,21 @@ class Module:
         return self
 
     def apply(self: M, fn: Callable[["Module"], Any]) -> M:
-        """Call ``fn(module)`` for every module inside and then for this one; returns it."""
+        """Call ``fn(module)`` for every module inside and then for this one, and return it."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def astype(self: M, dtype: Any) -> M:
-        """Convert the floating-point and complex parameters and buffers; returns the module.
+    def astype(self: M, dtype: DTypeLike) -> M:
+        """Convert the floating-point and complex parameters and buffers; return the module.
 
-        The module gets other arrays, shared ones staying shared. Other attributes are left.
+        The module gets new arrays; shared ones stay shared. Other attributes stay as they are.
         """
         if np.dtype(dtype).kind not in "fc":
             raise TypeError(
-                f"{type(self).__name__}.astype: dtype={np.dtype(dtype)} is no floating-point or "
-                f"complex dtype"
+                f"{type(self).__name__}.astype: dtype={np.dtype(dtype)} is not a floating-point "
+                f"or complex dtype"
             )
         memo: dict[int, Any] = {}
         for module in self.modules():
@@ -441,21 +440,21 @@ class Module:
         return self
 
     def double(self: M) -> M:
-        """The same as ``astype(numpy.float64)``."""
+        """Do the same as ``astype(numpy.float64)``."""
         return self.astype(np.float64)
 
     def float(self: M) -> M:
-        """The same as ``astype(numpy.float32)``."""
+        """Do the same as ``astype(numpy.float32)``."""
         return self.astype(np.float32)
 
     def half(self: M) -> M:
-        """The same as ``astype(numpy.float16)``."""
+        """Do the same as ``astype(numpy.float16)``."""
         return self.astype(np.float16)
 
-    # ---- for people ----
+    # ---- repr ----
 
     def extra_repr(self) -> str:
-        """What `repr` shows between the parentheses: options. For subclasses to define."""
+        """Return the options that `repr` shows in parentheses; subclasses may define it."""
         return ""
 
     def __repr__(self) -> str:
@@ -486,12 +485,12 @@ FITS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _joined(prefix: str, name: str) -> str:
+def _join_names(prefix: str, name: str) -> str:
     return f"{prefix}.{name}" if prefix else name
 
 
-def _array(x: Any) -> Any:
-    """An array of a list or a number."""
+def _as_array(x: Value) -> Value:
+    """Return a list or a number as an array."""
     return x if isinstance(x, Tensor) else plain_array(np.asarray(x))
 
 

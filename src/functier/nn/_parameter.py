@@ -3,9 +3,12 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from .._core.types import Value
 
 CHANGES = [0]
-"""How often what modules are made of has changed; arrays that take another's place apart."""
+"""The number of changes to any module, not counting arrays that replace others."""
 
 
 def note_change() -> None:
@@ -20,8 +23,8 @@ class Parameter(np.ndarray):
     data : array_like
         Floating-point or complex; an array is taken without a copy.
     requires_grad : bool
-        Whether it is trained. To transforms of a module as a pytree, a parameter that is not
-        is a constant: its gradient is zero.
+        True if it is trained. Otherwise it is a constant for transforms of the module as a
+        pytree: its gradient is zero.
 
     Raises
     ------
@@ -30,9 +33,9 @@ class Parameter(np.ndarray):
 
     Notes
     -----
-    A NumPy array: whatever takes one takes it, and it may be changed in place. What is computed
-    from it is a plain array. Views and copies of it are of this class, as NumPy has it, but
-    register nowhere and have ``requires_grad`` False; `copy.deepcopy` and `pickle` give a
+    It is a NumPy array, which may be changed in place. Results of NumPy's functions are plain
+    arrays. Views and copies of it have this class, as NumPy has it, but a module does not
+    register them, and their ``requires_grad`` is False; `copy.deepcopy` and `pickle` give a
     parameter again.
 
     Examples
@@ -42,18 +45,18 @@ class Parameter(np.ndarray):
     (True, 'ndarray')
     """
 
-    def __new__(cls, data: Any, requires_grad: bool = True) -> "Parameter":
+    def __new__(cls, data: ArrayLike, requires_grad: bool = True) -> "Parameter":
         array = np.asarray(data)
         if requires_grad and array.dtype.kind not in "fc":
             raise TypeError(
                 f"{cls.__name__}: only floating-point and complex arrays can require gradients, "
                 f"not {array.dtype}; pass one of these, or requires_grad=False"
             )
-        return made(array, requires_grad, cls)
+        return make_parameter(array, requires_grad, cls)
 
     @property
     def requires_grad(self) -> bool:
-        """Whether it is trained; False for views and copies, which no constructor has made."""
+        """True if the parameter is trained; False for views and copies of one."""
         return vars(self).get("_trained", False)
 
     @requires_grad.setter
@@ -61,13 +64,15 @@ class Parameter(np.ndarray):
         self._trained = bool(value)
         note_change()
 
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """A result of NumPy's: a plain array, unless it was written to this one."""
+    def __array_wrap__(
+        self, array: np.ndarray, context: Any = None, return_scalar: bool = False
+    ) -> Value:
+        """Return a result of NumPy as a plain array, unless it was written to this one."""
         if array is self:
             return self
         return array[()] if return_scalar else array.view(np.ndarray)
 
-    def __deepcopy__(self, memo: dict) -> Any:  # type: ignore[override]
+    def __deepcopy__(self, memo: dict) -> np.ndarray:  # type: ignore[override]
         if not is_parameter(self):
             return self.copy()
         new = type(self)(plain_array(self).copy(), self.requires_grad)
@@ -77,29 +82,30 @@ class Parameter(np.ndarray):
     def __reduce__(self) -> Any:
         if not is_parameter(self):
             return np.ndarray.__reduce__(plain_array(self))
-        return _restored, (type(self), plain_array(self), self.requires_grad)
+        return _restore, (type(self), plain_array(self), self.requires_grad)
 
 
-def made(array: np.ndarray, requires_grad: Any, cls: Any = Parameter) -> Any:
-    """A parameter of an array of NumPy's own class, which it keeps."""
+def make_parameter(array: np.ndarray, requires_grad: bool, cls: Any = Parameter) -> Any:
+    """Make a parameter of a plain array, which it keeps."""
     new = array.view(cls)
     new._trained, new._array = bool(requires_grad), array
     return new
 
 
-def _restored(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
+def _restore(cls: type, data: np.ndarray, requires_grad: bool) -> Any:
     return cls(data, requires_grad)
 
 
-def is_parameter(x: Any) -> bool:
-    """Whether `x` was made a parameter, and is no view or copy of one."""
+def is_parameter(x: Value) -> bool:
+    """Tell if `x` is a parameter, and not a view or copy of one."""
     return isinstance(x, Parameter) and "_trained" in vars(x)
 
 
-def plain_array(x: Any) -> Any:
-    """The same memory as an array of NumPy's own class; anything else as it is.
+def plain_array(x: Value) -> Value:
+    """Return a parameter's memory as a plain array, and anything else as it is.
 
-    Of a parameter the array that it was made of, each time: messages look leaves up.
+    It is the same object each time, the array that the parameter was made of: messages look
+    leaves up by identity.
     """
     if not isinstance(x, Parameter):
         return x

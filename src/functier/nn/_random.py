@@ -1,8 +1,7 @@
-"""The generator of initial values and of dropout where the caller gives none."""
-
-from typing import Any
+"""The default generator of initial values and of dropout."""
 
 from ..random import Generator, default_rng
+from ..random._sampling import Seed
 
 _default: list[Generator] = []
 
@@ -18,7 +17,7 @@ def manual_seed(seed: int) -> Generator:
     Returns
     -------
     functier.random.Generator
-        It, from now on, for all threads.
+        The default generator from now on, for all threads.
 
     Examples
     --------
@@ -33,8 +32,8 @@ def manual_seed(seed: int) -> Generator:
     return _default[0]
 
 
-def generator_of(generator: Any) -> Generator:
-    """The generator that was given (NumPy's as one of functier's), or the default one."""
+def generator_of(generator: Seed) -> Generator:
+    """Return the generator that was given (NumPy's as one of functier's), or the default."""
     if generator is not None:
         return default_rng(generator)
     if not _default:

@@ -1,20 +1,22 @@
-"""The functions that layers are made of: no state, plain NumPy, for every transform.
+"""The functions of layers: plain NumPy without state, for every transform.
 
 Names, the order of arguments and the meaning are those of ``torch.nn.functional``; what torch
-takes by position after an option that it has deprecated is keyword-only. All can be
+takes by position after a deprecated option is keyword-only. All can be
 differentiated in both modes, to any order, and batched in any nesting without a loop.
 ``dim`` is an axis of one example.
 """
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.tensor import Tensor
+from .._core.types import Function, Value
 from .._rules import indexing, neural
 from .._transforms.stop_gradient import stop_gradient
+from ..random._sampling import Seed
 from ._conv import avg_pool2d, conv1d, conv2d, max_pool2d
 from ._losses import (
     binary_cross_entropy_with_logits,
@@ -41,8 +43,8 @@ def __dir__() -> list[str]:
 # ---- affine ----
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:
-    """``input @ weight.T + bias``.
+def linear(input: Value, weight: Value, bias: Value | None = None) -> Value:
+    """Compute ``input @ weight.T + bias``.
 
     Parameters
     ----------
@@ -72,8 +74,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         ) from error
 
 
-def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
-    """The rows of `weight` that integers name.
+def embedding(input: Value, weight: Value, padding_idx: int | None = None) -> Value:
+    """Return the rows of `weight` with the given indices.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     Raises
     ------
     TypeError
-        For an input that is no array of integers.
+        For an input that is not an array of integers.
 
     Notes
     -----
@@ -105,24 +107,24 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """
     if dtype_of(input).kind not in "iu":
         raise TypeError(f"embedding: the input's dtype is {dtype_of(input)}; pass integers")
-    rows = indexing.at(weight, (input,))
+    rows = indexing.read_at(weight, (input,))
     if padding_idx is None:
         return rows
     count = shape_of(weight)[0]
     if not -count <= padding_idx < count:
-        raise ValueError(f"embedding: padding_idx={padding_idx} is none of {count} rows")
+        raise ValueError(f"embedding: padding_idx={padding_idx} is not one of {count} rows")
     padding = np.expand_dims(np.equal(input, padding_idx % count), -1)
     return np.where(padding, stop_gradient(rows), rows)
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
-    """1 at the place that an integer names, and 0 at the other ones, along a new last axis.
+def one_hot(tensor: Value, num_classes: int = -1) -> Value:
+    """Return 1 at the place of each class, and 0 elsewhere, along a new last axis.
 
     Parameters
     ----------
     tensor : array of int
     num_classes : int
-        -1: as many as there have to be, which under `vmap` cannot be told.
+        -1: one more than the largest class, which is not known inside a transform.
 
     Returns
     -------
@@ -163,8 +165,8 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
 # ---- elementwise ----
 
 
-def relu(input: Any) -> Any:
-    """``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
+def relu(input: Value) -> Value:
+    """Compute ``max(input, 0)``, whose derivative at 0 is 0 (that of `numpy.maximum` is 1/2).
 
     Examples
     --------
@@ -175,8 +177,8 @@ def relu(input: Any) -> Any:
     return neural.relu(input)
 
 
-def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
-    """`input` where it is positive, else `negative_slope` times it (at 0, too).
+def leaky_relu(input: Value, negative_slope: float = 0.01) -> Value:
+    """Return `input` where it is positive, and `negative_slope` times it elsewhere.
 
     Examples
     --------
@@ -187,8 +189,8 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
     return np.where(input > 0, input, negative_slope * input)
 
 
-def sigmoid(input: Any) -> Any:
-    """``1 / (1 + exp(-input))``, for any number without overflow.
+def sigmoid(input: Value) -> Value:
+    """Compute ``1 / (1 + exp(-input))`` without overflow.
 
     Examples
     --------
@@ -199,8 +201,8 @@ def sigmoid(input: Any) -> Any:
     return neural.sigmoid(input)
 
 
-def tanh(input: Any) -> Any:
-    """`numpy.tanh`.
+def tanh(input: Value) -> Value:
+    """Compute the hyperbolic tangent: `numpy.tanh`.
 
     Examples
     --------
@@ -210,8 +212,8 @@ def tanh(input: Any) -> Any:
     return np.tanh(input)
 
 
-def silu(input: Any) -> Any:
-    """``input * sigmoid(input)``, also known as swish.
+def silu(input: Value) -> Value:
+    """Compute ``input * sigmoid(input)``, also known as swish.
 
     Examples
     --------
@@ -222,8 +224,8 @@ def silu(input: Any) -> Any:
     return input * neural.sigmoid(input)
 
 
-def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """``log(1 + exp(beta * input)) / beta``, without overflow.
+def softplus(input: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    """Compute ``log(1 + exp(beta * input)) / beta`` without overflow.
 
     Parameters
     ----------
@@ -242,8 +244,8 @@ def softplus(input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     return np.where(scaled > threshold, input, np.logaddexp(scaled, 0) / beta)
 
 
-def gelu(input: Any, approximate: str = "none") -> Any:
-    """``input`` times the normal distribution function at it.
+def gelu(input: Value, approximate: str = "none") -> Value:
+    """Compute ``input`` times the normal distribution function at it.
 
     Parameters
     ----------
@@ -271,7 +273,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     return 0.5 * input * (1 + _erf()(input * math.sqrt(0.5)))
 
 
-def _erf() -> Any:
+def _erf() -> Function:
     try:
         import scipy.special as special  # type: ignore[import-untyped]  # an extra
     except ImportError as error:
@@ -282,7 +284,9 @@ def _erf() -> Any:
     return special.erf
 
 
-def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any = None) -> Any:
+def dropout(
+    input: Value, p: float = 0.5, training: bool = True, *, generator: Seed = None
+) -> Value:
     """Zero each element with probability `p`, and divide the others by ``1 - p``.
 
     Parameters
@@ -319,8 +323,8 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, *, generator: Any
 # ---- along axes ----
 
 
-def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
-    """``exp(input) / sum(exp(input))`` along axes, without overflow.
+def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
+    """Compute ``exp(input) / sum(exp(input))`` along axes, without overflow.
 
     Parameters
     ----------
@@ -337,8 +341,8 @@ def softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
     return neural.softmax(input, dim)
 
 
-def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
-    """The logarithm of `softmax`, without overflow and without a logarithm of 0.
+def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
+    """Compute the logarithm of `softmax`, without overflow and without a logarithm of 0.
 
     Parameters
     ----------
@@ -355,10 +359,11 @@ def log_softmax(input: Any, dim: int | tuple[int, ...]) -> Any:
     return neural.log_softmax(input, dim)
 
 
-def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> Any:
-    """``log(sum(exp(input)))`` along axes, without overflow; its derivative is `softmax`.
+def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -> Value:
+    """Compute ``log(sum(exp(input)))`` along axes, without overflow.
 
-    ``torch.logsumexp``. Where all are -inf, so is the result, and the derivative is 0.
+    See ``torch.logsumexp``. The derivative is `softmax`. Where all elements are -inf, so is the
+    result, and the derivative is 0.
 
     Parameters
     ----------
@@ -366,7 +371,7 @@ def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> 
     dim : int or tuple of int
         The axes to sum over.
     keepdim : bool
-        Whether they stay, with size 1.
+        True to keep the axes, with size 1.
 
     Examples
     --------
@@ -379,8 +384,9 @@ def logsumexp(input: Any, dim: int | tuple[int, ...], keepdim: bool = False) -> 
 
 
 def layer_norm(
-    input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
-) -> Any:
+    input: Value, normalized_shape: int | Sequence[int], weight: Value = None,
+    bias: Value | None = None, eps: float = 1e-5,
+) -> Value:  # fmt: skip
     """Shift and scale the last axes to mean 0 and variance 1; then ``* weight + bias``.
 
     Parameters
@@ -423,11 +429,11 @@ def layer_norm(
 
 
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0,
+    query: Value, key: Value, value: Value, attn_mask: Value = None, dropout_p: float = 0.0,
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False, *,
-    generator: Any = None,
-) -> Any:  # fmt: skip
-    """``softmax(query @ key.T * scale + mask) @ value``.
+    generator: Seed = None,
+) -> Value:  # fmt: skip
+    """Compute ``softmax(query @ key.T * scale + mask) @ value``.
 
     Parameters
     ----------
@@ -435,25 +441,25 @@ def scaled_dot_product_attention(
     key : array of shape (..., S, E)
     value : array of shape (..., S, F)
     attn_mask : array, optional
-        Of a shape that broadcasts with (..., L, S): bool, True where a key takes part; or a
-        number that is added to the scores.
+        It broadcasts with (..., L, S). Booleans are True where a key takes part; numbers are
+        added to the scores.
     dropout_p : float
         The probability with which a weight is dropped (also outside of training, as in
         torch).
     is_causal : bool
-        Whether query i sees the keys up to i only.
+        True if query i attends to the keys up to i only.
     scale : float, optional
         By default ``1 / sqrt(E)``.
     enable_gqa : bool
-        Whether several heads of the query (the third axis from the last) share one of key and
-        value.
+        True if several heads of the query (the third axis from the last) share one of the key
+        and the value.
     generator : seed or generator, optional
         For the dropout.
 
     Returns
     -------
     array of shape (..., L, F)
-        0 for a query that no key takes part for.
+        It is 0 for a query whose keys are all masked.
 
     Notes
     -----

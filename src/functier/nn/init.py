@@ -2,15 +2,17 @@
 
 Each function takes a `Parameter` or another NumPy array, changes it and returns it.
 ``generator`` is a seed or a generator, NumPy's or `functier.random`'s; without it they draw
+from ..random._sampling import Seed
 from the one that `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs,
 *kernel)``.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
+from .._core.types import Value
+from ..random._sampling import Seed
 from ._random import generator_of
 
 __all__ = [
@@ -30,7 +32,7 @@ GAINS = {
 }  # fmt: skip
 
 
-def _written(name: str, tensor: Any, values: Any) -> Any:
+def _write(name: str, tensor: np.ndarray, values: Value) -> np.ndarray:
     if not isinstance(tensor, np.ndarray):
         raise TypeError(
             f"{name}: an array is needed, to write to, got {type(tensor).__name__}; initialize "
@@ -40,8 +42,10 @@ def _written(name: str, tensor: Any, values: Any) -> Any:
     return tensor
 
 
-def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
-    """Uniform numbers from `a` to `b`.
+def uniform_(
+    tensor: np.ndarray, a: float = 0.0, b: float = 1.0, generator: Seed = None
+) -> np.ndarray:
+    """Fill with uniform numbers from `a` to `b`.
 
     Examples
     --------
@@ -50,11 +54,13 @@ def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None)
     >>> bool((abs(w) <= 0.1).all())
     True
     """
-    return _written("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
+    return _write("uniform_", tensor, generator_of(generator).uniform(a, b, np.shape(tensor)))
 
 
-def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
-    """Normal numbers of a mean and a standard deviation.
+def normal_(
+    tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Seed = None
+) -> np.ndarray:
+    """Fill with normal numbers of a mean and a standard deviation.
 
     Examples
     --------
@@ -63,21 +69,17 @@ def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = N
     >>> bool((abs(w - 5.0) < 1.0).all())
     True
     """
-    return _written("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
+    return _write("normal_", tensor, generator_of(generator).normal(mean, std, np.shape(tensor)))
 
 
 def trunc_normal_(
-    tensor: Any,
-    mean: float = 0.0,
-    std: float = 1.0,
-    a: float = -2.0,
-    b: float = 2.0,
-    generator: Any = None,
-) -> Any:
-    """Normal numbers from `a` to `b`, both values and not multiples of `std`.
+    tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
+    """Fill with normal numbers from `a` to `b`, which are values and not multiples of `std`.
 
-    What falls outside is drawn again, as often as it takes: for bounds that hold less than
-    one in a thousand, it raises ValueError.
+    Numbers outside are drawn again. Bounds that hold less than one number in a thousand raise
+    ValueError.
 
     Examples
     --------
@@ -99,12 +101,12 @@ def trunc_normal_(
         outside = (values < a) | (values > b)
         count = int(np.count_nonzero(outside))
         if not count:
-            return _written("trunc_normal_", tensor, values)
+            return _write("trunc_normal_", tensor, values)
         values[outside] = rng.normal(mean, std, count)
 
 
-def constant_(tensor: Any, val: Any) -> Any:
-    """One number everywhere.
+def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
+    """Fill with one number.
 
     Examples
     --------
@@ -112,11 +114,11 @@ def constant_(tensor: Any, val: Any) -> Any:
     >>> constant_(np.empty(3), 0.5)
     array([0.5, 0.5, 0.5])
     """
-    return _written("constant_", tensor, val)
+    return _write("constant_", tensor, val)
 
 
-def zeros_(tensor: Any) -> Any:
-    """Zeros.
+def zeros_(tensor: np.ndarray) -> np.ndarray:
+    """Fill with zeros.
 
     Examples
     --------
@@ -124,11 +126,11 @@ def zeros_(tensor: Any) -> Any:
     >>> zeros_(np.ones(3))
     array([0., 0., 0.])
     """
-    return _written("zeros_", tensor, 0)
+    return _write("zeros_", tensor, 0)
 
 
-def ones_(tensor: Any) -> Any:
-    """Ones.
+def ones_(tensor: np.ndarray) -> np.ndarray:
+    """Fill with ones.
 
     Examples
     --------
@@ -136,11 +138,11 @@ def ones_(tensor: Any) -> Any:
     >>> ones_(np.zeros(3))
     array([1., 1., 1.])
     """
-    return _written("ones_", tensor, 1)
+    return _write("ones_", tensor, 1)
 
 
-def eye_(tensor: Any) -> Any:
-    """The identity, in an array of two axes.
+def eye_(tensor: np.ndarray) -> np.ndarray:
+    """Set a matrix to the identity.
 
     Examples
     --------
@@ -151,11 +153,11 @@ def eye_(tensor: Any) -> Any:
     """
     if np.ndim(tensor) != 2:
         raise ValueError(f"eye_: two axes are needed, got the shape {np.shape(tensor)}")
-    return _written("eye_", tensor, np.eye(*np.shape(tensor)))
+    return _write("eye_", tensor, np.eye(*np.shape(tensor)))
 
 
-def dirac_(tensor: Any, groups: int = 1) -> Any:
-    """The convolution that passes channels on as they are, as many as there are.
+def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
+    """Set the weight of a convolution so that it returns its input channels, as many as fit.
 
     Examples
     --------
@@ -175,11 +177,11 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     for group in range(groups):
         for i in range(min(outputs, shape[1])):
             values[(group * outputs + i, i, *middle)] = 1
-    return _written("dirac_", tensor, values)
+    return _write("dirac_", tensor, values)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor by which the standard deviation should grow before a nonlinearity.
+    """Return the factor of the standard deviation that a nonlinearity recommends.
 
     "leaky_relu" takes its slope as `param`.
 
@@ -199,20 +201,22 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return GAINS[nonlinearity]
 
 
-def fans(tensor: Any) -> tuple[int, int]:
-    """The number of inputs of an output element, and of outputs of an input element."""
+def fans(tensor: np.ndarray) -> tuple[int, int]:
+    """Return the number of inputs of each output element, and of outputs of each input element."""
     shape = np.shape(tensor)
     if len(shape) < 2:
         raise ValueError(
             f"init: the fan of an array with fewer than two axes is not defined, got the shape "
-            f"{shape}; use uniform_ or normal_ with a scale of your own"
+            f"{shape}; use uniform_ or normal_ with a scale"
         )
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 
 
-def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot & Bengio (2010): uniform, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
+def xavier_uniform_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
+    """Fill with uniform numbers of variance ``gain**2 * 2 / (fan_in + fan_out)``.
+
+    See Glorot and Bengio (2010).
 
     Examples
     --------
@@ -225,8 +229,10 @@ def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> An
     return uniform_(tensor, -bound, bound, generator)
 
 
-def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Glorot & Bengio (2010): normal, with variance ``gain**2 * 2 / (fan_in + fan_out)``.
+def xavier_normal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
+    """Fill with normal numbers of variance ``gain**2 * 2 / (fan_in + fan_out)``.
+
+    See Glorot and Bengio (2010).
 
     Examples
     --------
@@ -238,7 +244,7 @@ def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(fans(tensor))), generator)
 
 
-def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
+def _kaiming_std(tensor: np.ndarray, a: float, mode: str, nonlinearity: str) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"kaiming: mode={mode!r}; it has to be 'fan_in' or 'fan_out'")
     fan = fans(tensor)[mode == "fan_out"]
@@ -246,13 +252,10 @@ def _kaiming(tensor: Any, a: float, mode: str, nonlinearity: str) -> float:
 
 
 def kaiming_uniform_(
-    tensor: Any,
-    a: float = 0.0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Any:
-    """He et al. (2015): uniform, with variance ``gain**2 / fan``.
+    tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
+    """Fill with uniform numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
     `a` is the slope of a leaky relu, `mode` "fan_in" or "fan_out".
 
@@ -263,18 +266,15 @@ def kaiming_uniform_(
     >>> bool((abs(w) <= 1.0).all())
     True
     """
-    bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
 
 def kaiming_normal_(
-    tensor: Any,
-    a: float = 0.0,
-    mode: str = "fan_in",
-    nonlinearity: str = "leaky_relu",
-    generator: Any = None,
-) -> Any:
-    """He et al. (2015): normal, with variance ``gain**2 / fan``.
+    tensor: np.ndarray, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+    generator: Seed = None,
+) -> np.ndarray:  # fmt: skip
+    """Fill with normal numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
     Examples
     --------
@@ -283,13 +283,13 @@ def kaiming_normal_(
     >>> round(float(np.std(w)), 1)
     0.2
     """
-    return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
 
 
-def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
-    """Saxe et al. (2013): orthonormal rows or columns, whichever are fewer, times `gain`.
+def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -> np.ndarray:
+    """Fill with orthonormal rows or columns, whichever are fewer, times `gain`.
 
-    Axes after the first one count as one.
+    Axes after the first one count as one (Saxe et al., 2013).
 
     Examples
     --------
@@ -305,4 +305,4 @@ def orthogonal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
     flat = generator_of(generator).normal(size=(max(rows, columns), min(rows, columns)))
     q, r = np.linalg.qr(flat)
     q = q * np.where(np.diag(r) < 0, -1.0, 1.0)  # uniform over all of them
-    return _written("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))
+    return _write("orthogonal_", tensor, gain * np.reshape(q if rows > columns else q.T, shape))

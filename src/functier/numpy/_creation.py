@@ -39,7 +39,7 @@ def _copying(func: Callable, copies: bool) -> Callable:
         if isinstance(a, Tensor) and not kwargs.get("ndmin"):
             copy = kwargs.get("copy", copies)
             if dtype is not None and np.dtype(dtype) != a.dtype:
-                return np.astype(a, dtype)  # type: ignore[arg-type]  # a tensor dispatches
+                return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
             return np.copy(a) if copy else a
         return convert(a, dtype, *args, **kwargs)
 

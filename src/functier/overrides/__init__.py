@@ -1,14 +1,13 @@
-"""The protocol for other people: joining it, calling it, and looking at it.
+"""The override protocol for other libraries and classes.
 
-`Tensor` and its subclasses speak the protocol by themselves. Here is what others need: a
-decorator for functions of other libraries, a mixin for classes that are no `Tensor`, what
-can be overridden, and a look at a hook that somebody has written. What stands here is
-public and keeps its names.
+`Tensor` and its subclasses implement the protocol. This module has a decorator for functions
+of other libraries, a mixin for classes that are not a `Tensor`, lists of functions that can
+be overridden, and a linter for hooks. All names here are public and stable.
 
 NOTE [what the hook does not see]
     The form of a tensor (``shape``, ``ndim``, ``size``, ``dtype``, ``len``), ``elem``,
-    ``as_subclass``, ``repr`` and what leaves for Python (``float(x)``, ``x.item()``) are no
-    operations: a hook may ask for them, and would call itself if they came back to it.
+    ``as_subclass``, ``repr`` and conversions to Python (``float(x)``, ``x.item()``) are not
+    operations. A hook may use them; if they called the hook, it would call itself.
 """
 
 # Imports `_core` and `modes`.
@@ -68,16 +67,16 @@ F = TypeVar("F", bound=Callable)
 
 
 class TensorLike:
-    """For classes with ``__tensor_function__`` that are no `Tensor`; it has no storage.
+    """A mixin for classes with ``__tensor_function__`` that are not a `Tensor`.
 
-    NumPy's functions look for NumPy's own protocol. This mixin has its two methods, which
-    hand each call on to the hook of the class, so that ``np.mean(d)`` and
-    ``np.add(array, d)`` reach it. A class with the hook alone is seen by the methods and
-    operators of `Tensor` and by functions with `tensor_function_dispatch`. What the hook
-    returns is the result, whatever it is.
+    NumPy's functions look for the two methods of NumPy's protocol. This mixin defines them,
+    and they pass each call on to the hook of the class. So ``np.mean(d)`` and
+    ``np.add(array, d)`` reach the hook. Without the mixin the hook is called by the methods
+    and operators of `Tensor`, and by functions with `tensor_function_dispatch`. The result of
+    the hook is returned unchanged. The mixin has no storage.
 
-    Operators between two such objects, or with a Python number, are Python's business:
-    inherit from `numpy.lib.mixins.NDArrayOperatorsMixin` for those.
+    For operators between two such objects, or with a Python number, inherit from
+    `numpy.lib.mixins.NDArrayOperatorsMixin` too.
 
     Examples
     --------
@@ -101,7 +100,7 @@ class TensorLike:
     def __tensor_function__(
         cls, func: Callable, types: Iterable, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """To be overridden; declines."""
+        """Handle a call; subclasses override it."""
         return NotImplemented
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -118,28 +117,29 @@ def tensor_function_dispatch(dispatcher: Callable[..., Iterable]) -> Callable[[F
     Parameters
     ----------
     dispatcher : callable
-        With the parameters of the function (and any defaults). Returns an iterable of the
-        arguments that may override it; lists and tuples of such may stand in it, and what
-        overrides nothing, as None, is passed over.
+        A function with the parameters of the decorated one (defaults may differ). It returns
+        an iterable of the relevant arguments, those that may override the function. Lists and
+        tuples of arguments may be among them; arguments without a hook, such as None, are
+        ignored.
 
     Returns
     -------
     callable
-        The decorator. What it makes has the name, documentation and signature of the
-        function, pickles by its name, and has the function itself as ``_implementation``.
+        The decorator. The decorated function keeps its name, documentation and signature, and
+        can be pickled. The original function is its attribute ``_implementation``.
 
     Raises
     ------
     TypeError
-        Where the dispatcher does not have the parameters of the function.
+        If the dispatcher does not have the parameters of the function.
 
     Notes
     -----
-    Where a relevant argument has a class with ``__tensor_function__`` that is neither
-    `Tensor` nor a level, that is asked, as for any NumPy function; `Tensor`'s own
-    hook runs the implementation on the arguments as they are and gives the result the
-    class. Otherwise the implementation runs; transforms see what it calls. That
-    costs a call of the dispatcher and 0.7 us.
+    If a relevant argument has a class with ``__tensor_function__`` that is neither `Tensor`
+    nor a level, its hook is called, as for any NumPy function. (The hook of `Tensor` runs the
+    implementation on the arguments as they are, and gives the result the class.) Otherwise
+    the implementation runs, and transforms see its calls. The overhead is a call of the
+    dispatcher and 0.7 us.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _check_parameters(dispatcher: Callable, function: Callable) -> None:
     forms = [[(p.name, p.kind) for p in s.parameters.values()] for s in (expected, given)]
     if forms[0] != forms[1]:
         raise TypeError(
-            f"tensor_function_dispatch: {name_of(function)} has the parameters {expected}, its "
+            f"tensor_function_dispatch: {name_of(function)} has the parameters {expected}, but its "
             f"dispatcher has {given}; give the dispatcher the same parameters"
         )
 
@@ -200,15 +200,15 @@ def _check_arguments(function: Callable, args: tuple, kwargs: dict) -> None:
 
 
 def is_level(cls: type) -> bool:
-    """Whether a class is that of a transform's level."""
+    """Return True where a class is that of a transform's level."""
     return issubclass(cls, Tensor) and cls.level.depth > 0
 
 
 def has_tensor_function(relevant: Iterable) -> bool:
-    """Whether one of the arguments, or a mode, overrides functions.
+    """Return True where one of the arguments, or a mode, overrides functions.
 
-    A `Tensor` that is of no subclass does not; nor does one of a level, which sees
-    what a function calls.
+    Neither an instance of `Tensor` itself does, nor a tensor of a level, which sees the calls
+    inside a function.
 
     Examples
     --------
@@ -225,12 +225,12 @@ def has_tensor_function(relevant: Iterable) -> bool:
 def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **kwargs: Any) -> Any:
     """Ask the modes, and the hooks of the relevant arguments, for ``func(*args, **kwargs)``.
 
-    For libraries that check with `has_tensor_function` by themselves, inside of `func`.
+    It is for libraries that call `has_tensor_function` inside `func`.
 
     Raises
     ------
     TypeError
-        Where there are hooks and all of them decline.
+        If there are hooks and all of them decline.
 
     Examples
     --------
@@ -257,8 +257,9 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
 
 
 def as_subclass(x: Any, cls: type[Tensor]) -> Any:
-    """`x`, an array or a tensor, as an instance of `cls` that shares its memory; no hook is
-    called.
+    """Return an array or tensor `x` as an instance of `cls` with the same memory.
+
+    No hook is called.
 
     Examples
     --------
@@ -277,12 +278,12 @@ def as_subclass(x: Any, cls: type[Tensor]) -> Any:
 
 
 def implementation(func: Callable) -> Callable:
-    """What computes `func`, any function, ufunc, method or property that can be overridden,
-    without asking a hook.
+    """Return a function that computes `func` without calling hooks.
 
-    It takes the arguments of `func`. Instances of `Tensor` and of subclasses go in as the
-    values they wrap, and results come as `Tensor` where one did; ``as_subclass`` gives them
-    a class. Duck arrays reach NumPy's own implementation.
+    `func` is any function, ufunc, method or property getter that can be overridden. The
+    returned function takes the same arguments. It computes with the values of instances of
+    `Tensor` and its subclasses. If there are any, the result is a `Tensor`; ``as_subclass``
+    turns it into a subclass. Duck arrays are passed to NumPy's implementation.
 
     Examples
     --------
@@ -318,7 +319,7 @@ def implementation(func: Callable) -> Callable:
 
 
 def resolve_name(func: Callable) -> str:
-    """The name of a function as it is written.
+    """Return the name of a function as users write it.
 
     Examples
     --------
@@ -332,19 +333,19 @@ def resolve_name(func: Callable) -> str:
 
 
 def get_function(name: str, module: str | None = None) -> Callable:
-    """The function with that name; the reverse of `resolve_name`.
+    """Return the function with a name; the inverse of `resolve_name`.
 
     Parameters
     ----------
     name : str
-        The name in the module, with dots; the whole of it where `module` is left out.
+        The name in the module, with dots; the full name if `module` is left out.
     module : str, optional
-        The name of the module, as ``func.__module__`` has it.
+        The name of the module, as in ``func.__module__``.
 
     Raises
     ------
     AttributeError
-        Where there is no such name.
+        If the module has no such name.
 
     Examples
     --------
@@ -366,21 +367,22 @@ def get_function(name: str, module: str | None = None) -> Callable:
 
 
 def lint_hook(cls: type) -> list[str]:
-    """What is wrong with the hooks that `cls` defines or inherits, one sentence each.
+    """Return the problems of the hooks that `cls` defines or inherits, one sentence each.
 
-    A hook that does not look at `types` answers for classes that it does not know, and so
-    mixes unrelated class trees; see the design note on the protocol. Handing `types` on
-    to ``super().__tensor_function__`` is looking at it, as `Tensor`'s hook does.
+    A hook that does not read `types` also answers for classes that it does not know, and so
+    mixes unrelated class trees; see the design note on the protocol. It is enough to pass
+    `types` on to ``super().__tensor_function__``.
 
     Parameters
     ----------
     cls : type
-        A class with ``__tensor_function__``, a `Tensor` or not, or a mode.
+        A class with ``__tensor_function__``, which may be a `Tensor` or a mode.
 
     Returns
     -------
     list of str
-        Empty where nothing was found. The look is at the code: a hook is not called.
+        The problems; empty if there are none. The linter reads the code and does not call a
+        hook.
 
     Examples
     --------
@@ -426,7 +428,7 @@ in it is one that the hook does not know, or hand it on to super().__tensor_func
 
 
 def _reads(function: FunctionType, name: str) -> bool:
-    """Whether the code of a function, or one inside it, reads its variable `name`."""
+    """Return True where a function, or one inside it, reads its variable `name`."""
     return any(
         i.argval == name or (isinstance(i.argval, tuple) and name in i.argval)
         for i in dis.get_instructions(function)

@@ -1,4 +1,4 @@
-"""What hooks can override, and the signatures of it; public by `functier.overrides`."""
+"""The functions that hooks can override, and their signatures; see `functier.overrides`."""
 
 import ast
 import builtins
@@ -12,20 +12,21 @@ from typing import Any
 from weakref import WeakSet
 
 import numpy as np
-import numpy.fft  # the list of what can be overridden lacks it before
+import numpy.fft  # adds its functions to NumPy's list of functions that can be overridden
 
 from .._core.methods import METHODS, ORDERING
 from .._core.op import NO_VALUE
 from .._core.tensor import CANONICAL, Tensor
 
 DECORATED: WeakSet[Any] = WeakSet()
-"""The functions that `tensor_function_dispatch` has made."""
+"""The functions that `tensor_function_dispatch` has decorated."""
 
 
 def is_tensor_method_or_property(func: Any) -> bool:
-    """Whether `func` is a method or operator of `Tensor`, or the getter of a property.
+    """Return True for a method, operator or property getter of `Tensor`.
 
-    Such a function takes a tensor first; a class that is no `Tensor` can be given one.
+    Such a function takes a tensor as its first argument. The hook of another class may get one,
+    too.
 
     Examples
     --------
@@ -44,10 +45,10 @@ def is_tensor_method_or_property(func: Any) -> bool:
 
 
 def get_overridable_functions() -> dict[Any, list[Callable]]:
-    """What hooks see, by where it stands: modules, and `Tensor`.
+    """Return the functions that hooks see, by their modules or `Tensor`.
 
-    Those are the functions and ufuncs that NumPy dispatches, the methods, operators and
-    property getters of `Tensor`, and what `tensor_function_dispatch` has made so far.
+    These are the functions and ufuncs that NumPy dispatches, the methods, operators and
+    property getters of `Tensor`, and the functions with `tensor_function_dispatch`.
 
     Examples
     --------
@@ -77,15 +78,16 @@ def get_overridable_functions() -> dict[Any, list[Callable]]:
             if operator.attrgetter(made.__qualname__)(space) is made:
                 table.setdefault(space, {})[made.__qualname__] = made
         except AttributeError:
-            continue  # it stands in a function
+            continue  # it is local to a function
     return {space: [own[name] for name in sorted(own)] for space, own in table.items()}
 
 
 def get_ignored_functions() -> frozenset[Callable]:
-    """What cannot be overridden: the callables of NumPy that do not dispatch (those that
-    make arrays do so for ``like=`` alone), and what of `Tensor` is no operation.
+    """Return the functions that cannot be overridden.
 
-    Modes see the former where they are called through `functier.numpy`.
+    These are the callables of NumPy that do not dispatch (functions that create arrays dispatch
+    on ``like=`` only), and the methods of `Tensor` that are not operations. Modes see the
+    functions of NumPy if they are called through `functier.numpy`.
 
     Examples
     --------
@@ -109,10 +111,10 @@ def get_ignored_functions() -> frozenset[Callable]:
 
 
 def get_testing_overrides() -> dict[Callable, Callable]:
-    """For each function that can be overridden, a dummy with its signature that returns -1.
+    """Return, for each function that can be overridden, a dummy that returns -1.
 
-    The dummy refuses what the function's signature does. A class whose hook answers from
-    this table, or a test that compares its own implementations with it, covers all.
+    The dummy has the signature of the function, and refuses other arguments. The table is for
+    tests that a hook, or a set of implementations, covers all functions.
 
     Examples
     --------
@@ -154,12 +156,13 @@ ODD = {
     "__round__": "self, decimals=0",
     **dict.fromkeys(("__neg__", "__pos__", "__abs__", "__invert__"), "self, /"),
 }
-"""The methods whose parameters are not those of the function with a `self` in front."""
+"""The methods whose parameters differ from `self` and those of the function."""
 
 
 def signature_of(func: Any) -> Signature:
-    """The documented signature of an overridable function, also where NumPy (before 2.4)
-    gives it in the documentation alone.
+    """Return the documented signature of an overridable function.
+
+    NumPy before 2.4 gives some of them in the docstring only.
     """
     if isinstance(getattr(func, "__self__", None), property):
         return _signature("self, /")
@@ -188,7 +191,7 @@ def signature_of(func: Any) -> Signature:
 
 
 def _signature(text: str) -> Signature:
-    """The signature that parameters, as they are written, have; defaults are literals."""
+    """Return the signature with parameters in Python's syntax; defaults are literals."""
     given = ast.parse(f"def f({text}): pass").body[0].args  # type: ignore[attr-defined]
     positional = [*given.posonlyargs, *given.args]
     empty = Parameter.empty

@@ -4,12 +4,12 @@
 is made inside `vmap`. There ``vmap(..., randomness=...)`` decides:
 
 - ``"error"``, the default: the draw raises.
-- ``"different"``: every example gets numbers of its own. The source moves as by one draw
+- ``"different"``: each example gets different numbers. The source advances as by one draw
   of the whole batch.
-- ``"same"``: all examples get the same ones, those that each would draw by itself.
+- ``"same"``: all examples get the same numbers, those that each would draw by itself.
 
-Nested vmaps decide each for its own axis. Parameters may be tensors: `Generator` says which are
-differentiated. A chunked vmap draws the same numbers on every executor. `checkpoint` repeats them.
+Nested vmaps decide for their axes separately. `Generator` says which parameters are differentiated.
+A chunked vmap draws the same numbers on every executor, and `checkpoint` repeats them.
 """
 
 # Imports `_core`, `_levels`, `_chunks`, `_transforms` and `_custom`.
@@ -21,24 +21,28 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import DTypeLike
 
 from .._chunks.chunk import CHUNK
 from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
-from ._gamma import MADE_OF_GAMMAS, gammas
+from .._core.types import Shape, Value
+from ._gamma import MADE_OF_GAMMAS, draw_gammas
+from ._multivariate import normal_vector
 from ._sampling import (
+    Draw,
+    Seed,
     Size,
-    batches,
-    derivative_in,
+    batch_levels,
+    draw_by_formula,
+    draw_of,
+    find_derivative_level,
+    has_tensor,
     is_outside_levels,
-    method,
-    moved,
-    normal_vector,
-    picked,
+    pick,
     refuse_write,
     sample,
-    tensors_in,
 )
 
 __all__ = ["Generator", "default_rng"]
@@ -48,15 +52,15 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def default_rng(seed: Any = None) -> "Generator":
-    """A `Generator` with NumPy's default bit generator.
+def default_rng(seed: Seed = None) -> "Generator":
+    """Return a `Generator` with NumPy's default bit generator.
 
     Parameters
     ----------
     seed : None, int, array of int, SeedSequence, BitGenerator or Generator
         As for `numpy.random.default_rng`; without it the seed is fresh entropy. A
-        `functier.random.Generator` is returned as it is; one of NumPy's is shared, so that
-        draws from either move both.
+        `functier.random.Generator` is returned as it is; a generator of NumPy is shared, so
+        that draws from either advance both.
 
     Returns
     -------
@@ -64,8 +68,8 @@ def default_rng(seed: Any = None) -> "Generator":
 
     Notes
     -----
-    Made inside a chunk of a vmap with ``randomness="different"``, its numbers depend on the
-    chunk too: the function runs once for each, and all would begin with the same ones.
+    Inside a chunk of a vmap with ``randomness="different"`` the numbers depend on the chunk,
+    too: the function runs once for each, and all would begin with the same numbers.
 
     Examples
     --------
@@ -86,14 +90,13 @@ Base: Any = np.random.Generator  # without its overloads, which know nothing of 
 class Generator(Base):
     """NumPy's `numpy.random.Generator`, for use inside transforms.
 
-    A subclass with the same methods and parameters, so that other libraries take it; the
-    numbers are the same outside of `vmap`. What differs inside is told in `functier.random`,
-    and for single methods here.
+    It is a subclass with the same methods and parameters, so that other libraries take it. The
+    numbers are the same outside of `vmap`; see `functier.random` for those inside.
 
     Parameters
     ----------
     bit_generator : BitGenerator or numpy.random.Generator
-        Where the numbers come from.
+        The source of the numbers.
 
     Raises
     ------
@@ -108,10 +111,10 @@ class Generator(Base):
     -----
     Differentiated by their parameters are `exponential`, `gumbel`, `laplace`, `logistic`,
     `lognormal`, `multivariate_normal`, `normal`, `pareto`, `power`, `rayleigh`, `triangular`,
-    `uniform` and `weibull`, with the standard draw held fixed; `standard_gamma`, `gamma`,
-    `beta`, `chisquare`, `dirichlet` and `f`, with the place in the distribution held fixed
-    (74 numbers of memory and 7 us for each, in a derivative). The numbers are NumPy's, up to
-    rounding. `choice`, `permutation` and `permuted` are differentiated by what they pick from.
+    `uniform` and `weibull`, for a fixed standard draw; `standard_gamma`, `gamma`, `beta`,
+    `chisquare`, `dirichlet` and `f`, for a fixed place in the distribution (a derivative takes
+    7 us and 74 numbers of memory for each draw). The numbers are NumPy's, up to rounding.
+    `choice`, `permutation` and `permuted` are differentiated by the values they pick from.
 
     With batched parameters and ``randomness="same"``, methods without a formula, and those
     that take one vector only (`dirichlet`, `multivariate_hypergeometric`, `choice` with
@@ -134,14 +137,12 @@ class Generator(Base):
 
     __slots__ = ("__weakref__", "_home", "_key", "_lock", "_own", "_sent")
 
-    def __init__(self, bit_generator: Any):
-        own = bit_generator
-        if not isinstance(own, Base):
-            own = Base(own)
+    def __init__(self, bit_generator: np.random.BitGenerator | np.random.Generator):
+        own = bit_generator if isinstance(bit_generator, Base) else Base(bit_generator)
         self._make(stream_in_scope(own, CHUNK.get()), new_key(), CHUNK.get(), False)
 
-    def _make(self, own: Any, key: tuple, home: Any, sent: bool) -> "Generator":
-        """`home`: the scope that draws from its own stream; `sent`: by another process."""
+    def _make(self, own: np.random.Generator, key: tuple, home: Any, sent: bool) -> "Generator":
+        """Set the stream up; `home`: the scope that it belongs to; `sent`: by another process."""
         super().__init__(own.bit_generator)
         self._own, self._key, self._home, self._sent = own, key, home, sent
         self._lock = RLock()
@@ -152,7 +153,7 @@ class Generator(Base):
         return f"functier.random.Generator({type(self._own.bit_generator).__name__})"
 
     def __reduce__(self) -> tuple:
-        return _made, (type(self), self._own, self._key, None, True)
+        return _rebuild, (type(self), self._own, self._key, None, True)
 
     def __copy__(self) -> "Generator":
         with self._lock:
@@ -161,165 +162,172 @@ class Generator(Base):
     def __deepcopy__(self, memo: dict) -> "Generator":
         return self.__copy__()
 
-    def _child(self, own: Any) -> "Generator":
-        """A generator for a stream that belongs to this scope already."""
-        return _made(type(self), own, new_key(), CHUNK.get(), False)
+    def _child(self, own: np.random.Generator) -> "Generator":
+        """Return a generator for a stream that belongs to this scope already."""
+        return _rebuild(type(self), own, new_key(), CHUNK.get(), False)
 
     @property
-    def bit_generator(self) -> Any:
-        """Where the numbers come from; its state is that of NumPy's after the same draws."""
+    def bit_generator(self) -> np.random.BitGenerator:
+        """The source of the numbers; its state is that of NumPy's after the same draws."""
         with self._lock:
             return stream_of(self, CHUNK.get()).bit_generator
 
     def spawn(self, n_children: int) -> list["Generator"]:
-        """New independent generators; inside `vmap` too these are `n_children` in all."""
+        """Return new independent generators: `n_children` in all, also inside `vmap`."""
         with self._lock:
             return [self._child(g) for g in stream_of(self, CHUNK.get()).spawn(n_children)]
 
     # ---- uniform bits ----
 
     def bytes(self, length: int) -> Any:
-        """Random bytes. Raises where every example should have its own: they are no array."""
-        for level in [] if is_outside_levels(()) else batches((), "bytes"):
+        """Return random bytes; raise where they would differ from example to example."""
+        for level in [] if is_outside_levels(()) else batch_levels((), "bytes"):
             if level.randomness == "different":
                 raise level.refusal(
                     RandomnessError,
-                    "rng.bytes(...) is one object of Python and cannot differ from example to "
+                    "rng.bytes(...) is one Python object and cannot differ from example to "
                     "example; write rng.integers(0, 256, length, dtype=numpy.uint8)",
                 )
         with self._lock:
             return stream_of(self, CHUNK.get()).bytes(length)
 
     def integers(
-        self, low: Any, high: Any = None, size: Size = None, dtype: Any = np.int64,
+        self, low: Value, high: Value = None, size: Size = None, dtype: DTypeLike = np.int64,
         endpoint: bool = False,
-    ) -> Any:  # fmt: skip
-        """Integers from `low` to `high`; with `high` None, from 0 to `low`."""
+    ) -> Value:  # fmt: skip
+        """Draw integers from `low` to `high`; with `high` None, from 0 to `low`."""
         bounds = (0, low) if high is None else (low, high)
-        return sample(
-            self,
+        if dtype is np.int64 and not endpoint:
+            return sample(self, draw_of("integers"), bounds, size)
+        draw = Draw(
             "integers",
             lambda stream, low, high, size: stream.integers(low, high, size, dtype, endpoint),
-            bounds,
-            size,
         )
+        return sample(self, draw, bounds, size)
 
-    def random(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Uniform numbers in [0, 1)."""
-        return self._standard("random", size, {"dtype": dtype}, out)
+    def random(self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None) -> Value:
+        """Draw uniform numbers in [0, 1)."""
+        return self._draw_standard("random", size, {"dtype": dtype}, out)
 
     # ---- standard draws ----
 
-    def standard_normal(self, size: Size = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Normal numbers of mean 0 and standard deviation 1."""
-        return self._standard("standard_normal", size, {"dtype": dtype}, out)
+    def standard_normal(
+        self, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None
+    ) -> Value:
+        """Draw normal numbers of mean 0 and standard deviation 1."""
+        return self._draw_standard("standard_normal", size, {"dtype": dtype}, out)
 
     def standard_exponential(
-        self, size: Size = None, dtype: Any = np.float64, method: str = "zig", out: Any = None
-    ) -> Any:
-        """Exponential numbers of scale 1."""
-        given = {"dtype": dtype, "method": method}
-        return self._standard("standard_exponential", size, given, out)
+        self, size: Size = None, dtype: DTypeLike = np.float64, method: str = "zig",
+        out: Value = None,
+    ) -> Value:  # fmt: skip
+        """Draw exponential numbers of scale 1."""
+        options = {"dtype": dtype, "method": method}
+        return self._draw_standard("standard_exponential", size, options, out)
 
     def standard_gamma(
-        self, shape: Any, size: Size = None, dtype: Any = np.float64, out: Any = None
-    ) -> Any:
-        """Gamma numbers of scale 1."""
-        if out is None and derivative_in((shape,)):
-            return gammas(self, "standard_gamma", shape, size, dtype)
-        return self._standard("standard_gamma", size, {"dtype": dtype}, out, shape)
+        self, shape: Value, size: Size = None, dtype: DTypeLike = np.float64, out: Value = None
+    ) -> Value:
+        """Draw gamma numbers of scale 1."""
+        if out is None and find_derivative_level((shape,)):
+            return draw_gammas(self, "standard_gamma", shape, size, dtype)
+        return self._draw_standard("standard_gamma", size, {"dtype": dtype}, out, shape)
 
-    def standard_cauchy(self, size: Size = None) -> Any:
-        """Cauchy numbers of location 0 and scale 1."""
-        return self._standard("standard_cauchy", size)
+    def standard_cauchy(self, size: Size = None) -> Value:
+        """Draw Cauchy numbers of location 0 and scale 1."""
+        return self._draw_standard("standard_cauchy", size)
 
-    def standard_t(self, df: Any, size: Size = None) -> Any:
-        """Student's t; `df` may be batched."""
-        return self._drawn("standard_t", size, df)
+    def standard_t(self, df: Value, size: Size = None) -> Value:
+        """Draw numbers of Student's t distribution; `df` may be batched."""
+        return self._draw("standard_t", size, df)
 
-    def _standard(
-        self, name: str, size: Size, given: dict | None = None, out: Any = None, *operands: Any
-    ) -> Any:
-        """A draw with options of NumPy's; `out` only where no level has to be asked."""
-        given = given or {}
+    def _draw_standard(
+        self,
+        name: str,
+        size: Size,
+        options: dict | None = None,
+        out: Value = None,
+        *operands: Value,
+    ) -> Value:
+        """Draw with options of NumPy; `out` only outside of all levels."""
+        if out is None and options in (None, {"dtype": np.float64}):  # what NumPy does by default
+            return sample(self, draw_of(name), operands, size)
+        options = options or {}
         if out is not None:
             refuse_write((out, *operands), name, f"x = rng.{name}(...) without out=")
-            given = {**given, "out": out}
-        return sample(
-            self,
-            name,
-            lambda stream, *params: getattr(stream, name)(*params[:-1], size=params[-1], **given),
-            operands,
-            size,
+            options = {**options, "out": out}
+        draw = Draw(
+            name, lambda stream, *own: getattr(stream, name)(*own[:-1], size=own[-1], **options)
         )
+        return sample(self, draw, operands, size)
 
-    def _drawn(self, name: str, size: Size, *operands: Any) -> Any:
-        """A draw without a formula; `MADE_OF_GAMMAS` has those with a derivative."""
-        if name in MADE_OF_GAMMAS and derivative_in(operands):
+    def _draw(self, name: str, size: Size, *operands: Value) -> Value:
+        """Draw without a formula; `MADE_OF_GAMMAS` has the methods with a derivative."""
+        if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-        return sample(self, name, method(name), operands, size)
+        return sample(self, draw_of(name), operands, size)
 
     # ---- differentiated by their parameters ----
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Size = None) -> Any:
-        """``low + (high - low) * u``, with `u` uniform in [0, 1)."""
-        return moved(self, "uniform", (low, high), size)
+    def uniform(self, low: Value = 0.0, high: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``low + (high - low) * u``, with `u` uniform in [0, 1)."""
+        return draw_by_formula(self, "uniform", (low, high), size)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
-        """``loc + scale * z``, with `z` standard normal."""
-        return moved(self, "normal", (loc, scale), size)
+    def normal(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``loc + scale * z``, with `z` standard normal."""
+        return draw_by_formula(self, "normal", (loc, scale), size)
 
-    def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Size = None) -> Any:
-        """``exp(mean + sigma * z)``, with `z` standard normal."""
-        return moved(self, "lognormal", (mean, sigma), size)
+    def lognormal(self, mean: Value = 0.0, sigma: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``exp(mean + sigma * z)``, with `z` standard normal."""
+        return draw_by_formula(self, "lognormal", (mean, sigma), size)
 
-    def exponential(self, scale: Any = 1.0, size: Size = None) -> Any:
-        """``scale * e``, with `e` standard exponential."""
-        return moved(self, "exponential", (scale,), size)
+    def exponential(self, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``scale * e``, with `e` standard exponential."""
+        return draw_by_formula(self, "exponential", (scale,), size)
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
-        """``loc + scale * z``, with `z` of the standard Laplace distribution."""
-        return moved(self, "laplace", (loc, scale), size)
+    def laplace(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``loc + scale * z``, with `z` of the standard Laplace distribution."""
+        return draw_by_formula(self, "laplace", (loc, scale), size)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
-        """``loc + scale * z``, with `z` of the standard logistic distribution."""
-        return moved(self, "logistic", (loc, scale), size)
+    def logistic(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``loc + scale * z``, with `z` of the standard logistic distribution."""
+        return draw_by_formula(self, "logistic", (loc, scale), size)
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Size = None) -> Any:
-        """``loc + scale * z``, with `z` of the standard Gumbel distribution."""
-        return moved(self, "gumbel", (loc, scale), size)
+    def gumbel(self, loc: Value = 0.0, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``loc + scale * z``, with `z` of the standard Gumbel distribution."""
+        return draw_by_formula(self, "gumbel", (loc, scale), size)
 
-    def rayleigh(self, scale: Any = 1.0, size: Size = None) -> Any:
-        """``scale * sqrt(2 * e)``, with `e` standard exponential."""
-        return moved(self, "rayleigh", (scale,), size)
+    def rayleigh(self, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``scale * sqrt(2 * e)``, with `e` standard exponential."""
+        return draw_by_formula(self, "rayleigh", (scale,), size)
 
-    def weibull(self, a: Any, size: Size = None) -> Any:
-        """``e ** (1 / a)``, with `e` standard exponential."""
-        return moved(self, "weibull", (a,), size)
+    def weibull(self, a: Value, size: Size = None) -> Value:
+        """Draw ``e ** (1 / a)``, with `e` standard exponential."""
+        return draw_by_formula(self, "weibull", (a,), size)
 
-    def pareto(self, a: Any, size: Size = None) -> Any:
-        """``expm1(e / a)``, with `e` standard exponential."""
-        return moved(self, "pareto", (a,), size)
+    def pareto(self, a: Value, size: Size = None) -> Value:
+        """Draw ``expm1(e / a)``, with `e` standard exponential."""
+        return draw_by_formula(self, "pareto", (a,), size)
 
-    def power(self, a: Any, size: Size = None) -> Any:
-        """``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
-        return moved(self, "power", (a,), size)
+    def power(self, a: Value, size: Size = None) -> Value:
+        """Draw ``(-expm1(-e)) ** (1 / a)``, with `e` standard exponential."""
+        return draw_by_formula(self, "power", (a,), size)
 
-    def triangular(self, left: Any, mode: Any, right: Any, size: Size = None) -> Any:
-        """The inverse of the distribution function at a uniform number in [0, 1)."""
-        return moved(self, "triangular", (left, mode, right), size)
+    def triangular(self, left: Value, mode: Value, right: Value, size: Size = None) -> Value:
+        """Draw the inverse of the distribution function at a uniform number in [0, 1)."""
+        return draw_by_formula(self, "triangular", (left, mode, right), size)
 
-    def gamma(self, shape: Any, scale: Any = 1.0, size: Size = None) -> Any:
-        """``scale * g``, with `g` of `standard_gamma`."""
-        if derivative_in((shape,)):
-            return self._drawn("gamma", size, shape, scale)
-        return moved(self, "gamma", (shape, scale), size, fixed=1)
+    def gamma(self, shape: Value, scale: Value = 1.0, size: Size = None) -> Value:
+        """Draw ``scale * g``, with `g` of `standard_gamma`."""
+        if find_derivative_level((shape,)):
+            return self._draw("gamma", size, shape, scale)
+        return draw_by_formula(self, "gamma", (shape, scale), size, fixed=1)
 
     def multivariate_normal(
-        self, mean: Any, cov: Any, size: Size = None, check_valid: str = "warn",
+        self, mean: Value, cov: Value, size: Size = None, check_valid: str = "warn",
         tol: float = 1e-8, *, method: str = "svd",
-    ) -> Any:  # fmt: skip
-        """``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
+    ) -> Value:  # fmt: skip
+        """Draw ``mean + A @ z``, with `z` standard normal and a factor ``A @ A.T = cov``.
 
         Where `cov` is differentiated, a draw moves with it by the Cholesky factor of
         ``inv(A) @ cov @ inv(A).T``, `A` held fixed: its covariance is `cov`, whichever `method`
@@ -327,116 +335,107 @@ class Generator(Base):
         "eigh" they are not those of the numbers for a fixed seed, as the eigenvectors do
         not take part; expectations have the same derivatives. A singular `cov` has none.
         """
-        if tensors_in((mean, cov)):
+        if has_tensor((mean, cov)):
             return normal_vector(self, mean, cov, size, check_valid, tol, method)
         given = {"check_valid": check_valid, "tol": tol, "method": method}
-        return self._vectors("multivariate_normal", size, mean, cov, options=given)
+        return self._draw_vectors("multivariate_normal", size, mean, cov, options=given)
 
     # ---- without a formula ----
 
-    def beta(self, a: Any, b: Any, size: Size = None) -> Any:
-        """Beta numbers; no derivative where both parameters are 1 or less."""
-        return self._drawn("beta", size, a, b)
+    def beta(self, a: Value, b: Value, size: Size = None) -> Value:
+        """Draw beta numbers; no derivative where both parameters are 1 or less."""
+        return self._draw("beta", size, a, b)
 
-    def chisquare(self, df: Any, size: Size = None) -> Any:
-        """Chi-square numbers."""
-        return self._drawn("chisquare", size, df)
+    def chisquare(self, df: Value, size: Size = None) -> Value:
+        """Draw chi-square numbers."""
+        return self._draw("chisquare", size, df)
 
-    def f(self, dfnum: Any, dfden: Any, size: Size = None) -> Any:
-        """Fisher's F."""
-        return self._drawn("f", size, dfnum, dfden)
+    def f(self, dfnum: Value, dfden: Value, size: Size = None) -> Value:
+        """Draw numbers of Fisher's F distribution."""
+        return self._draw("f", size, dfnum, dfden)
 
-    def noncentral_chisquare(self, df: Any, nonc: Any, size: Size = None) -> Any:
-        """Noncentral chi-square numbers."""
-        return self._drawn("noncentral_chisquare", size, df, nonc)
+    def noncentral_chisquare(self, df: Value, nonc: Value, size: Size = None) -> Value:
+        """Draw noncentral chi-square numbers."""
+        return self._draw("noncentral_chisquare", size, df, nonc)
 
-    def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Size = None) -> Any:
-        """The noncentral F."""
-        return self._drawn("noncentral_f", size, dfnum, dfden, nonc)
+    def noncentral_f(self, dfnum: Value, dfden: Value, nonc: Value, size: Size = None) -> Value:
+        """Draw numbers of the noncentral F distribution."""
+        return self._draw("noncentral_f", size, dfnum, dfden, nonc)
 
-    def vonmises(self, mu: Any, kappa: Any, size: Size = None) -> Any:
-        """Angles of the von Mises distribution."""
-        return self._drawn("vonmises", size, mu, kappa)
+    def vonmises(self, mu: Value, kappa: Value, size: Size = None) -> Value:
+        """Draw angles of the von Mises distribution."""
+        return self._draw("vonmises", size, mu, kappa)
 
-    def wald(self, mean: Any, scale: Any, size: Size = None) -> Any:
-        """Numbers of the Wald (inverse Gaussian) distribution."""
-        return self._drawn("wald", size, mean, scale)
+    def wald(self, mean: Value, scale: Value, size: Size = None) -> Value:
+        """Draw numbers of the Wald (inverse Gaussian) distribution."""
+        return self._draw("wald", size, mean, scale)
 
-    def binomial(self, n: Any, p: Any, size: Size = None) -> Any:
-        """Binomial integers."""
-        return self._drawn("binomial", size, n, p)
+    def binomial(self, n: Value, p: Value, size: Size = None) -> Value:
+        """Draw binomial integers."""
+        return self._draw("binomial", size, n, p)
 
-    def negative_binomial(self, n: Any, p: Any, size: Size = None) -> Any:
-        """Negative binomial integers."""
-        return self._drawn("negative_binomial", size, n, p)
+    def negative_binomial(self, n: Value, p: Value, size: Size = None) -> Value:
+        """Draw negative binomial integers."""
+        return self._draw("negative_binomial", size, n, p)
 
-    def poisson(self, lam: Any = 1.0, size: Size = None) -> Any:
-        """Poisson integers."""
-        return self._drawn("poisson", size, lam)
+    def poisson(self, lam: Value = 1.0, size: Size = None) -> Value:
+        """Draw Poisson integers."""
+        return self._draw("poisson", size, lam)
 
-    def geometric(self, p: Any, size: Size = None) -> Any:
-        """Geometric integers."""
-        return self._drawn("geometric", size, p)
+    def geometric(self, p: Value, size: Size = None) -> Value:
+        """Draw geometric integers."""
+        return self._draw("geometric", size, p)
 
-    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Size = None) -> Any:
-        """Hypergeometric integers."""
-        return self._drawn("hypergeometric", size, ngood, nbad, nsample)
+    def hypergeometric(self, ngood: Value, nbad: Value, nsample: Value, size: Size = None) -> Value:
+        """Draw hypergeometric integers."""
+        return self._draw("hypergeometric", size, ngood, nbad, nsample)
 
-    def logseries(self, p: Any, size: Size = None) -> Any:
-        """Integers of the logarithmic series distribution."""
-        return self._drawn("logseries", size, p)
+    def logseries(self, p: Value, size: Size = None) -> Value:
+        """Draw integers of the logarithmic series distribution."""
+        return self._draw("logseries", size, p)
 
-    def zipf(self, a: Any, size: Size = None) -> Any:
-        """Integers of the Zipf distribution."""
-        return self._drawn("zipf", size, a)
+    def zipf(self, a: Value, size: Size = None) -> Value:
+        """Draw integers of the Zipf distribution."""
+        return self._draw("zipf", size, a)
 
-    def multinomial(self, n: Any, pvals: Any, size: Size = None) -> Any:
-        """Multinomial counts: the last axis of the result is that of `pvals`."""
-        return sample(self, "multinomial", method("multinomial"), (n, pvals), size, cores=(0, 1))
+    def multinomial(self, n: Value, pvals: Value, size: Size = None) -> Value:
+        """Draw multinomial counts: the last axis of the result is that of `pvals`."""
+        return sample(self, draw_of("multinomial", 0, 1), (n, pvals), size)
 
-    def dirichlet(self, alpha: Any, size: Size = None) -> Any:
-        """Dirichlet vectors; one call of NumPy's for each example where `alpha` is batched."""
-        return self._vectors("dirichlet", size, alpha)
+    def dirichlet(self, alpha: Value, size: Size = None) -> Value:
+        """Draw Dirichlet vectors; one call of NumPy for each example where `alpha` is batched."""
+        return self._draw_vectors("dirichlet", size, alpha)
 
     def multivariate_hypergeometric(
-        self, colors: Any, nsample: Any, size: Size = None, method: str = "marginals"
-    ) -> Any:
-        """Counts of each colour; one call of NumPy's for each example where one is batched."""
-        return self._vectors(
+        self, colors: Value, nsample: Value, size: Size = None, method: str = "marginals"
+    ) -> Value:
+        """Draw counts of each colour; one call of NumPy for each example where one is batched."""
+        return self._draw_vectors(
             "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
         )
 
-    def _vectors(self, name: str, size: Size, *operands: Any, options: Any = None) -> Any:
-        """A draw of vectors, of parameters that NumPy does not broadcast."""
+    def _draw_vectors(
+        self, name: str, size: Size, *operands: Value, options: dict | None = None
+    ) -> Value:
+        """Draw vectors, of parameters that NumPy does not broadcast."""
         options = options or {}
-        if name in MADE_OF_GAMMAS and derivative_in(operands):
+        if name in MADE_OF_GAMMAS and find_derivative_level(operands):
             return MADE_OF_GAMMAS[name](self, size, *operands)
-        if tensors_in(operands):
-            return sample(
-                self,
-                name,
-                lambda stream, *given: getattr(stream, name)(*given, **options),
-                operands,
-                size,
-                each=True,
-            )
-        return sample(
-            self,
-            name,
-            lambda stream, size: getattr(stream, name)(*operands, size, **options),
-            (),
-            size,
-        )
+        if has_tensor(operands):
+            one = Draw(name, lambda stream, *own: getattr(stream, name)(*own, **options), each=True)
+            return sample(self, one, operands, size)
+        draw = Draw(name, lambda stream, size: getattr(stream, name)(*operands, size, **options))
+        return sample(self, draw, (), size)
 
     # ---- orders ----
 
     def choice(
-        self, a: Any, size: Size = None, replace: bool = True, p: Any = None, axis: int = 0,
+        self, a: Value, size: Size = None, replace: bool = True, p: Value = None, axis: int = 0,
         shuffle: bool = True,
-    ) -> Any:  # fmt: skip
-        """Elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
+    ) -> Value:  # fmt: skip
+        """Draw elements of `a` along `axis`, or integers below `a`; differentiated by `a`.
 
-        Without replacement, or with batched `p`, one call of NumPy's for each example.
+        Without replacement, or with batched `p`, one call of NumPy for each example.
         """
         if is_outside_levels((a, p)):
             with self._lock:
@@ -445,29 +444,26 @@ class Generator(Base):
         array = a if isinstance(a, Tensor) else np.asarray(a)
         n = array.shape[axis] if array.ndim else a
         given = (p,) if isinstance(p, Tensor) else ()
-        index = sample(
-            self,
-            "choice",
-            lambda stream, *own: stream.choice(n, own[-1], replace, (*own[:-1], p)[0], 0, shuffle),
-            given,
-            size,
-            each=bool(given) or not replace,
-            near=(a,),
-        )
-        return picked(array, index, axis) if array.ndim else index
 
-    def permutation(self, x: Any, axis: int = 0) -> Any:
-        """`x` with its parts along `axis` in another order, or the integers below `x`."""
+        def draw(stream: np.random.Generator, *own: Value) -> Value:
+            return stream.choice(n, own[-1], replace, (*own[:-1], p)[0], 0, shuffle)
+
+        each = bool(given) or not replace
+        index = sample(self, Draw("choice", draw, each=each), given, size, near=(a,))
+        return pick(array, index, axis) if array.ndim else index
+
+    def permutation(self, x: Value, axis: int = 0) -> Value:
+        """Return `x` with its parts along `axis` in a random order, or the integers below `x`."""
         if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
-        order = self._orders("permutation", (n,), 0, array)
-        return picked(array, order, axis) if array.ndim else order
+        order = self._draw_orders("permutation", (n,), 0, array)
+        return pick(array, order, axis) if array.ndim else order
 
-    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
-        """`x`, each slice along `axis` in an order of its own; `axis` None: all elements."""
+    def permuted(self, x: Value, *, axis: int | None = None, out: Value = None) -> Value:
+        """Return `x` with each slice along `axis` in a different order; None: all elements."""
         if out is not None:
             refuse_write((out, x), "permuted", "y = rng.permuted(x, axis=axis) without out=")
         if out is not None or is_outside_levels((x,)):
@@ -475,26 +471,30 @@ class Generator(Base):
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
-            order = self._orders("permuted", (array.size,), 0, array)
-            return np.reshape(picked(np.reshape(array, -1), order, 0), array.shape)
-        return np.take_along_axis(array, self._orders("permuted", array.shape, axis, array), axis)
+            order = self._draw_orders("permuted", (array.size,), 0, array)
+            return np.reshape(pick(np.reshape(array, -1), order, 0), array.shape)
+        return np.take_along_axis(
+            array, self._draw_orders("permuted", array.shape, axis, array), axis
+        )
 
-    def _orders(self, name: str, shape: tuple, axis: int, array: Any) -> Any:
-        """An order of the indices of an axis, for each position along the others."""
+    def _draw_orders(self, name: str, shape: tuple, axis: int, array: Value) -> Value:
+        """Draw an order of the indices of an axis, for each position along the others."""
         axis = normalize_axis_index(axis, len(shape))
         along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
 
-        def draw(stream: Any, size: Any) -> Any:
+        def draw(stream: np.random.Generator, size: Shape) -> Value:
             return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
 
-        return sample(self, name, draw, (), shape, near=(array,))
+        return sample(self, Draw(name, draw), (), shape, near=(array,))
 
-    def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Put the parts of an array or a list in another order, in place: outside of vmap."""
+    def shuffle(self, x: Value, axis: int = 0) -> None:
+        """Put the parts of an array or a list in a random order, in place: outside of vmap."""
         refuse_write((x,), "shuffle", "y = rng.permutation(x, axis=axis)")
         with self._lock:
             stream_of(self, CHUNK.get()).shuffle(x, axis)
 
 
-def _made(kind: Any, own: Any, key: tuple, home: Any, sent: bool) -> Any:
+def _rebuild(
+    kind: type[Generator], own: np.random.Generator, key: tuple, home: Any, sent: bool
+) -> Any:
     return kind.__new__(kind)._make(own, key, home, sent)

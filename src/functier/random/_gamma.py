@@ -1,9 +1,9 @@
-"""Gamma draws that are differentiated by their shape, and what is made of them.
+"""Gamma draws that are differentiated by their shape, and draws made of these.
 
 NOTE [a draw follows its distribution]
-    NumPy draws gamma numbers by rejection, which takes other steps where the shape `a`
-    moves, so the number itself has no derivative. But a number `z` that keeps its place in
-    the distribution, ``P(a, z)`` with the distribution function ``P``, has one:
+    NumPy draws gamma numbers by rejection, whose steps change with the shape `a`, so the
+    number itself has no derivative. But a number `z` that keeps its place in the distribution,
+    ``P(a, z)`` with the distribution function ``P``, has one:
     ``dz/da = -(dP/da) / p``, and expectations have the derivatives of such numbers (implicit
     reparameterization; Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients",
     2018). With the density ``p`` on a logarithmic scale that is an integral of
@@ -11,15 +11,25 @@ NOTE [a draw follows its distribution]
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .._core.errors import NoRuleError
 from .._core.numpy_facts import shape_of
+from .._core.types import Value
 from .._custom.decorators import custom_jvp
 from .._transforms.stop_gradient import stop_gradient
-from ._sampling import Size, as_shape, batches, derivative_in, frozen, sample
+from ._sampling import (
+    Draw,
+    Size,
+    Source,
+    as_shape,
+    batch_levels,
+    find_derivative_level,
+    freeze,
+    sample,
+)
 
 TINY = np.finfo(float).tiny
 GRID = np.arange(-3.2, 6.0, 0.125)
@@ -30,54 +40,54 @@ the trapezoidal rule in the logarithm of the logarithm (Takahasi & Mori, 1974)."
 
 
 @custom_jvp
-def followed(z: Any, a: Any) -> Any:
-    """Standard gamma numbers `z`, which keep their place in the distribution of shape `a`."""
+def follow(z: Value, a: Value) -> Value:
+    """Return standard gamma numbers `z`, which keep their place in that of shape `a`."""
     return z
 
 
-followed.defjvps(
+follow.defjvps(
     lambda tangent, out, z, a: tangent,
     lambda tangent, out, z, a: velocity(out, a) * tangent,
 )
 
 
-def velocity(z: Any, a: Any) -> Any:
-    """``dz/da`` of standard gamma numbers `z` that keep their place, to 1e-10 of itself.
+def velocity(z: Value, a: Value) -> Value:
+    """Compute ``dz/da`` of standard gamma numbers `z` that keep their place, to a part of 1e-10.
 
-    74 nodes for each number, on the side of `z` where the density falls. There the integrand
-    has no peak, and its width is that of the distribution. It is NumPy all through, so that
-    it can be differentiated again.
+    The integral has 74 nodes for each number, on the side of `z` where the density falls.
+    There the integrand has no peak, and its width is that of the distribution. All of it is
+    NumPy, so that it can be differentiated again.
     """
     z = np.maximum(z, TINY)
     is_below = np.less(z, a)
     wide = np.greater(a, 1.0)
     root = np.sqrt(np.where(wide, a, 1.0))
-    width = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
+    width: Value = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
     level = digamma(a)
 
-    lower = np.where(is_below, z, a)  # a number for which the integral below is a tame one
+    lower: Value = np.where(is_below, z, a)  # a number for which the lower integral is well-behaved
     t = -width[..., None] * NODES  # log of the place, from that of z
-    w = np.exp(each(a) * t - each(lower) * np.expm1(t)) * WEIGHTS
-    under = -lower * width * np.sum(w * (t - each(level - np.log(lower))), axis=-1)
+    w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
+    under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
 
     upper = np.where(is_below, a, z)
-    u = each(root) * NODES  # the place, from z
-    t = np.log1p(u / each(upper))
-    w = np.exp((each(a) - 1) * t - u) * WEIGHTS
-    over = root * np.sum(w * (t - each(level - np.log(upper))), axis=-1)
+    u = add_node_axis(root) * NODES  # the place, from z
+    t = np.log1p(u / add_node_axis(upper))
+    w = np.exp((add_node_axis(a) - 1) * t - u) * WEIGHTS
+    over = root * np.sum(w * (t - add_node_axis(level - np.log(upper))), axis=-1)
     return np.where(is_below, under, over)
 
 
-def each(x: Any) -> Any:
-    """`x` with an axis for the nodes."""
+def add_node_axis(x: Value) -> Value:
+    """Return `x` with an axis for the nodes."""
     return np.expand_dims(x, -1)
 
 
-def digamma(x: Any) -> Any:
-    """The derivative of the logarithm of the gamma function, of positive numbers.
+def digamma(x: Value) -> Value:
+    """Compute the derivative of the logarithm of the gamma function, of positive numbers.
 
-    Its recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz & Stegun
-    6.3.5, 6.3.18); NumPy has no such function.
+    It takes the recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz and
+    Stegun 6.3.5, 6.3.18); NumPy does not have the function.
     """
     y = x + 10.0
     r = 1 / (y * y)
@@ -91,57 +101,54 @@ def digamma(x: Any) -> Any:
 # ---- NumPy's methods that are made of gamma numbers ----
 
 
-def gammas(
-    source: Any, name: str, a: Any, size: Size = None, dtype: Any = np.float64, near: tuple = ()
-) -> Any:
-    """Standard gamma numbers of shape `a`, differentiated by it."""
-    z = sample(
-        source,
-        name,
-        lambda stream, a, size: stream.standard_gamma(a, size, dtype),
-        (stop_gradient(a),),
-        size,
-        near=near,
-    )
-    return followed(np.float64(z) if type(z) is float else z, a)
+def draw_gammas(
+    source: Source, name: str, a: Value, size: Size = None, dtype: DTypeLike = np.float64,
+    near: tuple = (),
+) -> Value:  # fmt: skip
+    """Draw standard gamma numbers of shape `a`, differentiated by it."""
+    draw = Draw(name, lambda stream, a, size: stream.standard_gamma(a, size, dtype))
+    z = sample(source, draw, (stop_gradient(a),), size, near=near)
+    return follow(np.float64(z) if type(z) is float else z, a)
 
 
-def gamma(source: Any, size: Size, shape: Any, scale: Any) -> Any:
-    if np.any(frozen(scale, batches((shape, scale), "gamma")) < 0):
+def gamma(source: Source, size: Size, shape: Value, scale: Value) -> Value:
+    if np.any(freeze(scale, batch_levels((shape, scale), "gamma")) < 0):
         raise ValueError("scale < 0")  # as NumPy says it
-    size = _together(size, shape, scale)
-    return scale * gammas(source, "gamma", shape, size, near=(scale,))
+    size = _joint_shape(size, shape, scale)
+    return scale * draw_gammas(source, "gamma", shape, size, near=(scale,))
 
 
-def chisquare(source: Any, size: Size, df: Any) -> Any:
-    return 2.0 * gammas(source, "chisquare", df / 2.0, size)
+def chisquare(source: Source, size: Size, df: Value) -> Value:
+    return 2.0 * draw_gammas(source, "chisquare", df / 2.0, size)
 
 
-def f(source: Any, size: Size, dfnum: Any, dfden: Any) -> Any:
-    over, under = _pairs(source, "f", size, dfnum / 2.0, dfden / 2.0)
+def f(source: Source, size: Size, dfnum: Value, dfden: Value) -> Value:
+    over, under = _draw_pairs(source, "f", size, dfnum / 2.0, dfden / 2.0)
     return (over * dfden) / (under * dfnum)
 
 
-def beta(source: Any, size: Size, a: Any, b: Any) -> Any:
-    levels = batches((a, b), "beta")
-    if np.any((frozen(a, levels) <= 1) & (frozen(b, levels) <= 1)):
+def beta(source: Source, size: Size, a: Value, b: Value) -> Value:
+    levels = batch_levels((a, b), "beta")
+    if np.any((freeze(a, levels) <= 1) & (freeze(b, levels) <= 1)):
+        level = find_derivative_level((a, b))
         raise NoRuleError(
-            f"{derivative_in((a, b))}: the numbers of rng.beta(a, b) have no derivative where "
+            f"{level}: the numbers of rng.beta(a, b) have no derivative where "
             f"a <= 1 and b <= 1, since NumPy draws these by rejection; write "
             f"x, y = rng.standard_gamma(a), rng.standard_gamma(b), and x / (x + y)"
         )
-    x, y = _pairs(source, "beta", size, a, b)
+    x, y = _draw_pairs(source, "beta", size, a, b)
     return x / (x + y)
 
 
-def dirichlet(source: Any, size: Size, alpha: Any) -> Any:
-    if np.any(np.max(frozen(alpha, batches((alpha,), "dirichlet")), axis=-1) < 0.1):
+def dirichlet(source: Source, size: Size, alpha: Value) -> Value:
+    if np.any(np.max(freeze(alpha, batch_levels((alpha,), "dirichlet")), axis=-1) < 0.1):
+        level = find_derivative_level((alpha,))
         raise NoRuleError(
-            f"{derivative_in((alpha,))}: the numbers of rng.dirichlet(alpha) have no derivative "
-            f"where all of alpha is below 0.1, since NumPy draws these by rejection; write "
+            f"{level}: the numbers of rng.dirichlet(alpha) have no derivative "
+            f"where all of alpha is is_below 0.1, since NumPy draws these by rejection; write "
             f"x = rng.standard_gamma(alpha), and x / numpy.sum(x)"
         )
-    x = gammas(source, "dirichlet", alpha, (*as_shape(size), *shape_of(alpha)))
+    x = draw_gammas(source, "dirichlet", alpha, (*as_shape(size), *shape_of(alpha)))
     return x / np.sum(x, axis=-1, keepdims=True)
 
 
@@ -152,17 +159,17 @@ MADE_OF_GAMMAS: dict[str, Callable] = {
     "f": f,
     "gamma": gamma,
 }
-"""How NumPy makes the numbers of a method: so they are its own, up to rounding."""
+"""By method, how NumPy makes its numbers of gamma numbers: these are NumPy's, up to rounding."""
 
 
-def _pairs(source: Any, name: str, size: Size, a: Any, b: Any) -> tuple[Any, Any]:
-    """Two gamma numbers for each of a draw, in NumPy's order: one after the other."""
-    shape = _together(size, a, b)
+def _draw_pairs(source: Source, name: str, size: Size, a: Value, b: Value) -> tuple[Value, Value]:
+    """Draw two gamma numbers for each number, in NumPy's order: one after the other."""
+    shape = _joint_shape(size, a, b)
     both = np.stack([np.broadcast_to(a, shape), np.broadcast_to(b, shape)], axis=-1)
-    z = gammas(source, name, both, (*shape, 2))
+    z = draw_gammas(source, name, both, (*shape, 2))
     return z[..., 0], z[..., 1]
 
 
-def _together(size: Size, *operands: Any) -> tuple[int, ...]:
+def _joint_shape(size: Size, *operands: Value) -> tuple[int, ...]:
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     return shape if size is None else as_shape(size)

@@ -1,25 +1,25 @@
-"""Draws from a source at the levels around it: what `functier.random` is made of.
+"""Draws from a source at the levels around it, for `functier.random`.
 
 NOTE [the axes of a draw]
-    A draw has one axis for each "different" level around it, outermost first, then those
+    A draw has one axis for each "different" level around it, outermost first, and then those
     that its caller asked for. One call of NumPy's method fills it, and it becomes a tensor
-    of these levels. Parameters that vary along a level have their axis of it in the same
-    place: `sunk` brings it there.
+    of these levels. Parameters that vary along a level have their axis in the same place:
+    `unwrap_levels` moves it there.
 
 NOTE [same]
-    At a "same" level each example draws what it would draw by itself. So where nothing that
-    the draw depends on varies along the level, there is one draw. Where a parameter does,
-    each example starts from the same state; the source then goes on with a stream of its
-    own, since some examples may have taken more numbers than others.
+    At a "same" level each example draws the numbers that it would draw by itself. There is one
+    draw where no parameter varies along the level. Where one does, each example starts from the
+    same state; the source then continues with another stream, since some examples may have
+    taken more numbers than others.
 """
 
 import copy
+import functools
 import operator
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,43 +29,80 @@ from .._core.errors import MutationError, NoRuleError, RandomnessError
 from .._core.numpy_facts import shape_of, stretch
 from .._core.root import DISABLED
 from .._core.tensor import Tensor
+from .._core.types import Function, Shape, Value
 from .._levels.batch import BatchLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, innermost_class, levels_of
 
 Size = int | Sequence[int] | None
+
+Seed = (
+    int | Sequence[int] | np.ndarray | np.random.SeedSequence | np.random.BitGenerator
+    | np.random.Generator | None
+)  # fmt: skip
+"""What `numpy.random.default_rng` makes a generator of."""
+
+
+class Source(Protocol):
+    """A `functier.random.Generator`, whose class is made of this module."""
+
+    _lock: Any
+
+
 WHOLE = slice(None)
 
 FORWARD = "write {}(..., randomness='same') for the derivative of one draw"
-ADVICE = {
-    "vmap": "write vmap(..., randomness='different') for numbers of its own for each example, or "
-    "randomness='same' for the same ones for all",
+DRAW_REMEDIES = {
+    "vmap": "write vmap(..., randomness='different') for different numbers for each example, or "
+    "randomness='same' for the same numbers for all",
     "jacfwd": FORWARD,
     "hessian": FORWARD,
 }
-ELSE = "draw before {} and pass the numbers in"
-"""What a message proposes, by transform."""
+OTHER_DRAW_REMEDY = "draw before {} and pass the numbers in"
+"""The remedies that messages propose, by transform."""
 
 
 def is_outside_levels(operands: tuple) -> bool:
-    """Whether no level has to be asked: none is around, and no operand is a tensor."""
-    return AMBIENT.get() is Tensor and not tensors_in(operands)
+    """Tell if no level takes part: none is around the call, and no operand is a tensor."""
+    return AMBIENT.get() is Tensor and not has_tensor(operands)
 
 
-def tensors_in(operands: tuple) -> bool:
+def has_tensor(operands: tuple) -> bool:
     for x in operands:
         if isinstance(x, Tensor):
             return True
     return False
 
 
-def method(name: str) -> Callable:
-    """A function of a NumPy generator and the arguments of one of its methods."""
-    return getattr(np.random.Generator, name)
+class Draw(NamedTuple):
+    """A draw of NumPy's generator.
+
+    Attributes
+    ----------
+    name : str
+        The method, for messages.
+    function : callable
+        ``(stream, *operands, size)``; `stream` is a generator of NumPy.
+    cores : tuple of int
+        The number of trailing axes of each operand that do not broadcast; 0 by default.
+    each : bool
+        True where `function` takes the operands of one example only.
+    """
+
+    name: str
+    function: Function
+    cores: tuple[int, ...] = ()
+    each: bool = False
 
 
-def batches(operands: tuple, name: str) -> list[BatchLevel]:
-    """The levels of vmap around a draw, outermost first; raises where one refuses draws."""
+@functools.cache
+def draw_of(name: str, *cores: int) -> Draw:
+    """Return the draw that is a method of NumPy's generator as it stands."""
+    return Draw(name, getattr(np.random.Generator, name), cores)
+
+
+def batch_levels(operands: tuple, name: str) -> list[BatchLevel]:
+    """Return the levels of vmap around a draw, outermost first; raise where one refuses draws."""
     found: list[BatchLevel] = []
     for level in levels_of(innermost_class(operands, sys._getframe())):
         if level.batches and level.cls not in DISABLED.get():
@@ -74,7 +111,7 @@ def batches(operands: tuple, name: str) -> list[BatchLevel]:
                 raise level.refusal(
                     RandomnessError,
                     f"rng.{name}(...) draws, and randomness is 'error', the default; "
-                    f"{ADVICE.get(transform, ELSE).format(transform)}",
+                    f"{DRAW_REMEDIES.get(transform, OTHER_DRAW_REMEDY).format(transform)}",
                 )
             found.insert(0, level)
     return found
@@ -90,86 +127,76 @@ def as_shape(size: Size) -> tuple[int, ...]:
 
 
 def sample(
-    source: Any,
-    name: str,
-    draw: Callable,
-    operands: tuple = (),
-    size: Size = None,
-    cores: tuple[int, ...] = (),
-    each: bool = False,
-    near: tuple = (),
-) -> Any:
-    """``draw(stream, *operands, size)`` of NumPy's generator, at the levels around it.
+    source: Source, draw: Draw, operands: tuple = (), size: Size = None, near: tuple = ()
+) -> Value:
+    """Make a draw at the levels around it.
 
     Parameters
     ----------
-    name : str
-        The method, for messages.
     operands : tuple
-        What the draw depends on; tensors of batch levels get their axes of these in front.
+        The values that the draw depends on; tensors of batch levels get the axes of these in
+        front.
     size : int, tuple of int or None
         The shape for each example; None for that of the operands broadcast together.
-    cores : tuple of int
-        How many trailing axes of each operand do not broadcast; none by default.
-    each : bool
-        Whether `draw` takes the operands of one example only.
     near : tuple
-        What the numbers will be put together with, whose levels are around the draw too.
+        Values that the numbers will be combined with: their levels are around the draw too.
     """
     everything = operands + near
     if is_outside_levels(everything):
         with source._lock:
-            return draw(stream_of(source, CHUNK.get()), *operands, size)
-    levels = batches(everything, name)
+            return draw.function(stream_of(source, CHUNK.get()), *operands, size)
+    levels = batch_levels(everything, draw.name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
         different = [level for level in levels if level.randomness == "different"]
-        lead = tuple([_size(level, name) for level in different])
-        tensors = tensors_in(operands)
+        lead = tuple([_batch_size(level, draw.name) for level in different])
+        tensors = has_tensor(operands)
         if not tensors and not lead:
-            return draw(stream, *operands, size)
-        if not tensors and not each:
+            return draw.function(stream, *operands, size)
+        if not tensors and not draw.each:
             shape = as_shape(size)
             if size is None and operands:
-                shape = _loops([shape_of(x) for x in operands], cores)
-            return _risen(draw(stream, *operands, lead + shape), different)
-        values = [sunk(x, levels, name, i) for i, x in enumerate(operands)]
-        return _drawn(stream, draw, values, levels, lead, size, cores, each)
+                shape = _loop_shape([shape_of(x) for x in operands], draw.cores)
+            return _wrap_in_levels(draw.function(stream, *operands, lead + shape), different)
+        values = [unwrap_levels(x, levels, draw.name, i) for i, x in enumerate(operands)]
+        return _draw_along(stream, draw, values, levels, lead, size)
 
 
-def _drawn(
-    stream: Any, draw: Callable, values: list, levels: list[BatchLevel], lead: tuple,
-    size: Size, cores: tuple, each: bool,
-) -> Any:  # fmt: skip
-    """`sample` with operands that have an axis of size 1 or more for each level."""
+def _draw_along(
+    stream: np.random.Generator, draw: Draw, values: list, levels: list[BatchLevel], lead: Shape,
+    size: Size,
+) -> Value:  # fmt: skip
+    """Draw with operands that have an axis of size 1 or more for each level."""
     k = len(levels)
     varying = np.broadcast_shapes(*[v.shape[:k] for v in values])
-    if size is None and not each:
-        shape: Any = _loops([v.shape[k:] for v in values], cores)
+    if size is None and not draw.each:
+        shape: Any = _loop_shape([v.shape[k:] for v in values], draw.cores)
     else:
-        shape = size if each else as_shape(size)
-    if not each:
-        values = aligned(k, values, cores, k + len(shape))
+        shape = size if draw.each else as_shape(size)
+    if not draw.each:
+        values = align_operands(k, values, draw.cores, k + len(shape))
     different = [i for i, level in enumerate(levels) if level.randomness == "different"]
     same = [i for i in range(k) if i not in different and varying[i] > 1]
 
-    def once(chosen: tuple) -> Any:
-        """The draw at one place along the levels in `same`."""
-        own = [_at(v, k, dict(zip(same, chosen)), different) for v in values]
-        if not each:
-            return draw(stream, *own, lead + shape if lead or shape else None)
+    def once(chosen: tuple) -> Value:
+        """Draw at one place along the levels in `same`."""
+        own = [_select(v, k, dict(zip(same, chosen)), different) for v in values]
+        if not draw.each:
+            return draw.function(stream, *own, lead + shape if lead or shape else None)
         m = len(lead)
         rows = []
         for place in np.ndindex(*lead):
             row = [v[tuple([i if n > 1 else 0 for i, n in zip(place, v.shape[:m])])] for v in own]
-            rows.append(np.asarray(draw(stream, *row, shape)))
+            rows.append(np.asarray(draw.function(stream, *row, shape)))
         if rows:
             return np.stack(rows).reshape((*lead, *rows[0].shape))
-        form = np.asarray(draw(copy.deepcopy(stream), *[_some(v, m) for v in own], shape))
+        form = np.asarray(
+            draw.function(copy.deepcopy(stream), *[_stand_in(v, m) for v in own], shape)
+        )
         return np.empty((*lead, *form.shape), form.dtype)
 
     if not same:
-        return _risen(once(()), [levels[i] for i in different])
+        return _wrap_in_levels(once(()), [levels[i] for i in different])
     start, rows = copy.deepcopy(stream), []
     for chosen in np.ndindex(*[varying[i] for i in same]):
         stream.bit_generator.state = start.bit_generator.state
@@ -179,17 +206,17 @@ def _drawn(
     kept = sorted([*same, *different])
     order = [same.index(i) if i in same else len(same) + different.index(i) for i in kept]
     result = result.transpose(*order, *range(len(order), result.ndim))
-    return _risen(result, [levels[i] for i in kept])
+    return _wrap_in_levels(result, [levels[i] for i in kept])
 
 
-def _some(value: Any, m: int) -> Any:
-    """A valid operand in the place of the examples of an empty batch."""
+def _stand_in(value: Value, m: int) -> Value:
+    """Return a valid operand for an example of an empty batch, which has none."""
     shape = value.shape[m:]
     return np.full(shape, 1 if value.dtype.kind in "iu" else 1 / max(1, *shape[-1:]))[()]
 
 
-def _at(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any:
-    """`value` at one place along some of its `k` leading axes; those in `different` stay."""
+def _select(value: Value, k: int, chosen: dict[int, int], different: list[int]) -> Value:
+    """Take `value` at one place of some of its `k` leading axes; keep those in `different`."""
     index: list[Any] = []
     for i in range(k):
         if i in different:
@@ -199,20 +226,20 @@ def _at(value: Any, k: int, chosen: dict[int, int], different: list[int]) -> Any
     return value[tuple(index)]
 
 
-def _loops(shapes: list, cores: tuple) -> tuple[int, ...]:
-    """What the shapes without their core axes broadcast to."""
+def _loop_shape(shapes: list, cores: tuple) -> tuple[int, ...]:
+    """Return the shape that shapes without their core axes broadcast to."""
     cores = cores or (0,) * len(shapes)
     return np.broadcast_shapes(*[s[: len(s) - c] for s, c in zip(shapes, cores)])
 
 
-def aligned(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
-    """Arrays with `k` leading axes, and `rank` or more, that broadcast but for core axes."""
+def align_operands(k: int, values: list, cores: tuple = (), rank: int = 0) -> list:
+    """Return arrays of rank `rank` or more that broadcast but for `k` leading and core axes."""
     cores = cores or (0,) * len(values)
     rank = max([rank, *[v.ndim - c for v, c in zip(values, cores)]])
     return [stretch(k, v, v.shape, rank + c) for v, c in zip(values, cores)]
 
 
-def _size(level: BatchLevel, name: str) -> int:
+def _batch_size(level: BatchLevel, name: str) -> int:
     if level.size is None:
         raise ValueError(
             f"{level}: rng.{name}(...) draws for each example, and the level has no batch size "
@@ -224,34 +251,34 @@ def _size(level: BatchLevel, name: str) -> int:
 # ---- into the levels, and out of them ----
 
 
-def _risen(value: Any, levels: list[BatchLevel]) -> Any:
-    """A tensor of the levels, whose axes are the first of `value`, outermost first."""
+def _wrap_in_levels(value: Value, levels: list[BatchLevel]) -> Value:
+    """Return a tensor of the levels, whose axes are the first of `value`, outermost first."""
     for level in levels:
         (value,) = level.insert([value], [0], "a draw")
     return value
 
 
-def sunk(
-    x: Any, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
-) -> Any:
-    """An operand as a plain array with an axis for each level, of size 1 where it does not
-    vary; without its derivatives where `stop` says so, else it must have none.
+def unwrap_levels(
+    x: Value, levels: list[BatchLevel], name: str = "", place: int = 0, stop: bool = False
+) -> Value:
+    """Return an operand as a plain array with an axis for each level, of size 1 where it does
+    not vary. With `stop` its derivatives are dropped, else it must not have any.
     """
     for level in reversed(levels):
-        x = _value(x, name, place, stop)
+        x = _unwrap_derivatives(x, name, place, stop)
         if type(x) is level.cls:
             x = level.elem(x)
         else:
             x = level.lower(x)
             x = np.reshape(x, (1, *shape_of(x)))
-    x = _value(x, name, place, stop)
+    x = _unwrap_derivatives(x, name, place, stop)
     if isinstance(x, Tensor):  # of no level, or of one that has ended
         x = x.level.unwrap(x) if x.level.depth else x.elem()
     return np.asarray(x)
 
 
-def _value(x: Any, name: str, place: int, stop: bool) -> Any:
-    """`x` without the levels of derivatives, or that are switched off, around the others."""
+def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
+    """Return `x` without the outermost levels that differentiate or are disabled."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
         if type(x) not in DISABLED.get():
             if level.batches:
@@ -264,17 +291,17 @@ def _value(x: Any, name: str, place: int, stop: bool) -> Any:
     return x
 
 
-def frozen(x: Any, levels: list[BatchLevel]) -> Any:
-    """`x` without its derivatives, as an array with an axis for each level."""
-    return sunk(x, levels, stop=True)
+def freeze(x: Value, levels: list[BatchLevel]) -> Value:
+    """Return `x` without its derivatives, as an array with an axis for each level."""
+    return unwrap_levels(x, levels, stop=True)
 
 
-def risen(value: Any, levels: list[BatchLevel]) -> Any:
-    """The inverse of `frozen`; levels along which nothing varies are left out."""
+def restore_levels(value: Value, levels: list[BatchLevel]) -> Value:
+    """Undo `freeze`; levels along which nothing varies are left out."""
     k = len(levels)
     kept = [i for i in range(k) if value.shape[i] > 1 or levels[i].size == 1]
     shape = tuple([value.shape[i] for i in kept]) + value.shape[k:]
-    return _risen(value.reshape(shape), [levels[i] for i in kept])
+    return _wrap_in_levels(value.reshape(shape), [levels[i] for i in kept])
 
 
 DISCRETE = frozenset({
@@ -297,44 +324,44 @@ def _no_derivative(level: Level, name: str, place: int) -> NoRuleError:
     )
 
 
-def picked(array: Any, index: Any, axis: int) -> Any:
-    """`array` at the places `index` along an axis; `np.take` dispatches on the array only."""
+def pick(array: Value, index: Value, axis: int) -> Value:
+    """Take `array` at `index` along an axis; `np.take` dispatches on the array only."""
     if isinstance(index, Tensor) and not isinstance(array, Tensor):
         return index.level.function(np.take, (array, index), {"axis": axis})
     return np.take(array, index, axis=axis)
 
 
 def refuse_write(operands: tuple, name: str, instead: str) -> None:
-    """Raise where a call that writes to an array has to ask a level."""
+    """Raise where a call that writes to an array is inside a level."""
     if is_outside_levels(operands):
         return
-    levels: list[Level] = list(batches(operands, name))
+    levels: list[Level] = list(batch_levels(operands, name))
     levels += [type(x).level for x in operands if isinstance(x, Tensor)]
     if levels:
         raise levels[-1].refusal(
             MutationError,
-            f"rng.{name}(...) would write to an array that is no tensor of this level, or that "
-            f"all examples share; write {instead}",
+            f"rng.{name}(...) would write to an array that is not a tensor of this level, or "
+            f"that all examples share; write {instead}",
         )
 
 
 # ---- draws that are differentiated by their parameters ----
 
 
-def _scaled(z: Any, scale: Any) -> Any:
+def _scaled(z: Value, scale: Value) -> Value:
     return scale * z
 
 
-def _located(z: Any, loc: Any, scale: Any) -> Any:
+def _located(z: Value, loc: Value, scale: Value) -> Value:
     return loc + scale * z
 
 
-def _weibull(z: Any, a: Any) -> Any:
+def _weibull(z: Value, a: Value) -> Value:
     none = np.equal(a, 0)
     return np.where(none, 0.0, z ** (1 / np.where(none, 1.0, a)))
 
 
-def _triangular(u: Any, left: Any, mode: Any, right: Any) -> Any:
+def _triangular(u: Value, left: Value, mode: Value, right: Value) -> Value:
     base = right - left
     is_left = u * base <= mode - left
     part = np.where(is_left, u * (mode - left), (1 - u) * (right - mode)) * base
@@ -357,128 +384,55 @@ PATHS: dict[str, tuple[str, Callable]] = {
     "uniform": ("random", lambda u, low, high: low + (high - low) * u),
     "weibull": ("standard_exponential", _weibull),
 }
-"""By method: NumPy's method that draws the standard numbers, and what NumPy makes of them
-and the parameters (``numpy/random/src/distributions/distributions.c``)."""
+"""By method: NumPy's method that draws the standard numbers, and NumPy's formula for these and
+the parameters (``numpy/random/src/distributions/distributions.c``)."""
 
 
-def moved(source: Any, name: str, operands: tuple, size: Size = None, fixed: int = 0) -> Any:
-    """A draw by the formula in `PATHS`, where an operand is a tensor; else by NumPy.
+def draw_by_formula(
+    source: Source, name: str, operands: tuple, size: Size = None, fixed: int = 0
+) -> Value:
+    """Draw by the formula in `PATHS` where an operand is a tensor, else by NumPy.
 
     Derivatives go through the formula. The first `fixed` operands are parameters of the
     standard draw, which has no derivative by them.
     """
 
-    if not tensors_in(operands):
-        return sample(source, name, method(name), operands, size)
-    levels = batches(operands, name)
-    values = aligned(len(levels), [frozen(x, levels) for x in operands])
-    with source._lock:  # NumPy's own checks of the parameters, of which it draws nothing
+    if not has_tensor(operands):
+        return sample(source, draw_of(name), operands, size)
+    levels = batch_levels(operands, name)
+    values = align_operands(len(levels), [freeze(x, levels) for x in operands])
+    with (
+        source._lock
+    ):  # NumPy checks the parameters of an empty draw, which does not advance the stream
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
-        method(name)(stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty)
+        draw_of(name).function(
+            stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty
+        )
     shape = np.broadcast_shapes(*[shape_of(x) for x in operands])
     if size is not None:
         wanted = as_shape(size)
-        if not _fits(shape, wanted):
+        if not _is_broadcastable(shape, wanted):
             raise ValueError(
                 f"rng.{name}(...): size {wanted} does not fit its parameters, which have the "
                 f"shape {shape} together; write size={shape}, or leave size out"
             )
         shape = wanted
     standard, formula = PATHS[name]
-    z = sample(
-        source,
-        name,
-        lambda stream, *given: getattr(stream, standard)(*given[:-1], size=given[-1]),
-        operands[:fixed],
-        shape or None,
-        near=operands,
-    )
+    draw = Draw(name, lambda stream, *own: getattr(stream, standard)(*own[:-1], size=own[-1]))
+    z = sample(source, draw, operands[:fixed], shape or None, near=operands)
     return formula(np.float64(z) if type(z) is float else z, *operands[fixed:])
 
 
-def _fits(shape: tuple, wanted: tuple) -> bool:
-    """Whether an array of a shape can be broadcast to another."""
+def _is_broadcastable(shape: tuple, wanted: tuple) -> bool:
+    """Tell if an array of a shape can be broadcast to another."""
     try:
         return np.broadcast_shapes(shape, wanted) == wanted
     except ValueError:
         return False
 
 
-FACTORIZATIONS = {"svd", "eigh", "cholesky"}
-
-
-def normal_vector(
-    source: Any, mean: Any, cov: Any, size: Size, check_valid: str, tol: float, method: str
-) -> Any:
-    """``mean + A z`` with ``A A^T = cov``, where `mean` or `cov` is a tensor.
-
-    Without derivatives `A` is the factor ``A0`` that `method` gives. With derivatives it is
-    ``A0 L``, with the Cholesky factor `L` of ``A0^-1 cov A0^-T``, which is the identity;
-    ``A0`` is held fixed. That has the covariance `cov` for all `cov`, and finite derivatives
-    also where eigenvalues are equal, which those of the singular vectors are not; for
-    "cholesky" it is the derivative of the Cholesky factor itself.
-    """
-    name = "multivariate_normal"
-    levels = batches((mean, cov), name)
-    form, n = shape_of(cov), (*shape_of(mean), 0)[0]
-    if form != (n, n) or len(shape_of(mean)) != 1:
-        raise ValueError(
-            f"rng.{name}(...): mean has shape {shape_of(mean)} and cov {form}; they have to be "
-            f"(n,) and (n, n) for each example"
-        )
-    if method not in FACTORIZATIONS or check_valid not in ("warn", "raise", "ignore"):
-        raise ValueError(
-            f"rng.{name}(...): method={method!r} and check_valid={check_valid!r}; write one of "
-            f"'svd', 'eigh', 'cholesky', and of 'warn', 'raise', 'ignore'"
-        )
-    value = frozen(cov, levels)
-    factor, spread, valid = _factored(value, method, tol)
-    if check_valid != "ignore" and not valid:
-        text = "covariance is not symmetric positive-semidefinite."  # NumPy's words
-        if check_valid == "raise":
-            raise ValueError(text)
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
-    z = sample(
-        source,
-        name,
-        lambda stream, size: stream.standard_normal(size),
-        (),
-        (*as_shape(size), n),
-        near=(mean, cov),
-    )
-    a = risen(factor, levels)
-    level = derivative_in((cov,))
-    if level is not None:
-        if not np.all(np.min(spread, -1) > n * np.finfo(float).eps * np.max(spread, -1)):
-            raise NoRuleError(
-                f"{level}: cov is singular, and rng.{name}(...) has no derivative by it there; "
-                f"write cov + 1e-9 * numpy.eye(n)"
-            )
-        inverse = risen(np.linalg.inv(factor), levels)
-        whole = inverse @ cov @ np.swapaxes(inverse, -1, -2)
-        a = a @ np.linalg.cholesky((whole + np.swapaxes(whole, -1, -2)) / 2)
-    return z @ np.swapaxes(a, -1, -2) + mean
-
-
-def _factored(cov: Any, method: str, tol: float) -> tuple[Any, Any, bool]:
-    """NumPy's factor of a covariance, what says whether it is singular, and whether NumPy
-    takes the matrix for a covariance.
-    """
-    if method == "cholesky":
-        factor = np.linalg.cholesky(cov)
-        return factor, np.diagonal(factor, axis1=-2, axis2=-1) ** 2, True
-    if method == "eigh":
-        values, vectors = np.linalg.eigh(cov)
-        valid = not np.any(values < -tol)
-    else:
-        vectors, values, right = np.linalg.svd(cov)
-        turned = np.swapaxes(right, -1, -2) * values[..., None, :] @ right
-        valid = np.allclose(turned, cov, rtol=tol, atol=tol)
-    return vectors * np.sqrt(np.abs(values))[..., None, :], values, valid
-
-
-def derivative_in(operands: tuple) -> Level | None:
-    """A level of derivatives in one of the operands."""
+def find_derivative_level(operands: tuple) -> Level | None:
+    """Return a level of derivatives in one of the operands, or None."""
     for x in operands:
         while isinstance(x, Tensor):
             level = type(x).level

@@ -8,17 +8,27 @@ import numpy as np
 from .._core.errors import GradcheckError
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten
+from .._core.types import PyTree, Value
 from .._transforms.grad import vjp
 from .._transforms.jvp import jvp
 from .._transforms.vmap import vmap
-from ._numeric import Differences, Problem, check_forms, compare, random_like, real_vector, unit
+from ._numeric import (
+    Comparison,
+    Differences,
+    Problem,
+    check_forms,
+    compare,
+    random_like,
+    real_vector,
+    unit_vector,
+)
 
 FORWARD, REVERSE = "forward mode (jvp)", "reverse mode (vjp)"
 
 
 def gradcheck(
     func: Callable,
-    inputs: Any,
+    inputs: PyTree,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -38,8 +48,8 @@ def gradcheck(
     Parameters
     ----------
     func : callable
-        A function of arrays or pytrees that returns such. Inputs and results of other
-        dtypes than floating-point and complex are left alone.
+        A function of arrays or pytrees that returns such. Inputs and results that are not
+        floating-point or complex are ignored.
     inputs : tuple, or one argument
         The arguments of `func`.
     eps : float, optional
@@ -48,29 +58,29 @@ def gradcheck(
         results: 6e-6 in double, 5e-3 in single, 0.1 in half precision; times the square root
         of an input that is larger than 1.
     atol, rtol : float, optional
-        How far an element may be from the numerical one: ``atol + rtol * abs(numerical)``.
-        By default both are that cube root, too, so a rule that is wrong by a hundredth of a
-        per cent is found in double precision. Without `eps`, what does not agree is compared
-        again with differences of the sixth order.
+        The tolerance of an element: ``atol + rtol * abs(numerical)``. By default both are that
+        cube root, too, so that an error of a hundredth of a per cent is found in double
+        precision. Without `eps`, elements that differ are compared again with differences of
+        the sixth order.
     raise_exception : bool
-        Whether a failure raises; else the result is False.
+        True to raise at a failure; else the result is False.
     nondet_tol : float
-        How much two runs on the same inputs may differ.
+        The difference that is allowed between two runs on the same inputs.
     check_undefined_grad : bool
-        Whether each result is also pulled back alone, where the rules see no cotangents of
-        the others.
+        True to pull each result back alone, too, where the rules get no cotangents of the
+        others.
     check_grad_dtypes : bool
-        Whether (co)tangents must have the shape and dtype of what they belong to, and
+        True if (co)tangents must have the shape and dtype of their inputs and results, and
         results under a transform those of a plain call.
     check_batched_grad, check_batched_forward_grad : bool
-        Whether `vmap` over cotangents (tangents) has to equal a loop.
+        True to compare `vmap` over cotangents (tangents) with a loop.
     check_forward_ad, check_backward_ad : bool
-        Which modes to check.
+        The modes to check.
     fast_mode : bool
         Compare products with random vectors, one for each input (and, in reverse mode, each
-        pair of input and result), in place of whole Jacobians: a few calls instead of two
-        for each input element and one for each result element. A fault is found as well,
-        but the message knows no elements.
+        pair of input and result), instead of whole Jacobians: this takes a few calls instead
+        of two for each input element and one for each result element. It finds the same
+        faults, but its messages name no elements.
 
     Returns
     -------
@@ -80,9 +90,9 @@ def gradcheck(
     Raises
     ------
     GradcheckError
-        Names the mode, the input and the result by their paths, the element that differs
-        most, and shows both Jacobians; also where `func` is not deterministic, or changes
-        its inputs. It is an `AssertionError`.
+        Where derivatives differ: the message names the mode, the paths of the input and the
+        result, and the element that differs most, and shows both Jacobians. Also where `func`
+        is not deterministic, or changes its inputs. It is an `AssertionError`.
     ValueError
         Where there is nothing to differentiate.
 
@@ -91,9 +101,9 @@ def gradcheck(
     The options are those of `torch.autograd.gradcheck` but for ``masked``, which is about
     sparse tensors. Forward mode and dtypes are checked by default. A complex number is
     checked as its real and its imaginary part, also in `fast_mode`. Near a kink, or where
-    the function grows fast over `eps`, finite differences say nothing: check elsewhere.
+    the function changes much over `eps`, finite differences are meaningless: check elsewhere.
     Functions that read one triangle of a matrix, such as `numpy.linalg.eigh`, are checked as
-    they are, on any matrix: their gradient stands in that triangle.
+    they are, on any matrix: their gradient is in that triangle.
 
     Examples
     --------
@@ -106,7 +116,7 @@ def gradcheck(
         "dtypes": check_grad_dtypes, "fast": fast_mode,
     }  # fmt: skip
     try:
-        problem = Problem("gradcheck", func, _tuple(inputs), "inputs")
+        problem = Problem("gradcheck", func, _as_tuple(inputs), "inputs")
         tolerances = tolerances_of(problem, atol, rtol)
         check_deterministic(problem, nondet_tol)
         check_problem(
@@ -116,9 +126,9 @@ def gradcheck(
             **options,
         )
         if check_batched_forward_grad and check_forward_ad:
-            check_batched(problem, FORWARD, problem.point, pushing(problem), *tolerances)
+            check_batched(problem, FORWARD, problem.point, make_push(problem), *tolerances)
         if check_batched_grad and check_backward_ad:
-            check_batched(problem, REVERSE, problem.value, pulling(problem), *tolerances)
+            check_batched(problem, REVERSE, problem.value, make_pull(problem), *tolerances)
     except GradcheckError:
         if raise_exception:
             raise
@@ -128,8 +138,8 @@ def gradcheck(
 
 def gradgradcheck(
     func: Callable,
-    inputs: Any,
-    grad_outputs: Any = None,
+    inputs: PyTree,
+    grad_outputs: PyTree = None,
     *,
     eps: float | None = None,
     atol: float | None = None,
@@ -149,8 +159,8 @@ def gradgradcheck(
     """Compare second derivatives of `func` with finite differences of the first ones.
 
     The first derivative of either mode is a function of the inputs and of a cotangent (a
-    tangent); that function is checked as `gradcheck` does. So a first derivative that is
-    wrong passes where its derivative is consistent: call both.
+    tangent), which is checked as by `gradcheck`. A wrong first derivative passes where its
+    derivative is consistent with it: call both.
 
     Parameters
     ----------
@@ -160,11 +170,11 @@ def gradgradcheck(
         The cotangent, with one array for each floating-point or complex result; by default
         random ones.
     gen_non_contig_grad_outputs : bool
-        Whether the random ones are not contiguous in memory.
+        True for random ones that are not contiguous in memory.
     check_undefined_grad, check_grad_dtypes, check_batched_grad, fast_mode
         As of `gradcheck`, for the outer derivative.
     check_fwd_over_rev, check_rev_over_rev, check_fwd_over_fwd, check_rev_over_fwd : bool
-        Which pairs of modes to check: the outer one over the inner one.
+        The pairs of modes to check: the outer one over the inner one.
 
     Returns
     -------
@@ -192,7 +202,7 @@ def gradgradcheck(
         "dtypes": check_grad_dtypes, "fast": fast_mode,
     }  # fmt: skip
     try:
-        first = Problem("gradgradcheck", func, _tuple(inputs), "inputs")
+        first = Problem("gradgradcheck", func, _as_tuple(inputs), "inputs")
         cotangents = _cotangents(first, grad_outputs, gen_non_contig_grad_outputs)
         for name, given, forward, reverse in (
             ("reverse", cotangents, check_fwd_over_rev, check_rev_over_rev),
@@ -200,16 +210,16 @@ def gradgradcheck(
         ):
             if not (forward or reverse):
                 continue
-            problem = derivative(first, name, given)
+            problem = derivative_problem(first, name, given)
             tolerances = tolerances_of(problem, atol, rtol)
             modes = {f"forward over {name} mode": forward, f"reverse over {name} mode": reverse}
             over_forward, over_reverse = modes
             check_deterministic(problem, nondet_tol)
             check_problem(problem, modes, *tolerances, **options)
             if check_batched_grad and reverse:
-                check_batched(problem, over_reverse, problem.value, pulling(problem), *tolerances)
+                check_batched(problem, over_reverse, problem.value, make_pull(problem), *tolerances)
             if check_batched_grad and forward:
-                check_batched(problem, over_forward, problem.point, pushing(problem), *tolerances)
+                check_batched(problem, over_forward, problem.point, make_push(problem), *tolerances)
     except GradcheckError:
         if raise_exception:
             raise
@@ -217,7 +227,7 @@ def gradgradcheck(
     return True
 
 
-def _tuple(inputs: Any) -> tuple:
+def _as_tuple(inputs: PyTree) -> tuple:
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
 
 
@@ -228,7 +238,7 @@ def tolerances_of(problem: Problem, atol: float | None, rtol: float | None) -> t
     )
 
 
-def _cotangents(problem: Problem, grad_outputs: Any, gaps: bool) -> list:
+def _cotangents(problem: Problem, grad_outputs: PyTree, gaps: bool) -> list:
     if grad_outputs is None:
         return random_like(problem.value, 2, gaps)
     given = flatten(grad_outputs)[0]
@@ -241,14 +251,14 @@ def _cotangents(problem: Problem, grad_outputs: Any, gaps: bool) -> list:
     return [np.asarray(g).astype(np.result_type(y)) for g, y in zip(given, problem.value)]
 
 
-def derivative(first: Problem, name: str, given: list) -> Problem:
-    """The derivative of a problem in one mode, a function of its inputs and of `given`."""
+def derivative_problem(first: Problem, name: str, given: list) -> Problem:
+    """Return the derivative of a problem in one mode, as a problem of its inputs and `given`."""
     n, reverse = len(first.point), name == "reverse"
 
-    def pulled(*xs: Any) -> list:
+    def pulled(*xs: Value) -> list:
         return list(vjp(first, *xs[:n])[1](list(xs[n:])))
 
-    def pushed(*xs: Any) -> list:
+    def pushed(*xs: Value) -> list:
         return list(jvp(first, xs[:n], xs[n:])[1])
 
     problem = Problem("", pulled if reverse else pushed, (*first.point, *given), "")
@@ -259,13 +269,13 @@ def derivative(first: Problem, name: str, given: list) -> Problem:
     return problem
 
 
-def pushing(problem: Problem) -> Callable[[Sequence], list]:
-    """From a tangent to the tangent of the results."""
+def make_push(problem: Problem) -> Callable[[Sequence], list]:
+    """Return the function from a tangent to the tangent of the results."""
     return lambda tangents: list(jvp(problem, tuple(problem.point), tuple(tangents))[1])
 
 
-def pulling(problem: Problem) -> Callable[[Sequence], list]:
-    """From a cotangent to the cotangents of the inputs; the function runs once."""
+def make_pull(problem: Problem) -> Callable[[Sequence], list]:
+    """Return the function from a cotangent to those of the inputs; `problem` runs once."""
     pullback = vjp(problem, *problem.point)[1]
     return lambda cotangents: list(pullback(list(cotangents)))
 
@@ -274,11 +284,13 @@ def pulling(problem: Problem) -> Callable[[Sequence], list]:
 
 
 def check_deterministic(problem: Problem, nondet_tol: float) -> None:
-    """The function, run again, gives the same."""
-    _again(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
+    """Raise where the function, run again, gives another result."""
+    _check_repeat(problem, "the function", problem.value, problem(*problem.point), nondet_tol)
 
 
-def _again(problem: Problem, what: str, first: Sequence, second: Sequence, tol: float) -> None:
+def _check_repeat(
+    problem: Problem, what: str, first: Sequence, second: Sequence, tol: float
+) -> None:
     a, b = real_vector(first), real_vector(second)
     if a.shape != b.shape or not np.allclose(a, b, rtol=0, atol=tol, equal_nan=True):
         size = float(np.nanmax(np.abs(a - b))) if a.shape == b.shape else np.inf
@@ -300,7 +312,7 @@ def check_problem(
     dtypes: bool,
     fast: bool,
 ) -> None:
-    """The modes' derivatives of one function: forward mode first, then reverse mode."""
+    """Check the derivatives of one function: forward mode first, then reverse mode."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
     seeds = random_like(problem.point, 3), random_like(problem.value, 4)
     if check_forward:
@@ -309,7 +321,7 @@ def check_problem(
             check_forms(problem.label, f"the value under {forward}", problem.outputs, value,
                         problem.value)  # fmt: skip
             check_forms(problem.label, f"the tangent of {forward}", problem.outputs, moved, value)
-        _again(problem, forward, moved, pushing(problem)(seeds[0]), nondet_tol)
+        _check_repeat(problem, forward, moved, make_push(problem)(seeds[0]), nondet_tol)
     if check_reverse:
         value, pullback = vjp(problem, *problem.point)
         pulled = list(pullback(seeds[1]))
@@ -318,8 +330,10 @@ def check_problem(
                         problem.value)  # fmt: skip
             check_forms(problem.label, f"the cotangent of {reverse}", problem.inputs, pulled,
                         problem.point)  # fmt: skip
-        _again(problem, f"a second pass of {reverse}", pulled, pullback(seeds[1]), nondet_tol)
-        _again(problem, reverse, pulled, pulling(problem)(seeds[1]), nondet_tol)
+        _check_repeat(
+            problem, f"a second pass of {reverse}", pulled, pullback(seeds[1]), nondet_tol
+        )
+        _check_repeat(problem, reverse, pulled, make_pull(problem)(seeds[1]), nondet_tol)
     if fast:
         _check_products(problem, modes, atol, rtol, eps)
     else:
@@ -331,23 +345,26 @@ def check_problem(
         ):
             if on:
                 analytical = made(problem)
-                numerical.against(
-                    lambda n: compare(problem.label, mode, n, analytical, rows, columns, atol, rtol)
-                )
+                how = Comparison(problem.label, mode, rows, columns, atol, rtol)
+                numerical.against(lambda n: compare(n, analytical, how))
     if undefined and check_reverse and len(problem.value) > 1:
         _check_alone(problem, reverse, seeds[1], rtol)
 
 
 def jacobian_forward(problem: Problem) -> np.ndarray:
-    push, point = pushing(problem), problem.point
-    units = [unit(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)]
+    push, point = make_push(problem), problem.point
+    units = [
+        unit_vector(point, i, k) for i, x in enumerate(point) for k in range(real_vector([x]).size)
+    ]
     rows = real_vector(problem.value).size
     return np.stack([real_vector(push(u)) for u in units], 1) if units else np.zeros((rows, 0))
 
 
 def jacobian_reverse(problem: Problem) -> np.ndarray:
-    pull, value = pulling(problem), problem.value
-    units = [unit(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)]
+    pull, value = make_pull(problem), problem.value
+    units = [
+        unit_vector(value, i, k) for i, y in enumerate(value) for k in range(real_vector([y]).size)
+    ]
     columns = real_vector(problem.point).size
     return np.stack([real_vector(pull(u)) for u in units]) if units else np.zeros((0, columns))
 
@@ -355,17 +372,17 @@ def jacobian_reverse(problem: Problem) -> np.ndarray:
 def _check_products(
     problem: Problem, modes: dict[str, bool], atol: float, rtol: float, eps: float | None
 ) -> None:
-    """The modes' products with random vectors, by each input alone."""
+    """Check products with random vectors, for each input alone."""
     (forward, check_forward), (reverse, check_reverse) = modes.items()
-    moved = Moved(problem, eps)
+    moved = DirectionalProducts(problem, eps)
     if check_forward:
-        moved.compare_pushed(forward, pushing(problem), atol, rtol)
+        moved.compare_push(forward, make_push(problem), atol, rtol)
     if check_reverse:
-        moved.compare_pulled(reverse, pulling(problem), atol, rtol)
+        moved.compare_pull(reverse, make_pull(problem), atol, rtol)
 
 
-class Moved:
-    """How the results move along a random direction of each input: finite differences."""
+class DirectionalProducts:
+    """The derivatives along a random direction of each input, by finite differences."""
 
     def __init__(self, problem: Problem, eps: float | None):
         self.problem, self.tangents = problem, random_like(problem.point, 5)
@@ -377,53 +394,49 @@ class Moved:
     def differences(self, h: float) -> np.ndarray:
         return np.stack([self.problem.difference(d, h) for d in self.directions], 1)
 
-    def compare_pushed(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
-        """Forward mode gives the same products."""
+    def compare_push(self, mode: str, push: Callable, atol: float, rtol: float) -> None:
+        """Compare with the products of forward mode."""
         pushed = np.stack([real_vector(push(d)) for d in self.directions], 1)
-        label, rows = self.problem.label, self.problem.rows()
-        self.products.against(
-            lambda n: compare(label, mode, n, pushed, rows, self.columns, atol, rtol)
-        )
+        rows = self.problem.rows()
+        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
+        self.products.against(lambda n: compare(n, pushed, how))
 
-    def compare_pulled(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
-        """Reverse mode gives the products' products with a random cotangent of each result."""
-        value, label = self.problem.value, self.problem.label
+    def compare_pull(self, mode: str, pull: Callable, atol: float, rtol: float) -> None:
+        """Compare products with a random cotangent of each result with those of reverse mode."""
+        value = self.problem.value
         zeros = [v * 0 for v in value]
         weights = [[*zeros[:j], c, *zeros[j + 1 :]] for j, c in enumerate(random_like(value, 6))]
         pulled = np.array(
-            [[_inner([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
+            [[_inner_product([g], [t]) for g, t in zip(pull(w), self.tangents)] for w in weights]
         )
         rows = [(path, "its product with a random cotangent") for path in self.problem.outputs]
         vectors = np.stack([real_vector(w) for w in weights])
         atol *= max(1.0, float(np.linalg.norm(vectors, axis=1).max()))  # a sum of many errors
-        self.products.against(
-            lambda n: compare(label, mode, vectors @ n, pulled, rows, self.columns, atol, rtol)
-        )
+        how = Comparison(self.problem.label, mode, rows, self.columns, atol, rtol)
+        self.products.against(lambda n: compare(vectors @ n, pulled, how))
 
 
-def _inner(a: Sequence, b: Sequence) -> float:
+def _inner_product(a: Sequence, b: Sequence) -> float:
     return float(real_vector(a) @ real_vector(b))
 
 
 def _check_alone(problem: Problem, mode: str, cotangents: list, rtol: float) -> None:
-    """A cotangent of one result alone gives what it gives beside zeros."""
-    pull = pulling(problem)
+    """Compare the pullback of one result alone with that of the result beside zeros."""
+    pull = make_pull(problem)
     for j, (path, c) in enumerate(zip(problem.outputs, cotangents)):
         whole = pull([c if i == j else y * 0 for i, y in enumerate(problem.value)])
         alone = vjp(lambda *xs: problem(*xs)[j], *problem.point)[1](c)
-        a, b = real_vector(whole), real_vector(alone)
-        compare(
-            problem.label,
-            f"{mode} of {path} alone, without cotangents of the other results,",
-            a[None], b[None], [(path, "a random cotangent")], problem.columns(), rtol, rtol,
-            ("with zeros", "alone"),
+        how = Comparison(
+            problem.label, f"{mode} of {path} alone, without cotangents of the other results,",
+            [(path, "a random cotangent")], problem.columns(), rtol, rtol, ("with zeros", "alone"),
         )  # fmt: skip
+        compare(real_vector(whole)[None], real_vector(alone)[None], how)
 
 
 def check_batched(
     problem: Problem, mode: str, like: Sequence, product: Callable, atol: float, rtol: float
 ) -> None:
-    """`vmap` over random (co)tangents against a loop, two of them."""
+    """Compare `vmap` over two random (co)tangents with a loop."""
     several = [random_like(like, seed) for seed in (7, 8)]
     loop = [real_vector(product(s)) for s in several]
     stacked = [np.stack(column) for column in zip(*several)]
@@ -434,7 +447,8 @@ def check_batched(
         own = [np.asarray(y)[i][()] for y in batched]
         check_forms(problem.label, f"vmap of {mode}", names, own, forms)
         columns = problem.rows() if like is problem.point else problem.columns()
-        compare(
-            problem.label, f"vmap of {mode}, example {i},", one[None], real_vector(own)[None],
+        how = Comparison(
+            problem.label, f"vmap of {mode}, example {i},",
             [("the product", "a random (co)tangent")], columns, atol, rtol, ("loop", "batched"),
         )  # fmt: skip
+        compare(one[None], real_vector(own)[None], how)

@@ -1,14 +1,23 @@
 """check_grads, check_jvp and check_vjp: products with random vectors, to any order."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, unflatten
-from ._gradcheck import Moved, check_problem, derivative, tolerances_of
-from ._numeric import Problem, check_forms, compare, copied, is_inexact, random_like, real_vector
+from .._core.types import PyTree, Value
+from ._gradcheck import DirectionalProducts, check_problem, derivative_problem, tolerances_of
+from ._numeric import (
+    Comparison,
+    Problem,
+    check_forms,
+    compare,
+    copy_value,
+    is_inexact,
+    random_like,
+    real_vector,
+)
 
 MODES = {"fwd": "forward", "rev": "reverse"}
 
@@ -24,29 +33,29 @@ def check_grads(
 ) -> None:
     """Compare derivatives of `f` up to an order with finite differences, in all modes.
 
-    Every derivative is compared along a random direction of each argument, so it costs a few
-    calls of it, however large the arguments are. From the second order on the function is
-    the derivative of the order below, in each mode, so that all nestings of the modes are
-    seen: twice as many with each order.
+    Every derivative is compared along a random direction of each argument, which takes a few
+    calls, however large the arguments are. From the second order on, the function is the
+    derivative of the order below, in each mode, so that all nestings of the modes are
+    checked: twice as many with each order.
 
     Parameters
     ----------
     f : callable
-        A function of arrays or pytrees that returns such. Arguments and results of other
-        dtypes than floating-point and complex are left alone.
+        A function of arrays or pytrees that returns such. Arguments and results that are not
+        floating-point or complex are ignored.
     args : tuple
         Its arguments.
     order : int
         The highest order, 1 or more.
     modes : sequence of {"fwd", "rev"}
-        Which modes to nest.
+        The modes to nest.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 
     Raises
     ------
     GradcheckError
-        Names the nesting, such as ``reverse over forward mode``; see `gradcheck`.
+        The message names the nesting, such as ``reverse over forward mode``; see `gradcheck`.
 
     Notes
     -----
@@ -76,7 +85,7 @@ def check_grads(
             for mode, name in MODES.items():
                 if mode in modes:
                     like = problem.value if name == "reverse" else problem.point
-                    further = derivative(problem, name, random_like(like, 10 + order))
+                    further = derivative_problem(problem, name, random_like(like, 10 + order))
                     check(further, order - 1, f" over {name}{inner}")
 
     check(Problem("check_grads", f, tuple(args), "args"), order, "")
@@ -98,9 +107,9 @@ def check_jvp(
         A function of arrays or pytrees that returns such.
     f_jvp : callable
         ``f_jvp(args, tangents)`` returns the value and its tangent, as
-        ``functools.partial(jvp, f)`` does; one that you have written, say.
+        ``functools.partial(jvp, f)`` does.
     args : tuple
-        The arguments. The tangent of what is not floating-point is zero.
+        The arguments. The tangents of those that are not floating-point are zero.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 
@@ -120,14 +129,15 @@ def check_jvp(
         full = [x if is_inexact(x) else _zeros(x) for x in problem.given]
         for i, t in zip(problem.chosen, tangents):
             full[i] = t
-        given = [copied(x) if is_inexact(x) else x for x in problem.given]
+        given = [copy_value(x) if is_inexact(x) else x for x in problem.given]
         value, moved = f_jvp(*(unflatten(problem.structure, v) for v in (given, full)))
         _check_value(problem, "f_jvp", value)
         moved = [t for t, y in zip(flatten(moved)[0], flatten(value)[0]) if is_inexact(y)]
         check_forms(problem.label, "the tangent of f_jvp", problem.outputs, moved, problem.value)
         return moved
 
-    Moved(problem, eps).compare_pushed("f_jvp", push, *tolerances_of(problem, atol, rtol))
+    tolerances = tolerances_of(problem, atol, rtol)
+    DirectionalProducts(problem, eps).compare_push("f_jvp", push, *tolerances)
 
 
 def check_vjp(
@@ -148,7 +158,7 @@ def check_vjp(
         ``f_vjp(*args)`` returns the value and a function from cotangents to a tuple with
         one cotangent for each argument, as ``functools.partial(vjp, f)`` does.
     args : tuple
-        The arguments. The cotangent of what is not floating-point is not looked at.
+        The arguments. The cotangents of those that are not floating-point are ignored.
     atol, rtol, eps : float, optional
         As of `gradcheck`.
 
@@ -165,7 +175,7 @@ def check_vjp(
     problem = Problem("check_vjp", f, tuple(args), "args")
 
     def pull(cotangents: Sequence) -> list:
-        given = [copied(x) if is_inexact(x) else x for x in problem.given]
+        given = [copy_value(x) if is_inexact(x) else x for x in problem.given]
         value, pullback = f_vjp(*unflatten(problem.structure, given))
         _check_value(problem, "f_vjp", value)
         leaves, structure = flatten(value)
@@ -177,18 +187,20 @@ def check_vjp(
         check_forms(problem.label, "the cotangent of f_vjp", problem.inputs, pulled, problem.point)
         return pulled
 
-    Moved(problem, eps).compare_pulled("f_vjp", pull, *tolerances_of(problem, atol, rtol))
+    tolerances = tolerances_of(problem, atol, rtol)
+    DirectionalProducts(problem, eps).compare_pull("f_vjp", pull, *tolerances)
 
 
-def _zeros(x: Any) -> Any:
+def _zeros(x: Value) -> Value:
     return np.zeros(shape_of(x), dtype_of(x))[()]
 
 
-def _check_value(problem: Problem, name: str, value: Any) -> None:
+def _check_value(problem: Problem, name: str, value: PyTree) -> None:
     values = [y for y in flatten(value)[0] if is_inexact(y)]
     check_forms(problem.label, f"the value of {name}", problem.outputs, values, problem.value)
     a, b = real_vector(problem.value)[:, None], real_vector(values)[:, None]
-    compare(
-        problem.label, f"the value of {name}", a, b, problem.rows(), [("f", "the call")],
+    how = Comparison(
+        problem.label, f"the value of {name}", problem.rows(), [("f", "the call")],
         problem.step**2, problem.step**2, ("f", name),
     )  # fmt: skip
+    compare(a, b, how)

@@ -1,57 +1,58 @@
-"""A function of pytrees as one of real vectors, its differences, and how near is near.
+"""Functions of pytrees as functions of real vectors, their differences, and tolerances.
 
 NOTE [complex numbers are two real ones]
     A complex element is two coordinates, its real and its imaginary part, on either side.
     So a Jacobian is a real matrix for every function, holomorphic or not. Forward mode
-    moves along ``1`` and ``1j``; reverse mode pulls ``1`` and ``1j`` back, and the parts of
-    what comes are the row, as the cotangent of ``x`` pairs with a tangent by
+    pushes ``1`` and ``1j`` forward; reverse mode pulls ``1`` and ``1j`` back, and the parts of
+    the result are the row, as the cotangent of ``x`` pairs with a tangent by
     ``real(conj(g) * t)``.
 
 NOTE [steps and tolerances]
     The step is the cube root of the precision (machine epsilon) of the coarsest dtype among
     inputs and results: 6e-6 in double, 5e-3 in single, 0.1 in half; times the square root of
-    an input that is larger than 1. A central difference
-    over it is wrong by about its square, in rounding and in truncation, where the function
-    and its third derivative are of the order of 1. The tolerances are the step itself. What
-    does not agree is compared once more with differences of a higher order.
+    an input that is larger than 1. The error of a central difference is about the square of
+    the step, in rounding and in truncation, where the function and its third derivative are
+    of the order of 1. The tolerances are the step itself. Values that differ are compared
+    again with differences of a higher order.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from .._core.errors import GradcheckError
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import flatten, is_value, name_of_function, paths, unflatten
+from .._core.types import PyTree, Value
 
 
-def is_inexact(x: Any) -> bool:
+def is_inexact(x: Value) -> bool:
     return is_value(x) and dtype_of(x).kind in "fc"
 
 
 class Problem:
-    """A function at a point, as one of the leaves that can be differentiated by.
+    """A function at a point, as a function of the leaves that can be differentiated by.
 
-    Its other leaves (integers, strings) stay as they are, and of its results only those of
-    a floating-point or complex dtype count.
+    Other leaves (integers, strings) stay as they are, and only results of a floating-point or
+    complex dtype count.
     """
 
-    grows = True  # whether the step is larger where an input is
+    grows = True  # True for a step that is larger where an input is
 
-    def __init__(self, label: str, func: Callable, args: Any, root: str):
+    def __init__(self, label: str, func: Callable, args: PyTree, root: str):
         self.label, self.func = f"{label}({name_of_function(func)})", func
         self.given, self.structure = flatten(args)
         self.chosen = [i for i, x in enumerate(self.given) if is_inexact(x)]
         where = paths(args, root)
         self.inputs = [where[i] for i in self.chosen]
-        self.point = [copied(self.given[i]) for i in self.chosen]
+        self.point = [copy_value(self.given[i]) for i in self.chosen]
         if not self.point:
             raise ValueError(
                 f"{self.label}: none of the {root} is of a floating-point or complex dtype, so "
                 f"there is nothing to differentiate by; pass x.astype(float)"
             )
-        before = [copied(x) for x in self.point]
+        before = [copy_value(x) for x in self.point]
         out = self.run(before)
         self.check_unchanged(before, self.point)
         leaves, where = flatten(out)[0], paths(out, "the result")
@@ -61,24 +62,24 @@ class Problem:
                 f"{self.label}: the function returned nothing of a floating-point or complex "
                 f"dtype, so there is nothing to differentiate"
             )
-        self.value = [copied(y) for y in leaves if is_inexact(y)]
+        self.value = [copy_value(y) for y in leaves if is_inexact(y)]
         dtypes = [dtype_of(x) for x in (*self.point, *self.value)]
         self.step = max(float(np.finfo(d).eps) for d in dtypes) ** (1 / 3)
 
-    def run(self, leaves: Sequence) -> Any:
-        """The result for other values of the chosen leaves, which it must not change."""
+    def run(self, leaves: Sequence) -> PyTree:
+        """Return the result for other values of the chosen leaves, which it must not change."""
         given = list(self.given)
         for i, x in zip(self.chosen, leaves):
             given[i] = x
         return self.func(*unflatten(self.structure, given))
 
-    def __call__(self, *leaves: Any) -> list:
-        """The floating-point results, a list of leaves."""
+    def __call__(self, *leaves: Value) -> list:
+        """Return the floating-point results, a list of leaves."""
         return [y for y in flatten(self.run(leaves))[0] if is_inexact(y)]
 
     def at(self, leaves: Sequence) -> np.ndarray:
-        """The results as one real vector, for plain values."""
-        before = [copied(x) for x in leaves]
+        """Return the results for plain values as one real vector."""
+        before = [copy_value(x) for x in leaves]
         values = self(*leaves)
         self.check_unchanged(leaves, before)
         forms = [(shape_of(y), dtype_of(y)) for y in values]
@@ -96,22 +97,22 @@ class Problem:
                     f"{self.label}: the function changes {path} in place; let it work on a copy"
                 )
 
-    def scale(self, x: Any) -> float:
-        """By how much the step grows with `x`, which has fewer digits behind the point."""
+    def scale(self, x: Value) -> float:
+        """Return the factor of the step for `x`: large numbers have fewer decimals."""
         return max(1.0, float(np.max(np.abs(x)))) ** 0.5 if self.grows and np.size(x) else 1.0
 
     def difference(self, tangents: Sequence, h: float) -> np.ndarray:
-        """The central difference along `tangents`, in the precision of the inputs."""
+        """Return the central difference along `tangents`, in the precision of the inputs."""
         h *= max([1.0, *(self.scale(x) for x, t in zip(self.point, tangents) if np.any(t))])
         ends = []
         for sign in (1, -1):
-            moved = [along(x, t, sign * h) for x, t in zip(self.point, tangents)]
+            moved = [step_along(x, t, sign * h) for x, t in zip(self.point, tangents)]
             ends.append(self.at(moved))
         with np.errstate(invalid="ignore"):
             return (ends[0] - ends[1]) / (2 * h)
 
     def jacobian(self, h: float) -> np.ndarray:
-        """The numerical Jacobian, a real matrix."""
+        """Return the numerical Jacobian, a real matrix."""
         columns = []
         for i, x in enumerate(self.point):
             for k in range(real_vector([x]).size):
@@ -119,9 +120,9 @@ class Problem:
         return np.stack(columns, 1) if columns else np.zeros((real_vector(self.value).size, 0))
 
     def column(self, i: int, k: int, h: float) -> np.ndarray:
-        """The central difference along coordinate `k` of leaf `i`.
+        """Return the central difference along coordinate `k` of leaf `i`.
 
-        The step is the one that was really made: what is left of it where x is large.
+        It is divided by the step after rounding, which differs from `h` where x is large.
         """
         x = self.point[i]
         h, ends, where = h * self.scale(real_view(x)[k]), [], []
@@ -137,7 +138,7 @@ class Problem:
     # ---- the coordinates ----
 
     def rows(self) -> list[tuple[str, str]]:
-        """The path and the element of each coordinate of the results."""
+        """Return the path and the element of each coordinate of the results."""
         return coordinates(self.outputs, self.value)
 
     def columns(self) -> list[tuple[str, str]]:
@@ -145,20 +146,20 @@ class Problem:
 
 
 class Differences:
-    """Finite differences of one step, and finer ones where these do not agree.
+    """Finite differences of one step, and finer ones for values that differ from these.
 
     The finer ones are extrapolated from the step, its half and its quarter (Romberg), so
-    that their error is of the sixth order: near a pole the second is not enough.
+    that their error is of the sixth order: near a pole the second order is not enough.
     """
 
     def __init__(self, problem: Problem, make: Callable[[float], np.ndarray], eps: float | None):
         self.make, self.given, self.step = make, eps is not None, eps or problem.step
         problem.grows = eps is None
         self.coarse = make(self.step)
-        self.fine: Any = None
+        self.fine: np.ndarray | None = None
 
     def against(self, compare: Callable[[np.ndarray], None]) -> None:
-        """Compare with the first, and if that raises with the finer ones."""
+        """Compare with the coarse differences, and if that raises with the finer ones."""
         if self.fine is None:
             try:
                 return compare(self.coarse)
@@ -171,8 +172,8 @@ class Differences:
         return compare(self.fine)
 
 
-def copied(x: Any) -> Any:
-    """A copy of a value, a scalar where it is one; without gaps only if it has none."""
+def copy_value(x: Value) -> Value:
+    """Return a copy of a value: a scalar of a scalar, a strided array of a strided one."""
     y = np.array(x)
     if not y.shape:
         return y[()]
@@ -180,24 +181,24 @@ def copied(x: Any) -> Any:
     return np.repeat(y, 2, -1)[..., ::2] if strided else y
 
 
-def real_view(x: Any) -> np.ndarray:
-    """The coordinates of an array, in its memory where it is contiguous."""
+def real_view(x: Value) -> np.ndarray:
+    """Return the coordinates of an array, in its memory where it is contiguous."""
     flat = np.ascontiguousarray(x).reshape(-1)
     return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def real_vector(values: Sequence) -> np.ndarray:
-    """All coordinates of several values, in the widest of their precisions."""
+    """Return all coordinates of several values, in the widest of their precisions."""
     return np.concatenate([real_view(v) for v in values]) if values else np.zeros(0)
 
 
-def along(x: Any, t: Any, h: float) -> Any:
-    """``x + h * t`` in the dtype of `x`."""
-    return copied(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
+def step_along(x: Value, t: Value, h: float) -> Value:
+    """Return ``x + h * t`` in the dtype of `x`."""
+    return copy_value(np.asarray(x + np.asarray(h, real_view(x).dtype) * t).astype(dtype_of(x)))
 
 
-def unit(values: Sequence, i: int, k: int) -> list:
-    """The unit vector of coordinate `k` of value `i`, in the form of the values."""
+def unit_vector(values: Sequence, i: int, k: int) -> list:
+    """Return the unit vector of coordinate `k` of value `i`, in the form of the values."""
     made = [np.zeros(shape_of(v), dtype_of(v)) for v in values]
     real_view(made[i])[k] = 1
     return [m[()] for m in made]
@@ -215,7 +216,7 @@ def coordinates(names: list[str], values: list) -> list[tuple[str, str]]:
 
 
 def random_like(values: Sequence, seed: int, gaps: bool = False) -> list:
-    """Random (co)tangents in the form of the values; with `gaps` they are not contiguous."""
+    """Draw (co)tangents in the form of the values; with `gaps` they are not contiguous."""
     rng, found = np.random.default_rng(seed), []
     for v in values:
         shape = shape_of(v)
@@ -228,21 +229,36 @@ def random_like(values: Sequence, seed: int, gaps: bool = False) -> list:
     return found
 
 
-# ---- comparing, and what to say ----
+# ---- comparisons, and their messages ----
 
 
-def compare(
-    label: str,
-    mode: str,
-    numerical: np.ndarray,
-    analytical: np.ndarray,
-    rows: list[tuple[str, str]],
-    columns: list[tuple[str, str]],
-    atol: float,
-    rtol: float,
-    names: tuple[str, str] = ("numerical", "analytical"),
-) -> None:
-    """Raise where two matrices differ, with both blocks of the worst place."""
+class Comparison(NamedTuple):
+    """The labels and tolerances with which two matrices are compared.
+
+    Attributes
+    ----------
+    label, mode : str
+        The check with its function, and the derivative that is checked.
+    rows, columns : list of (str, str)
+        The path and the coordinate that each row (column) of the matrices stands for.
+    atol, rtol : float
+        The tolerances: ``atol + rtol * abs(numerical)``.
+    names : (str, str)
+        The names of the two matrices in messages.
+    """
+
+    label: str
+    mode: str
+    rows: list[tuple[str, str]]
+    columns: list[tuple[str, str]]
+    atol: float
+    rtol: float
+    names: tuple[str, str] = ("numerical", "analytical")
+
+
+def compare(numerical: np.ndarray, analytical: np.ndarray, how: Comparison) -> None:
+    """Raise where two matrices differ, with both blocks around the worst place."""
+    label, mode, rows, columns, atol, rtol, names = how
     if np.isnan(numerical).any():
         i, j = map(int, np.argwhere(np.isnan(numerical))[0])
         raise GradcheckError(
@@ -269,17 +285,17 @@ def compare(
         f"by {direction} of {given}:\n"
         f"  {names[0]} {a!r}, {names[1]} {b!r}, difference {float(off[i, j])!r} "
         f"(atol={atol:.3g}, rtol={rtol:.3g})\n"
-        f"  {names[0]}:\n{_shown(blocks[0])}\n  {names[1]}:\n{_shown(blocks[1])}"
+        f"  {names[0]}:\n{_format_block(blocks[0])}\n  {names[1]}:\n{_format_block(blocks[1])}"
     )
 
 
-def _shown(block: np.ndarray) -> str:
+def _format_block(block: np.ndarray) -> str:
     with np.printoptions(threshold=64, edgeitems=3, linewidth=96):
         return "    " + str(block).replace("\n", "\n    ")
 
 
 def check_forms(label: str, mode: str, names: list[str], found: Sequence, wanted: Sequence) -> None:
-    """Raise where shapes or dtypes are not those that they have to be."""
+    """Raise where shapes or dtypes are not the expected ones."""
     if len(found) != len(wanted):
         raise GradcheckError(f"{label}: {mode} gave {len(found)} values, expected {len(wanted)}")
     for name, x, y in zip(names, found, wanted):

@@ -1,4 +1,4 @@
-"""opcheck: all rules of an operation, by the checkers of this package."""
+"""opcheck: a check of all rules of an operation."""
 
 import pickle
 from collections.abc import Callable, Sequence
@@ -8,9 +8,10 @@ import numpy as np
 
 from .._core.errors import GradcheckError, LevelError, NoRuleError
 from .._core.pytree import flatten, is_value, unflatten
+from .._core.types import PyTree, Value
 from .._levels.cotangents import is_inexact
 from ._gradcheck import gradcheck, gradgradcheck
-from ._numeric import copied, random_like
+from ._numeric import copy_value, random_like
 from ._vmap import check_vmap
 
 TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivatives")
@@ -18,7 +19,7 @@ TESTS = ("arguments", "reverse", "forward", "second", "vmap", "vmap of derivativ
 
 def opcheck(
     op: Callable,
-    samples: Any,
+    samples: list[tuple] | tuple,
     *,
     tests: Sequence[str] = TESTS,
     raise_exception: bool = True,
@@ -33,13 +34,14 @@ def opcheck(
         arrays.
     samples : list of tuple, or one tuple
         Arguments, such as the ones a user would pass; several tuples for several forms.
-        Arrays and NumPy's numbers are differentiated and batched, Python's are options.
+        Arrays and NumPy's numbers are differentiated and batched; Python's numbers are
+        options.
     tests : sequence of str
         What to test:
 
         ``"arguments"``
-            The operation changes none of its arguments, returns no memory of them, and
-            gives the same again; a custom operation pickles by its name.
+            The operation does not change its arguments, nor return their memory, and gives
+            the same result again; a custom operation pickles by its name.
         ``"reverse"``, ``"forward"``
             Derivatives of each mode against finite differences.
         ``"second"``
@@ -49,26 +51,26 @@ def opcheck(
         ``"vmap of derivatives"``
             `vmap` over cotangents and over tangents, against a loop.
     raise_exception : bool
-        Whether a failure raises; else the result tells.
+        True to raise at a failure; else the result has the message.
     **options
-        Of `gradcheck` and `gradgradcheck`: ``eps``, ``atol``, ``rtol``, ``fast_mode``...
+        Options of `gradcheck` and `gradgradcheck`: ``eps``, ``atol``, ``rtol``, ``fast_mode``...
 
     Returns
     -------
     dict of str to str
         For each test ``"ok"``; ``"nothing to test"``, where no sample has an argument for it;
-        ``"refused: ..."`` with the error, where the operation says that it has no such rule;
+        ``"refused: ..."`` with the error, where the operation raises that it has no such rule;
         or ``"failed: ..."``.
 
     Raises
     ------
     GradcheckError
-        With the operation, the test and the sample, and what was found there.
+        The message names the operation, the test and the sample, and has the error there.
 
     Notes
     -----
-    torch's ``torch.library.opcheck`` also tests what is about tracing, which does not exist
-    here. Samples should be small: whole Jacobians are compared.
+    ``torch.library.opcheck`` also tests tracing, which does not exist here. Samples should be
+    small: whole Jacobians are compared.
 
     Examples
     --------
@@ -103,27 +105,27 @@ def opcheck(
                 if isinstance(error, (NoRuleError, LevelError)) or "twice" in str(error):
                     found[test] = f"refused: {error}"
                     continue
-                found[test] = _failed(name, test, i, error, raise_exception)
+                found[test] = _report_failure(name, test, i, error, raise_exception)
                 break
             except Exception as error:
-                found[test] = _failed(name, test, i, error, raise_exception)
+                found[test] = _report_failure(name, test, i, error, raise_exception)
                 break
     return found
 
 
-def _failed(name: str, test: str, i: int, error: Exception, raise_: bool) -> str:
+def _report_failure(name: str, test: str, i: int, error: Exception, raise_: bool) -> str:
     text = f"{name}: the test {test!r} failed for samples[{i}]: {error}"
     if raise_:
         raise GradcheckError(text) from error
     return f"failed: {text}"
 
 
-def _floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
-    """`op` as a function of the arrays of a sample that have a derivative, and these."""
+def _split_floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
+    """Return `op` as a function of the arrays of a sample that have a derivative, and these."""
     leaves, structure = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x) and is_inexact(x)]
 
-    def of_floats(*values: Any) -> Any:
+    def of_floats(*values: Value) -> PyTree:
         given = list(leaves)
         for i, x in zip(places, values):
             given[i] = x
@@ -132,13 +134,13 @@ def _floats(op: Callable, sample: tuple) -> tuple[Callable, list]:
     return of_floats, [leaves[i] for i in places]
 
 
-def is_array(x: Any) -> bool:
-    """Whether `x` is an array, or a NumPy number; Python's are options."""
+def is_array(x: Value) -> bool:
+    """Tell if `x` is an array, or a number of NumPy; numbers of Python are options."""
     return is_value(x) and not isinstance(x, int) and type(x) not in (float, complex)
 
 
 def _leaves(sample: tuple) -> tuple[list, Any]:
-    """The leaves of the arguments, of which any that holds no array is one itself."""
+    """Return the leaves of the arguments; an argument without arrays is a leaf itself."""
     parts, leaves = [], []
     for arg in sample:
         inner, structure = flatten(arg)
@@ -158,9 +160,9 @@ def _args(parts: list, leaves: list) -> list:
     return found
 
 
-def _arguments(op: Callable, sample: tuple, options: dict) -> bool:
+def _check_arguments(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
-    given = [copied(x) if is_value(x) else x for x in leaves]
+    given = [copy_value(x) if is_value(x) else x for x in leaves]
     results = [flatten(op(*_args(parts, given)))[0] for _ in range(2)]
     for i, (x, y) in enumerate(zip(given, leaves)):
         if not is_value(x):
@@ -181,32 +183,32 @@ def _arguments(op: Callable, sample: tuple, options: dict) -> bool:
     return True
 
 
-def _reverse(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_reverse(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradcheck(func, tuple(floats), check_forward_ad=False, **options)
 
 
-def _forward(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_forward(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradcheck(func, tuple(floats), check_backward_ad=False, **options)
 
 
-def _second(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_second(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     return bool(floats) and gradgradcheck(func, tuple(floats), **options)
 
 
-def _derivatives(op: Callable, sample: tuple, options: dict) -> bool:
-    func, floats = _floats(op, sample)
+def _check_batched_derivatives(op: Callable, sample: tuple, options: dict) -> bool:
+    func, floats = _split_floats(op, sample)
     both = {"check_batched_grad": True, "check_batched_forward_grad": True}
     return bool(floats) and gradcheck(func, tuple(floats), **{**both, **options})
 
 
-def _batches(op: Callable, sample: tuple, options: dict) -> bool:
+def _check_vmap(op: Callable, sample: tuple, options: dict) -> bool:
     leaves, parts = _leaves(sample)
     places = [i for i, x in enumerate(leaves) if is_array(x)]
 
-    def of_arrays(*values: Any) -> Any:
+    def of_arrays(*values: Value) -> PyTree:
         given = list(leaves)
         for i, x in zip(places, values):
             given[i] = x
@@ -225,10 +227,10 @@ def _batches(op: Callable, sample: tuple, options: dict) -> bool:
 
 
 RUN: dict[str, Callable[[Callable, tuple, dict], bool]] = {
-    "arguments": _arguments,
-    "reverse": _reverse,
-    "forward": _forward,
-    "second": _second,
-    "vmap": _batches,
-    "vmap of derivatives": _derivatives,
+    "arguments": _check_arguments,
+    "reverse": _check_reverse,
+    "forward": _check_forward,
+    "second": _check_second,
+    "vmap": _check_vmap,
+    "vmap of derivatives": _check_batched_derivatives,
 }

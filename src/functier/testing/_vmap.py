@@ -1,8 +1,8 @@
-"""check_vmap: what vmap returns against what a loop over the examples returns."""
+"""check_vmap: the results of vmap against those of a loop over the examples."""
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,21 +16,15 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
+from .._core.types import Function, PyTree, Value
 from .._transforms.vmap import vmap
 
 
 def check_vmap(
-    func: Callable,
-    args: Any,
-    in_dims: Any = 0,
-    out_dims: Any = 0,
-    *,
-    all_subsets: bool = False,
-    atol: float | None = None,
-    rtol: float | None = None,
-    raise_exception: bool = True,
-    **options: Any,
-) -> bool:
+    func: Callable, args: PyTree, in_dims: PyTree = 0, out_dims: PyTree = 0, *,
+    all_subsets: bool = False, atol: float | None = None, rtol: float | None = None,
+    raise_exception: bool = True, **options: Any,
+) -> bool:  # fmt: skip
     """Compare ``vmap(func)`` with a loop over the examples.
 
     Parameters
@@ -42,17 +36,17 @@ def check_vmap(
     in_dims, out_dims : int, None, or pytree of these
         As of `vmap`.
     all_subsets : bool
-        Whether to map every subset of the arrays that `in_dims` maps, too, with the first
-        example of the others: an operation of a batched and a plain operand is another one
-        than that of two batched ones. For n arrays these are ``2**n - 1`` checks.
+        True to map every subset of the arrays that `in_dims` maps, with the first example of
+        the others: a batched and a plain operand can take another path than two batched ones.
+        For n arrays these are ``2**n - 1`` checks.
     atol, rtol : float, optional
-        How near the elements have to be. By default the machine epsilon of the coarsest
-        dtype to the power 2/3 (4e-11 in double, 2e-5 in single precision), since a product
-        of matrices may sum in another order than that of vectors.
+        The tolerances of an element. By default the machine epsilon of the coarsest dtype to
+        the power 2/3 (4e-11 in double, 2e-5 in single precision), since a product of matrices
+        may sum in another order than that of vectors.
     raise_exception : bool
-        Whether a failure raises; else the result is False.
+        True to raise at a failure; else the result is False.
     **options
-        Others of `vmap`, such as ``chunk_size``.
+        Other options of `vmap`, such as ``chunk_size``.
 
     Returns
     -------
@@ -62,13 +56,13 @@ def check_vmap(
     Raises
     ------
     GradcheckError
-        Names what was mapped, the result by its path, the example and the element that
-        differs most, and shows both.
+        Where results differ: the message names the axes that were mapped, the path of the
+        result, and the example and the element that differs most, and shows both.
 
     Notes
     -----
-    An operation that has no batching rule is run in a loop, which warns, and which this
-    cannot tell from a rule. Of an empty batch the shapes and dtypes are compared.
+    An operation without a batching rule runs in a loop, with a warning, which passes this
+    check. For an empty batch the shapes and dtypes are compared.
 
     Examples
     --------
@@ -87,6 +81,7 @@ size 3; map over axes of one size, or write in_dims=None
     spec = tuple(in_dims) if isinstance(in_dims, list) else in_dims
     dims = prefix_leaves(spec, args, label, "in_dims", True)
     mapped = [i for i, d in enumerate(dims) if d is not None]
+    case = Case(label, func, args, leaves, structure, dims, out_dims, atol, rtol, options)
     plans = (
         [*product((True, False), repeat=len(mapped))] if all_subsets else [(True,) * len(mapped)]
     )
@@ -94,8 +89,7 @@ size 3; map over axes of one size, or write in_dims=None
         for plan in plans if all_subsets else plans[:1]:
             if any(plan) or not mapped:
                 chosen = {i for i, on in zip(mapped, plan) if on}
-                _check(label, func, args, leaves, structure, dims, chosen, out_dims, atol, rtol,
-                       options)  # fmt: skip
+                _check(case, chosen)
     except GradcheckError:
         if raise_exception:
             raise
@@ -103,11 +97,24 @@ size 3; map over axes of one size, or write in_dims=None
     return True
 
 
-def _check(
-    label: str, func: Callable, args: tuple, leaves: list, structure: Any, dims: list,
-    chosen: set, out_dims: Any, atol: float | None, rtol: float | None, options: dict,
-) -> None:  # fmt: skip
-    """One choice of what is mapped."""
+class Case(NamedTuple):
+    """A call of `check_vmap`: its arguments, and the leaves that they have."""
+
+    label: str
+    func: Function
+    args: tuple
+    leaves: list
+    structure: Any
+    dims: list
+    out_dims: PyTree
+    atol: float | None
+    rtol: float | None
+    options: dict[str, Any]
+
+
+def _check(case: Case, chosen: set) -> None:
+    """Compare one choice of the leaves that are mapped."""
+    label, func, args, leaves, structure, dims, out_dims, atol, rtol, options = case
     given, axes, sizes = [], [], []
     for i, (x, d) in enumerate(zip(leaves, dims)):
         on = i in chosen
@@ -142,16 +149,17 @@ def _check(
         _compare(f"{label}: {path}", np.asarray(found), wanted, d, atol, rtol)
 
 
-def _pick(x: Any, j: int, d: int) -> Any:
-    """Example `j`; of an empty batch one of zeros."""
+def _pick(x: Value, j: int, d: int) -> Value:
+    """Return example `j`, or zeros for an empty batch."""
     if np.shape(x)[d] == 0:
         return np.zeros([s for i, s in enumerate(np.shape(x)) if i != d % np.ndim(x)], dtype_of(x))
     return np.take(x, j, d)
 
 
 def _compare(
-    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: Any, rtol: Any
-) -> None:
+    label: str, found: np.ndarray, wanted: np.ndarray, d: int | None, atol: float | None,
+    rtol: float | None,
+) -> None:  # fmt: skip
     form, own = (wanted.dtype, wanted.shape), (dtype_of(found), shape_of(found))
     if own != form:
         raise GradcheckError(

@@ -1,4 +1,4 @@
-"""What is timed. Add a workload to the list below and to the file of its family."""
+"""The workloads that are timed. Add a workload to the list below and to the file of its family."""
 
 from . import arrays, derivatives, dispatch, networks
 from .base import Workload

@@ -1,4 +1,4 @@
-"""What people do with arrays in NumPy: long vectors, cumulative sums, order statistics."""
+"""Common work with arrays in NumPy: long vectors, cumulative sums, order statistics."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What a workload is, and the inputs that several of them share."""
+"""The class of workloads, and the inputs that several of them share."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -28,7 +28,7 @@ class Workload:
         raise NotImplementedError
 
     def function(self, lib: Library) -> Callable:
-        """What is timed, in the terms of one library."""
+        """Return the function that is timed, in the terms of one library."""
         raise NotImplementedError
 
     def expected(self) -> Any:

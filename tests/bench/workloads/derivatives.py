@@ -1,4 +1,4 @@
-"""Derivatives of every kind and order, of functions that are no networks."""
+"""Derivatives of every kind and order, of functions that are not networks."""
 
 from collections.abc import Callable
 from typing import Any

@@ -27,7 +27,7 @@ def cross_entropy_by_hand(logits, hot):
 
 
 class Perceptron(Workload):
-    """What the workloads on perceptrons share: ``W0, b0, W1, b1, ...``, tanh between."""
+    """The base of the workloads on perceptrons: ``W0, b0, W1, b1, ...``, tanh between."""
 
     sizes: tuple[int, ...] = (32, 64, 10)
     batch = 32

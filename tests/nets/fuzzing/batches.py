@@ -73,7 +73,7 @@ BY_VALUE = {
 
 
 def by_value(program: Program) -> bool:
-    """Whether a batch may go another way than its examples, to which it is stacked."""
+    """Tell if a batch may go another way than its examples, to which it is stacked."""
     return len(program.steps) > 1 and bool(BY_VALUE & set(program.names))
 
 
@@ -172,7 +172,7 @@ def vmap_vmap(s: Setting) -> Trial:
 
 
 def _placed_inner(s: Setting, many: np.ndarray) -> tuple[np.ndarray, int]:
-    """Two batch axes, of which the second is put somewhere among the others."""
+    """Two batch axes; the second is put somewhere among the others."""
     nd = many.ndim - 1
     axis = 0 if s.rng.random() < 0.5 else int(s.rng.integers(0, nd))
     return np.moveaxis(many, 1, axis + 1), axis

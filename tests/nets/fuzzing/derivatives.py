@@ -23,7 +23,7 @@ from .setting import Setting, Trial, direction, hold, tup
 
 
 def tied(s: Setting) -> bool:
-    """Whether equal elements are put in order or share an extremum: a kink."""
+    """Tell if equal elements are put in order or share an extremum: a kink."""
     text = s.program.text()
     if not re.search(
         "partition|sort|median|quantile|percentile|max|min|ptp|std|unique|set|union", text
@@ -33,7 +33,7 @@ def tied(s: Setting) -> bool:
 
 
 def signed(s: Setting) -> bool:
-    """Whether a sign is copied from or to a zero: each is then a kink of the other."""
+    """Tell if a sign is copied from or to a zero: each is then a kink of the other."""
     zeros = any(np.any(x == 0) for x in s.point)
     return zeros and any("copysign" in name for name in s.program.names)
 
@@ -106,7 +106,7 @@ def hold_to_differences(
 def _also_wide(
     f: Callable, points: Sequence, tangents: Sequence, slopes: list, times: float
 ) -> bool:
-    """Whether the derivative is wrong in double precision too, or rounding does not explain it."""
+    """Tell if the derivative is wrong in double precision too, or rounding does not explain it."""
     wide = [x.astype(np.result_type(x, np.float64)) for x in points]
     turns = tuple(t.astype(x.dtype) for t, x in zip(tangents, wide))
     try:
@@ -180,7 +180,7 @@ def adjoint(
 
 
 def _adjoint_wide(s: Setting) -> bool:
-    """Whether the identity holds in double precision: then it was rounding that broke it."""
+    """Tell if the identity holds in double precision: then it was rounding that broke it."""
     where = [i for i, op in enumerate(s.operands) if op.differentiable()]
     results = s.smooth()
     points = [s.point[i].astype(np.result_type(s.point[i], np.float64)) for i in where]

@@ -292,7 +292,7 @@ LAPACK, WILD = ("np.linalg", "np.poly", "np.roots"), {"nan", "inf", "large", "ze
 
 
 def tame(operands: Iterable[Operand]) -> bool:
-    """Whether what is made of these will be finite, and a matrix of them not singular."""
+    """Tell if what is made of these will be finite, and a matrix of them not singular."""
     return not any(op.style in WILD or op.layout == "broadcast" for op in operands)
 
 

@@ -71,7 +71,7 @@ def tolerance_of(values: Sequence[Any], times: float = 1.0) -> float:
 
 
 def unstable(reference: Callable, points: Sequence[Any], off: float, zeros: bool) -> bool:
-    """Whether rounding of the operands moves a reference as far as a result is off.
+    """Tell if rounding of the operands moves a reference as far as a result is off.
 
     `zeros`: what is zero moves too, as a zero that was computed may be a little more or less.
     """

@@ -58,7 +58,7 @@ def direction(x: Any, rng: np.random.Generator, symmetric: bool = False) -> np.n
 
 
 def overflows(operands: Sequence[Operand]) -> bool:
-    """Whether there are infinities beside complex numbers, whose products are NaN or not."""
+    """Tell if there are infinities beside complex numbers, whose products are NaN or not."""
     far = any(op.value.dtype.kind in "fc" and op.style == "inf" for op in operands)
     return far and any(op.value.dtype.kind == "c" for op in operands)
 

@@ -9,7 +9,7 @@ NOTE [a specification is three tuples of labels]
 NOTE [sums are of the dtype of the result]
     Bools add up by `or` and small integers wrap around, so it matters in which dtype an
     axis is summed: in that of the product, as NumPy casts the operands of a contraction
-    first, and not in that of the operand which alone has the axis.
+    first, and not in that of the one operand that has the axis.
 
 NOTE [what becomes a BLAS axis]
     An axis that one operand alone has is merged into the rows (columns) of one product
@@ -26,7 +26,7 @@ Plans depend on labels, shapes and gaps only, and are cached: to plan costs tens
 microseconds, to look a plan up a fraction of one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from math import prod
@@ -35,29 +35,33 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.types import Function, Value
 from ..constructors import linear, primitive
 
 Labels = tuple[int, ...]
 Spec = tuple[Labels, Labels, Labels]
 Shape = tuple[int, ...]
 
+Steps = tuple[Shape | None, Shape | None, Shape | None]
+"""Steps that prepare an operand: axes to sum over, an order of axes, a shape (None: as it is)."""
+
 BATCH, ALONE = -1000, 1000
-"""Labels below and above these are for batch axes and for axes that nothing else has."""
+"""Labels below and above these are for batch axes, and for axes of one operand only."""
 
 GAP: Any = None
-"""What stands in a list of labels between two axes that do not merge without a copy."""
+"""The mark, in a list of labels, between two axes that merge by a copy only."""
 
 ndarray = np.ndarray
 
 
-def array(x: Any) -> Any:
-    """`x` with a shape and a dtype: an array of what is a number or a list."""
+def ensure_array(x: Value) -> Value:
+    """Return `x` with a shape and a dtype: a number or a list as an array."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 
 
-def conj(x: Any) -> Any:
-    """The complex conjugate, without a copy of what is real."""
-    x = array(x)
+def conj(x: Value) -> Value:
+    """Return the complex conjugate, without a copy of a real array."""
+    x = ensure_array(x)
     return np.conjugate(x) if x.dtype.kind == "c" else x
 
 
@@ -65,7 +69,7 @@ def conj(x: Any) -> Any:
 
 
 class Plan:
-    """The NumPy calls that carry a contraction out.
+    """The NumPy calls of a contraction.
 
     Each operand is summed over `lone`, transposed to `order` and reshaped to `shape`
     (None: as it is); `product` is `multiply`, `dot` or `matmul`; the result is reshaped
@@ -75,17 +79,23 @@ class Plan:
     __slots__ = ("left", "order", "product", "right", "shape", "swap")
 
     def __init__(
-        self, swap: bool, left: Any, right: Any, product: Callable, shape: Any, order: Any
+        self,
+        swap: bool,
+        left: Steps | None,
+        right: Steps | None,
+        product: Callable,
+        shape: Shape | None,
+        order: Shape | None,
     ):
         self.swap, self.left, self.right, self.product = swap, left, right, product
         self.shape, self.order = shape, order
 
-    def run(self, x: Any, y: Any) -> Any:
-        """Contract `x` with `y`, which have the shapes that were planned for."""
+    def run(self, x: Value, y: Value) -> Value:
+        """Contract `x` with `y`, which have the shapes of the plan."""
         if self.swap:
             x, y = y, x
-        left = x if self.left is None else _prepared(x, self.left, y)
-        right = y if self.right is None else _prepared(y, self.right, x)
+        left = x if self.left is None else _prepare(x, self.left, y)
+        right = y if self.right is None else _prepare(y, self.right, x)
         z = self.product(left, right)
         if self.shape is not None:
             z = z.reshape(self.shape)
@@ -93,20 +103,20 @@ class Plan:
 
 
 class SummedPlan:
-    """A plan whose result is then summed over its first axes."""
+    """A plan, and a sum over the first axes of its result."""
 
     __slots__ = ("axes", "plan")
 
-    def __init__(self, plan: Any, n: int):
+    def __init__(self, plan: "Plan | SummedPlan", n: int):
         self.plan, self.axes = plan, tuple(range(n))
 
-    def run(self, x: Any, y: Any) -> Any:
+    def run(self, x: Value, y: Value) -> Value:
         z = self.plan.run(x, y)
         return np.sum(z, axis=self.axes, dtype=z.dtype)
 
 
-def _prepared(x: Any, steps: tuple, other: Any) -> Any:
-    """An operand as a plan wants it, which contracts it with `other`."""
+def _prepare(x: Value, steps: Steps, other: Value) -> Value:
+    """Prepare an operand for a product with `other`."""
     lone, order, shape = steps
     if lone is not None:
         own, its = x.dtype, other.dtype
@@ -120,7 +130,7 @@ def _prepared(x: Any, steps: tuple, other: Any) -> Any:
 def plan(
     spec: Spec, x_shape: Shape, y_shape: Shape, gaps: tuple[Labels, Labels] = ((), ())
 ) -> Plan | SummedPlan:
-    """How to contract operands of these shapes; see NOTE [what becomes a BLAS axis].
+    """Plan the contraction of operands of these shapes; see NOTE [what becomes a BLAS axis].
 
     An axis in `gaps` does not merge with the next one of its operand without a copy.
     """
@@ -142,26 +152,30 @@ def plan(
     if not any(i in kept[1] and i not in out for i in kept[0]):
         shapes = [tuple(sizes[j] if j in kept[i] else 1 for j in out) for i in (0, 1)]
         steps = [
-            _steps(spec[i], (x_shape, y_shape)[i], kept[i], [j for j in out if j in kept[i]], shape)
+            _plan_operand(
+                spec[i], (x_shape, y_shape)[i], kept[i], [j for j in out if j in kept[i]], shape
+            )
             for i, shape in enumerate(shapes)
         ]
-        return Plan(False, steps[0], steps[1], _multiplied(*shapes), None, None)
+        return Plan(False, steps[0], steps[1], _choose_multiply(*shapes), None, None)
     kept = [[j for i in k for j in ((i, GAP) if i in g else (i,))] for k, g in zip(kept, gaps)]
-    over = _apart(kept, out, sizes)
+    over = _stacked_sums(kept, out, sizes)
     if over:
         return SummedPlan(plan((left, right, (*over, *out)), x_shape, y_shape, gaps), len(over))
     plans = [
-        _product(swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1])
+        _plan_product(
+            swap, spec, (x_shape, y_shape), kept, sizes, [i for i in out if sizes[i] != 1]
+        )
         for swap in (False, True)
     ]
-    return min(plans, key=_moves)
+    return min(plans, key=_transposition_cost)
 
 
-def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
-    """The summed axes that are better a stack, which is added up, than merged with the others.
+def _stacked_sums(kept: list, out: Labels, sizes: dict) -> Labels:
+    """Return the summed axes for which a stack of products, added up, is faster than a merge.
 
-    Where the axes to sum over are not side by side in both operands, merging copies; a stack
-    makes a result of its own for each of its products.
+    Where the axes to sum over are not adjacent in both operands, a merge copies; a stack
+    makes one result for each of its products.
     """
     summed = [i for i in kept[0] if i in kept[1] and i not in out and i is not GAP]
     runs = [summed[:1]]
@@ -173,10 +187,10 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
     if len(runs) == 1:
         return ()
 
-    def count(labels: Any) -> int:
+    def count(labels: Iterable[int]) -> int:
         return prod(sizes[i] for i in labels if i is not GAP)
 
-    # A last axis is one whose elements lie side by side.
+    # The elements of a last axis are adjacent in memory.
     inner = max(runs, key=lambda run: (sum(labels[-1] in run for labels in kept), count(run)))
     over = tuple(i for i in summed if i not in inner)
     copied, product = 0, count(inner)
@@ -185,16 +199,16 @@ def _apart(kept: list, out: Labels, sizes: dict) -> Labels:
         if max(places) - min(places) >= len(places):
             copied += count(labels)
         free = [i for i in labels if i not in others and i is not GAP]
-        product *= count(_merged(labels, free, inner))
+        product *= count(_merged_axes(labels, free, inner))
     results = count(over) * count(i for i in out if i in kept[0] or i in kept[1])
     return over if results <= copied and product > 8**3 else ()
 
 
-def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
-    """What multiplies operands of these shapes, which broadcast.
+def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
+    """Return the function that multiplies operands of these shapes, which broadcast.
 
-    Of outer products that are not small einsum makes 1.3 to 1.5 as many as `multiply`, in
-    whose loops it is a number that meets a row (measured: from 8192 elements on).
+    For large outer products einsum is 1.3 to 1.5 times as fast as `multiply`, whose inner
+    loop multiplies a row by a number (measured: from 8192 elements on).
     """
     size = prod(map(max, x_shape, y_shape))
     if size < 8192 or prod(x_shape) == size or prod(y_shape) == size:
@@ -202,7 +216,7 @@ def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
     letters = ascii_letters[: len(x_shape)]
     subscripts = f"{letters},{letters}->{letters}"
 
-    def outer(x: Any, y: Any) -> Any:
+    def outer(x: Value, y: Value) -> Value:
         if type(x) is ndarray is type(y) and x.dtype == y.dtype and x.dtype.kind in "fc":
             return np.einsum(subscripts, x, y)
         return np.multiply(x, y)
@@ -210,21 +224,24 @@ def _multiplied(x_shape: Shape, y_shape: Shape) -> Callable:
     return outer
 
 
-def _moves(plan: Plan) -> tuple:
-    """How much a plan transposes: first of all not its result."""
+def _transposition_cost(plan: Plan) -> tuple:
+    """Return a key that orders plans by their transpositions, that of the result first."""
     operands = [steps for steps in (plan.left, plan.right) if steps is not None]
     return plan.order is not None, sum(order is not None for _, order, _ in operands), plan.swap
 
 
-def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list) -> Plan:
-    """The plan of a contraction that sums over an axis which both operands have."""
+def _plan_product(
+    swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wanted: list
+) -> Plan:
+    """Plan a contraction that sums over an axis of both operands."""
     a, b = (1, 0) if swap else (0, 1)
     out = spec[2]
     shared = [i for i in kept[a] if i in kept[b] and i is not GAP]
     larger = a if prod(shapes[a]) >= prod(shapes[b]) else b
     summed = [i for i in kept[larger] if i in shared and i not in out]
     rows, cols = (
-        _merged(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed) for i in (a, b)
+        _merged_axes(kept[i], [j for j in kept[i] if j not in (*shared, GAP)], summed)
+        for i in (a, b)
     )
     stack = [i for i in wanted if i not in rows and i not in cols]
     vectors = not rows and not cols
@@ -240,41 +257,41 @@ def _product(swap: bool, spec: Spec, shapes: tuple, kept: list, sizes: dict, wan
         if stack:
             shape = [sizes[j] if j in kept[i] else 1 for j in stack]
             while shape and stack[len(stack) - len(shape)] not in kept[i]:
-                shape.pop(0)  # matmul broadcasts what is absent in front
+                shape.pop(0)  # matmul broadcasts missing leading axes
             shape += [size[n] for n in names if n == "summed" or not vectors]
         else:
             shape = [size[n] for n in names if groups[n]]
-        steps.append(_steps(spec[i], shapes[i], kept[i], order, tuple(shape)))
+        steps.append(_plan_operand(spec[i], shapes[i], kept[i], order, tuple(shape)))
     natural = stack + rows + cols
-    final = None
+    final: Shape | None = None
     if natural == wanted:
         shape = [sizes[i] for i in out]
     else:
         ones = [i for i in out if sizes[i] == 1]
         shape = [sizes[i] for i in natural] + [1] * len(ones)
-        final = [(natural + ones).index(i) for i in out]
+        final = tuple([(natural + ones).index(i) for i in out])
     raw = [sizes[i] for i in stack]
     if stack and not vectors:
         raw += [size["rows"], size["cols"]]
     else:
         raw += [size[n] for n in ("rows", "cols") if {"rows": rows, "cols": cols}[n]]
-    product: Any = np.dot if not stack else _dots if vectors else np.matmul
+    product: Function = np.dot if not stack else _multiply_vectors if vectors else np.matmul
     return Plan(swap, steps[0], steps[1], product, None if shape == raw else tuple(shape), final)
 
 
-def _dots(x: Any, y: Any) -> Any:
-    """Products of vectors, in a stack: by `vecdot`, the quickest, but it conjugates."""
+def _multiply_vectors(x: Value, y: Value) -> Value:
+    """Multiply stacked vectors: by `vecdot`, the fastest, where it does not conjugate."""
     if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
         return np.vecdot(x, y)
     z = np.matmul(x.reshape((*x.shape[:-1], 1, x.shape[-1])), y.reshape((*y.shape, 1)))
     return z.reshape(z.shape[:-2])
 
 
-def _merged(labels: list, free: list, summed: list) -> list:
-    """Which of an operand's own axes merge into its rows (columns)."""
+def _merged_axes(labels: list, free: list, summed: list) -> list:
+    """Return the axes of one operand alone that merge into its rows (columns)."""
     places = [labels.index(i) for i in summed]
     if places != list(range(places[0], places[0] + len(places))):
-        return free  # the summed axes have to be copied together: all else can be, too
+        return free  # the summed axes are merged by a copy, which merges all others, too
     runs: list[list] = [[]]
     for label in labels:
         if label in free:
@@ -290,8 +307,10 @@ def _merged(labels: list, free: list, summed: list) -> list:
     return runs[-1]
 
 
-def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape) -> Any:
-    """What makes an operand one with the axes `order`, in the shape `wanted`."""
+def _plan_operand(
+    labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape
+) -> Steps | None:
+    """Return the steps to an operand with the axes `order`, in the shape `wanted`."""
     lone = tuple(i for i, (j, n) in enumerate(zip(labels, shape)) if n != 1 and j not in kept)
     rest = [i for i in range(len(labels)) if i not in lone]
     now = [labels[i] for i in rest if shape[i] != 1]
@@ -310,35 +329,36 @@ def _steps(labels: Labels, shape: Shape, kept: list, order: list, wanted: Shape)
 # ---- the primitive ----
 
 
-def _contract(x: Any, y: Any, spec: Spec) -> Any:
+def _contract(x: Value, y: Value, spec: Spec) -> Value:
     """Contract two operands by the labels of their axes."""
-    x, y = array(x), array(y)
+    x, y = ensure_array(x), ensure_array(y)
     if type(x) is ndarray is type(y) and not (x.flags.c_contiguous and y.flags.c_contiguous):
-        x, left, x_gaps = _by_memory(x, spec[0])
-        y, right, y_gaps = _by_memory(y, spec[1])
+        x, left, x_gaps = _order_by_memory(x, spec[0])
+        y, right, y_gaps = _order_by_memory(y, spec[1])
         return plan((left, right, spec[2]), x.shape, y.shape, (x_gaps, y_gaps)).run(x, y)
     return plan(spec, x.shape, y.shape).run(x, y)
 
 
-def _by_memory(x: Any, labels: Labels) -> tuple[Any, Labels, Labels]:
-    """An operand with its axes as they lie in memory, and those with a gap after them."""
-    order, gaps = _layout(x.shape, x.strides)
+def _order_by_memory(x: Value, labels: Labels) -> tuple[Value, Labels, Labels]:
+    """Return an operand with its axes in the order of memory, and the axes before a gap."""
+    order, gaps = _memory_order(x.shape, x.strides)
     if order is not None:
         x, labels = x.transpose(order), tuple([labels[i] for i in order])
     return x, labels, tuple([labels[i] for i in gaps])
 
 
 @lru_cache(maxsize=4096)
-def _layout(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
-    """The order of axes that goes up in memory (None: theirs), and where the next does not
-    continue an axis, so that the two do not merge without a copy.
+def _memory_order(shape: Shape, strides: Shape) -> tuple[Shape | None, Shape]:
+    """Return the order of axes in memory (None: their own), and the axes before a gap.
+
+    At a gap the next axis does not continue this one, so that the two merge by a copy only.
     """
     steps: list[int] = []
     for n, step in zip(shape[::-1], strides[::-1]):
         steps.insert(0, abs(step) if n > 1 else max(steps[:1], default=0))
     order = sorted(range(len(steps)), key=lambda i: -steps[i])
     if any(step == 0 and n > 1 for n, step in zip(shape, strides)):
-        order.sort()  # what is broadcast lies nowhere
+        order.sort()  # a broadcast axis has no place in memory
     long = [place for place, i in enumerate(order) if shape[i] > 1]
     gaps = [
         a for a, b in pairwise(long) if strides[order[a]] != shape[order[b]] * strides[order[b]]
@@ -352,8 +372,8 @@ OUTER = ((0,), (1,), (0, 1))
 
 
 @lru_cache(maxsize=4096)
-def batched(spec: Spec, k: int) -> Spec:
-    """The specification for operands with `k` leading batch axes."""
+def batch_spec(spec: Spec, k: int) -> Spec:
+    """Return the specification for operands with `k` leading batch axes."""
     batch = tuple(range(BATCH, BATCH + k))
     # Labels of an enclosing batch are renamed out of the way.
     left, right, out = (tuple(i - k if i < BATCH + k else i for i in s) for s in spec)
@@ -361,11 +381,12 @@ def batched(spec: Spec, k: int) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
-    """What gives an operand's cotangent, from that of the result and the other operand.
+def cotangent_spec(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[Spec, bool]:
+    """Return the specification of an operand's cotangent, a product of `g` and the other one.
 
-    Where the operand was broadcast the product sums, by leaving the label out. The second
-    is whether the operand alone has a summed axis: that is of size 1 in the product.
+    Where the operand was broadcast the product sums, since its result lacks the label. The
+    second value is True where the operand alone has a summed axis, which is of size 1 in the
+    product.
     """
     left, right, out = spec
     sides = (left, x_shape), (right, y_shape)
@@ -377,28 +398,28 @@ def pulled(spec: Spec, x_shape: Shape, y_shape: Shape, position: int) -> tuple[S
 
 
 @lru_cache(maxsize=4096)
-def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Any:
-    return plan(batched(spec, k), x_shape, y_shape)
+def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Value:
+    return plan(batch_spec(spec, k), x_shape, y_shape)
 
 
-def _contract_vmap(k: int, x: Any, y: Any, spec: Spec) -> Any:
+def _contract_vmap(k: int, x: Value, y: Value, spec: Spec) -> Value:
     if type(x) is ndarray is type(y) and x.flags.c_contiguous and y.flags.c_contiguous:
         return _batched_plan(k, x.shape, y.shape, spec).run(x, y)
-    return contract(array(x), array(y), batched(spec, k))
+    return contract(ensure_array(x), ensure_array(y), batch_spec(spec, k))
 
 
-def pull_left(g: Any, y: Any, x_shape: Shape, spec: Spec) -> Any:
-    """The cotangent of the left operand."""
+def pull_left(g: Value, y: Value, x_shape: Shape, spec: Spec) -> Value:
+    """Return the cotangent of the left operand."""
     y = conj(y)
-    back, lone = pulled(spec, x_shape, y.shape, 0)
+    back, lone = cotangent_spec(spec, x_shape, y.shape, 0)
     c = contract(g, y, back)
     return np.broadcast_to(c, x_shape) if lone else c
 
 
-def pull_right(g: Any, x: Any, y_shape: Shape, spec: Spec) -> Any:
-    """The cotangent of the right operand."""
+def pull_right(g: Value, x: Value, y_shape: Shape, spec: Spec) -> Value:
+    """Return the cotangent of the right operand."""
     x = conj(x)
-    back, lone = pulled(spec, x.shape, y_shape, 1)
+    back, lone = cotangent_spec(spec, x.shape, y_shape, 1)
     c = contract(x, g, back)
     return np.broadcast_to(c, y_shape) if lone else c
 

@@ -13,26 +13,25 @@ eigenvalues or pairs of complex ones, and NumPy's result is real or complex acco
 (from NumPy 2.5 on complex); under vmap it is complex where any example needs that.
 """
 
-from typing import Any
-
 import numpy as np
 
+from ..._core.types import Value
 from ..constructors import op
 from .contract import conj
-from .factorization import adjoint, column, gaps, row, stacked
+from .factorization import adjoint, as_column, as_row, inverse_gaps, stacked_vmap
 
 
-def _real_place(v: Any) -> Any:
-    """Which element of each complex eigenvector LAPACK has made real."""
+def _real_place(v: Value) -> Value:
+    """Return the place of the element of each complex eigenvector that LAPACK has made real."""
     exact = np.equal(np.imag(v), 0)
     return np.argmax(np.absolute(v) + exact, axis=-2, keepdims=True)
 
 
-def _eig_jvp(t: Any, ans: Any) -> Any:
+def _eig_jvp(t: Value, ans: Value) -> Value:
     w, v = ans
     inner = np.linalg.solve(v, np.matmul(t, v))
-    mixed = np.matmul(v, gaps(w) * inner)
-    shift = row(np.sum(np.real(conj(v) * mixed), axis=-2))  # keeps the length
+    mixed = np.matmul(v, inverse_gaps(w) * inner)
+    shift = as_row(np.sum(np.real(conj(v) * mixed), axis=-2))  # keeps the length
     if v.dtype.kind == "c" and v.size:  # and the phase
         place = _real_place(v)
         turn = np.imag(np.take_along_axis(mixed, place, -2))
@@ -40,43 +39,43 @@ def _eig_jvp(t: Any, ans: Any) -> Any:
     return np.diagonal(inner, 0, -2, -1), mixed - v * shift
 
 
-def _eig_vjp(g: Any, ans: Any) -> Any:
+def _eig_vjp(g: Value, ans: Value) -> Value:
     w, v = ans
     along = np.sum(conj(g[1]) * v, axis=-2)
-    on_mixed = g[1] - v * row(np.real(along))
+    on_mixed = g[1] - v * as_row(np.real(along))
     if v.dtype.kind == "c" and v.size:
         place = _real_place(v)
-        turn = row(np.imag(along)) / np.real(np.take_along_axis(v, place, -2))
-        here = np.equal(column(np.arange(v.shape[-1])), place)
+        turn = as_row(np.imag(along)) / np.real(np.take_along_axis(v, place, -2))
+        here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_mixed = on_mixed + 1j * (here * turn)
-    inner = conj(gaps(w)) * np.matmul(adjoint(v), on_mixed)
-    inner = inner + row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
+    inner = conj(inverse_gaps(w)) * np.matmul(adjoint(v), on_mixed)
+    inner = inner + as_row(g[0]) * np.eye(w.shape[-1], dtype=w.dtype)
     return np.linalg.solve(adjoint(v), np.matmul(inner, adjoint(v)))
 
 
 op(
     np.linalg.eig,
     "a",
-    vmap=stacked(np.linalg.eig),
+    vmap=stacked_vmap(np.linalg.eig),
     jvp={"a": _eig_jvp},
     vjp={"a": _eig_vjp},
 )
 
 
-def _eigvals_jvp(t: Any, a: Any) -> Any:
+def _eigvals_jvp(t: Value, a: Value) -> Value:
     v = np.linalg.eig(a)[1]
     return np.diagonal(np.linalg.solve(v, np.matmul(t, v)), 0, -2, -1)
 
 
-def _eigvals_vjp(g: Any, a: Any) -> Any:
+def _eigvals_vjp(g: Value, a: Value) -> Value:
     v = adjoint(np.linalg.eig(a)[1])
-    return np.linalg.solve(v, column(g) * v)
+    return np.linalg.solve(v, as_column(g) * v)
 
 
 op(
     np.linalg.eigvals,
     "a",
-    vmap=stacked(np.linalg.eigvals),
+    vmap=stacked_vmap(np.linalg.eigvals),
     jvp={"a": _eigvals_jvp},
     vjp={"a": _eigvals_vjp},
 )

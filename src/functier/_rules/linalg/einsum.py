@@ -1,12 +1,13 @@
 """Contractions of several operands: einsum's notations, and pairs in a good order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from .contract import Labels, Shape, array, contract
+from ..._core.types import Value
+from .contract import Labels, Shape, contract, ensure_array
 
 Path = tuple[tuple[int, ...], ...]
 PAIR: Path = ((0, 1),)
@@ -15,8 +16,8 @@ PAIR: Path = ((0, 1),)
 # ---- the notations ----
 
 
-def _labels(term: Any, ndim: int) -> Labels:
-    """The labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
+def _labels_of(term: Any, ndim: int) -> Labels:
+    """Return the labels of one operand; those of its ellipsis are -1, -2, ... from the right."""
     marks: list[Any]
     if isinstance(term, str):
         marks = [... if c == "." else ord(c) for c in term.replace(" ", "").replace("...", ".")]
@@ -29,8 +30,8 @@ def _labels(term: Any, ndim: int) -> Labels:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
-    """The labels of operands and result, and the order of contraction.
+def _parse(terms: Any, out: Value | None, shapes: tuple, optimize: Any) -> tuple:
+    """Return the labels of operands and result, and the order of contraction.
 
     `numpy.einsum_path` finds the order, and refuses what does not fit.
     """
@@ -46,7 +47,7 @@ def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
         extra = () if out is None else (list(out),)
         path = np.einsum_path(*pairs, *extra, optimize=optimize)[0]
         spelled = terms
-    labels = [_labels(term, len(shape)) for term, shape in zip(spelled, shapes)]
+    labels = [_labels_of(term, len(shape)) for term, shape in zip(spelled, shapes)]
     hidden = max([-i for own in labels for i in own if i < 0], default=0)
     if out is None:
         every = [i for own in labels for i in own]
@@ -55,26 +56,28 @@ def _parsed(terms: Any, out: Any, shapes: tuple, optimize: Any) -> tuple:
     else:
         marks = sum(c != "." for c in out.replace(" ", "")) if isinstance(out, str) else None
         count = len([m for m in out if m is not ...]) if marks is None else marks
-        result = _labels(out, count + hidden)
+        result = _labels_of(out, count + hidden)
     pair = len(labels) == 2 and all(len(set(own)) == len(own) for own in labels)
     return tuple(labels), result, PAIR if pair else tuple(path[1:])
 
 
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **params: Any) -> Any:
-    """The body of `numpy.einsum`, in both of its spellings."""
+def einsum(
+    *operands: Value, out: Value | None = None, optimize: Any = False, **params: Any
+) -> Value:
+    """Compute `numpy.einsum`, in both of its spellings."""
     terms: Any
     if isinstance(operands[0], str):
         terms, wanted, arrays = operands[0], None, operands[1:]
     else:
         arrays, terms = operands[: len(operands) // 2 * 2 : 2], tuple(map(tuple, operands[1::2]))
         wanted = tuple(operands[-1]) if len(operands) % 2 else None
-    arrays = tuple(array(x) for x in arrays)
+    arrays = tuple(ensure_array(x) for x in arrays)
     if params.get("dtype") is not None:
         arrays = _cast(arrays, np.dtype(params["dtype"]), params.get("casting", "safe"))
     if not isinstance(optimize, (str, bool)):
         optimize = tuple(p if isinstance(p, (str, int, float)) else tuple(p) for p in optimize)
     shapes = tuple([x.shape for x in arrays])
-    labels, result, path = _parsed(terms, wanted, shapes, optimize)
+    labels, result, path = _parse(terms, wanted, shapes, optimize)
     if path is PAIR:
         return contract(*arrays, (*labels, result))
     return contract_path(arrays, labels, result, path)
@@ -93,8 +96,8 @@ def _cast(arrays: tuple, dtype: np.dtype, casting: Any) -> tuple:
 # ---- several operands, two at a time ----
 
 
-def _promoted(arrays: tuple) -> tuple:
-    """Operands in the precision of their product, since they meet in pairs only.
+def _promote(arrays: tuple) -> tuple:
+    """Return operands in the precision of their product, since they are contracted in pairs.
 
     `numpy.einsum` casts all of them first; it does so without ``optimize=`` only, where its
     value does not depend on the order of contraction. Reals stay real beside complex numbers.
@@ -110,27 +113,27 @@ def _promoted(arrays: tuple) -> tuple:
     )
 
 
-def contract_path(arrays: Any, labels: Any, out: Labels, path: Path) -> Any:
+def contract_path(arrays: tuple, labels: Sequence[Labels], out: Labels, path: Path) -> Value:
     """Contract operands in the order of an einsum path."""
-    pool = [_once(x, own) for x, own in zip(_promoted(arrays), labels)]
+    pool = [_take_diagonals(x, own) for x, own in zip(_promote(arrays), labels)]
     for places in path:
         chosen = [pool.pop(i) for i in sorted(places, reverse=True)][::-1]
         while len(chosen) > 1:
             (x, left), (y, right) = chosen.pop(0), chosen.pop(0)
             rest = [i for _, own in chosen + pool for i in own]
-            kept = out if not rest else _kept(left, right, {*rest, *out})
+            kept = out if not rest else _kept_labels(left, right, {*rest, *out})
             chosen.insert(0, (contract(x, y, (left, right, kept)), kept))
         pool += chosen
     ((x, own),) = pool
-    return _arranged(x, own, out)
+    return _arrange(x, own, out)
 
 
-def _kept(left: Labels, right: Labels, needed: set) -> Labels:
+def _kept_labels(left: Labels, right: Labels, needed: set) -> Labels:
     return tuple(i for i in dict.fromkeys(left + right) if i in needed)
 
 
-def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
-    """An operand with each label once: the diagonal of axes that share a label."""
+def _take_diagonals(x: Value, labels: Labels) -> tuple[Value, Labels]:
+    """Return an operand with each label once: the diagonal of axes that share a label."""
     while len(set(labels)) < len(labels):
         twice = next(i for i in labels if labels.count(i) > 1)
         first, second = [i for i, label in enumerate(labels) if label == twice][:2]
@@ -143,10 +146,10 @@ def _once(x: Any, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
-    """One operand, summed over the labels that the result lacks, in its order of axes.
+def _arrange(x: Value, labels: Labels, out: Labels) -> Value:
+    """Sum one operand over the labels that the result lacks, and order its axes as there.
 
-    It is of the dtype of the result; see NOTE [sums are of the dtype of the result]
+    The operand has the dtype of the result; see NOTE [sums are of the dtype of the result]
     in `contract`.
     """
     if labels == out:
@@ -161,16 +164,16 @@ def _arranged(x: Any, labels: Labels, out: Labels) -> Any:
 # ---- chains of matrices ----
 
 
-def contract_chain(arrays: list) -> Any:
-    """The product of matrices (the first and last may be vectors) in the cheapest order."""
+def contract_chain(arrays: list) -> Value:
+    """Multiply matrices (the first and last may be vectors) in the cheapest order."""
     sizes = [x.shape[0] for x in arrays] + [arrays[-1].shape[-1]]
     if arrays[0].ndim == 1:
         sizes[0] = 1
     if arrays[-1].ndim == 1:
         sizes[-1] = 1
-    split = _splits(tuple(sizes))
+    split = _split_places(tuple(sizes))
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Value:
         if i == j:
             return arrays[i]
         return np.matmul(product(i, split[i, j]), product(split[i, j] + 1, j))
@@ -179,8 +182,8 @@ def contract_chain(arrays: list) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _splits(sizes: Shape) -> dict:
-    """Where to split a chain of matrices (Cormen et al., Introduction to Algorithms)."""
+def _split_places(sizes: Shape) -> dict:
+    """Return the best splits of a chain of matrices (Cormen, *Introduction to Algorithms*)."""
     n = len(sizes) - 1
     cost = {(i, i): 0 for i in range(n)}
     split = {}

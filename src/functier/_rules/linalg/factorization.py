@@ -14,19 +14,20 @@ NOTE [one triangle]
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from ..axes import without_zero
+from ..._core.types import Value
+from ..axes import replace_zeros
 from ..constructors import op
 from .contract import conj
 
 # ---- helpers ----
 
 
-def linalg_dtype(*arrays: Any) -> np.dtype:
-    """The dtype of what `numpy.linalg` gives for arrays: it knows single and double precision."""
+def linalg_dtype(*arrays: Value) -> np.dtype:
+    """Return the dtype of the results of `numpy.linalg`, in single or double precision."""
     found = [np.dtype(float) if x.dtype.kind in "biu" else x.dtype for x in arrays]
     for dtype in found:
         if dtype.char not in "fdFD":
@@ -34,65 +35,65 @@ def linalg_dtype(*arrays: Any) -> np.dtype:
     return np.result_type(*found)
 
 
-def adjoint(x: Any) -> Any:
-    """The conjugate transpose of the last two axes."""
+def adjoint(x: Value) -> Value:
+    """Return the conjugate transpose of the last two axes."""
     return conj(x).mT
 
 
-def column(x: Any) -> Any:
-    """Vectors as matrices of one column."""
+def as_column(x: Value) -> Value:
+    """Return vectors as matrices of one column."""
     return x.reshape((*x.shape, 1))
 
 
-def row(x: Any) -> Any:
-    """Vectors as matrices of one row."""
+def as_row(x: Value) -> Value:
+    """Return vectors as matrices of one row."""
     return x.reshape((*x.shape[:-1], 1, x.shape[-1]))
 
 
-def factor(x: Any) -> Any:
-    """Scalars as what multiplies matrices: stacks of them as matrices of one element."""
+def as_factor(x: Value) -> Value:
+    """Return scalars as factors of matrices: a stack of them as matrices of one element."""
     return x.reshape((*x.shape, 1, 1)) if np.ndim(x) else x
 
 
-def half_lower(x: Any) -> Any:
-    """The lower triangle with half of the diagonal."""
+def half_lower(x: Value) -> Value:
+    """Return the lower triangle with half of the diagonal."""
     n = x.shape[-1]
     return x * (np.tri(n, dtype=x.dtype) - 0.5 * np.eye(n, dtype=x.dtype))
 
 
-def _half(x: Any, upper: bool) -> Any:
+def _half(x: Value, upper: bool) -> Value:
     return adjoint(half_lower(adjoint(x))) if upper else half_lower(x)
 
 
-def completed(t: Any, upper: bool = False) -> Any:
-    """The Hermitian matrix that one triangle stands for: see NOTE [one triangle]."""
+def complete_hermitian(t: Value, upper: bool = False) -> Value:
+    """Return the Hermitian matrix with this triangle: see NOTE [one triangle]."""
     half = _half(t, upper)
     return half + adjoint(half)
 
 
-def on_triangle(g: Any, upper: bool = False) -> Any:
-    """The transpose of `completed`: the gradient by the triangle that is read."""
+def fold_triangle(g: Value, upper: bool = False) -> Value:
+    """Return the gradient by the triangle that is read: the transpose of `complete_hermitian`."""
     return _half(g + adjoint(g), upper)
 
 
-def is_upper(UPLO: Any) -> bool:
+def is_upper(UPLO: Literal["L", "U"]) -> bool:
     return UPLO in ("U", "u")
 
 
-def reciprocal(x: Any) -> Any:
-    """1 / x, with 0 for 0."""
-    return np.not_equal(x, 0) / without_zero(x)
+def reciprocal(x: Value) -> Value:
+    """Return 1 / x, with 0 for 0."""
+    return np.not_equal(x, 0) / replace_zeros(x)
 
 
-def gaps(w: Any) -> Any:
-    """1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
-    return reciprocal(row(w) - column(w))
+def inverse_gaps(w: Value) -> Value:
+    """Return 1 / (w_j - w_i), with 0 on the diagonal and for equal values."""
+    return reciprocal(as_row(w) - as_column(w))
 
 
-def stacked(func: Callable) -> Callable:
-    """The batching rule of what works on the last two axes: NumPy's own."""
+def stacked_vmap(func: Callable) -> Callable:
+    """Return the batching rule of a function of the last two axes, which NumPy batches."""
 
-    def rule(k: int, a: Any, **params: Any) -> Any:
+    def rule(k: int, a: Value, **params: Any) -> Value:
         if a.ndim - k < 2:  # a batch axis must not be taken for an axis of the matrix
             return func(np.broadcast_to(1.0, a.shape[k:]), **params)
         return func(a, **params)
@@ -103,25 +104,25 @@ def stacked(func: Callable) -> Callable:
 # ---- cholesky: Murray, Differentiation of the Cholesky decomposition (2016) ----
 
 
-def _cholesky_jvp(t: Any, ans: Any, upper: bool = False) -> Any:
+def _cholesky_jvp(t: Value, ans: Value, upper: bool = False) -> Value:
     lower = adjoint(ans) if upper else ans
     inverse = np.linalg.inv(lower)
-    inner = np.matmul(np.matmul(inverse, completed(t, upper)), adjoint(inverse))
+    inner = np.matmul(np.matmul(inverse, complete_hermitian(t, upper)), adjoint(inverse))
     moved = np.matmul(lower, half_lower(inner))
     return adjoint(moved) if upper else moved
 
 
-def _cholesky_vjp(g: Any, ans: Any, upper: bool = False) -> Any:
+def _cholesky_vjp(g: Value, ans: Value, upper: bool = False) -> Value:
     lower, g = (adjoint(ans), adjoint(g)) if upper else (ans, g)
     inverse = np.linalg.inv(lower)
     inner = half_lower(np.matmul(adjoint(lower), g))
-    return on_triangle(np.matmul(np.matmul(adjoint(inverse), inner), inverse), upper)
+    return fold_triangle(np.matmul(np.matmul(adjoint(inverse), inner), inverse), upper)
 
 
 op(
     np.linalg.cholesky,
     "a upper",
-    vmap=stacked(np.linalg.cholesky),
+    vmap=stacked_vmap(np.linalg.cholesky),
     jvp={"a": _cholesky_jvp},
     vjp={"a": _cholesky_vjp},
 )
@@ -129,62 +130,62 @@ op(
 # ---- eigenvalues ----
 
 
-def _phase(v: Any) -> tuple:
-    """The element of each complex vector that LAPACK has made real, and 1 over it.
+def _phase(v: Value) -> tuple:
+    """Return the place of the element of each complex vector that LAPACK made real, and 1 over it.
 
-    It fixes the phase of a vector by a row that is real, the first or the last one. Where no
-    element is real nothing is known of the phase, which is taken to stand still.
+    LAPACK fixes the phase of a vector by a real row, the first or the last one. Where no
+    element is real the phase is unknown, and taken to be constant.
     """
     exact = np.equal(np.imag(v), 0)
     place = np.argmax(np.absolute(v) * exact, axis=-2, keepdims=True)
     return place, reciprocal(np.real(np.take_along_axis(v * exact, place, -2)))
 
 
-def eigh_jvp(t: Any, ans: Any, UPLO: Any = "L") -> Any:
+def eigh_jvp(t: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
-    inner = np.matmul(np.matmul(adjoint(v), completed(t, is_upper(UPLO))), v)
-    moved = np.matmul(v, gaps(w) * inner)
+    inner = np.matmul(np.matmul(adjoint(v), complete_hermitian(t, is_upper(UPLO))), v)
+    moved = np.matmul(v, inverse_gaps(w) * inner)
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
         moved = moved - v * (1j * (np.imag(np.take_along_axis(moved, place, -2)) * scale))
     return np.real(np.diagonal(inner, 0, -2, -1)), moved
 
 
-def eigh_vjp(g: Any, ans: Any, UPLO: Any = "L") -> Any:
+def eigh_vjp(g: Value, ans: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     w, v = ans
     on_moved = g[1]
     if v.dtype.kind == "c" and v.shape[-1]:
         place, scale = _phase(v)
-        turn = row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
-        here = np.equal(column(np.arange(v.shape[-1])), place)
+        turn = as_row(np.sum(np.imag(conj(v) * on_moved), axis=-2)) * scale
+        here = np.equal(as_column(np.arange(v.shape[-1])), place)
         on_moved = on_moved - 1j * (here * turn)
-    inner = gaps(w) * np.matmul(adjoint(v), on_moved) + row(g[0]) * np.eye(
+    inner = inverse_gaps(w) * np.matmul(adjoint(v), on_moved) + as_row(g[0]) * np.eye(
         w.shape[-1], dtype=w.dtype
     )
-    return on_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
+    return fold_triangle(np.matmul(np.matmul(v, inner), adjoint(v)), is_upper(UPLO))
 
 
-def _eigvalsh_jvp(t: Any, a: Any, UPLO: Any = "L") -> Any:
+def _eigvalsh_jvp(t: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
-    return np.real(np.sum(conj(v) * np.matmul(completed(t, is_upper(UPLO)), v), axis=-2))
+    return np.real(np.sum(conj(v) * np.matmul(complete_hermitian(t, is_upper(UPLO)), v), axis=-2))
 
 
-def _eigvalsh_vjp(g: Any, a: Any, UPLO: Any = "L") -> Any:
+def _eigvalsh_vjp(g: Value, a: Value, UPLO: Literal["L", "U"] = "L") -> Value:
     v = np.linalg.eigh(a, UPLO)[1]
-    return on_triangle(np.matmul(v * row(g), adjoint(v)), is_upper(UPLO))
+    return fold_triangle(np.matmul(v * as_row(g), adjoint(v)), is_upper(UPLO))
 
 
 op(
     np.linalg.eigh,
     "a UPLO",
-    vmap=stacked(np.linalg.eigh),
+    vmap=stacked_vmap(np.linalg.eigh),
     jvp={"a": eigh_jvp},
     vjp={"a": eigh_vjp},
 )
 op(
     np.linalg.eigvalsh,
     "a UPLO",
-    vmap=stacked(np.linalg.eigvalsh),
+    vmap=stacked_vmap(np.linalg.eigvalsh),
     jvp={"a": _eigvalsh_jvp},
     vjp={"a": _eigvalsh_vjp},
 )

@@ -1,4 +1,4 @@
-"""Least squares: the solution of smallest norm, and what it leaves.
+"""Least squares: the solution of smallest norm, and its residuals.
 
 The derivative of the solution is that of the pseudoinverse, for a matrix of constant rank
 (Golub and Pereyra, *The differentiation of pseudo-inverses*, 1973). Where the rank
@@ -7,35 +7,34 @@ found, by `rcond`. The residuals are empty where the matrix has not full column 
 batch has to agree in that.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..._core.errors import DataDependentError
 from ..._core.numpy_facts import align
+from ..._core.types import Value
 from ..axes import batch_shape
 from ..constructors import composite, op, primitive
-from .contract import array, conj
-from .factorization import adjoint, column, linalg_dtype, row
+from .contract import conj, ensure_array
+from .factorization import adjoint, as_column, as_row, linalg_dtype
 
 
-def _tolerance(a: Any, rcond: Any) -> Any:
-    """Which part of the largest singular value counts as zero."""
+def _tolerance(a: Value, rcond: Value) -> Value:
+    """Return the part of the largest singular value up to which others count as zero."""
     eps = float(np.finfo(a.dtype).eps)
     if rcond is None:
         return eps * max(a.shape[-2:])
     return rcond if rcond >= 0 else eps
 
 
-def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
-    """The solution and the residuals, for stacks of matrices too."""
+def _least_squares(a: Value, b: Value, rcond: Value = None) -> tuple:
+    """Return the solution and the residuals, also for stacks of matrices."""
     if a.ndim == b.ndim == 2:
         return np.linalg.lstsq(a, b, rcond)[:2]
     k, n = a.ndim - 2, a.shape[-1]
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     kept = s > _tolerance(a, rcond) * s[..., :1]
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0)
-    x = np.matmul(adjoint(vh), column(inverse) * np.matmul(adjoint(u), b))
+    x = np.matmul(adjoint(vh), as_column(inverse) * np.matmul(adjoint(u), b))
     full = np.sum(kept, axis=-1) == n
     if a.shape[-2] <= n or (full.size and not np.any(full)):
         return x, np.zeros((*batch_shape(k, a, b), 0), s.dtype)
@@ -50,30 +49,30 @@ def _least_squares(a: Any, b: Any, rcond: Any = None) -> tuple:
 least_squares = primitive(_least_squares)
 
 
-def _moved(ans: Any, x: Any, r: Any, direction: Any) -> tuple:
-    """The tangents of both results; `direction` is that of what is left, with x held."""
+def _result_tangents(ans: Value, x: Value, r: Value, direction: Value) -> tuple:
+    """Return the tangents of both results; `direction` is that of the residual for fixed x."""
     if ans[1].shape[-1] == 0:
         return x, None
     return x, 2 * np.sum(np.real(conj(r) * direction), axis=-2)
 
 
-def _jvp_a(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _jvp_a(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     r, along = b - np.matmul(a, x), np.matmul(t, x)
     outside = np.matmul(adjoint(t), np.matmul(adjoint(p), x))
     outside = outside - np.matmul(p, np.matmul(a, outside))
     rest = np.matmul(adjoint(p), np.matmul(adjoint(t), r)) - along
-    return _moved(ans, np.matmul(p, rest) + outside, r, -along)
+    return _result_tangents(ans, np.matmul(p, rest) + outside, r, -along)
 
 
-def _jvp_b(t: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
+def _jvp_b(t: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
     p = np.linalg.pinv(a, _tolerance(a, rcond))
-    return _moved(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
+    return _result_tangents(ans, np.matmul(p, t), b - np.matmul(a, ans[0]), t)
 
 
-def _both(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
-    """The cotangents of the matrix and of the right-hand sides."""
+def _both_cotangents(g: Value, ans: Value, a: Value, b: Value, rcond: Value = None) -> tuple:
+    """Return the cotangents of the matrix and of the right-hand sides."""
     x = ans[0]
     p = np.linalg.pinv(a, _tolerance(a, rcond))
     r = b - np.matmul(a, x)
@@ -82,7 +81,7 @@ def _both(g: Any, ans: Any, a: Any, b: Any, rcond: Any = None) -> tuple:
     outside = g[0] - np.matmul(p, np.matmul(a, g[0]))
     on_a = on_a + np.matmul(np.matmul(adjoint(p), x), adjoint(outside))
     if ans[1].shape[-1]:
-        on_b = on_b + 2 * row(g[1]) * r
+        on_b = on_b + 2 * as_row(g[1]) * r
     return on_a - np.matmul(on_b, adjoint(x)), on_b
 
 
@@ -93,24 +92,24 @@ op(
     vmap=lambda k, a, b, rcond=None: least_squares(*align(k, (a, b)), rcond),
     jvp={"a": _jvp_a, "b": _jvp_b},
     vjp={
-        "a": lambda g, ans, a, b, rcond=None: _both(g, ans, a, b, rcond)[0],
-        "b": lambda g, ans, a, b, rcond=None: _both(g, ans, a, b, rcond)[1],
+        "a": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[0],
+        "b": lambda g, ans, a, b, rcond=None: _both_cotangents(g, ans, a, b, rcond)[1],
     },
-    joint=_both,
+    joint=_both_cotangents,
     by_value="a",
 )
 
 
 @lambda body: composite(np.linalg.lstsq, body)
-def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple:
-    a, b = array(a), array(b)
+def _lstsq(a: Value, b: Value, rcond: Value = None) -> tuple:
+    a, b = ensure_array(a), ensure_array(b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         one, other = np.broadcast_to(0.0, a.shape), np.broadcast_to(0.0, b.shape)
         return np.linalg.lstsq(one, other)  # NumPy's error
     dtype = linalg_dtype(a, b)
     wide = np.result_type(dtype, np.float64)  # as NumPy has it: so the ranks agree
     a, b = np.astype(a, wide), np.astype(b, wide)
-    x, residuals = least_squares(a, b if b.ndim == 2 else column(b), rcond)
+    x, residuals = least_squares(a, b if b.ndim == 2 else as_column(b), rcond)
     s = np.linalg.svdvals(a)
     rank = np.sum(s > _tolerance(a, rcond) * np.max(s, initial=0), dtype=np.int32)
     x = x if b.ndim == 2 else np.reshape(x, x.shape[:1])

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ..axes import collapsed, expand, normalize, shift_all, strong, without_zero
+from ..._core.types import Axis, Value
+from ..axes import as_strong, collapse, expand, normalize, replace_zeros, shift_all
 from ..constructors import composite, op, primitive
-from .contract import array, conj
+from .contract import conj, ensure_array
 
 # ---- the 2-norm ----
 
 
-def _norm2(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The square root of the sum of squares over `axis`."""
+def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Return the square root of the sum of squares over `axis`."""
     if type(x) is np.ndarray and x.dtype.kind == "f" and not keepdims:
         axes = normalize(axis, x.ndim)
         first = x.ndim - len(axes)
@@ -36,12 +37,12 @@ op(
     vmap=lambda k, x, axis=None, keepdims=False: norm2(x, shift_all(axis, k, x.ndim - k), keepdims),
     jvp={
         "x": lambda t, ans, x, axis=None, keepdims=False: (
-            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / without_zero(ans)
+            np.sum(np.real(conj(x) * t), axis=axis, keepdims=keepdims) / replace_zeros(ans)
         )
     },
     vjp={
         "x": lambda g, ans, x, axis=None, keepdims=False: (
-            expand(g / without_zero(ans), x.shape, axis, keepdims) * x
+            expand(g / replace_zeros(ans), x.shape, axis, keepdims) * x
         )
     },
 )
@@ -50,15 +51,17 @@ op(
 
 
 @lambda body: composite(np.linalg.vector_norm, body)
-def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    x = _inexact(x)
-    normalize(axis, x.ndim)  # a sum takes axis 0 of what has no axis, a norm does not
+def _vector_norm(
+    x: Value, /, *, axis: Axis = None, keepdims: bool = False, ord: Value = 2
+) -> Value:
+    x = _to_inexact(x)
+    normalize(axis, x.ndim)  # a norm, unlike a sum, does not take axis 0 of an array without axes
     if ord is None or ord == 2:
         return norm2(x, axis, keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == 0:
-        return np.sum(np.astype(x != 0, _real(x)), axis=axis, keepdims=keepdims)
+        return np.sum(np.astype(x != 0, _real_dtype(x)), axis=axis, keepdims=keepdims)
     size = np.abs(x)
     if ord == np.inf:
         return _largest(size, axis, keepdims)
@@ -66,34 +69,34 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
         return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdims)
-    if ord < 0:  # no inverse, or those of infinities only, add up to 0
+    if ord < 0:  # the sum of inverses is 0 if it is empty, or for infinities
         total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
-        return np.where(np.equal(total, 0), np.inf, np.power(without_zero(total), 1 / ord))
+        return np.where(np.equal(total, 0), np.inf, np.power(replace_zeros(total), 1 / ord))
     total = np.sum(np.power(size, ord), axis=axis, keepdims=keepdims)
     exponent = np.reciprocal(ord, dtype=total.dtype)  # in its precision, as NumPy
-    return np.where(np.equal(total, 0), total, np.power(without_zero(total), exponent))
+    return np.where(np.equal(total, 0), total, np.power(replace_zeros(total), exponent))
 
 
-def _largest(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The largest of what is not negative; 0 of nothing."""
+def _largest(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
+    """Return the largest of nonnegative elements; 0 for an empty array."""
     if 0 in x.shape:
         return np.max(x, axis=axis, keepdims=keepdims, initial=0)
     return np.max(x, axis=axis, keepdims=keepdims)
 
 
-def _inexact(x: Any) -> Any:
-    x = strong(array(x))
+def _to_inexact(x: Value) -> Value:
+    x = as_strong(ensure_array(x))
     return x if x.dtype.kind in "fcO" else np.astype(x, float)
 
 
-def _real(x: Any) -> np.dtype:
+def _real_dtype(x: Value) -> np.dtype:
     return np.empty(0, x.dtype).real.dtype
 
 
 # ---- matrices ----
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
+def _matrix_norm(x: Value, ord: Value, axes: tuple, keepdims: bool) -> Value:
     rows, columns = axes
     if ord in (None, "fro", "f"):
         return norm2(x, axes, keepdims)
@@ -101,7 +104,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
         s = np.linalg.svdvals(np.moveaxis(x, axes, (-2, -1)))
         take: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = take(s, axis=-1)
-        kept = collapsed(x.shape, axes)
+        kept = collapse(x.shape, axes)
         return np.reshape(result, kept) if keepdims else result
     if ord not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
@@ -112,8 +115,8 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple, keepdims: bool) -> Any:
 
 
 @lambda body: composite(np.linalg.norm, body)
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    x = _inexact(x)
+def _norm(x: Value, ord: Value = None, axis: Axis = None, keepdims: bool = False) -> Value:
+    x = _to_inexact(x)
     if axis is None and ord is None:
         return norm2(x, None, keepdims)
     if axis is None:
@@ -132,5 +135,5 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 
 @lambda body: composite(np.linalg.matrix_norm, body)
-def _public_matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def _public_matrix_norm(x: Value, /, *, keepdims: bool = False, ord: Value = "fro") -> Value:
     return np.linalg.norm(x, ord, (-2, -1), keepdims)

@@ -10,30 +10,29 @@ The columns that a matrix does not determine, those that complete a basis
 for all that depends on the space which they span, such as the projection onto it.
 """
 
-from typing import Any
-
 import numpy as np
 
 from ..._core.errors import NoRuleError
+from ..._core.types import Value
 from ..constructors import composite, op
 from .contract import conj
 from .factorization import (
     adjoint,
-    column,
+    as_column,
+    as_row,
     eigh_jvp,
     eigh_vjp,
-    gaps,
     half_lower,
+    inverse_gaps,
     reciprocal,
-    row,
-    stacked,
+    stacked_vmap,
 )
 
 # ---- the columns that complete a basis ----
 
 
-def with_rest(moved: Any, q: Any) -> Any:
-    """The tangents of all columns of `q`, given those of the first."""
+def extend_tangent(moved: Value, q: Value) -> Value:
+    """Return the tangents of all columns of `q`, given those of the first ones."""
     k = moved.shape[-1]
     if k == q.shape[-1]:
         return moved
@@ -41,8 +40,8 @@ def with_rest(moved: Any, q: Any) -> Any:
     return np.concatenate([moved, -rest], axis=-1)
 
 
-def of_first(g: Any, first: Any, q: Any) -> Any:
-    """The cotangent of the first columns of `q`, whose movement the others follow."""
+def restrict_cotangent(g: Value, first: Value, q: Value) -> Value:
+    """Return the cotangent of the first columns of `q`, which the others follow."""
     k = first.shape[-1]
     if k == q.shape[-1]:
         return g
@@ -54,8 +53,8 @@ def of_first(g: Any, first: Any, q: Any) -> Any:
 # backpropagation algorithms for square, wide, and deep matrices (2020) ----
 
 
-def _qr_parts(ans: Any, a: Any, mode: str) -> tuple:
-    """Both factors, and the first columns and the square part of them."""
+def _qr_parts(ans: Value, a: Value, mode: str) -> tuple:
+    """Return both factors, and the first columns and the square part of these."""
     if mode == "r":
         q, r = np.linalg.qr(a)[0], ans
     elif mode in ("reduced", "complete"):
@@ -69,7 +68,7 @@ def _qr_parts(ans: Any, a: Any, mode: str) -> tuple:
     return q, r, q[..., :k], r[..., :k, :k]
 
 
-def _qr_jvp(t: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+def _qr_jvp(t: Value, ans: Value, a: Value, mode: str = "reduced") -> Value:
     q, r, first, square = _qr_parts(ans, a, mode)
     k, n = square.shape[-1], np.shape(a)[-1]
     moved = adjoint(np.linalg.solve(adjoint(square), adjoint(t[..., :k])))
@@ -82,14 +81,14 @@ def _qr_jvp(t: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
         dr = np.concatenate([dr, right], axis=-1)
     if r.shape[-2] > k:
         dr = np.concatenate([dr, np.zeros_like(r[..., k:, :])], axis=-2)
-    return dr if mode == "r" else (with_rest(dq, q), dr)
+    return dr if mode == "r" else (extend_tangent(dq, q), dr)
 
 
-def _qr_vjp(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
+def _qr_vjp(g: Value, ans: Value, a: Value, mode: str = "reduced") -> Value:
     q, _, first, square = _qr_parts(ans, a, mode)
     k, n = square.shape[-1], np.shape(a)[-1]
     gq, gr = (np.zeros_like(q), g) if mode == "r" else g
-    gq, gr, right = of_first(gq, first, q), gr[..., :k, :k], gr[..., :k, k:]
+    gq, gr, right = restrict_cotangent(gq, first, q), gr[..., :k, :k], gr[..., :k, k:]
     if n > k:
         gq = gq + np.matmul(a[..., k:], adjoint(right))
     inner = np.matmul(gr, adjoint(square)) - np.matmul(adjoint(first), gq)
@@ -101,7 +100,7 @@ def _qr_vjp(g: Any, ans: Any, a: Any, mode: str = "reduced") -> Any:
 op(
     np.linalg.qr,
     "a mode",
-    vmap=stacked(np.linalg.qr),
+    vmap=stacked_vmap(np.linalg.qr),
     jvp={"a": _qr_jvp},
     vjp={"a": _qr_vjp},
 )
@@ -109,8 +108,8 @@ op(
 # ---- svd: Townsend, Differentiating the singular value decomposition (2016) ----
 
 
-def _svd_parts(ans: Any, a: Any, compute_uv: bool, hermitian: bool) -> tuple:
-    """U, s, V of a thin decomposition."""
+def _svd_parts(ans: Value, a: Value, compute_uv: bool, hermitian: bool) -> tuple:
+    """Return U, s and V of a thin decomposition."""
     if not compute_uv:
         ans = np.linalg.svd(a, full_matrices=False, hermitian=hermitian)
     u, s, vh = ans
@@ -118,76 +117,80 @@ def _svd_parts(ans: Any, a: Any, compute_uv: bool, hermitian: bool) -> tuple:
     return u[..., :k], s, adjoint(vh[..., :k, :])
 
 
-def _signs(u: Any, v: Any) -> Any:
-    """The signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
+def _signs(u: Value, v: Value) -> Value:
+    """Return the signs of the eigenvalues of a Hermitian matrix, whose eigenvectors are `u`."""
     return np.real(np.sum(conj(v) * u, axis=-2))
 
 
 def _svd_jvp(
-    t: Any,
-    ans: Any,
-    a: Any,
+    t: Value,
+    ans: Value,
+    a: Value,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
-) -> Any:
+) -> Value:
     u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
     if hermitian:
         sign = _signs(u, v)
         dw, du = eigh_jvp(t, (s * sign, u))
-        return (du, dw * sign, adjoint(du * row(sign))) if compute_uv else dw * sign
+        return (du, dw * sign, adjoint(du * as_row(sign))) if compute_uv else dw * sign
     inner = np.matmul(np.matmul(adjoint(u), t), v)
     ds = np.real(np.diagonal(inner, 0, -2, -1))
     if not compute_uv:
         return ds
-    gap, eye = gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
-    left, right = inner * row(s), column(s) * inner
-    phase = 0.5 * (inner - adjoint(inner)) * (eye * row(reciprocal(s)))
+    gap, eye = inverse_gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
+    left, right = inner * as_row(s), as_column(s) * inner
+    phase = 0.5 * (inner - adjoint(inner)) * (eye * as_row(reciprocal(s)))
     du = np.matmul(u, gap * (left + adjoint(left)) + phase)
     dv = np.matmul(v, gap * (right + adjoint(right)))
     m, n = np.shape(a)[-2:]
     if m > n:
-        du = du + (np.matmul(t, v) - np.matmul(u, inner)) * row(reciprocal(s))
+        du = du + (np.matmul(t, v) - np.matmul(u, inner)) * as_row(reciprocal(s))
     if n > m:
         back = np.matmul(adjoint(t), u) - np.matmul(v, adjoint(inner))
-        dv = dv + back * row(reciprocal(s))
-    return with_rest(du, ans[0]), ds, adjoint(with_rest(dv, adjoint(ans[2])))
+        dv = dv + back * as_row(reciprocal(s))
+    return extend_tangent(du, ans[0]), ds, adjoint(extend_tangent(dv, adjoint(ans[2])))
 
 
 def _svd_vjp(
-    g: Any,
-    ans: Any,
-    a: Any,
+    g: Value,
+    ans: Value,
+    a: Value,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
-) -> Any:
+) -> Value:
     u, s, v = _svd_parts(ans, a, compute_uv, hermitian)
     if hermitian:
         sign = _signs(u, v)
         gu, gs, gv = (g[0], g[1], adjoint(g[2])) if compute_uv else (np.zeros_like(u), g, 0 * v)
-        return eigh_vjp((gs * sign, gu + gv * row(sign)), (s * sign, u))
+        return eigh_vjp((gs * sign, gu + gv * as_row(sign)), (s * sign, u))
     if not compute_uv:
-        return np.matmul(u * row(g), adjoint(v))
-    gu, gs, gv = of_first(g[0], u, ans[0]), g[1], of_first(adjoint(g[2]), v, adjoint(ans[2]))
-    gap, eye = gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
+        return np.matmul(u * as_row(g), adjoint(v))
+    gu, gs, gv = (
+        restrict_cotangent(g[0], u, ans[0]),
+        g[1],
+        restrict_cotangent(adjoint(g[2]), v, adjoint(ans[2])),
+    )
+    gap, eye = inverse_gaps(s * s), np.eye(s.shape[-1], dtype=s.dtype)
     on_u, on_v = np.matmul(adjoint(u), gu), np.matmul(adjoint(v), gv)
     left, right = gap * on_u, gap * on_v
-    inner = (left + adjoint(left)) * row(s) + column(s) * (right + adjoint(right))
-    inner = inner + eye * (row(gs) + 0.5 * (on_u - adjoint(on_u)) * row(reciprocal(s)))
+    inner = (left + adjoint(left)) * as_row(s) + as_column(s) * (right + adjoint(right))
+    inner = inner + eye * (as_row(gs) + 0.5 * (on_u - adjoint(on_u)) * as_row(reciprocal(s)))
     c = np.matmul(np.matmul(u, inner), adjoint(v))
     m, n = np.shape(a)[-2:]
     if m > n:
-        c = c + np.matmul((gu - np.matmul(u, on_u)) * row(reciprocal(s)), adjoint(v))
+        c = c + np.matmul((gu - np.matmul(u, on_u)) * as_row(reciprocal(s)), adjoint(v))
     if n > m:
-        c = c + np.matmul(u * row(reciprocal(s)), adjoint(gv - np.matmul(v, on_v)))
+        c = c + np.matmul(u * as_row(reciprocal(s)), adjoint(gv - np.matmul(v, on_v)))
     return c
 
 
 op(
     np.linalg.svd,
     "a full_matrices compute_uv hermitian",
-    vmap=stacked(np.linalg.svd),
+    vmap=stacked_vmap(np.linalg.svd),
     jvp={"a": _svd_jvp},
     vjp={"a": _svd_vjp},
 )

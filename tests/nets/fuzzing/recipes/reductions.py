@@ -6,7 +6,7 @@ from ..draw import Draw, Ref, Step, Unfit, recipe
 
 NANS = "np.nansum np.nanprod np.nanmean np.nanmax np.nanmin np.nanstd np.nanvar"
 WHERE = {"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "amax", "amin"}
-METHOD_NAMES = {"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "ptp"}
+SHORT_METHODS = {"sum", "prod", "mean", "std", "var", "any", "all", "max", "min", "ptp"}
 
 
 def along(d: Draw, x: Ref, p: float = 0.75) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def reduction(d: Draw, name: str) -> Step:
         elif d.chance(0.08) and "keepdims" not in kwargs and bare == short:
             inner = {k: v for k, v in kwargs.items() if k in ("axis", "where")}
             kwargs["mean"] = Ref(Step("np.mean", (x,), {**inner, "keepdims": True}).text())
-    if short in METHOD_NAMES - {"ptp"} and d.chance(0.3) and "where" not in kwargs:
+    if short in SHORT_METHODS - {"ptp"} and d.chance(0.3) and "where" not in kwargs:
         return Step(f"{x}.{short}", (), kwargs)
     return Step(name, (x,), kwargs)
 

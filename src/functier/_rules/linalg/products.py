@@ -1,27 +1,30 @@
 """Products that sum over axes: all are `contract` with labels, or made of it.
 
-`matmul` and `dot`, the commonest, are operations of their own, so that their values
-come from one call of NumPy; the others name the labels of their axes.
+`matmul` and `dot`, the most common, are separate operations, whose values come from one call
+of NumPy; the others name the labels of their axes.
 """
 
 import operator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from ..._core.numpy_facts import align, shape_of
 from ..._core.table import PARTIALS
+from ..._core.types import Function, Value
 from ..constructors import composite, linear
 from .contract import (
     ALONE,
     OUTER,
     Shape,
     Spec,
-    array,
-    batched,
+    batch_spec,
     conj,
     contract,
+    ensure_array,
     plan,
     pull_left,
     pull_right,
@@ -34,13 +37,13 @@ SUMMED, ROW, COLUMN = ALONE // 2, ALONE // 2 + 1, ALONE // 2 + 2
 # ---- labels ----
 
 
-def _loops(shape: Shape, core: tuple) -> tuple:
-    """The labels of a gufunc operand: its loop axes (aligned at the right), its core."""
+def _gufunc_labels(shape: Shape, core: tuple) -> tuple:
+    """Return the labels of a gufunc operand: its loop axes (aligned at the right), its core."""
     return (*range(len(shape) - len(core) - 1, -1, -1), *core)
 
 
-def _moved(labels: tuple, n_core: int, axes: Any) -> tuple:
-    """The labels of an operand whose core axes are not the last ones."""
+def _move_core(labels: tuple, n_core: int, axes: Sequence | None) -> tuple:
+    """Return the labels of an operand whose core axes are not the last ones."""
     if axes is None or not n_core:
         return labels
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
@@ -49,23 +52,25 @@ def _moved(labels: tuple, n_core: int, axes: Any) -> tuple:
     return tuple(core[axes.index(i)] if i in axes else next(loops) for i in range(len(labels)))
 
 
-def _refuse(func: Any, *shapes: Shape, **params: Any) -> None:
+def _refuse(func: Function, *shapes: Shape, **params: Any) -> None:
     """Raise the error that NumPy has for operands of these shapes."""
     func(*(np.broadcast_to(0.0, shape) for shape in shapes), **params)
     raise ValueError(f"{func.__name__}: shapes {shapes} do not fit")
 
 
 @lru_cache(maxsize=4096)
-def _gufunc_spec(func: Any, cores: tuple, x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
-    """The specification of a product gufunc whose operands have the labels `cores`."""
+def _gufunc_spec(
+    func: Function, cores: tuple, x_shape: Shape, y_shape: Shape, axes: Sequence | None = None
+) -> Spec:
+    """Return the specification of a product gufunc whose operands have the labels `cores`."""
     if len(x_shape) < len(cores[0]) or len(y_shape) < len(cores[1]):
         _refuse(func, x_shape, y_shape)
-    left, right = _loops(x_shape, cores[0]), _loops(y_shape, cores[1])
+    left, right = _gufunc_labels(x_shape, cores[0]), _gufunc_labels(y_shape, cores[1])
     loops = max(len(left) - len(cores[0]), len(right) - len(cores[1]))
     out = (*range(loops - 1, -1, -1), *cores[2])
     if axes is not None:
         left, right, out = (
-            _moved(labels, len(core), a)
+            _move_core(labels, len(core), a)
             for labels, core, a in zip((left, right, out), cores, (*axes, ())[:3], strict=True)
         )
     if x_shape[left.index(SUMMED)] != y_shape[right.index(SUMMED)]:
@@ -73,22 +78,22 @@ def _gufunc_spec(func: Any, cores: tuple, x_shape: Shape, y_shape: Shape, axes: 
     return left, right, out
 
 
-def _frozen(axes: Any) -> Any:
-    """A gufunc's ``axes`` in a form that can be a key."""
+def _freeze(axes: Sequence | None) -> Value:
+    """Return a gufunc's ``axes`` in a hashable form."""
     if axes is None:
         return None
     return tuple(tuple(a) if isinstance(a, (tuple, list)) else a for a in axes)
 
 
-def _cast(x: Any, y: Any, dtype: Any) -> tuple:
-    x, y = array(x), array(y)
+def _cast(x: Value, y: Value, dtype: DTypeLike | None) -> tuple:
+    x, y = ensure_array(x), ensure_array(y)
     return (x, y) if dtype is None else (np.astype(x, dtype), np.astype(y, dtype))
 
 
 # ---- matmul ----
 
 
-def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
+def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Sequence | None = None) -> Spec:
     rows = (ROW,) * (len(x_shape) != 1)
     columns = (COLUMN,) * (len(y_shape) != 1)
     cores = ((*rows, SUMMED), (SUMMED, *columns), (*rows, *columns))
@@ -96,23 +101,33 @@ def _matmul_spec(x_shape: Shape, y_shape: Shape, axes: Any = None) -> Spec:
 
 
 @lru_cache(maxsize=4096)
-def _matmul_plan(k: int, x_shape: Shape, y_shape: Shape) -> Any:
-    return plan(batched(_matmul_spec(x_shape[k:], y_shape[k:]), k), x_shape, y_shape)
+def _matmul_plan(k: int, x_shape: Shape, y_shape: Shape) -> Value:
+    return plan(batch_spec(_matmul_spec(x_shape[k:], y_shape[k:]), k), x_shape, y_shape)
 
 
-def _matmul_vmap(k, x1, x2, axes=None, dtype=None, order="K", casting="same_kind", subok=True):
+def _matmul_vmap(
+    k: int,
+    x1: Value,
+    x2: Value,
+    *,
+    axes: Sequence | None = None,
+    dtype: DTypeLike | None = None,
+    order: str | None = "K",
+    casting: str = "same_kind",
+    subok: bool = True,
+) -> Value:
     if axes is None and dtype is None and type(x1) is ndarray is type(x2):
         if x1.flags.c_contiguous and x2.flags.c_contiguous:
             return _matmul_plan(k, x1.shape, x2.shape).run(x1, x2)
     x1, x2 = _cast(x1, x2, dtype)
-    spec = _matmul_spec(x1.shape[k:], x2.shape[k:], _frozen(axes))
-    return contract(x1, x2, batched(spec, k))
+    spec = _matmul_spec(x1.shape[k:], x2.shape[k:], _freeze(axes))
+    return contract(x1, x2, batch_spec(spec, k))
 
 
-def _left(g: Any, y: Any, x_shape: Shape) -> Any:
-    """The cotangent of what was multiplied by `y`, for arrays that are matrices and for vectors.
+def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
+    """Return the cotangent of the left operand for matrices and vectors, else None.
 
-    None for the others. Elsewhere the operator is the cheapest product.
+    For tensors the operator is the fastest product.
     """
     rank = len(x_shape)
     if type(g) is ndarray is type(y) and rank == 2 == y.ndim:
@@ -123,8 +138,8 @@ def _left(g: Any, y: Any, x_shape: Shape) -> Any:
     return contract(g, y, OUTER) if rank == 2 and y.ndim == 1 else None
 
 
-def _right(g: Any, x: Any, y_shape: Shape) -> Any:
-    """The cotangent of what `x` was multiplied by, as `_left`."""
+def _pull_from_left(g: Value, x: Value, y_shape: Shape) -> Value:
+    """Return the cotangent of the right operand, as `_pull_from_right` does."""
     rank = len(y_shape)
     if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
         return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
@@ -134,19 +149,19 @@ def _right(g: Any, x: Any, y_shape: Shape) -> Any:
     return contract(x, g, OUTER) if rank == 2 and x.ndim == 1 else None
 
 
-def _matmul_x1(g, x2, x1_shape, axes=None):
-    c = _left(g, x2, x1_shape) if axes is None else None
+def _matmul_x1(g: Value, x2: Value, x1_shape: Shape, axes: Sequence | None = None) -> Value:
+    c = _pull_from_right(g, x2, x1_shape) if axes is None else None
     if c is None:
-        x2 = array(x2)
-        c = pull_left(g, x2, x1_shape, _matmul_spec(x1_shape, x2.shape, _frozen(axes)))
+        x2 = ensure_array(x2)
+        c = pull_left(g, x2, x1_shape, _matmul_spec(x1_shape, x2.shape, _freeze(axes)))
     return c
 
 
-def _matmul_x2(g, x1, x2_shape, axes=None):
-    c = _right(g, x1, x2_shape) if axes is None else None
+def _matmul_x2(g: Value, x1: Value, x2_shape: Shape, axes: Sequence | None = None) -> Value:
+    c = _pull_from_left(g, x1, x2_shape) if axes is None else None
     if c is None:
-        x1 = array(x1)
-        c = pull_right(g, x1, x2_shape, _matmul_spec(x1.shape, x2_shape, _frozen(axes)))
+        x1 = ensure_array(x1)
+        c = pull_right(g, x1, x2_shape, _matmul_spec(x1.shape, x2_shape, _freeze(axes)))
     return c
 
 
@@ -169,7 +184,7 @@ composite(np.linalg.matmul, lambda x1, x2, /: np.matmul(x1, x2))
 
 @lru_cache(maxsize=4096)
 def _dot_spec(x_shape: Shape, y_shape: Shape, place: int = -2) -> Spec:
-    """The last axis of `x` against the axis `place` of `y`, or its only one."""
+    """Return the specification that sums the last axis of `x` with axis `place` of `y`."""
     m, n = len(x_shape), len(y_shape)
     left, right = list(range(m)), list(range(m, m + n))
     if m and n:
@@ -181,24 +196,24 @@ def _dot_spec(x_shape: Shape, y_shape: Shape, place: int = -2) -> Spec:
     return tuple(left), tuple(right), tuple(out)
 
 
-def _dot_vmap(k, a, b):
+def _dot_vmap(k: int, a: Value, b: Value) -> Value:
     if not hasattr(a, "shape") or not hasattr(b, "shape"):
         return np.multiply(*align(k, _cast(a, b, None)))
-    return contract(a, b, batched(_dot_spec(a.shape[k:], b.shape[k:]), k))
+    return contract(a, b, batch_spec(_dot_spec(a.shape[k:], b.shape[k:]), k))
 
 
-def _dot_a(g, b, a_shape):
-    c = _left(g, b, a_shape)
+def _dot_a(g: Value, b: Value, a_shape: Shape) -> Value:
+    c = _pull_from_right(g, b, a_shape)
     if c is None:
-        b = array(b)
+        b = ensure_array(b)
         c = pull_left(g, b, a_shape, _dot_spec(a_shape, b.shape))
     return c
 
 
-def _dot_b(g, a, b_shape):
-    c = _right(g, a, b_shape)
+def _dot_b(g: Value, a: Value, b_shape: Shape) -> Value:
+    c = _pull_from_left(g, a, b_shape)
     if c is None:
-        a = array(a)
+        a = ensure_array(a)
         c = pull_right(g, a, b_shape, _dot_spec(a.shape, b_shape))
     return c
 
@@ -214,22 +229,32 @@ linear(
 
 
 @lambda body: composite(np.inner, body)
-def _inner(a, b, /):
-    a, b = array(a), array(b)
+def _inner(a: Value, b: Value, /) -> Value:
+    a, b = ensure_array(a), ensure_array(b)
     return contract(a, b, _dot_spec(a.shape, b.shape, -1))
 
 
 # ---- the product gufuncs ----
 
 
-def _product_gufunc(func, cores, conjugates=False):
-    """Declare a gufunc of two operands; `conjugates` its first one."""
+def _declare_gufunc(func: Function, cores: tuple, conjugates: bool = False) -> None:
+    """Declare a gufunc of two operands; `conjugates`: it conjugates the first one."""
 
-    def body(x1, x2, /, *, axes=None, axis=None, keepdims=False, dtype=None, **params):
+    def body(
+        x1: Value,
+        x2: Value,
+        /,
+        *,
+        axes: Sequence | None = None,
+        axis: int | None = None,
+        keepdims: bool = False,
+        dtype: DTypeLike | None = None,
+        **params: Any,
+    ) -> Value:
         x1, x2 = _cast(x1, x2, dtype)
         if axis is not None:
             axes = [axis, axis]
-        left, right, out = _gufunc_spec(func, cores, x1.shape, x2.shape, _frozen(axes))
+        left, right, out = _gufunc_spec(func, cores, x1.shape, x2.shape, _freeze(axes))
         if keepdims:
             # The summed axis stays, of size 1, where the operands have it.
             where = -1 if axes is None else axes[2] if len(axes) > 2 else axes[0]
@@ -240,43 +265,43 @@ def _product_gufunc(func, cores, conjugates=False):
     composite(func, body)
 
 
-_product_gufunc(np.vecdot, ((SUMMED,), (SUMMED,), ()), conjugates=True)
+_declare_gufunc(np.vecdot, ((SUMMED,), (SUMMED,), ()), conjugates=True)
 if hasattr(np, "matvec"):  # since NumPy 2.2
-    _product_gufunc(np.matvec, ((ROW, SUMMED), (SUMMED,), (ROW,)))
-    _product_gufunc(np.vecmat, ((SUMMED,), (SUMMED, COLUMN), (COLUMN,)), conjugates=True)
+    _declare_gufunc(np.matvec, ((ROW, SUMMED), (SUMMED,), (ROW,)))
+    _declare_gufunc(np.vecmat, ((SUMMED,), (SUMMED, COLUMN), (COLUMN,)), conjugates=True)
 _vecdot: Any = np.vecdot
 composite(np.linalg.vecdot, lambda x1, x2, /, *, axis=-1: _vecdot(x1, x2, axis=axis))
 
 # ---- vdot, outer, kron ----
 
 
-def _flat(x):
-    x = array(x)
+def _flatten(x: Value) -> Value:
+    x = ensure_array(x)
     return x if x.ndim == 1 else np.ravel(x)
 
 
 @lambda body: composite(np.vdot, body)
-def _vdot(a, b, /):
-    a, b = _flat(a), _flat(b)
+def _vdot(a: Value, b: Value, /) -> Value:
+    a, b = _flatten(a), _flatten(b)
     if a.shape != b.shape:
         _refuse(np.vdot, a.shape, b.shape)
     return contract(conj(a), b, ((0,), (0,), ()))
 
 
-composite(np.outer, lambda a, b, out=None: contract(_flat(a), _flat(b), OUTER))
+composite(np.outer, lambda a, b, out=None: contract(_flatten(a), _flatten(b), OUTER))
 
 
 @lambda body: composite(np.linalg.outer, body)
-def _linalg_outer(x1, x2, /):
-    x1, x2 = array(x1), array(x2)
+def _linalg_outer(x1: Value, x2: Value, /) -> Value:
+    x1, x2 = ensure_array(x1), ensure_array(x2)
     if x1.ndim != 1 or x2.ndim != 1:
         _refuse(np.linalg.outer, x1.shape, x2.shape)
     return contract(x1, x2, OUTER)
 
 
 @lambda body: composite(np.kron, body)
-def _kron(a, b):
-    a, b = array(a), array(b)
+def _kron(a: Value, b: Value) -> Value:
+    a, b = ensure_array(a), ensure_array(b)
     n = max(a.ndim, b.ndim)
     left, right = range(n - a.ndim, n), range(2 * n - b.ndim, 2 * n)
     out = tuple(i + side for i in range(n) for side in (0, n))
@@ -288,7 +313,7 @@ def _kron(a, b):
 
 
 @lru_cache(maxsize=4096)
-def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: Any) -> Spec:
+def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: int | tuple) -> Spec:
     m, n = len(x_shape), len(y_shape)
     pairs = axes if isinstance(axes, tuple) else (range(-axes, 0), range(axes))
     if len(pairs[0]) != len(pairs[1]) or any(
@@ -302,8 +327,8 @@ def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: Any) -> Spec:
     return tuple(left), tuple(right), tuple(i for i in left + right if i not in both)
 
 
-def _tensordot(a, b, axes=2):
-    a, b = array(a), array(b)
+def _tensordot(a: Value, b: Value, axes: int | Sequence = 2) -> Value:
+    a, b = ensure_array(a), ensure_array(b)
     if not isinstance(axes, (int, np.integer)):
         axes = tuple([(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in axes])
     return contract(a, b, _tensordot_spec(a.shape, b.shape, axes))
@@ -318,28 +343,30 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 
 @lambda body: composite(np.cross, body)
-def _cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+def _cross(
+    a: Value, b: Value, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Value:
     if axis is not None:
         axisa, axisb, axisc = (axis,) * 3
-    a, b = np.moveaxis(array(a), axisa, -1), np.moveaxis(array(b), axisb, -1)
+    a, b = np.moveaxis(ensure_array(a), axisa, -1), np.moveaxis(ensure_array(b), axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         np.cross(np.zeros(a.shape[-1]), np.zeros(b.shape[-1]))  # NumPy's error or warning
         if a.shape[-1] == b.shape[-1]:
             return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
-        a, b = _in_space(a), _in_space(b)
+        a, b = _embed_in_space(a), _embed_in_space(b)
     c = np.take(a, NEXT, -1) * np.take(b, AFTER, -1)
     c = c - np.take(a, AFTER, -1) * np.take(b, NEXT, -1)
     return np.moveaxis(c, -1, axisc) if axisc != -1 else c
 
 
-def _in_space(x):
-    """Vectors of the plane with a third component, zero."""
+def _embed_in_space(x: Value) -> Value:
+    """Return vectors of the plane with a third component, zero."""
     return x if x.shape[-1] == 3 else np.matmul(x, np.eye(2, 3, dtype=x.dtype))
 
 
 @lambda body: composite(np.linalg.cross, body)
-def _linalg_cross(x1, x2, /, *, axis=-1):
-    x1, x2 = array(x1), array(x2)
+def _linalg_cross(x1: Value, x2: Value, /, *, axis: int = -1) -> Value:
+    x1, x2 = ensure_array(x1), ensure_array(x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         _refuse(np.linalg.cross, x1.shape, x2.shape, axis=axis)
     return np.cross(x1, x2, axis=axis)
@@ -351,14 +378,14 @@ composite(np.einsum, einsum)
 
 
 @lambda body: composite(np.einsum_path, body)
-def _einsum_path(*operands, optimize="greedy", einsum_call=False):
+def _einsum_path(*operands: Value, optimize: Any = "greedy", einsum_call: Any = False) -> Value:
     shapes = [np.broadcast_to(0.0, x.shape) if hasattr(x, "shape") else x for x in operands]
     return np.einsum_path(*shapes, optimize=optimize, einsum_call=einsum_call)
 
 
 @lambda body: composite(np.linalg.multi_dot, body)
-def _multi_dot(arrays, *, out=None):
-    arrays = [array(x) for x in arrays]
+def _multi_dot(arrays: Value, *, out: Value | None = None) -> Value:
+    arrays = [ensure_array(x) for x in arrays]
     if len(arrays) == 2:
         return np.dot(*arrays)
     if len(arrays) < 2 or any(x.ndim != 2 for x in arrays[1:-1]):

@@ -1,13 +1,19 @@
 """Functions that take a function."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from .axes import as_array, normalize, strong
+from .._core.types import Axis, Function, Value
+from .axes import as_array, as_strong, normalize
 from .constructors import composite
 
 
 @lambda body: composite(np.apply_along_axis, body)
-def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
+def _apply_along_axis(
+    func1d: Function, axis: Axis, arr: Value, *args: Value, **kwargs: Any
+) -> Value:
     (axis,) = normalize(axis, np.ndim(arr))
     moved = np.moveaxis(arr, axis, -1)
     shape = np.shape(moved)[:-1]
@@ -21,7 +27,7 @@ def _apply_along_axis(func1d, axis, arr, *args, **kwargs):
 
 
 @lambda body: composite(np.apply_over_axes, body)
-def _apply_over_axes(func, a, axes):
+def _apply_over_axes(func: Function, a: Value, axes: Sequence[int]) -> Value:
     axes = axes if np.iterable(axes) else (axes,)
     axes = tuple(i + np.ndim(a) if i < 0 else i for i in axes)  # -1 again for one less than first
     for axis in normalize(axes, np.ndim(a)):
@@ -31,7 +37,7 @@ def _apply_over_axes(func, a, axes):
 
 
 @lambda body: composite(np.piecewise, body)
-def _piecewise(x, condlist, funclist, *args, **kw):
+def _piecewise(x: Value, condlist: Value, funclist: Sequence, *args: Value, **kw: Any) -> Value:
     several = isinstance(condlist, (list, tuple)) and (
         np.ndim(x) == 0 or isinstance(condlist[0], (list, tuple)) or np.ndim(condlist[0])
     )
@@ -50,15 +56,15 @@ def _piecewise(x, condlist, funclist, *args, **kw):
         )
     y = np.zeros(np.shape(x), np.result_type(x))
     for condition, func in zip(conditions, funclist):
-        piece = func(_inside(x, condition), *args, **kw) if callable(func) else func
-        y = np.where(condition, np.astype(strong(as_array(piece)), np.result_type(x)), y)
+        piece = func(_restrict(x, condition), *args, **kw) if callable(func) else func
+        y = np.where(condition, np.astype(as_strong(as_array(piece)), np.result_type(x)), y)
     return y
 
 
-def _inside(x, condition):
-    """`x` where the condition holds, elsewhere a value from there.
+def _restrict(x: Value, condition: Value) -> Value:
+    """Replace the elements of `x` where the condition is false by one where it is true.
 
-    So that a function meets its own domain only, and no NaN gets into a derivative.
+    So a function is called within its domain only, and no NaN reaches a derivative.
     """
     one = np.max(np.where(condition, x, -np.inf), initial=-np.inf)
     return np.where(condition, x, np.where(np.isfinite(one), one, 1)).astype(np.result_type(x))

@@ -2,12 +2,13 @@
 
 NOTE [modules as pytrees]
     A module is one node. Its leaves are the arrays of all modules in it, each once however
-    often it is registered; the rest is in a `Form`, from which modules are built again
-    without ``__init__``. Buffers and frozen parameters are leaves, but a module that is built
-    has them without what differentiating levels know of them, so no gradient flows to them.
+    often it is registered; the rest is in a `Structure`, from which modules are built again
+    without ``__init__``. Buffers and frozen parameters are leaves, too, but a module that is
+    built has them without their derivatives, so no gradient flows to them.
 
-    A module keeps its form until anything of any module changes but arrays, since to make one
-    takes as long as some operations of a small network. One with a shared array makes it anew.
+    A module keeps its structure until anything but an array changes in any module, since to
+    make one takes as long as several operations of a small network. A module with a shared
+    array makes it anew.
 """
 
 from collections.abc import Iterable
@@ -17,17 +18,17 @@ import numpy as np
 
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
-from ._parameter import CHANGES, is_parameter, made, plain_array
+from ._parameter import CHANGES, is_parameter, make_parameter, plain_array
 
 PARAMETER, BUFFER, MODULE = "parameter", "buffer", "module"
 
 
 OWN = {"_kinds", "_pre_hooks", "_hooks"}
-"""The dicts of a module that are replaced and never changed."""
+"""Attributes of a module whose dicts are replaced and never changed."""
 
 
-class Form:
-    """What a module is beside its arrays: one for each module of the tree."""
+class Structure:
+    """All of a module but its arrays; there is one for each module of the tree."""
 
     __slots__ = (
         "arrays", "cls", "frozen", "kinds", "modules", "names", "places", "static", "whole"
@@ -39,9 +40,9 @@ class Form:
         state = vars(module)
         self.cls, self.kinds, self.static = type(module), state.get("_kinds", {}), state.copy()
         self.static.pop("_frozen", None)
-        self.static.pop("_form", None)
+        self.static.pop("_structure", None)
         self.arrays: list[tuple[str, int, bool, bool]] = []
-        self.modules: list[tuple[str, Form]] = []
+        self.modules: list[tuple[str, Structure]] = []
         inside, frozen = [], []
         for name, kind in self.kinds.items():
             value = state[name]
@@ -64,11 +65,11 @@ class Form:
             self.arrays.append((name, found[key][0], kind == PARAMETER, trained))
         self.frozen = frozenset(frozen)
         self.places = len(self.arrays)
-        self.whole = not any(_holds(x) for n, x in self.static.items() if n not in OWN)
+        self.whole = not any(_needs_copy(x) for n, x in self.static.items() if n not in OWN)
         for name, value in inside:
             form = forms.get(id(value))
             if form is None:
-                form = Form(value, f"{prefix}{name}.", found, names, forms)
+                form = Structure(value, f"{prefix}{name}.", found, names, forms)
                 self.places += form.places
                 self.whole &= form.whole
             else:
@@ -76,7 +77,7 @@ class Form:
             self.modules.append((name, form))
 
     def build(self, leaves: list, modules: dict, as_given: bool = False) -> Any:
-        """A module of this form with other arrays."""
+        """Build a module of this structure with other arrays."""
         new = object.__new__(self.cls)
         modules[id(self)] = new
         state = vars(new)
@@ -89,7 +90,7 @@ class Form:
                 pass
             elif type(x) is np.ndarray or isinstance(x, np.inexact):
                 if parameter:
-                    x = leaves[i] = made(np.asarray(x), trained)
+                    x = leaves[i] = make_parameter(np.asarray(x), trained)
             elif not trained and isinstance(x, Tensor):
                 x = stop_gradient(x)
             state[name] = x
@@ -100,12 +101,12 @@ class Form:
 
     def __eq__(self, other: object) -> bool:
         return (
-            type(other) is Form
+            type(other) is Structure
             and self.cls is other.cls
             and self.arrays == other.arrays
             and self.kinds == other.kinds
             and self.static.keys() == other.static.keys()
-            and all(_alike(x, other.static[n]) for n, x in self.static.items())
+            and all(_is_equal(x, other.static[n]) for n, x in self.static.items())
             and self.modules == other.modules
         )
 
@@ -113,14 +114,14 @@ class Form:
         return hash((self.cls, tuple(self.kinds)))
 
 
-def _holds(x: Any) -> bool:
-    """Whether `functional_call` has to copy an attribute: a list, a dict, and modules in tuples."""
+def _needs_copy(x: Any) -> bool:
+    """Tell if `functional_call` has to copy an attribute: a list, a dict, or modules in tuples."""
     if isinstance(x, tuple):
-        return any(map(_holds, x))
+        return any(map(_needs_copy, x))
     return isinstance(x, (list, dict)) or hasattr(x, "named_parameters")
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _is_equal(a: Any, b: Any) -> bool:
     if a is b:
         return True
     try:
@@ -129,9 +130,9 @@ def _alike(a: Any, b: Any) -> bool:
         return False
 
 
-def flatten(module: Any) -> tuple[list, Form, tuple]:
-    """The leaves of a module, its form, and the names of the leaves with dots."""
-    count, form = vars(module).get("_form", (None, None))
+def flatten(module: Any) -> tuple[list, Structure, tuple]:
+    """Return the leaves of a module, its structure, and the dotted names of the leaves."""
+    count, form = vars(module).get("_structure", (None, None))
     if count == CHANGES[0]:
         leaves: list[Any] = []
         _collect(module, form, leaves)
@@ -139,25 +140,25 @@ def flatten(module: Any) -> tuple[list, Form, tuple]:
     count = CHANGES[0]
     found: dict[int, tuple[int, Any]] = {}
     names: list[str] = []
-    form = Form(module, "", found, names, {})
+    form = Structure(module, "", found, names, {})
     form.names = tuple(names)
-    _keep(module, form, count)
+    _remember(module, form, count)
     return [plain_array(x) for _, x in found.values()], form, form.names
 
 
-def unflatten(form: Form, leaves: Iterable) -> Any:
-    """A module of a form with other leaves."""
+def unflatten(form: Structure, leaves: Iterable) -> Any:
+    """Return a module of a structure with other leaves."""
     count = CHANGES[0]
     module = form.build(list(leaves), {})
-    _keep(module, form, count)
+    _remember(module, form, count)
     return module
 
 
-def replaced(module: Any, given: dict[str, Any]) -> Any:
-    """A copy of a module with arrays by their names in the place of its own, as they are.
+def replace_arrays(module: Any, given: dict[str, Any]) -> Any:
+    """Return a copy of a module with other arrays, given by name and taken as they are.
 
-    None where that takes the long way of `functional_call`: for a name that is not there, a
-    shared array, or lists and dicts, which are to be copied too.
+    Return None where `functional_call` has to make the copy: for a name that does not exist,
+    a shared array, or lists and dicts, which are copied, too.
     """
     leaves, form, names = flatten(module)
     if form.places != len(names) or not form.whole:
@@ -171,12 +172,12 @@ def replaced(module: Any, given: dict[str, Any]) -> Any:
     return form.build(leaves, {}, True)
 
 
-def _keep(module: Any, form: Form, count: int) -> None:
+def _remember(module: Any, form: Structure, count: int) -> None:
     if form.places == len(form.names):
-        vars(module)["_form"] = count, form
+        vars(module)["_structure"] = count, form
 
 
-def _collect(module: Any, form: Form, leaves: list) -> None:
+def _collect(module: Any, form: Structure, leaves: list) -> None:
     state = vars(module)
     for name, *_ in form.arrays:
         leaves.append(plain_array(state[name]))
