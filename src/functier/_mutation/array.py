@@ -16,7 +16,7 @@ from .._core.ambient import AMBIENT
 from .._core.border import check_reach
 from .._core.errors import MutationError
 from .._core.methods import PROPERTIES
-from .._core.numpy_facts import PLAIN, UFUNC_OF
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import CALLS
 from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
@@ -25,7 +25,7 @@ from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .layouts import parts_of
 from .memory import REGION, WRITER, Memory, View
-from .out import VIEWS, write_out
+from .out import VIEWS, fits, write_out
 from .selection import Selection, mask_of
 
 new = object.__new__
@@ -301,7 +301,21 @@ def augment(x: Any, func: Callable, value: Value) -> Any:
         func(view.window, settle(value), out=view.window)
         view.memory.version += 1
         return x
+    value = settle(value)
+    if (func is np.add or func is np.subtract) and _adds(view, value):
+        write_item(x, view, ..., value if func is np.add else -value, add=True)
+        return x
     return write_out(func, (x, value), {"out": (x,)})
+
+
+def _adds(view: View, value: Value) -> bool:
+    """True where `value` can be added to a view in place, with no cast of the sum."""
+    own = view.dtype
+    if type(view) is not View or own.kind not in "fc":
+        return False
+    if type(value) is int or type(value) is float:
+        return True
+    return dtype_of(value) == own and fits(shape_of(value), view.window.shape)
 
 
 def _all_plain(value: Any) -> bool:

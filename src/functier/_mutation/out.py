@@ -52,7 +52,7 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
     own, shape = dtype_of(result), shape_of(result)
     if shape != shape_of(out):
         whole = shape_of(out)
-        if not isinstance(func, np.ufunc) or not _fits(shape, whole):
+        if not isinstance(func, np.ufunc) or not fits(shape, whole):
             raise ValueError(
                 f"{name_of(func)}: output operand with shape {whole} doesn't match the broadcast "
                 f"shape {shape}"
@@ -66,7 +66,8 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
     return out
 
 
-def _fits(shape: tuple, whole: tuple) -> bool:
+def fits(shape: tuple, whole: tuple) -> bool:
+    """True where an array of a shape broadcasts to one of the shape `whole`."""
     try:
         return np.broadcast_shapes(shape, whole) == whole
     except ValueError:
