@@ -42,6 +42,8 @@ class LevelStore:
 
     def __init__(self, level: Any, inner: Any):
         self.level, self.inner = level, inner
+        if type(inner) is PlainStore:
+            inner.lends = True
 
     @classmethod
     def around(cls, level: Any, inner: Any) -> Any:
@@ -263,6 +265,7 @@ class JvpStore(LevelStore):
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
         self.tangents: Any = PlainStore(np.zeros(inner.size, inner.dtype))
+        self.tangents.lends = True
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
         x = new(self.level.cls)
