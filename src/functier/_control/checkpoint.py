@@ -29,7 +29,7 @@ from .._levels.lineage import AMBIENT
 from .._levels.states import resume
 from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
 from .._mutation.array import was_written
-from .._mutation.memory import REGION, clock
+from .._mutation.memory import REGION, WRITERS, clock
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -102,11 +102,12 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
     `given` has to contain everything that may be written to before `func` runs again, as a
     pullback keeps copies of it. See NOTE [a region of the tape].
     """
+    writers = WRITERS.get()
     ambient, mask, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
     leaves, structure = flatten(given)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
     given = unflatten(structure, leaves)
-    with record_draws() as drawn, running_again():
+    with record_draws() as drawn, protect(writers):
         out = func(*given)
     if any(map(was_written, leaves)):
         raise MutationError(
@@ -115,7 +116,7 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
         )
 
     def run_again(given: tuple) -> PyTree:
-        with replay_draws(drawn), among(mask), running_again():
+        with replay_draws(drawn), among(mask), protect(writers):
             return func(*given)
 
     for cls, tensors in find_ends(label, out, start).items():
@@ -133,14 +134,16 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
 
 
 @block
-def running_again() -> Iterator[None]:
+def protect(writers: tuple) -> Iterator[None]:
     """Inside, what was made before may not be written to, as it would be once more later."""
-    before = REGION.get()
+    region, before = REGION.get(), WRITERS.get()
     try:
         REGION.set(next(clock))
+        WRITERS.set(writers)
         yield
     finally:
-        REGION.set(before)
+        REGION.set(region)
+        WRITERS.set(before)
 
 
 SAMPLE_SIZE = 64

@@ -29,7 +29,8 @@ class Flat:
         return next(self.elements)
 
     def __getitem__(self, index: Index) -> Value:
-        return np.copy(self.base.reshape(-1)[index])
+        found = self.base.reshape(-1)[index]
+        return np.copy(found) if np.ndim(found) else found
 
     def __setitem__(self, index: Index, value: Value) -> None:
         """Write `value` at an index, over and over where there are fewer values than places."""

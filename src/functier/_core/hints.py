@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .numpy_facts import name_of
-from .remedies import BY_EXPRESSION, CALLS, GENERAL, SAME, SHOWING
+from .remedies import BY_EXPRESSION, CALLS, GENERAL, SAME, SHOWING, WRITING
 from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()
@@ -29,8 +29,9 @@ STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
-def explain(how: str, batch: bool = False) -> tuple[str, str]:
+def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     """Return who asked for a plain value by `how`, and what to write: two parts of a message.
+    And tell if it was asked for to be written to a plain array.
 
     `batch` is true for a tensor of a level of `vmap`.
     """
@@ -39,8 +40,9 @@ def explain(how: str, batch: bool = False) -> tuple[str, str]:
         use = Use(how, batch)
         remedy = use.remedy()
     except Exception:  # the error that is being made must come out, for any kind of frames
-        return asked, GENERAL[how].format()
-    return (f"{asked}, which {use.library} calls," if use.library else asked), remedy
+        return asked, GENERAL[how].format(), False
+    asked = f"{asked}, which {use.library} calls," if use.library else asked
+    return asked, remedy, remedy.startswith(WRITING)
 
 
 def augmented_assignment() -> str | None:

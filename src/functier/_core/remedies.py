@@ -9,6 +9,9 @@ In the braces stand the name of what was called, and its last part. Imports noth
 package.
 """
 
+WRITING = "make the array "
+"""What the remedy for a write to a plain array begins with."""
+
 GENERAL: dict[str, str] = {
     "float": "x.astype(float) for float(x), and numpy.sin(x) for math.sin(x)",
     "complex": "x.astype(complex) for complex(x), and numpy.exp(x) for cmath.exp(x)",
@@ -30,9 +33,10 @@ GENERAL: dict[str, str] = {
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 BY_EXPRESSION: dict[str, str] = {
-    "a[i] = x": "numpy.stack(values) of a list that the values are appended to, or "
-    "a = numpy.where(mask, x, a) with a mask of the places that change",
-    "a.fill": "{owner} = numpy.zeros_like({owner}) + x for {owner}.fill(x)",
+    "a[i] = x": WRITING + "{name} before it, by functier.numpy.zeros, .empty or .array, or by "
+    "numpy.zeros_like(x) of a tensor: tensors can be written to such an array",
+    "a.fill": WRITING + "{owner} before it, by functier.numpy.zeros, .empty or .array, or by "
+    "numpy.zeros_like(x) of a tensor: tensors can be written to such an array",
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
     "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",

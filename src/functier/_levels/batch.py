@@ -17,7 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
-from .._core.errors import ConversionError, DataDependentError, FallbackWarning, LevelError
+from .._core.errors import (
+    ConversionError,
+    DataDependentError,
+    FallbackWarning,
+    LevelError,
+    MutationError,
+)
 from .._core.hints import explain
 from .._core.numpy_facts import (
     BASIC_PARTS,
@@ -357,7 +363,7 @@ class BatchLevel(Level):
         return np.moveaxis(x, 0, out_dim)
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
-        asked, remedy = explain(how if isinstance(how, str) else how.__name__, True)
+        asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             raise self.refusal(
                 DataDependentError,
@@ -365,7 +371,7 @@ class BatchLevel(Level):
                 f"write {remedy}",
             )
         raise self.refusal(
-            ConversionError,
+            MutationError if writing else ConversionError,
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._core.border import one_value, operand
-from .._core.errors import ConversionError, LevelError
+from .._core.errors import ConversionError, LevelError, MutationError
 from .._core.hints import explain
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
@@ -208,7 +208,7 @@ class Level:
     def getitem(self, x: Tensor, index: Index) -> Value:
         mask = mask_of(index)
         if mask is not None and mask.level.batches:
-            return Selection.of(x, mask)
+            return Selection.of(x, mask, self)
         return self.function(getitem, (x, index), {})
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
@@ -397,9 +397,9 @@ class Level:
             return how(x._value)
         if how == "__index__":
             return self.index(x._value)
-        asked, remedy = explain(how if isinstance(how, str) else how.__name__)
+        asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
         raise self.refusal(
-            ConversionError,
+            MutationError if writing else ConversionError,
             f"{asked} would turn a tensor of this level into a plain value and lose what the "
             f"transform knows of it; write {remedy}",
         )

@@ -15,6 +15,7 @@ NOTE [views that are alive]
 """
 
 import gc
+import math
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -23,20 +24,22 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
-from .._core.methods import PROPERTIES
+from .._core.methods import LAYOUT, PROPERTIES, message_on_memory
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .._mutation.array import (
+    Array,
     item,
     settle,
     view_function,
     view_of,
+    was_written,
     wrap_like,
     write_item,
 )
-from .._mutation.layouts import address
-from .._mutation.memory import Memory, View
+from .._mutation.layouts import address, layout_of, positions_of
+from .._mutation.memory import Memory, PartView, View
 from .._mutation.out import VIEWS
 from .._mutation.stores import PlainStore, deepen
 from .memory import owner_of
@@ -57,16 +60,38 @@ def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> 
 def memory_view(level: Any, x: Any) -> View:
     """Return the view that `x` is; at the first write it becomes one."""
     if AMBIENT.get() is not level.cls:
-        raise level.refusal(
-            MutationError,
-            f"an array of this level cannot be written to inside {AMBIENT.get().level}, which may "
-            f"have kept it as a constant; make a copy inside, y = functier.numpy.array(x), and "
-            f"write to that",
-        )
+        return _view_inside(level, x)
     try:
         return view_of(x)
     except AttributeError:
         return _begin(level, x)
+
+
+def _view_inside(level: Any, x: Any) -> View:
+    """The same where `x` is of a level around the ambient one, which may have kept it.
+
+    It and its views become arrays, of which inner levels see snapshots. That is refused where
+    one of them is a constant on the tape of an inner level, or inside one of its tensors.
+    """
+    try:
+        memory = view_of(x).memory
+    except AttributeError:
+        _begin(level, x)
+        memory = view_of(x).memory
+    views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
+    views = [t for t in views if view_of(t).memory is memory]
+    for t in views:
+        for holder in gc.get_referrers(t):
+            if isinstance(holder, (tuple, Tensor)):
+                raise level.refusal(
+                    MutationError,
+                    f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
+                    f"which has kept it as a constant; make a copy inside, "
+                    f"y = functier.numpy.array(x), and write to that, or return the value",
+                )
+    for t in views:
+        t.__class__ = Array
+    return view_of(x)
 
 
 def is_array(x: Any) -> bool:
@@ -98,22 +123,22 @@ def _begin(level: Any, x: Any) -> View:
         )
     tensors = alive(level, x)
     windows = [example(t) for t in tensors]
-    base = max(range(len(tensors)), key=lambda i: (_span(windows[i]), windows[i].size))
+    base = max(range(len(tensors)), key=lambda i: _rank(windows[i]))
     whole = windows[base]
-    if 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
+    if whole.size and 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
             f"several places; write y = x.copy() first"
         )
-    form = np.empty_like(whole, dtype=bool)
-    flat = form.ravel(order="K")
     _check_arguments(level, tensors, base)
+    form = model(whole)
+    flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)
-    views = []
-    for window in windows:
-        shown = form if window is whole else _shown(level, window, whole, form)
-        views.append(View(memory, shown))
+    views = [
+        View(memory, form) if i == base else _view(level, memory, window, whole, form)
+        for i, window in enumerate(windows)
+    ]
     store.put(views[base].layout, None, tensors[base])
     if level.taken is None:
         level.serves = False  # a later level of the class would look at writes for nothing
@@ -121,9 +146,29 @@ def _begin(level: Any, x: Any) -> View:
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value
-        if hasattr(t, "_extra") and _has_slot(t):
+        if _has_slot(t):
             del t._extra
     return view_of(x)
+
+
+def model(window: ndarray) -> ndarray:
+    """Return a view of a new flat array whose elements lie as those of `window` do.
+
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
+    """
+    size = window.itemsize
+    steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    gap = math.gcd(*steps) if steps else 1
+    if gap > 2:
+        steps = [step // gap * 2 for step in steps]
+    reach = [step * (n - 1) for step, n in zip(steps, window.shape)]
+    total = 1 + sum(map(abs, reach))
+    if not window.size or total > 8 * window.size:
+        form = np.empty_like(window, dtype=bool)
+        flat = form.ravel(order="K")
+        return ndarray(form.shape, bool, flat, 0, form.strides)
+    flat = np.empty(total, bool)
+    return ndarray(window.shape, bool, flat, -sum(min(0, r) for r in reach), steps)
 
 
 def _has_slot(t: Any) -> bool:
@@ -152,9 +197,14 @@ def example(x: Any) -> ndarray:
     return value[(0,) * axes + (...,)]
 
 
-def _span(window: ndarray) -> int:
+def _rank(window: ndarray) -> tuple:
+    """Order windows: that from which the others were taken comes last."""
     low, high = np.lib.array_utils.byte_bounds(window)
-    return high - low
+    return high - low, window.itemsize, window.size, window.flags.forc, -_reversed(window)
+
+
+def _reversed(window: ndarray) -> int:
+    return sum(stride < 0 for stride in window.strides)
 
 
 def alive(level: Any, x: Any) -> list[Any]:
@@ -204,20 +254,24 @@ def _check_arguments(level: Any, tensors: list[Any], base: int) -> None:
         )
 
 
-def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarray:
-    """Return the view of `form` that `window` is of `whole`, an array of the same shape."""
+def _view(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray) -> View:
+    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`."""
     size = whole.itemsize
     low, high = np.lib.array_utils.byte_bounds(whole)
     places = np.full((high - low) // size, -1)
-    strides = [s // size * 8 for s in whole.strides]
-    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, strides)
-    inside[...] = ndarray(form.shape, int, np.arange(form.size), 0, [s * 8 for s in form.strides])
+    steps = [s // size * 8 for s in whole.strides]
+    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, steps)
+    inside[...] = positions_of(layout_of(form, memory.start))
     offset = address(window) - low
+    part = whole.dtype.kind == "c" and window.itemsize * 2 == size
     try:
-        if window.itemsize != size or offset < 0 or offset % size:
+        if not part and window.itemsize != size:
+            raise ValueError
+        start, rest = divmod(offset, size)
+        if rest not in ((0, size // 2) if part else (0,)) or offset < 0:
             raise ValueError
         found = ndarray(
-            window.shape, int, places, offset // size * 8, [s // size * 8 for s in window.strides]
+            window.shape, int, places, start * 8, [s // size * 8 for s in window.strides]
         )
         if (found < 0).any():
             raise ValueError
@@ -227,15 +281,16 @@ def _shown(level: Any, window: ndarray, whole: ndarray, form: ndarray) -> ndarra
             "an array of which a view is alive that overlaps it in part cannot be written to; "
             "copy the view where it is taken, y = x[...].copy()",
         ) from None
-    if not found.size:
-        return np.empty(found.shape, bool)
-    first = found[(0,) * found.ndim]
-    steps = [
-        int(found[(0,) * d + (1,) + (0,) * (found.ndim - d - 1)] - first) if n > 1 else 0
-        for d, n in enumerate(found.shape)
-    ]
-    shown = ndarray(found.shape, bool, form.ravel(order="K"), int(first), steps)
-    return shown
+    if found.size:
+        origin = (0,) * found.ndim
+        steps = [
+            int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
+            for d, n in enumerate(found.shape)
+        ]
+        shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
+    else:
+        shown = np.empty(found.shape, bool)
+    return PartView(memory, shown, rest > 0) if part else View(memory, shown)
 
 
 # ---- the methods of a level whose tensors were written to ----
@@ -255,6 +310,8 @@ def missing_slot(x: Any, name: str) -> Any:
     """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
     if name == "_value" or name == "_extra":
         return getattr(view_of(x).snapshot(), name)
+    if name in LAYOUT:
+        raise AttributeError(message_on_memory(x, name, LAYOUT[name]))
     return type(x).level.missing_attribute(x, name)
 
 
@@ -312,7 +369,15 @@ def _method(name: str) -> Callable:
 
 
 def _property(name: str) -> property:
-    return property(lambda x: function(type(x).level, PROPERTIES[name], (x,), {}))
+    plain = vars(Tensor)[name].fget
+
+    def read(x: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods:
+            return plain(x)
+        return function(level, PROPERTIES[name], (x,), {})
+
+    return property(read)
 
 
 METHOD_MEANINGS: dict[str, Callable] = {}

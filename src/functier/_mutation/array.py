@@ -23,8 +23,8 @@ from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
-from .layouts import parts_of
-from .memory import REGION, WRITER, Memory, View
+from .layouts import layout_of, parts_of, window_of
+from .memory import REGION, WRITERS, Memory, View
 from .out import VIEWS, fits, write_out
 from .selection import Selection, mask_of
 
@@ -132,7 +132,9 @@ class ArrayLevel(RootLevel):
             return write_out(func, args, kwargs)
         if args and type(args[0]) is Array:
             op = find(func)
-            if op is not None and op.family == "writing":
+            if op is not None and (
+                op.family == "writing" or (func is np.nan_to_num and not kwargs.get("copy", True))
+            ):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
             view = view_of(args[0])
             if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
@@ -158,15 +160,21 @@ class ArrayLevel(RootLevel):
             return func(*settle(args), **settle(kwargs))
 
         def window(value: Any) -> Any:
-            return view_of(value).window if type(value) is Array else value
+            if type(value) is not Array:
+                return value
+            shown = view_of(value).window.view()
+            shown.flags.writeable = False  # a function that writes has to say so
+            return shown
 
         result = func(*tree_map(window, args), **tree_map(window, kwargs))
 
         def made(value: Any) -> Any:
             if type(value) is ndarray:
                 for view in views:
-                    if np.may_share_memory(value, view.memory.flat):
-                        return on_view(View(view.memory, value))
+                    memory = view.memory
+                    if np.may_share_memory(value, memory.flat):
+                        layout = layout_of(value, memory.start)
+                        return on_view(View(memory, window_of(memory.flat, layout)))
                 return writable(value)
             return value
 
@@ -236,7 +244,11 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     parts = parts_of(index)
     if parts is None:
         mask = mask_of(index)
-        return view.read(index) if mask is None else Selection.of(view.snapshot(), mask)
+        return (
+            view.read(index)
+            if mask is None
+            else Selection.of(view.snapshot(), mask, type(mask).level)
+        )
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
@@ -297,7 +309,7 @@ def augment(x: Any, func: Callable, value: Value) -> Any:
     view = view_of(x)
     func = UFUNC_OF.get(func, func)
     simple = view.memory.plain and type(view) is View and _all_plain(value)
-    if simple and WRITER.get() is None and REGION.get() < 0:
+    if simple and not WRITERS.get() and REGION.get() < 0:
         func(view.window, settle(value), out=view.window)
         view.memory.version += 1
         return x

@@ -19,8 +19,8 @@ from .stores import PlainStore, deepen
 float64 = np.float64
 ndarray = np.ndarray
 
-WRITER: ContextVar[Any] = ContextVar("writer", default=None)
-"""The truth value of the examples for which a function runs, where it does not for all."""
+WRITERS: ContextVar[tuple] = ContextVar("writers", default=())
+"""The truth values of the examples for which a function runs, where it does not for all."""
 
 REGION: ContextVar[int] = ContextVar("region", default=-1)
 """The time at which a function began that runs again later; -1 where none does."""
@@ -159,7 +159,7 @@ class View:
         if mask is not None:
             self.write_masked(mask, value, add)
             return
-        if WRITER.get() is not None:
+        if WRITERS.get():
             value = self.masked(index, value, add)
         if parts is None:
             self.write_at(self.places(index), value, add)
@@ -177,15 +177,17 @@ class View:
 
     def masked(self, index: Index, value: Value, add: bool) -> Value:
         """Return what to write: examples for which the function does not run keep theirs."""
-        self.fitted(value, self.window.shape if index is None else self.shape_at(index))
-        old = 0 if add else self.snapshot() if index is None else self.read(index)
-        return np.where(WRITER.get(), value, old)
+        for writer in WRITERS.get():
+            self.fitted(value, self.window.shape if index is None else self.shape_at(index))
+            old = 0 if add else self.snapshot() if index is None else self.read(index)
+            value = np.where(writer, value, old)
+        return value
 
     def write_masked(self, mask: Any, value: Value, add: bool) -> None:
         """The same where `mask` holds, which may differ from example to example."""
         ndim = self.window.ndim
         if type(value) is Selection:
-            value.check_same(Selection(value.values, mask))
+            value.check_same(mask)
             value = value.values
         else:
             value = check_written(mask, ndim, value)

@@ -19,7 +19,7 @@ from .._core.numpy_facts import UFUNC_OF, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 
-ADVICE = (
+ADVICE = (  # see `_rules.indexing`, which raises the same
     "a boolean mask that differs from example to example selects another number of elements in "
     "each; write numpy.sum(x, where=mask) for a sum, and numpy.where(mask, x, y) to keep all "
     "elements"
@@ -55,13 +55,13 @@ def check_written(mask: Any, ndim: int, value: Value) -> Value:
 class Selection:
     """``x[mask]`` for a mask of a batch; see NOTE [a selection is the whole array]."""
 
-    __slots__ = ("mask", "values")
+    __slots__ = ("level", "mask", "values")
 
-    def __init__(self, values: Any, mask: Any):
-        self.values, self.mask = values, mask
+    def __init__(self, values: Any, mask: Any, level: Any):
+        self.values, self.mask, self.level = values, mask, level
 
     @classmethod
-    def of(cls, x: Any, mask: Any) -> "Selection":
+    def of(cls, x: Any, mask: Any, level: Any) -> "Selection":
         """Return the selection of some elements of the array `x`."""
         if x.shape[: mask.ndim] != mask.shape:
             raise IndexError(
@@ -72,44 +72,47 @@ class Selection:
         rows = np.reshape(x, (-1, *rest))
         first = rows[np.argmax(np.reshape(mask, -1))] if rows.shape[0] else x
         first = np.where(np.any(mask), first, np.ones((), x.dtype))
-        return cls(np.where(spread(mask, x.ndim), x, first), mask)
+        return cls(np.where(spread(mask, x.ndim), x, first), mask, level)
 
     def called(self, ufunc: np.ufunc, *inputs: Any) -> "Selection":
         """Return the selection of the results of a ufunc, element by element."""
         values = []
         for x in inputs:
             if type(x) is Selection:
-                self.check_same(x)
+                self.check_same(x.mask)
                 x = x.values
             else:
                 x = check_written(self.mask, self.values.ndim, x)
             values.append(x)
-        return Selection(ufunc(*values), self.mask)
+        return Selection(ufunc(*values), self.mask, self.level)
 
-    def check_same(self, other: "Selection") -> None:
-        """Raise where another selection is by a mask that may be another one."""
-        a, b = self.mask, other.mask
-        if a is not b and not _equal(a, b):
-            raise DataDependentError(ADVICE)
+    def refusal(self) -> Exception:
+        """Return the error for what has no meaning."""
+        return self.level.refusal(DataDependentError, ADVICE)
+
+    def check_same(self, mask: Any) -> None:
+        """Raise where `mask` may be another one."""
+        if mask is not self.mask and not _equal(mask, self.mask):
+            raise self.refusal()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or ufunc.signature or ufunc.nout != 1:
-            raise DataDependentError(ADVICE)
+            raise self.refusal()
         return self.called(ufunc, *inputs)
 
     def __array_function__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise DataDependentError(ADVICE)
+        raise self.refusal()
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise DataDependentError(ADVICE)
+        raise self.refusal()
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise DataDependentError(ADVICE)
+        raise self.refusal()
 
     def _refuse(self, *args: Any) -> NoReturn:
-        raise DataDependentError(ADVICE)
+        raise self.refusal()
 
     __len__ = __iter__ = __getitem__ = __bool__ = __float__ = __int__ = __index__ = _refuse
 

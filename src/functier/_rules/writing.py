@@ -8,6 +8,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of, name_of
 from .._core.tensor import Tensor
+from .._mutation.selection import mask_of
 from .axes import as_array, shift
 from .constructors import op
 from .indexing import apply_mode, index_along, read_at
@@ -67,7 +68,9 @@ def _place(arr, mask, vals):
             raise ValueError("Cannot insert from an empty array!")
         return
     rank = np.remainder(np.cumsum(mask) - 1, vals.size)
-    arr[...] = np.where(np.reshape(mask, arr.shape), np.reshape(vals[rank], arr.shape), arr)
+    arr[...] = np.where(
+        np.reshape(mask, arr.shape), np.reshape(read_at(vals, rank), arr.shape), arr
+    )
 
 
 def _put_along_axis(arr, indices, values, axis=-1):
@@ -105,6 +108,9 @@ def ufunc_at(ufunc):
     def body(a, indices, b=None):
         if ufunc is np.add or ufunc is np.subtract:
             a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
+            return
+        if mask_of(indices) is not None:  # which has no place twice
+            a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
         places = read_at(np.arange(a.size).reshape(a.shape), indices)
         values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))

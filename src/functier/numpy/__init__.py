@@ -35,12 +35,14 @@ from . import _creation
 
 
 def _ask_modes(func: Callable, path: str) -> Callable:
+    make = _creation.MAKERS.get(func, func)
+
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
         if not CALLS:
-            return func(*args, **kwargs)
+            return make(*args, **kwargs)
         answer = CALLS[0](func, args, kwargs)
-        return call_plain(func, args, kwargs) if answer is NOBODY else answer
+        return call_plain(make, args, kwargs) if answer is NOBODY else answer
 
     call.__module__, call.__qualname__ = __name__, path  # by which it is pickled
     return call
@@ -127,7 +129,7 @@ def _resolve(module: ModuleType, name: str, here: str) -> Any:
     if not callable(value) or not hasattr(value, "__name__"):
         return value
     path = f"{here}.{name}".removeprefix(f"{__name__}.")
-    return _ask_modes(_creation.MAKERS.get(value, value), path)
+    return _ask_modes(value, path)
 
 
 def __getattr__(name: str) -> Any:
