@@ -90,24 +90,15 @@ def flatten(
     An error names `label`, the transform, and `where`.
     """
     kind = type(tree)
-    if kind is np.ndarray:
-        return [tree], LEAF
-    if kind not in CONTAINERS and is_value(tree):
-        return [SNAPSHOTS[kind](tree) if kind in SNAPSHOTS else tree], LEAF
-    leaves, structure = _flatten(tree, kind, label, where)
-    if SNAPSHOTS:
-        leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
-    return leaves, structure
-
-
-def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[Any], Any]:
-    """The leaves and the structure of a container."""
+    if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
+        return _snapshots([tree]) if SNAPSHOTS else [tree], LEAF
     if kind is tuple:
         for leaf in tree:
             if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
                 break
         else:
-            return list(tree), FlatTuple(len(tree))
+            leaves = list(tree)
+            return _snapshots(leaves) if SNAPSHOTS else leaves, FlatTuple(len(tree))
     elif kind is dict:
         for leaf in tree.values():
             if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
@@ -115,11 +106,14 @@ def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[
         else:
             try:
                 ordered = sorted(tree)
-                return [tree[key] for key in ordered], FlatDict(tuple(tree), ordered)
+                leaves = [tree[key] for key in ordered]
+                structure = FlatDict(tuple(tree), ordered)
+                return _snapshots(leaves) if SNAPSHOTS else leaves, structure
             except TypeError:  # keys of several kinds
                 pass
     try:
-        return tree_flatten(tree, namespace=NAMESPACE)
+        leaves, found = tree_flatten(tree, namespace=NAMESPACE)
+        return _snapshots(leaves) if SNAPSHOTS else leaves, found
     except RecursionError:
         for key, part in tree.items() if kind is dict else enumerate(tree):
             if kind in (tuple, dict) and _is_endless(part):
@@ -129,6 +123,10 @@ def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[
             f"{label}: {where} contains itself, or is nested too deeply for a pytree; pass arrays, "
             f"or containers of these that end"
         ) from None
+
+
+def _snapshots(leaves: list[Any]) -> list[Any]:
+    return [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
 
 
 def _is_endless(tree: PyTree) -> bool:

@@ -38,6 +38,7 @@ from .._mutation.selection import Selection, mask_of
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
+from .writes import WRITERS
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -112,7 +113,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = kind if label not in writes.WRITERS else (kind, "writes")
+        key: Any = (kind, "writes") if WRITERS and label in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level

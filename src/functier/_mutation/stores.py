@@ -96,7 +96,7 @@ class PlainStore:
             window[parts] = target + value
             return
         if type(target) is not ndarray:
-            target = window[(*parts, ...)]  # type: ignore[misc]
+            target = window[(*parts, ...)]  # type: ignore[misc, arg-type]
         np.add(target, value, out=target, casting="same_kind")
 
     def get_at(self, places: Value) -> Value:
