@@ -289,9 +289,19 @@ def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False
     level = view.memory.store.level
     mine = level is not None and type(value) is level.cls and level.live
     if not mine or type(index) is not int:
+        if type(value) is type(x) and is_item(view, index, value):
+            return  # the end of x[index] op= v, which has written to the item
         index, value = settle(index), settle(value)
         check_write(x, view, index, value)
     view.write(index, value, add)
+
+
+def is_item(view: View, index: Index, value: Value) -> bool:
+    """True where `value` shows the item of `view` at a basic index."""
+    if not was_written(value) or view_of(value).base is not view:
+        return False
+    parts = parts_of(index)
+    return parts is not None and parts == view_of(value).parts
 
 
 def check_write(x: Any, view: View, index: Index, value: Value) -> None:
