@@ -42,7 +42,7 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format(), False
     asked = f"{asked}, which {use.library} calls," if use.library else asked
-    return asked, remedy, remedy.startswith(WRITING)
+    return asked, remedy, remedy.endswith(WRITING)
 
 
 def augmented_assignment() -> str | None:

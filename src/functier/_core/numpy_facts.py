@@ -20,6 +20,7 @@ PLAIN = VALUES | {str, type(None), slice, type(Ellipsis)}
 
 BASIC_PARTS = frozenset({int, slice, type(None), type(Ellipsis)})
 INDEX_PARTS = BASIC_PARTS | {np.ndarray}
+FAST_PARTS = BASIC_PARTS - {type(Ellipsis)}
 """The types of the parts of an index that holds no tensor."""
 
 SIMPLE = frozenset(

@@ -9,8 +9,8 @@ In the braces stand the name of what was called, and its last part. Imports noth
 package.
 """
 
-WRITING = "make the array "
-"""What the remedy for a write to a plain array begins with."""
+WRITING = "tensors can be written to such an array"
+"""The end of the remedy for a write to a plain array."""
 
 GENERAL: dict[str, str] = {
     "float": "x.astype(float) for float(x), and numpy.sin(x) for math.sin(x)",
@@ -33,10 +33,10 @@ GENERAL: dict[str, str] = {
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 BY_EXPRESSION: dict[str, str] = {
-    "a[i] = x": WRITING + "{name} before it, by functier.numpy.zeros, .empty or .array, or by "
-    "numpy.zeros_like(x) of a tensor: tensors can be written to such an array",
-    "a.fill": WRITING + "{owner} before it, by functier.numpy.zeros, .empty or .array, or by "
-    "numpy.zeros_like(x) of a tensor: tensors can be written to such an array",
+    "a[i] = x": "{name} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
+    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
+    "a.fill": "{owner} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
+    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
     "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",
@@ -97,8 +97,8 @@ CALLS: dict[str, str] = {
     "loop",
     "numpy.broadcast": "numpy.broadcast_shapes(x.shape, y.shape) for numpy.broadcast(x, y).shape, "
     "or numpy.broadcast_arrays(x, y)",
-    "numpy.fill_diagonal": "a = numpy.where(numpy.eye(n, dtype=bool), x, a) for "
-    "numpy.fill_diagonal(a, x)",
+    "numpy.fill_diagonal": "numpy.fill_diagonal(a, x) for an array that was made inside the "
+    "function, by functier.numpy.zeros(shape), .empty(shape) or .array(a): " + WRITING,
     "numpy.lib.stride_tricks.as_strided": "numpy.lib.stride_tricks.sliding_window_view(x, n), or "
     "x[index] with an array of the places",
     "statistics.mean": "numpy.mean(numpy.stack([x, y])) for {name}([x, y])",

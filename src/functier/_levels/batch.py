@@ -26,7 +26,7 @@ from .._core.errors import (
 )
 from .._core.hints import explain
 from .._core.numpy_facts import (
-    BASIC_PARTS,
+    FAST_PARTS,
     PLAIN,
     SCALARS,
     SIMPLE,
@@ -98,7 +98,7 @@ class BatchLevel(Level):
         product = fast.product("func, rule", PRODUCT)
         for func in (np.matmul, matmul):
             calls[func] = product(func, OPS[np.matmul].vmap)
-        calls[getitem] = fast.getitem("", BASIC_PARTS, GETITEM)()
+        calls[getitem] = fast.getitem("", FAST_PARTS, GETITEM)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:

@@ -54,7 +54,8 @@ class DeadLevel(EndedLevel):
 
     unary = binary = getitem = EndedLevel.refuse
     function = method = property = apply = missing = EndedLevel.refuse
-    unwrap = gradient = shape = dtype = setitem = write = EndedLevel.refuse
+    unwrap = gradient = shape = dtype = setitem = EndedLevel.refuse
+    augment = add_at = reshape = snapshot = reorder = EndedLevel.refuse
     convert = as_subclass = release = attribute = EndedLevel.refuse
 
 

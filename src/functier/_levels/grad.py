@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._core.border import check_leaf, one_array, unexpected
-from .._core.numpy_facts import FLOAT, INDEX_PARTS, PLAIN, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, PLAIN, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .._mutation.array import settle
+from .._mutation.array import settle, writable_here
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
@@ -64,7 +64,8 @@ class GradLevel(Level):
             for func, row in PARTIALS.items()
             if len(row) in makers and func is not getitem
         }
-        calls[getitem] = fast.getitem("rule, *_", INDEX_PARTS, GETITEM)(*PARTIALS[getitem])
+        parts = {*FAST_PARTS, ndarray}
+        calls[getitem] = fast.getitem("rule, *_", parts, GETITEM)(*PARTIALS[getitem])
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:
@@ -74,7 +75,7 @@ class GradLevel(Level):
     def record(self, op: Op, call: Call, values: list[Value], ans: Value) -> Value:
         """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
-            return ans
+            return writable_here(self.cls, ans)
         cls, edges = self.cls, []
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:

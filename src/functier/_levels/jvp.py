@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from .._core.border import one_array, one_value, unexpected, without_derivative
-from .._core.numpy_facts import FLOAT, INDEX_PARTS, dtype_of, shape_of
+from .._core.numpy_facts import FAST_PARTS, FLOAT, dtype_of, shape_of
 from .._core.op import Call, Op
 from .._core.pytree import flatten, is_value, like
 from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._mutation.array import settle
+from .._mutation.array import settle, writable_here
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import FastCalls
@@ -73,7 +73,7 @@ class JvpLevel(Level):
         }
         product = fast.product("func", PRODUCT)
         calls[matmul] = calls[np.matmul] = product(matmul)
-        calls[getitem] = fast.getitem("", INDEX_PARTS, GETITEM)()
+        calls[getitem] = fast.getitem("", {*FAST_PARTS, ndarray}, GETITEM)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:
@@ -86,7 +86,7 @@ class JvpLevel(Level):
                 values.append(self.lower(x))
         ans = call.run(values)
         if op.constant:
-            return ans
+            return writable_here(self.cls, ans)
         jvp, names, operands = op.jvp, call.names, call.operands
         rules = op.vjp if isinstance(jvp, str) else (jvp or {})
         for i in moving:

@@ -33,7 +33,7 @@ from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, augment, reshaped, settle, view_of
-from .._mutation.out import write_out
+from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
 from . import writes
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
@@ -67,6 +67,7 @@ class Level:
     )  # of using a tensor once the level has ended
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
+    points: dict[int, Any] | None = None  # its arrays without axes that are views
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     generator: tuple[int, int] | None = None
@@ -140,6 +141,8 @@ class Level:
             level.__class__ = kind
             if level.taken:
                 level.taken = {}
+            if level.points:
+                level.points = None
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -207,6 +210,10 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
+        if type(index) is tuple and any([part is ... for part in index]):
+            found = writes.getitem_with_dots(self, x, index)
+            if found is not None:
+                return found
         mask = mask_of(index)
         if mask is not None and mask.level.batches:
             return Selection.of(x, mask, self)
@@ -235,6 +242,8 @@ class Level:
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         """Bind the call and hand it to the innermost level among its operands."""
         op = OPS.get(func) or find(func)
+        if len(args) > 2 and op is not None:
+            args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
         if op is None:
@@ -248,14 +257,8 @@ class Level:
                 if given is not None:
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
-                place = op.out_place
-                if place is not None and len(args) > place and args[place] is not None:
-                    rest = (*args[:place], None, *args[place + 1 :])
-                    return write_out(func, rest, {**kwargs, "out": args[place]})
                 return op.body(*args, **kwargs)
             call = op.bind(args, kwargs)
-            if "out" in call.given:  # by position
-                return write_out(func, *_without_out(op, args, kwargs))
             cls = self.cls
             for operand in call.operands:
                 kind = type(operand)
@@ -386,7 +389,7 @@ class Level:
         writes.write(self, x, index, value, add=True)
 
     def augment(self, func: Function, x: Tensor, value: Value) -> Any:
-        """``x op= value``, which writes to `x` where NumPy has an array."""
+        """Compute ``x op= value``, which writes to `x` where NumPy has an array."""
         if not writes.is_array(x):
             return NotImplemented
         writes.memory_view(self, x)
@@ -436,12 +439,6 @@ class _Bare(Level):
 
     def __init__(self) -> None:
         super().__init__(Tensor, "")
-
-
-def _without_out(op: Op, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments of a call with ``out`` by name, which was given by position."""
-    place = op.params.index("out")
-    return (*args[:place], *args[place + 1 :]), {**kwargs, "out": args[place]}
 
 
 def has_methods(x: Any) -> bool:

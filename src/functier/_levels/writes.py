@@ -16,6 +16,7 @@ NOTE [views that are alive]
 
 import gc
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 from weakref import ref
@@ -96,15 +97,14 @@ def _view_inside(level: Any, x: Any) -> View:
 
 def is_array(x: Any) -> bool:
     """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
-    value = x
+    value, points = x, type(x).level.points
+    if points and id(x) in points and points[id(x)]() is x:
+        return True
     while isinstance(value, Tensor):
-        try:
-            view_of(value)
-        except AttributeError:
-            pass
-        else:
+        if was_written(value):
             return True
-        if type(value).level.kind.batches:
+        level = type(value).level
+        if level.depth and level.kind.batches:
             return value.ndim > 0
         value = value._value
     return isinstance(value, ndarray)
@@ -125,6 +125,9 @@ def _begin(level: Any, x: Any) -> View:
     windows = [example(t) for t in tensors]
     base = max(range(len(tensors)), key=lambda i: _rank(windows[i]))
     whole = windows[base]
+    owner: Any = owner_of(whole)
+    if not whole.flags.writeable and owner.flags.writeable:
+        raise ValueError(f"{level}: assignment destination is read-only; write y = x.copy() first")
     if whole.size and 0 in [s for s, n in zip(whole.strides, whole.shape) if n > 1]:
         raise ValueError(
             f"{level}: assignment destination is read-only: numpy.broadcast_to gives one element "
@@ -187,6 +190,11 @@ def example(x: Any) -> ndarray:
     value, axes = x, 0
     while isinstance(value, Tensor):
         level = type(value).level
+        if not level.depth:
+            raise MutationError(
+                f"an array of the class {type(value).__name__} cannot be written to inside a "
+                f"transform; pass x.elem(), its plain array"
+            )
         if level.kind.batches:
             axes += level.k
         value = value._value
@@ -208,50 +216,57 @@ def _reversed(window: ndarray) -> int:
 
 
 def alive(level: Any, x: Any) -> list[Any]:
-    """Return the tensors of the level that share memory with `x`, among them itself."""
-    mine = example(x)
-    owner = id(owner_of(mine))
+    """Return the tensors of the level that are views of the same array as `x`, and itself."""
+    owner = owner_of(example(x))
     if level.taken is None:
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
         WRITERS.add(level.label)
     else:
-        found = [t for r in level.taken.get(owner, ()) if (t := r()) is not None]
+        found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
+    others: dict[int, Any] = {}
     for t in found:
-        if t is x or _is_view(t) or any(t is other for other in tensors):
-            continue
-        if not hasattr(t, "_value") or not is_array(t):
-            continue  # it is being made, or is a scalar, which never changes
-        if np.may_share_memory(example(t), mine):
-            tensors.append(t)
+        if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
+            if owner_of(example(t)) is owner:
+                others[id(t)] = t
+    windows, new = [], [example(x)]
+    while new:  # those that overlap one that has been found
+        windows += new
+        new = []
+        for key, t in list(others.items()):
+            window = example(t)
+            if any(np.may_share_memory(window, w) for w in windows):
+                tensors.append(others.pop(key))
+                new.append(window)
     return tensors
-
-
-def _is_view(t: Any) -> bool:
-    try:
-        view_of(t)
-    except AttributeError:
-        return False
-    return True
 
 
 def _check_arguments(level: Any, tensors: list[Any], base: int) -> None:
     """Raise where two arguments of the transform are the same memory."""
-    kind = level.kind.differentiates
-    if kind == "reverse":
-        leaves = [t for t in tensors if t._extra[1] is None]
-        twice = len({t._extra[0] for t in leaves}) > 1
-    elif kind == "forward":
-        own = owner_of(tensors[base]._extra)
-        twice = any(owner_of(t._extra) is not own for t in tensors)
-    else:
+    if level.kind.differentiates is None or len(tensors) == 1:
         return
+    if level.kind.differentiates == "reverse":  # where an argument is a leaf of the tape
+        twice = len({t._extra[0] for t in tensors if t._extra[1] is None}) > 1
+    else:
+        whole = example(tensors[base])
+        twice = sum(np.may_share_memory(example(x), whole) for x in _arguments(level)) > 1
     if twice:
         raise level.refusal(
             MutationError,
             "an array that was given twice, or as a view of another argument, cannot be written "
             "to, as its derivative would be that of both; pass a copy, a.copy(), for one of them",
         )
+
+
+def _arguments(level: Any) -> list[Any]:
+    """Return the arguments that a level was made for, from the frame that runs it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        names = frame.f_locals
+        if names.get("level") is level and isinstance(names.get("leaves"), (list, tuple)):
+            return [x for x in names["leaves"] if isinstance(x, (ndarray, Tensor))]
+        frame = frame.f_back
+    return []
 
 
 def _view(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray) -> View:
@@ -290,6 +305,7 @@ def _view(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: nda
         shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
     else:
         shown = np.empty(found.shape, bool)
+    shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
     return PartView(memory, shown, rest > 0) if part else View(memory, shown)
 
 
@@ -327,10 +343,43 @@ def getitem(x: Any, index: Index) -> Any:
     return item(x, view, settle(index), wrap_like(x))
 
 
+def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
+    """Return ``x[index]`` for an index with an Ellipsis; None where it has other parts.
+
+    NumPy gives an array without axes where the other parts are an element's: it is a view.
+    """
+    consumed, elements = 0, True
+    for part in index:
+        kind = type(part)
+        if kind is ndarray:
+            consumed += part.ndim if part.dtype == bool else 1
+        elif kind is slice or kind is int:
+            consumed += 1
+        elif kind is not type(None) and part is not ...:
+            return None
+        elements = elements and (kind is int or part is ...)
+    missing = x.ndim - consumed
+    places = [i for i, part in enumerate(index) if part is ...]
+    if missing < 0 or len(places) != 1:
+        return None
+    if not missing and elements:
+        y = x[tuple([part for part in index if part is not ...])]
+        if type(y) is type(x):
+            if was_written(x):
+                return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
+            if level.points is None:
+                level.points = {}
+            level.points[id(y)] = ref(y)
+            note_view(level, x, y)
+        return y
+    (place,) = places
+    return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]
+
+
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
     taken = level.taken
-    if taken is not None and type(y) is type(x) is level.cls and not _is_view(y):
+    if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
         owner = owner_of(y)
         if owner is not None and owner is owner_of(x):
             taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
@@ -341,7 +390,7 @@ def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     """A call of a function on tensors of `level`, some of which were written to."""
     if func in VIEWS and args and type(args[0]) is level.cls and level.live:
         x = args[0]
-        if _is_view(x):
+        if was_written(x):
             return view_function(x, func, args[1:], kwargs)
         result = level.function(func, args, kwargs)
         for y in result if type(result) in (tuple, list) else (result,):

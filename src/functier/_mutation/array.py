@@ -16,7 +16,7 @@ from .._core.ambient import AMBIENT
 from .._core.border import check_reach
 from .._core.errors import MutationError
 from .._core.methods import PROPERTIES
-from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.observers import CALLS
 from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
@@ -25,7 +25,7 @@ from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
 from .layouts import layout_of, parts_of, window_of
 from .memory import REGION, WRITERS, Memory, View
-from .out import VIEWS, fits, write_out
+from .out import VIEWS, name_out, write_out
 from .selection import Selection, mask_of
 
 new = object.__new__
@@ -40,6 +40,10 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+
+    def __reduce__(self) -> tuple:
+        return np.array, (self.level.convert(self, "pickle.dumps"),)
+
     _value = property(lambda self: view_of(self).snapshot())  # type: ignore[assignment]
 
 
@@ -56,6 +60,8 @@ def was_written(x: Any) -> bool:
 
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
+    if not data.flags.writeable:
+        data = data.copy()
     flat = data.ravel(order="K")
     if flat.size and not np.shares_memory(flat, data):
         data = data.copy()
@@ -75,6 +81,13 @@ def writable(data: Value) -> Value:
     if type(data) is ndarray and AMBIENT.get() is not Tensor and data.dtype.kind in "biufc":
         return array_of(data)
     return data
+
+
+def writable_here(cls: type, result: Value) -> Value:
+    """Return a result of the innermost level that is plain as one that can be written to."""
+    if type(result) is ndarray and result.dtype.kind in "fc" and AMBIENT.get() is cls:
+        return array_of(result)
+    return result
 
 
 def settle(value: Any) -> Any:
@@ -128,10 +141,11 @@ class ArrayLevel(RootLevel):
             answer = CALLS[0](func, args, kwargs)
             if answer is not NOBODY:
                 return answer
+        op = find(func)
+        args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
         if args and type(args[0]) is Array:
-            op = find(func)
             if op is not None and (
                 op.family == "writing" or (func is np.nan_to_num and not kwargs.get("copy", True))
             ):
@@ -157,7 +171,10 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
-            return func(*settle(args), **settle(kwargs))
+            op = find(func)
+            if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
+                func = op.body
+            return tree_map(writable, func(*settle(args), **settle(kwargs)))
 
         def window(value: Any) -> Any:
             if type(value) is not Array:
@@ -182,7 +199,8 @@ class ArrayLevel(RootLevel):
 
     def getitem(self, x: Any, index: Index) -> Any:
         view = view_of(x)
-        if view.memory.store.level is None and type(view) is View:
+        level = view.memory.store.level
+        if level is None and type(view) is View and not _has_levels(index):
             return self.called(_getitem, (x, index), {})
         return item(x, view, index if type(index) is int else settle(index), on_view)
 
@@ -235,6 +253,11 @@ def reshaped(window: ndarray, shape: Any) -> ndarray:
     return window
 
 
+def _has_levels(index: Index) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return any(not _all_plain(part) for part in parts)
+
+
 def _getitem(x: Any, index: Index) -> Any:
     return x[index]
 
@@ -244,11 +267,9 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     parts = parts_of(index)
     if parts is None:
         mask = mask_of(index)
-        return (
-            view.read(index)
-            if mask is None
-            else Selection.of(view.snapshot(), mask, type(mask).level)
-        )
+        if mask is not None:
+            return Selection.of(view.snapshot(), mask, type(mask).level)
+        return writable(view.read(index))
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
@@ -266,7 +287,7 @@ def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     shared: list[bool] = []
 
     def made(value: Any) -> Any:
-        shared.append(np.may_share_memory(value, view.memory.flat) and value.flags.writeable)
+        shared.append(not value.size or np.may_share_memory(value, view.memory.flat))
         return wrap(view.at(value)) if shared[-1] else value
 
     result = tree_map(made, result)
@@ -323,21 +344,19 @@ def augment(x: Any, func: Callable, value: Value) -> Any:
         func(view.window, settle(value), out=view.window)
         view.memory.version += 1
         return x
-    value = settle(value)
-    if (func is np.add or func is np.subtract) and _adds(view, value):
-        write_item(x, view, ..., value if func is np.add else -value, add=True)
+    if (func is np.add or func is np.subtract) and _takes(view, value):
+        write_item(x, view, ..., value if func is np.add else np.negative(value), add=True)
         return x
     return write_out(func, (x, value), {"out": (x,)})
 
 
-def _adds(view: View, value: Value) -> bool:
-    """True where `value` can be added to a view in place, with no cast of the sum."""
-    own = view.dtype
-    if type(view) is not View or own.kind not in "fc":
+def _takes(view: View, value: Value) -> bool:
+    """True where a sum with `value` has the shape of a view, and a dtype that fits."""
+    dtype = view.dtype
+    if dtype.kind not in "fc" or np.ndim(value) > view.window.ndim:
         return False
-    if type(value) is int or type(value) is float:
-        return True
-    return dtype_of(value) == own and fits(shape_of(value), view.window.shape)
+    number = value if type(value) in (int, float, complex) else dtype_of(value)
+    return np.can_cast(np.result_type(dtype, number), dtype, "same_kind")
 
 
 def _all_plain(value: Any) -> bool:

@@ -103,8 +103,13 @@ class View:
         if REGION.get() >= 0:
             self.check_region()
         if self.seen != memory.version:
-            base = self if self.base is None else self.base
-            self.value = value = self.part(memory.store.get(base.layout, self.parts))
+            store = memory.store
+            if self.window.flags.writeable:
+                base = self if self.base is None else self.base
+                value = store.get(base.layout, self.parts)
+            else:  # of which one element may stand in several places
+                value = store.get_at(positions_of(self.layout))
+            self.value = value = self.part(value)
             if type(value) is ndarray:
                 value.flags.writeable = False  # others have it, too
             self.seen = memory.version
@@ -142,11 +147,10 @@ class View:
             return self.element(parts)
         memory = self.memory
         places = self.places(index)
-        memory.store = deepen(memory.store, places)
-        return self.part(memory.store.get_at(places))
+        return self.part(deepen(memory.store, places).get_at(places))
 
     def write(self, index: Index, value: Value, add: bool = False) -> None:
-        """Write `value` at an index, or add it to what stands there; None is all of the view."""
+        """Write `value` at an index, or add it to what stands there; ``...`` is all of the view."""
         memory = self.memory
         if memory.time < REGION.get():
             raise MutationError(
@@ -154,13 +158,15 @@ class View:
                 "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
                 "and return it"
             )
-        parts = () if index is None else parts_of(index)
+        parts = () if index is ... else parts_of(index)
         mask = mask_of(index) if parts is None else None
         if mask is not None:
             self.write_masked(mask, value, add)
             return
         if WRITERS.get():
             value = self.masked(index, value, add)
+        if not self.window.flags.writeable:
+            raise ValueError("assignment destination is read-only")
         if parts is None:
             self.write_at(self.places(index), value, add)
         else:
@@ -178,8 +184,8 @@ class View:
     def masked(self, index: Index, value: Value, add: bool) -> Value:
         """Return what to write: examples for which the function does not run keep theirs."""
         for writer in WRITERS.get():
-            self.fitted(value, self.window.shape if index is None else self.shape_at(index))
-            old = 0 if add else self.snapshot() if index is None else self.read(index)
+            self.fitted(value, self.window.shape if index is ... else self.shape_at(index))
+            old = 0 if add else self.snapshot() if index is ... else self.read(index)
             value = np.where(writer, value, old)
         return value
 
@@ -192,7 +198,7 @@ class View:
         else:
             value = check_written(mask, ndim, value)
         old = 0 if add else self.snapshot()
-        self.write(None, np.where(spread(mask, ndim), value, old), add)
+        self.write(..., np.where(spread(mask, ndim), value, old), add)
 
     def shape_at(self, index: Index) -> tuple[int, ...]:
         """Return the shape of the elements at an index."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .memory import PartView
@@ -16,11 +17,26 @@ VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.linalg.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze,
     np.expand_dims, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.flip, np.fliplr, np.flipud,
     np.rot90, np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack,
+    np.diagonal, np.linalg.diagonal, np.broadcast_to, np.broadcast_arrays,
+    np.lib.stride_tricks.sliding_window_view,
     np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ))  # fmt: skip
 VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
 VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
 """The functions that give views in NumPy, where the memory's order allows it."""
+
+
+def name_out(op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return the arguments of a call with ``out`` by name, where it was given by position."""
+    if op is None:
+        return args, kwargs
+    place = op.out_place
+    if place is None and op.body is None and "out" in op.params and not op.bind_args:
+        place = op.params.index("out")
+    if place is None or len(args) <= place or args[place] is None:
+        return args, kwargs
+    rest = (*args[:place], None, *args[place + 1 :]) if len(args) > place + 1 else args[:place]
+    return rest, {**kwargs, "out": args[place]}
 
 
 def write_out(func: Callable, args: tuple, kwargs: dict) -> Any:

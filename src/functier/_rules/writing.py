@@ -106,12 +106,15 @@ def ufunc_at(ufunc):
     """The assignment that ``ufunc.at`` means."""
 
     def body(a, indices, b=None):
-        if ufunc is np.add or ufunc is np.subtract:
+        if b is not None and not np.can_cast(dtype_of(b), a.dtype, "same_kind"):
+            pass  # the sums are cast, not the values
+        elif ufunc is np.add or ufunc is np.subtract:
             a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
             return
         if mask_of(indices) is not None:  # which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
+        b = b if b is None or not np.ndim(b) else np.copy(b)  # which may be a view of `a`
         places = read_at(np.arange(a.size).reshape(a.shape), indices)
         values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))
         places = np.ravel(places)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._mutation.array import settle, writable
+from .._mutation.array import Array, array_of, settle, writable
 
 
 def _making(func: Callable) -> Callable:
@@ -36,14 +36,29 @@ def _copying(func: Callable, copies: bool) -> Callable:
     def make(a: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         if AMBIENT.get() is Tensor:
             return func(a, dtype, *args, **kwargs)
+        kwargs = {key: v for key, v in kwargs.items() if key != "like" or not isinstance(v, Tensor)}
         if isinstance(a, Tensor) and not kwargs.get("ndmin"):
             copy = kwargs.get("copy", copies)
             if dtype is not None and np.dtype(dtype) != a.dtype:
                 return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
-            return np.copy(a) if copy else a
+            return _copied(a) if copy else a
+        if isinstance(a, np.ndarray):
+            made = func(a, dtype, *args, **kwargs)
+            return made if np.may_share_memory(made, a) else writable(made)
         return convert(a, dtype, *args, **kwargs)
 
     return make
+
+
+def _copied(a: Tensor) -> Tensor:
+    """A copy that can be written to here: of a value of a level around, an array."""
+    copy: Any = np.copy(a)  # type: ignore[arg-type]  # a tensor dispatches
+    cls = type(copy)
+    if cls is not Array and issubclass(cls, Tensor) and cls is not AMBIENT.get():
+        made = array_of(np.zeros(copy.shape, copy.dtype))
+        made[...] = copy
+        return made
+    return copy
 
 
 def _tensor_in(value: Any) -> Any:
