@@ -58,7 +58,17 @@ class View:
     The item of a view at a basic index `parts` can be read without a layout.
     """
 
-    __slots__ = ("base", "dtype", "layout", "memory", "parts", "seen", "value", "window")
+    __slots__ = (
+        "base",
+        "dtype",
+        "layout",
+        "memory",
+        "parts",
+        "readonly",
+        "seen",
+        "value",
+        "window",
+    )
 
     layout: Layout
 
@@ -68,6 +78,7 @@ class View:
     ):  # fmt: skip
         self.memory, self.window = memory, window
         self.base, self.parts = base, parts
+        self.readonly = not window.flags.writeable if base is None else base.readonly
         self.dtype: np.dtype = memory.dtype
         self.value: Value = None
         self.seen = -1
@@ -104,11 +115,11 @@ class View:
             self.check_region()
         if self.seen != memory.version:
             store = memory.store
-            if self.window.flags.writeable:
+            if self.readonly:  # one element may stand in several places
+                value = store.get_at(positions_of(self.layout))
+            else:
                 base = self if self.base is None else self.base
                 value = store.get(base.layout, self.parts)
-            else:  # of which one element may stand in several places
-                value = store.get_at(positions_of(self.layout))
             self.value = value = self.part(value)
             if type(value) is ndarray:
                 value.flags.writeable = False  # others have it, too
@@ -165,7 +176,7 @@ class View:
             return
         if WRITERS.get():
             value = self.masked(index, value, add)
-        if not self.window.flags.writeable:
+        if self.readonly:
             raise ValueError("assignment destination is read-only")
         if parts is None:
             self.write_at(self.places(index), value, add)
