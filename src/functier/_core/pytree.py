@@ -90,8 +90,10 @@ def flatten(
     An error names `label`, the transform, and `where`.
     """
     kind = type(tree)
-    if kind is np.ndarray or (kind not in CONTAINERS and is_value(tree)):
-        return _snapshots([tree]) if SNAPSHOTS else [tree], LEAF
+    if kind is np.ndarray:
+        return [tree], LEAF
+    if kind not in CONTAINERS and is_value(tree):
+        return [SNAPSHOTS[kind](tree) if kind in SNAPSHOTS else tree], LEAF
     if kind is tuple:
         for leaf in tree:
             if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
