@@ -96,26 +96,25 @@ def flatten(
         return [SNAPSHOTS[kind](tree) if kind in SNAPSHOTS else tree], LEAF
     if kind is tuple:
         for leaf in tree:
-            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+            if type(leaf) is not np.ndarray and not _is_tensor(leaf):
                 break
         else:
-            leaves = list(tree)
-            return _snapshots(leaves) if SNAPSHOTS else leaves, FlatTuple(len(tree))
+            return list(tree), FlatTuple(len(tree))
     elif kind is dict:
         for leaf in tree.values():
-            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+            if type(leaf) is not np.ndarray and not _is_tensor(leaf):
                 break
         else:
             try:
                 ordered = sorted(tree)
-                leaves = [tree[key] for key in ordered]
-                structure = FlatDict(tuple(tree), ordered)
-                return _snapshots(leaves) if SNAPSHOTS else leaves, structure
+                return [tree[key] for key in ordered], FlatDict(tuple(tree), ordered)
             except TypeError:  # keys of several kinds
                 pass
     try:
-        leaves, found = tree_flatten(tree, namespace=NAMESPACE)
-        return _snapshots(leaves) if SNAPSHOTS else leaves, found
+        leaves, structure = tree_flatten(tree, namespace=NAMESPACE)
+        if SNAPSHOTS:
+            leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
+        return leaves, structure
     except RecursionError:
         for key, part in tree.items() if kind is dict else enumerate(tree):
             if kind in (tuple, dict) and _is_endless(part):
@@ -127,8 +126,9 @@ def flatten(
         ) from None
 
 
-def _snapshots(leaves: list[Any]) -> list[Any]:
-    return [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
+def _is_tensor(leaf: Any) -> bool:
+    """True for a tensor that is its own snapshot."""
+    return isinstance(leaf, Tensor) and type(leaf) not in SNAPSHOTS
 
 
 def _is_endless(tree: PyTree) -> bool:

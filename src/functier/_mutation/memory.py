@@ -78,7 +78,7 @@ class View:
     ):  # fmt: skip
         self.memory, self.window = memory, window
         self.base, self.parts = base, parts
-        self.readonly = not window.flags.writeable if base is None else base.readonly
+        self.readonly: bool = not window.flags.writeable if base is None else base.readonly
         self.dtype: np.dtype = memory.dtype
         self.value: Value = None
         self.seen = -1
