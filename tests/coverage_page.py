@@ -31,7 +31,7 @@ This page lists every function that NumPy lets other libraries override, as
 that the tests run, and a test checks that it is up to date.
 
 - **vmap**. *yes*: one call for the whole batch. *loop*: one call for each example, with a
-  warning. *refuses*: the shape of the result depends on the data, or the call writes into an array.
+  warning. *refuses*: the shape of the result depends on the data.
 - **jvp**, **vjp**. *yes*: the function can be differentiated, any number of times unless the note
   says *first order*. *zero*: the result is constant almost everywhere, and leaves the
   differentiating level.
@@ -48,7 +48,7 @@ def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, st
     assert record is not None
     batched = [r for r in rows if r.vmap]
     if record.family == "writing":
-        vmap = "refuses"
+        vmap = "yes"
     elif rows and not batched:
         vmap = "refuses"
     elif rows:
@@ -62,7 +62,7 @@ def verdict(func: Callable, record: Op | None, rows: list) -> tuple[str, str, st
     else:
         forward = backward = any(map(moves, rows))
     if record.family == "writing":
-        words = ["no", "no"]
+        words = ["yes", "yes"]
     else:
         words = ["yes" if has else "zero" for has in (forward, backward)]
     return vmap, *words, "; ".join(notes(record, rows, batched))  # type: ignore[return-value]
@@ -79,7 +79,7 @@ def moves(row: Row) -> bool:
 def notes(record: Op, rows: list, batched: list) -> list[str]:
     found = []
     if record.family == "writing":
-        found.append("writes into an array; its message says what to write instead")
+        found.append("writes into its first argument, a tensor or an array of `functier.numpy`")
     if max([r.order for r in rows if r.differentiated()], default=0) == 1:
         found.append("first order")
     if record.body is None and record.vjp:

@@ -25,6 +25,7 @@ import scipy.special
 import scipy.stats
 
 import functier as ft
+import functier.numpy as fnp
 from functier._core.remedies import BY_EXPRESSION, CALLS, GENERAL
 
 NUMBERS = np.array([0.7, 1.3, 0.2])
@@ -75,15 +76,21 @@ def assigned(x):
     return out
 
 
-def appended(x):
-    values = []
+def assigned_inside(x):
+    out = fnp.zeros(3)
     for i in range(3):
-        values.append(x * i)
-    return np.stack(values)
+        out[i] = x * i
+    return out
 
 
 def assigned_part(x):
     out = np.ones(3)
+    out[:2] = x
+    return out
+
+
+def assigned_part_inside(x):
+    out = fnp.array(np.ones(3))
     out[:2] = x
     return out
 
@@ -94,8 +101,20 @@ def filled(x):
     return out
 
 
+def filled_inside(x):
+    out = fnp.empty(3)
+    out.fill(x)
+    return out
+
+
 def assigned_diagonal(x):
     a = np.ones((3, 3))
+    np.fill_diagonal(a, x)
+    return a
+
+
+def assigned_diagonal_inside(x):
+    a = fnp.array(np.ones((3, 3)))
     np.fill_diagonal(a, x)
     return a
 
@@ -169,9 +188,9 @@ rng = np.random.default_rng(0)
 
 ROWS = mistakes(
     BY_EXPRESSION,
-    ("a[i] = x", assigned, appended),
-    ("a[i] = x", assigned_part, lambda x: np.where([True, True, False], x, np.ones(3))),
-    ("a.fill", filled, lambda x: np.zeros_like(np.zeros(3)) + x),
+    ("a[i] = x", assigned, assigned_inside),
+    ("a[i] = x", assigned_part, assigned_part_inside),
+    ("a.fill", filled, filled_inside),
     ("a[x]", lambda n: A[n] * 2, lambda n: ft.tensor(A)[n] * 2, COUNTS, ("vmap",)),
     ("a[x]", lambda x: A[np.argsort(x)], lambda x: ft.tensor(A)[np.argsort(x)], VECTORS, ("vmap",)),
     ("r_", lambda x: np.r_[x, 1.0, x], lambda x: np.concatenate(
@@ -275,8 +294,7 @@ ROWS += mistakes(
      lambda x: np.zeros(np.broadcast_shapes(x.shape, M.shape)) + x, VECTORS),
     ("numpy.broadcast", lambda x: sum(a * b for a, b in np.broadcast(x, M)),
      lambda x: np.sum(np.multiply(*np.broadcast_arrays(x, M))), VECTORS),
-    ("numpy.fill_diagonal", assigned_diagonal,
-     lambda x: np.where(np.eye(3, dtype=bool), x, np.ones((3, 3)))),
+    ("numpy.fill_diagonal", assigned_diagonal, assigned_diagonal_inside),
     ("numpy.lib.stride_tricks.as_strided",
      lambda x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
      lambda x: np.lib.stride_tricks.sliding_window_view(x, 2), VECTORS),

@@ -3,15 +3,18 @@ for. See `mistakes`, for programs that are written for plain arrays.
 """
 
 from collections.abc import Callable
+from operator import iadd
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
 
 import functier as ft
+import functier.numpy as fnp
 
 X = np.arange(6.0).reshape(3, 2)
 W = np.arange(4.0)
+ROW = np.zeros(2)
 I = np.arange(3)  # noqa: E741
 DRAWS = ft.random.default_rng(0)
 KEPT: list = []
@@ -53,11 +56,11 @@ def added_to(kept):
     return ft.vmap(lambda y: y + kept)
 
 
-def added(name, *values):
+def added(name, *values, make=np.zeros):
     """A program that adds to an array of zeros by a function that writes."""
 
     def wrong(x):
-        a = np.zeros(3)
+        a = make(3)
         name(a, *values, x)
         return a
 
@@ -68,6 +71,23 @@ def accumulated(x):
     acc = np.zeros(2)
     acc += x
     return acc
+
+
+def copied_over(x):
+    a = fnp.array(ROW)
+    np.copyto(a, x)
+    return a
+
+
+def inner_into_outer(x):
+    a = x * 1.0
+    ft.vmap(lambda y: a.__setitem__(0, y[0]))(X)
+    return np.sum(a)
+
+
+def doubled(x, y):
+    x *= 2.0
+    return np.sum(x * y)
 
 
 def masked(x):
@@ -180,47 +200,53 @@ ROWS = [
     Misuse("an option that B does not take", lambda: batched(foo=1), TypeError,
            ("vmap()", "B was called with foo=1", "write B(x, in_dim=0)"),
            lambda: batched(in_dim=0), X * 2),
-    Misuse("x[i] = v", lambda: ft.vmap(lambda x: x.__setitem__(0, 1.0))(X), ft.MutationError,
-           ("vmap(<lambda>)", "in place", "x = numpy.where(mask, v, x)"),
-           lambda: ft.vmap(lambda x: np.where([True, False], 1.0, x))(X),
-           np.stack([np.ones(3), X[:, 1]], 1)),
     Misuse("out=", lambda: ft.vmap(lambda x: np.sin(x, out=np.zeros(2)))(X), ft.MutationError,
-           ("vmap(<lambda>)", "numpy.sin(..., out=)", "y = numpy.sin(...) without out="),
-           lambda: ft.vmap(lambda x: np.sin(x))(X), np.sin(X)),
+           ("numpy.sin(..., out=a)", "make a inside the function, with functier.numpy.zeros"),
+           lambda: ft.vmap(lambda x: np.sin(x, out=fnp.zeros(2)))(X), np.sin(X)),
+    Misuse("out= that is not needed", lambda: ft.vmap(lambda x: np.sum(x, out=np.zeros(())))(X),
+           ft.MutationError, ("a = numpy.sum(...) without out=",), lambda: ft.vmap(np.sum)(X),
+           X.sum(1)),
     Misuse("acc += x", lambda: ft.vmap(accumulated)(X), ft.MutationError,
-           ("vmap(accumulated)", "write acc = acc + x"),
-           lambda: ft.vmap(lambda x: np.zeros(2) + x)(X), X),
-    Misuse("x.fill(v)", lambda: ft.vmap(lambda x: x.fill(1.0))(X), ft.MutationError,
-           ("vmap(<lambda>)", "x.fill(...)", "numpy.where"),
-           lambda: ft.vmap(lambda x: np.where(True, 1.0, x))(X), X * 0 + 1),
+           ("functier.numpy.zeros or numpy.zeros_like(x)",),
+           lambda: ft.vmap(lambda x: iadd(np.zeros_like(x), x))(X), X),
+    Misuse("an argument that is not wrapped", lambda: ft.vmap(iadd, (None, 0))(np.zeros(2), X),
+           ft.MutationError, ("plain array", "functier.numpy.zeros"),
+           lambda: ft.vmap(lambda a, x: iadd(fnp.array(a), x), (None, 0))(np.zeros(2), X), X),
     Misuse("numpy.add.at", lambda: ft.vmap(added(np.add.at, [0, 2]))(X), ft.MutationError,
-           ("vmap(wrong)", "numpy.add.at", "a = a + numpy.bincount(indices, b, len(a))"),
-           lambda: ft.vmap(lambda x: np.zeros(3) + np.bincount([0, 2], x, 3))(X),
+           ("vmap(wrong)", "numpy.add.at", "with functier.numpy.zeros"),
+           lambda: ft.vmap(added(np.add.at, [0, 2], make=fnp.zeros))(X),
            np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
-    Misuse("numpy.subtract.at", lambda: ft.vmap(added(np.subtract.at, [0, 2]))(X),
-           ft.MutationError, ("vmap(wrong)", "a = a - numpy.bincount(indices, b, len(a))"),
-           lambda: ft.vmap(lambda x: np.zeros(3) - np.bincount([0, 2], x, 3))(X),
-           -np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
     Misuse("numpy.maximum.at", lambda: ft.vmap(added(np.maximum.at, [0, 2]))(X), ft.MutationError,
-           ("vmap(wrong)", "a = numpy.maximum(a, numpy.maximum.reduce(c, 1))"),
-           lambda: ft.vmap(lambda x: np.maximum(np.zeros(3), np.maximum.reduce(np.where(
-               np.equal(np.arange(3)[:, None], [0, 2]), x, -np.inf), 1)))(X),
+           ("vmap(wrong)", "numpy.maximum.at", "with functier.numpy.zeros"),
+           lambda: ft.vmap(added(np.maximum.at, [0, 2], make=fnp.zeros))(X),
            np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
     Misuse("numpy.put", lambda: ft.vmap(added(np.put, [0, 2]))(X), ft.MutationError,
-           ("vmap(wrong)", "numpy.put", "a = numpy.where(mask, v, a)"),
-           lambda: ft.vmap(lambda x: np.where([True, False, True], x[0], np.zeros(3)))(X),
-           np.stack([X[:, 0], X[:, 0] * 0, X[:, 0]], 1)),
+           ("vmap(wrong)", "numpy.put", "with functier.numpy.zeros"),
+           lambda: ft.vmap(added(np.put, [0, 2], make=fnp.zeros))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
     Misuse("numpy.place", lambda: ft.vmap(added(np.place, [True, False, True]))(X),
-           ft.MutationError, ("vmap(wrong)", "arr = numpy.where(mask, vals, arr)"),
-           lambda: ft.vmap(lambda x: np.where([True, False, True], x[0], np.zeros(3)))(X),
-           np.stack([X[:, 0], X[:, 0] * 0, X[:, 0]], 1)),
-    Misuse("numpy.copyto", lambda: ft.vmap(lambda x: np.copyto(np.zeros(2), x))(X),
-           ft.MutationError, ("vmap(<lambda>)", "numpy.where(where, src, dst)"),
-           lambda: ft.vmap(lambda x: np.where(True, x, np.zeros(2)))(X), X),
+           ft.MutationError, ("vmap(wrong)", "numpy.place", "with functier.numpy.zeros"),
+           lambda: ft.vmap(added(np.place, [True, False, True], make=fnp.zeros))(X),
+           np.stack([X[:, 0], X[:, 0] * 0, X[:, 1]], 1)),
+    Misuse("numpy.copyto", lambda: ft.vmap(lambda x: np.copyto(ROW, x))(X),
+           ft.MutationError, ("vmap(<lambda>)", "functier.numpy.array(a)"),
+           lambda: ft.vmap(copied_over)(X), X),
     Misuse("numpy.full_like", lambda: ft.vmap(lambda x: np.full_like(np.zeros(2), x[0]))(X),
            ft.MutationError, ("vmap(<lambda>)", "numpy.zeros_like(a) + t"),
            lambda: ft.vmap(lambda x: np.zeros_like(np.zeros(2)) + x[0])(X),
            np.stack([X[:, 0]] * 2, 1)),
+    Misuse("an array of an outer level", lambda: ft.grad(inner_into_outer)(X[0]),
+           ft.MutationError, ("vmap(", "grad(inner_into_outer)", "or return the value"),
+           lambda: ft.grad(lambda x: np.sum(ft.vmap(lambda y: y * x[0])(X)))(X[0]),
+           np.array([X.sum(), 0.0])),
+    Misuse("one array, two arguments", lambda: ft.grad(doubled, (0, 1))(X[0], X[0]),
+           ft.MutationError, ("grad(doubled)", "given twice", "a.copy()"),
+           lambda: np.stack(ft.grad(doubled, (0, 1))(X[0], X[0].copy())),
+           np.stack([2 * X[0], 2 * X[0]])),
+    Misuse("a read-only view", lambda: ft.vmap(lambda x: iadd(np.broadcast_to(x, (2, 2)), 1))(X),
+           ValueError, ("vmap(<lambda>)", "read-only", "y = x.copy()"),
+           lambda: ft.vmap(lambda x: iadd(np.broadcast_to(x, (2, 2)).copy(), 1))(X),
+           np.stack([X + 1, X + 1], 1)),
     Misuse("a mask", lambda: ft.vmap(masked)(X), ft.DataDependentError,
            ("vmap(masked)", "boolean mask", "numpy.sum(x, where=mask)"),
            lambda: ft.vmap(lambda x: np.sum(x, where=x > 1))(X), np.array([0.0, 5.0, 9.0])),
@@ -305,9 +331,9 @@ ROWS = [
     Misuse("x.itemsize", lambda: ft.vmap(lambda x: x * x.itemsize)(X), AttributeError,
            ("vmap(<lambda>)", "x.dtype.itemsize"),
            lambda: ft.vmap(lambda x: x * x.dtype.itemsize)(X), X * 8),
-    Misuse("x.view()", lambda: ft.grad(lambda x: np.sum(x.view() ** 2))(W), ft.UnsupportedError,
-           ("grad(<lambda>)", "x.view(...)", "x for x.view()"),
-           lambda: ft.grad(lambda x: np.sum(x**2))(W), 2 * W),
+    Misuse("x.view(dtype)", lambda: ft.grad(lambda x: np.sum(x.view(float) ** 2))(W), TypeError,
+           ("grad(<lambda>)", "x.view(dtype)", "x.astype(dtype)"),
+           lambda: ft.grad(lambda x: np.sum(x.astype(float) ** 2))(W), 2 * W),
     Misuse("x.tobytes()", lambda: ft.vmap(lambda x: (x, x.tobytes())[0])(W), ft.UnsupportedError,
            ("vmap(<lambda>)", "x.tobytes(...)", "store the result of the transform"),
            lambda: ft.vmap(lambda x: x)(W), W),

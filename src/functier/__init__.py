@@ -29,8 +29,8 @@ from ._transforms.jacobian import hessian as hessian
 from ._transforms.jacobian import jacfwd as jacfwd
 from ._transforms.jacobian import jacrev as jacrev
 from ._transforms.jvp import jvp as jvp
-from ._levels.level import depth_of as depth_of
-from ._levels.level import unwrap as unwrap
+from ._levels.values import depth_of as depth_of
+from ._levels.values import unwrap as unwrap
 from ._core.pytree import register_dataclass as register_dataclass
 from ._core.pytree import register_pytree_node as register_pytree_node
 from ._levels.states import no_dispatch as no_dispatch

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import functier as ft
+import functier.numpy as fnp
 from rows import each
 from support import close, equal, has_all, message, recorder
 
@@ -300,25 +301,49 @@ def test_slice_with_batched_ends_is_refused():
 WRITING = {
     "copyto": lambda a, t: np.copyto(a, t),
     "put": lambda a, t: np.put(a, [0], t),
-    "put_along_axis": lambda a, t: np.put_along_axis(a, np.array([0]), t, 0),
+    "put_along_axis": lambda a, t: np.put_along_axis(a, np.array([0]), t[:1], 0),
     "place": lambda a, t: np.place(a, np.array([True, False]), t),
     "putmask": lambda a, t: np.putmask(a, np.array([True, False]), t),
-    "fill_diagonal": lambda a, t: np.fill_diagonal(a, t),
+    "fill_diagonal": lambda a, t: np.fill_diagonal(a[:, None], t),
 }
-ON_TENSOR_ONLY = {"put", "place", "fill_diagonal"}
-"""Functions that ask the array they write to, and not the values."""
 
 
 @pytest.mark.parametrize("name", WRITING)
+def test_functions_that_write_do_what_numpy_does(name):
+    """To a tensor: the array has the new elements, and the derivative is that of those."""
+
+    def program(t):
+        a = t + 1.0
+        WRITING[name](a, t * 3.0)
+        return a
+
+    t = np.array([[1.0, 2.0], [4.0, 8.0]])
+    slope = [[3.0, 1.0], [3.0, 3.0]][name == "copyto"]
+    equal(ft.vmap(program)(t), loop_over(program, (0,), t))
+    equal(ft.jacrev(program)(t[0]), np.diag(slope))
+    equal(ft.jacfwd(program)(t[0]), np.diag(slope))
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if name != "fill_diagonal"])
 @pytest.mark.parametrize("transform", [ft.vmap, lambda f: lambda x: ft.vjp(f, x)])
-def test_writing_is_refused_with_the_remedy(name, transform):
-    targets = [lambda t: t]
-    if name not in ON_TENSOR_ONLY:
-        targets.append(lambda t: np.zeros(2))
-    for target in targets:
-        with pytest.raises(ft.MutationError) as error:
-            transform(lambda t, target=target: WRITING[name](target(t), t))(np.ones((2, 2)))
-        has_all(message(error), "test_indexing.py:", f"numpy.{name} ", "numpy.where")
+def test_a_tensor_is_not_written_to_a_plain_array(name, transform):
+    """The message says what to write, and the array is unchanged."""
+    a = np.zeros(2)
+    with pytest.raises(ft.MutationError) as error:
+        transform(lambda t: WRITING[name](a, t))(np.ones((2, 2)))
+    has_all(
+        message(error), "test_indexing.py:", f"numpy.{name} ", "plain array",
+        "functier.numpy.zeros or functier.numpy.array(a)",
+    )  # fmt: skip
+    equal(a, np.zeros(2))
+
+    def right(t):
+        b = fnp.array(a)
+        WRITING[name](b, t)
+        return b
+
+    t = np.ones((2, 2)) * 3.0
+    equal(ft.vmap(right)(t), loop_over(right, (0,), t))
 
 
 def test_full_like_a_plain_array_names_itself_and_what_to_write():

@@ -98,12 +98,18 @@ def test_lists_are_arrays_to_operators():
 @pytest.mark.parametrize("op", [
     operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow,
 ], ids=lambda f: f.__name__)  # fmt: skip
-def test_augmented_assignment_rebinds(op):
-    x = Sub(A.copy())
+def test_augmented_assignment_writes_to_the_array(op):
+    """The tensor and the array that it wraps are changed, as NumPy's are; a scalar is not."""
+    a = A.copy()
+    x = Sub(a)
     y = op(x, 2.0)
-    assert y is not x
-    same(x, A)
-    same(y, op(A.copy(), 2.0))
+    assert y is x
+    same(x, op(A.copy(), 2.0))
+    equal(a, op(A.copy(), 2.0))
+    s = t = np.sum(x)
+    t = op(t, 2.0)
+    assert t is not s and type(t) is Sub
+    same(s, np.sum(a))
 
 
 def test_python_scalars_are_weak():
@@ -477,18 +483,25 @@ def test_weak_scalars_keep_the_dtype_in_levels():
 
 
 def test_augmented_assignment_in_levels():
+    """Both names of the array see the write; the caller's array does not."""
+
     def f(x):
         y = x
         y += 1.0
         y *= x
         return y
 
-    equal(ft.vmap(f)(A), (A + 1.0) * A)
-    equal(ft.grad(lambda x: np.sum(f(x)))(A), 2 * A + 1.0)
+    before = A.copy()
+    equal(ft.vmap(f)(A), (A + 1.0) ** 2)
+    equal(ft.grad(lambda x: np.sum(f(x)))(A), 2 * (A + 1.0))
+    equal(ft.jvp(f, (A,), (A,))[1], 2 * (A + 1.0) * A)
+    equal(A, before)
 
 
 def test_plain_and_user_tensors_in_levels():
-    equal(ft.vmap(lambda x: x + ft.tensor(A[0]))(A).elem(), A + A[0])
+    equal(ft.vmap(lambda x: x + ft.tensor(A[0]))(A), A + A[0])  # made inside: an array
+    row = ft.tensor(A[0])
+    equal(ft.vmap(lambda x: x + row)(A).elem(), A + A[0])
     out = ft.vmap(lambda x: x * 2)(Sub(A))
     assert type(out) is Sub
     same(out, A * 2)

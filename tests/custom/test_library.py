@@ -655,7 +655,7 @@ def test_the_list_of_operations():
         "numpy.transpose": ("rule", "itself", "rule"),
         "numpy.floor": ("rule", "zero", "zero"),
         "numpy.var": ("parts",) * 3,
-        "numpy.put": ("refused",) * 3,
+        "numpy.put": ("parts",) * 3,
     }.items():
         assert entries[name][4:7] == rules, name
     with pytest.raises(TypeError):

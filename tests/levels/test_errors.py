@@ -322,7 +322,6 @@ LEAVING = {
     "float": (lambda x: float(x[0]), "float(x)", "x.astype(float) for float(x)"),
     "item": (lambda x: x[0].item(), "item(x)", "numpy.reshape(x, ())"),
     "tolist": (lambda x: x.tolist(), "tolist(x)", "list(x)"),
-    "assign": (lambda x: np.zeros(2).__setitem__(slice(None), x), "numpy.asarray(x)"),
 }
 
 
@@ -338,28 +337,39 @@ def test_what_would_lose_the_level(transform, case):
     raises(ft.ConversionError, run[transform], f"{transform}(", *parts)
 
 
+def assigned(x):
+    a = np.zeros(2)
+    a[:] = x
+
+
 IN_PLACE = {
-    "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=)", "without out="),
-    "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=)", "without out="),
-    "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=)", "y = numpy.sin(...)"),
-    "setitem": (lambda x: x.__setitem__(0, 1.0), "x[...] = v", "numpy.where(mask, v, x)"),
-    "fill": (lambda x: x.fill(1.0), "x.fill(...)", "in place"),
-    "resize": (lambda x: x.resize(4), "x.resize(...)", "in place"),
+    "assign": (assigned, "a = functier.numpy.zeros(shape)", "inside the function"),
+    "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=a)", "without out="),
+    "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=a)", "without out="),
+    "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=a)", "a = numpy.sin(...)"),
+    "sum": (lambda x: np.sum(x, out=np.zeros(())), "numpy.sum(..., out=a)", "a = numpy.sum(...)"),
     "full_like": (lambda x: np.full_like(np.zeros(2), x), "numpy.zeros_like(a) + t"),
-    "copyto": (lambda x: np.copyto(np.zeros(2), x), "numpy.where"),
+    "copyto": (lambda x: np.copyto(np.zeros(2), x), "numpy.copyto", "functier.numpy.array(a)"),
+    "at": (lambda x: np.add.at(np.zeros(2), [0, 1], x), "numpy.add.at", "functier.numpy.zeros"),
 }
 
 
 @pytest.mark.parametrize("case", IN_PLACE)
 @pytest.mark.parametrize("transform", ["vmap", "grad", "jvp"])
-def test_what_would_write_in_place(transform, case):
+def test_what_would_write_a_tensor_to_a_plain_array(transform, case):
     f, *parts = IN_PLACE[case]
     run = {
         "vmap": lambda: ft.vmap(f)(X),
         "grad": lambda: ft.grad(lambda x: np.sum(f(x)))(X[0]),
         "jvp": lambda: ft.jvp(f, (X[0],), (X[0],)),
     }
-    raises(ft.MutationError, run[transform], *parts)
+    raises(ft.MutationError, run[transform], f"{transform}(", *parts)
+
+
+def test_a_tensor_keeps_its_size():
+    """`resize` is about the memory of an array; `numpy.resize` gives a new one."""
+    raises(ft.UnsupportedError, lambda: ft.vmap(lambda x: x.resize(4))(X), "numpy.resize(x, shape)")
+    equal(ft.vmap(lambda x: np.resize(x, 4))(X), np.stack([np.resize(x, 4) for x in X]))
 
 
 def test_an_array_that_was_nearly_written_to_is_unchanged():

@@ -16,7 +16,6 @@ import functier as ft
 from functier._core import errors as _errors
 from functier._core import methods as _methods
 from functier._core import remedies as _remedies
-from functier._rules import ufunc_methods
 from functier.random import _sampling
 from mistake_runs import expected, gradient, named, run, slope, total
 from mistakes import NUMBERS, ROWS, Mistake, mistakes
@@ -203,7 +202,6 @@ def unsaid(texts):
 TEXTS = {
     *_methods.MEMORY.values(),
     *_methods.LAYOUT.values(),
-    *ufunc_methods.AT.values(),
     _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
 }

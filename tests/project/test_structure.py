@@ -48,7 +48,8 @@ def imports(path):
 # ---- imports go one way ----
 
 ORDER = [
-    "_core", "errors", "_rules", "_levels", "_chunks", "_transforms", "_tracing", "debug",
+    "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
+    "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
     "nn", "testing", "__init__",
 ]  # fmt: skip

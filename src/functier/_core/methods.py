@@ -21,7 +21,7 @@ UNARY = "neg", "pos", "abs", "invert"
 METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
     "argpartition": np.argpartition, "argsort": np.argsort,
-    "choose": np.choose, "conj": np.conjugate, "conjugate": np.conjugate,
+    "choose": np.choose, "conj": lambda x: _conjugate(x), "conjugate": lambda x: _conjugate(x),
     "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
     "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
     "mean": np.mean, "min": np.min, "nonzero": np.nonzero,
@@ -77,6 +77,11 @@ OPERATORS: dict[Function, list] = {}
 """The methods of `Tensor` for a function of `operator`: the direct and the reflected one."""
 
 
+def _conjugate(x: Tensor) -> tuple[Function, tuple, dict]:
+    """Return the call of the method, which gives a real array itself."""
+    return (np.conjugate if x.dtype.kind == "c" else np.asarray), (x,), {}
+
+
 def _astype(
     x: Value, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True,
     copy: bool = True,
@@ -86,6 +91,8 @@ def _astype(
     """
     if casting != "unsafe" and not np.can_cast(x.dtype, dtype, casting):
         raise TypeError(f"cannot cast from {x.dtype} to {np.dtype(dtype)} by the rule {casting!r}")
+    if not copy and x.dtype == dtype:
+        return np.asarray, (x,), {}
     return np.astype, (x, np.dtype(dtype)), {"copy": copy}
 
 
@@ -172,8 +179,13 @@ def _define_all() -> None:
         def read(self: Tensor) -> Any:
             return self.level.property(name, self) if hasattr(self, "level") else func(self)
 
+        def write(self: Any, value: Any) -> None:
+            if name == "imag" and self.dtype.kind != "c":
+                raise TypeError(f"{self.level}: a tensor of dtype {self.dtype} has no imag to set")
+            getattr(self, name)[...] = value
+
         _name(name, read)
-        return property(read)
+        return property(read, write if name in ("real", "imag") else None)
 
     def ordering() -> Callable:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -62,8 +62,8 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "func", "joint",
-        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "vjp",
-        "vmap",
+        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "views",
+        "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -94,6 +94,7 @@ class Op:
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
         self.joint = Rule(joint, self.arrays) if joint else None
+        self.views = False  # `_mutation` says which results are views of the first operand
         lead = 0
         for name in self.params:
             if name not in self.arrays:

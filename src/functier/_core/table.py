@@ -26,6 +26,9 @@ forward mode does not use these two rows."""
 FRESH: set[Function] = set()
 """The elementwise rules whose result is always a new array."""
 
+AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
+"""The function that makes the body of ``ufunc.at``; `_mutation` has it."""
+
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""
 
@@ -35,7 +38,8 @@ UNSUPPORTED: dict[Function, str] = {}
 NAMESPACES: dict[str, dict[str, Any]] = {}
 """The custom operations, by their namespaces and names; `functier.ops` looks here."""
 
-PENDING: dict[str | None, str] = {None: f"{__name__.partition('.')[0]}._rules"}
+PACKAGE = __name__.partition(".")[0]
+PENDING: dict[str | None, str] = {None: f"{PACKAGE}._rules"}
 """Declarations that are not imported yet: their package, and the files of those for modules that
 NumPy imports on demand, by the names of these modules."""
 
@@ -43,7 +47,7 @@ NumPy imports on demand, by the names of these modules."""
 def load(module: str | None = None) -> None:
     """Import the declarations, which fill the tables, unless that has been done.
 
-    They are two thirds of the package, and nothing needs them before the first level. They are
+    They are a large part of the package, and nothing needs them before the first level. They are
     in a later room, which imports this one, so this room knows their name only. Another thread
     waits in its import until all are there.
     """
@@ -51,6 +55,8 @@ def load(module: str | None = None) -> None:
         name = PENDING.get(key)
         if name is not None:
             import_module(name)
+            if key is None:
+                import_module(f"{PACKAGE}._mutation.functions")
             PENDING.pop(key, None)
 
 

@@ -27,18 +27,18 @@ from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
-from .._core.pytree import flatten, unflatten
 from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, augment, reshaped, settle, view_of
+from .._mutation.array import Array, augment, reshaped, settle, view_of, was_written
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
-from . import writes
+from . import views, writes
+from .armed import arm
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .writes import WRITERS
+from .views import WRITERS
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -67,6 +67,8 @@ class Level:
     )  # of using a tensor once the level has ended
     live = True
     taken: dict[int, list] | None = None  # the views that were taken: see `writes`
+    partners: dict[int, Any] | None = None  # see `_mutation.copies`
+    given: Any = None  # how many arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
@@ -99,7 +101,7 @@ class Level:
             if key[1] == "forwards":
                 self.forward_attributes()
             else:
-                writes.arm(self)
+                arm(self)
         self.serves = kind.serves and facts_hold(_Bare)
         record_counts(self)
 
@@ -143,6 +145,10 @@ class Level:
                 level.taken = {}
             if level.points:
                 level.points = None
+            if level.given is not None:
+                level.given = None
+            if level.partners:
+                level.partners = None
             if level.in_generator:
                 level.in_generator = False
             if level.label != label:
@@ -211,7 +217,7 @@ class Level:
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         if type(index) is tuple and any([part is ... for part in index]):
-            found = writes.getitem_with_dots(self, x, index)
+            found = views.getitem_with_dots(self, x, index)
             if found is not None:
                 return found
         mask = mask_of(index)
@@ -255,6 +261,8 @@ class Level:
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
+                    if op.views:
+                        return views.view_result(self, op, args[0], given)
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
                 return op.body(*args, **kwargs)
@@ -375,6 +383,14 @@ class Level:
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
 
+    def window(self, x: Tensor) -> np.ndarray:
+        """Return an example of `x` as NumPy has it."""
+        return view_of(x).window if was_written(x) else views.example(x)
+
+    def place(self, x: Tensor) -> Any:
+        """Return what the memory of `x` belongs to."""
+        return view_of(x).memory if was_written(x) else views.owner_of(views.example(x))
+
     def snapshot(self, x: Tensor) -> Tensor:
         """Return a tensor equal to `x`, which was written to, that no later write changes."""
         return view_of(x).snapshot()
@@ -390,7 +406,7 @@ class Level:
 
     def augment(self, func: Function, x: Tensor, value: Value) -> Any:
         """Compute ``x op= value``, which writes to `x` where NumPy has an array."""
-        if not writes.is_array(x):
+        if not views.is_array(x):
             return NotImplemented
         writes.memory_view(self, x)
         return augment(x, func, value)
@@ -451,71 +467,3 @@ def forward_attribute(x: Tensor, name: str) -> Any:
     if name.startswith("__") or name in Tensor.__slots__:
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
     return x.level.attribute(x, name)
-
-
-def depth_of(x: Any) -> int:
-    """Return the number of levels around the value of `x`: 0 for a plain value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from functier import grad, vmap
-    >>> seen = []
-    >>> def f(x):
-    ...     seen.append(depth_of(x))
-    ...     return x * x
-    >>> slopes = vmap(grad(f))(np.ones(3))
-    >>> seen, depth_of(slopes)
-    ([2], 0)
-    """
-    x = settle(x)
-    return x.level.depth if isinstance(x, Tensor) else 0
-
-
-def unwrap(x: Any, levels: int | None = 1) -> Any:
-    """Return the value of `x` some levels out, for inspection.
-
-    The value has lost its derivatives, or has the axis of the batch in front: print it, but
-    compute with `x`. Use `stop_gradient` to make a constant.
-
-    Parameters
-    ----------
-    x : array or pytree of arrays
-        Tensors of any levels, which may have ended.
-    levels : int, optional
-        How many times to go one level out, as ``x.elem()`` does, at most to the plain value.
-        None goes to the plain value.
-
-    Returns
-    -------
-    array or pytree of arrays
-        The values, in the same memory. A `Tensor` of no level, or an instance of a subclass,
-        stays as it is; ``x.elem()`` is its array.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from functier import grad, vmap
-    >>> def f(x):
-    ...     print(depth_of(unwrap(x)), unwrap(x * 2.0, levels=None))
-    ...     return x * x
-    >>> _ = vmap(grad(f))(np.arange(3.0))
-    1 [0. 2. 4.]
-    """
-    if levels is None:
-        steps = -1
-    elif isinstance(levels, bool) or not isinstance(levels, (int, np.integer)) or levels < 0:
-        raise ValueError(
-            f"unwrap: levels={levels!r}; write how many levels to take off, or None for all"
-        )
-    else:
-        steps = int(levels)
-    leaves, structure = flatten(x)
-    return unflatten(structure, [_unwrap_leaf(leaf, steps) for leaf in leaves])
-
-
-def _unwrap_leaf(x: Any, steps: int) -> Any:
-    while steps and isinstance(x, Tensor) and x.level.depth:
-        x = x.elem()
-        steps -= 1
-    return x

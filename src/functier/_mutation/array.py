@@ -20,9 +20,10 @@ from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.observers import CALLS
 from .._core.pytree import SNAPSHOTS
 from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
-from .._core.table import find
+from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
+from .copies import COPYING, check_partners, note
 from .layouts import layout_of, parts_of, window_of
 from .memory import REGION, WRITERS, Memory, View
 from .out import VIEWS, name_out, write_out
@@ -40,6 +41,7 @@ class Array(Tensor):
     """
 
     __slots__ = ()
+    takes_writes = True
 
     def __reduce__(self) -> tuple:
         return np.array, (self.level.convert(self, "pickle.dumps"),)
@@ -69,6 +71,13 @@ def array_of(data: ndarray) -> Array:
     return on_view(View(Memory(flat, AMBIENT.get()), data))
 
 
+def array_holding(value: Value) -> Array:
+    """Return an array made here, of the value of a level around."""
+    made = array_of(np.zeros(value.shape, value.dtype))
+    view_of(made).write(..., value)
+    return made
+
+
 def on_view(view: View) -> Array:
     SNAPSHOTS[Array] = settle
     x = new(Array)
@@ -85,9 +94,11 @@ def writable(data: Value) -> Value:
 
 def writable_here(cls: type, result: Value) -> Value:
     """Return a result of the innermost level that is plain as one that can be written to."""
-    if type(result) is ndarray and result.dtype.kind in "fc" and AMBIENT.get() is cls:
+    if AMBIENT.get() is not cls or not hasattr(result, "dtype") or result.dtype.kind not in "fc":
+        return result
+    if type(result) is ndarray:
         return array_of(result)
-    return result
+    return array_holding(result) if isinstance(result, Tensor) and result.ndim else result
 
 
 def settle(value: Any) -> Any:
@@ -141,14 +152,14 @@ class ArrayLevel(RootLevel):
             answer = CALLS[0](func, args, kwargs)
             if answer is not NOBODY:
                 return answer
-        op = find(func)
+        op = None if func in UNSUPPORTED else find(func)
         args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
             return write_out(func, args, kwargs)
+        if func is np.astype and _keeps(*args, **kwargs):
+            return args[0]
         if args and type(args[0]) is Array:
-            if op is not None and (
-                op.family == "writing" or (func is np.nan_to_num and not kwargs.get("copy", True))
-            ):
+            if op is not None and (op.family == "writing" or func is np.nan_to_num):
                 return op.body(*args, **kwargs)  # type: ignore[misc]
             view = view_of(args[0])
             if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
@@ -171,10 +182,14 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
-            op = find(func)
+            given = func
+            op = None if func in UNSUPPORTED else find(func)
             if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
                 func = op.body
-            return tree_map(writable, func(*settle(args), **settle(kwargs)))
+            result = tree_map(writable, func(*settle(args), **settle(kwargs)))
+            if given in COPYING:
+                note(given, args, kwargs, result)
+            return result
 
         def window(value: Any) -> Any:
             if type(value) is not Array:
@@ -207,6 +222,8 @@ class ArrayLevel(RootLevel):
     # ---- writes ----
 
     def setitem(self, x: Any, index: Index, value: Value) -> None:
+        if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
+            return
         write_item(x, view_of(x), index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:
@@ -214,6 +231,12 @@ class ArrayLevel(RootLevel):
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
+
+    def window(self, x: Any) -> ndarray:
+        return view_of(x).window
+
+    def place(self, x: Any) -> Memory:
+        return view_of(x).memory
 
     def snapshot(self, x: Any) -> Any:
         return view_of(x).snapshot()
@@ -253,6 +276,11 @@ def reshaped(window: ndarray, shape: Any) -> ndarray:
     return window
 
 
+def _keeps(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> bool:
+    """True where `numpy.astype` gives its argument."""
+    return not copy and x.dtype == dtype
+
+
 def _has_levels(index: Index) -> bool:
     parts = index if type(index) is tuple else (index,)
     return any(not _all_plain(part) for part in parts)
@@ -269,7 +297,11 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
         mask = mask_of(index)
         if mask is not None:
             return Selection.of(view.snapshot(), mask, type(mask).level)
-        return writable(view.read(index))
+        found = writable(view.read(index))
+        if type(x) is Array and isinstance(found, Tensor) and type(found) is not AMBIENT.get():
+            if found.level.depth and found.ndim:  # of a level around: a copy made here
+                return array_holding(found)
+        return found
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
@@ -312,8 +344,10 @@ def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False
     if not mine or type(index) is not int:
         if type(value) is type(x) and is_item(view, index, value):
             return  # the end of x[index] op= v, which has written to the item
+        prepare_write(x, view, index, value)
         index, value = settle(index), settle(value)
-        check_write(x, view, index, value)
+    else:
+        check_partners(view.memory)
     view.write(index, value, add)
 
 
@@ -325,10 +359,18 @@ def is_item(view: View, index: Index, value: Value) -> bool:
     return parts is not None and parts == view_of(value).parts
 
 
-def check_write(x: Any, view: View, index: Index, value: Value) -> None:
+def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
     """Check that the write is one that the memory takes."""
     home = view.memory.home
+    check_partners(view.memory)
+    if isinstance(index, ndarray) and index.dtype == bool and was_written(value):
+        if view_of(value).memory is view.memory:  # NumPy reads what it has written already
+            raise MutationError(
+                "x[mask] = v, where v is a view of x, depends on the order in which NumPy writes; "
+                "write x[mask] = v.copy()"
+            )
     for v in (value, *(index if type(index) is tuple else (index,))):
+        v = settle(v) if type(v) is Array else v
         if isinstance(v, Tensor) and v.level.depth:
             check_reach(home, v, x)
             if view.memory.plain:

@@ -68,22 +68,23 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
     own, shape = dtype_of(result), shape_of(result)
     if shape != shape_of(out):
         whole = shape_of(out)
-        if not isinstance(func, np.ufunc) or not fits(shape, whole):
-            raise ValueError(
-                f"{name_of(func)}: output operand with shape {whole} doesn't match the broadcast "
-                f"shape {shape}"
-            )
+        if not isinstance(func, np.ufunc) or not _fits(shape, whole):
+            form = "non-broadcastable output operand with shape {} doesn't match the broadcast "
+            raise ValueError(f"{name_of(func)}: {form.format(whole)}shape {shape}")
     if not np.can_cast(own, dtype_of(out), casting) and np.ndim(result) + 1:
         raise TypeError(
-            f"Cannot cast {name_of(func)} output from {own!r} to {dtype_of(out)!r} with casting "
+            f"Cannot cast {_called(func)} output from {own!r} to {dtype_of(out)!r} with casting "
             f"rule {casting!r}"
         )
     out[...] = result if where is True else np.where(where, result, out)
     return out
 
 
-def fits(shape: tuple, whole: tuple) -> bool:
-    """True where an array of a shape broadcasts to one of the shape `whole`."""
+def _called(func: Callable) -> str:
+    return f"ufunc {func.__name__!r}" if isinstance(func, np.ufunc) else name_of(func)
+
+
+def _fits(shape: tuple, whole: tuple) -> bool:
     try:
         return np.broadcast_shapes(shape, whole) == whole
     except ValueError:

@@ -26,7 +26,6 @@ from . import (
     statistics,
     ufunc_methods,
     unsupported,
-    writing,
 )
 from .linalg import eig, factorization, linear_systems, lstsq, norm, orthogonal, products
 
@@ -59,7 +58,6 @@ __all__ = [
     "statistics",
     "ufunc_methods",
     "unsupported",
-    "writing",
 ]
 
 PENDING["numpy.char"] = f"{__name__}.unsupported_text"

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.ambient import AMBIENT
 from .._core.types import Axis, Function, Shape, Value
-from .._mutation.array import writable
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
 # ---- comparisons, tests, logic, integers: elementwise, derivative zero ----
@@ -53,8 +51,7 @@ def _filling_body(make: Function) -> Function:
         *,
         device: str | None = None,
     ) -> Value:
-        made = make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
-        return writable(made) if type(a) is AMBIENT.get() else made
+        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
 
     return body
 

@@ -16,19 +16,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.ambient import AMBIENT
 from .._core.errors import DataDependentError
 from .._core.numpy_facts import INDEX_PARTS, align, dtype_of
 from .._core.op import Call
 from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import writable
 from .axes import as_array, batch_shape, convert_lists, ignore_scalar_axis, promotion_operand, shift
 from .constructors import (
     composite,
     constant,
     data_dependent_vmap,
     linear,
+    op,
     primitive,
     reduction_vmap,
 )
@@ -444,8 +443,14 @@ def _full_like(
 ) -> Value:
     shape = a.shape if shape is None else shape
     dtype = dtype_of(a) if dtype is None else dtype
-    made = np.astype(np.broadcast_to(fill_value, shape), dtype)
-    return writable(made) if type(a) is AMBIENT.get() else made
+    return np.astype(np.broadcast_to(fill_value, shape), dtype)
 
 
 composite(np.full_like, _full_like)
+
+# ---- functions that write to their first argument: `_mutation.functions` has their bodies ----
+
+for func in (
+    np.copyto, np.put, np.putmask, np.place, np.put_along_axis, np.fill_diagonal,
+):  # fmt: skip
+    op(func, "", family="writing")

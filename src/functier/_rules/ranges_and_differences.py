@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.tensor import Tensor
 from .._core.types import Axis, Function, Index, Shape, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
 from .constructors import check_values, composite
@@ -81,9 +80,6 @@ def _angle(z: Value, deg: int = False) -> Value:
 def _nan_to_num(
     x: Value, copy: bool = True, nan: Value = 0.0, posinf: Value = None, neginf: Value = None
 ) -> Value:
-    if not copy and isinstance(x, Tensor):
-        x[...] = np.nan_to_num(x, True, nan, posinf, neginf)
-        return x
     if np.iscomplexobj(x):
         real, imag = (
             np.nan_to_num(part, copy, nan, posinf, neginf) for part in (np.real(x), np.imag(x))

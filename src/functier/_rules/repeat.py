@@ -1,5 +1,6 @@
 """Operations that repeat elements."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -77,7 +78,8 @@ def _tile(A: Value, reps: Value) -> Value:
     reps = (1,) * (ndim - len(reps)) + reps
     apart = np.reshape(A, [m for n in shape for m in (1, n)])
     whole = np.broadcast_to(apart, [m for r, n in zip(reps, shape) for m in (r, n)])
-    return np.reshape(whole, tuple(r * n for r, n in zip(reps, shape)))
+    tiled = np.reshape(whole, tuple(r * n for r, n in zip(reps, shape)))
+    return np.copy(tiled) if math.prod(reps) == 1 or np.size(A) == 1 else tiled
 
 
 @lambda body: composite(np.resize, body)

@@ -77,13 +77,22 @@ linear(
     vmap=_reshape_vmap,
     vjp={"a": _reshape_vjp},
 )
+
+
+def _ravel_vmap(k: int, a: Value, order: Any = "C") -> Value:
+    """Copy where NumPy copies an example: where its elements do not lie in a row."""
+    row = flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
+    if type(a) is np.ndarray and a.size and np.may_share_memory(row, a):
+        if not a[(0,) * k].flags.forc:
+            return row.copy()
+    return row
+
+
 linear(
     np.ravel,
     "a order",
     kernel=lambda a, order="C": np.ravel(a, _resolve_order("ravel", order)),
-    vmap=lambda k, a, order="C": (
-        flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
-    ),
+    vmap=_ravel_vmap,
     vjp={"a": _reshape_vjp},
 )
 

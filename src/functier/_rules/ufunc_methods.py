@@ -16,13 +16,12 @@ from numpy.typing import DTypeLike
 from .._core.numpy_facts import dtype_of, home_of, name_of
 from .._core.op import Op
 from .._core.rule import Rule
-from .._core.table import MAKERS, OPS, load
+from .._core.table import AT_BODIES, MAKERS, OPS, load
 from .._core.types import Axis, Function, Shape, Value
 from .accumulation import accumulate_rules, is_differentiable, reduce_rules, reduceat_rules
 from .axes import as_array, as_strong, batch_shape, shift
 from .constructors import allow_missing_out, composite, elementwise_vmap, op, reduction_vmap
 from .reduction import cast_to
-from .writing import ufunc_at, writing
 
 _NoValue = np._NoValue
 
@@ -146,7 +145,7 @@ def _method_record(func: Function, owner: np.ufunc) -> Op:
     if func.__name__ == "outer":
         return _composite_record(func, functools.partial(_outer, owner))
     if func.__name__ == "at":
-        return writing(func, ufunc_at(owner))
+        return Op(func, "", "", family="writing", body=AT_BODIES[0](owner))
     record = OPS.get(owner)
     constant = record is not None and record.constant
     known = not constant and is_differentiable(owner)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.blocks import Manager
-from .._core.methods import METHODS, OPERATORS
+from .._core.methods import INPLACE, METHODS, OPERATORS
 from .._core.numpy_facts import PLAIN
 from .._core.observers import Observer
 from .._core.root import GETITEM, NOBODY, classes_in, endless, opts_out, tree_map
@@ -35,6 +35,7 @@ from .._levels.level import Level
 from .._levels.lineage import AMBIENT, levels_of
 from .._levels.memory import TO_PLAIN
 from .._levels.states import Layer, next_layer
+from .._levels.views import is_array
 
 ndarray = np.ndarray
 
@@ -312,6 +313,15 @@ class ModeLevel(Level):
     def property(self, name: str, x: Tensor) -> Any:
         answer = ask(getattr(Tensor, name).__get__, (x,), {})
         return next_layer(ModeLevel, self).property(name, x) if answer is NOBODY else answer
+
+    def setitem(self, x: Tensor, index: Index, value: Value) -> None:
+        if ask(Tensor.__setitem__, (x, index, value), {}) is NOBODY:
+            next_layer(ModeLevel, self).setitem(x, index, value)
+
+    def augment(self, func: Function, x: Tensor, value: Value) -> Any:
+        answer = ask(INPLACE[func], (x, value), {}) if is_array(x) else NOBODY
+        below = next_layer(ModeLevel, self)
+        return below.augment(func, x, value) if answer is NOBODY else answer
 
     def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         answer = ask(func, args, kwargs)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_of, settle, writable
+from .._mutation.array import Array, array_holding, settle, writable
 
 
 def _making(func: Callable) -> Callable:
@@ -55,9 +55,7 @@ def _copied(a: Tensor) -> Tensor:
     copy: Any = np.copy(a)  # type: ignore[arg-type]  # a tensor dispatches
     cls = type(copy)
     if cls is not Array and issubclass(cls, Tensor) and cls is not AMBIENT.get():
-        made = array_of(np.zeros(copy.shape, copy.dtype))
-        made[...] = copy
-        return made
+        return array_holding(copy)
     return copy
 
 

@@ -1,0 +1,126 @@
+"""Aliases: the views of one memory that tensors become, from the places of their elements."""
+
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.pytree import flatten
+from .._core.tensor import Tensor
+from .._mutation.layouts import address, layout_of, positions_of
+from .._mutation.memory import Memory, PartView, View
+from .memory import owner_of
+from .views import example
+
+ndarray = np.ndarray
+RUNNING = {"differentiate", "batch", "_record", "_push_forward"}
+"""The functions that call a user's function at a level, whose arguments they have in a variable."""
+
+
+def model(window: ndarray) -> ndarray:
+    """Return a view of a new flat array whose elements lie as those of `window` do.
+
+    Whether NumPy reshapes by a view depends on that. Large gaps become small ones.
+    """
+    size = window.itemsize
+    steps = [s // size if n > 1 else 0 for s, n in zip(window.strides, window.shape)]
+    gap = math.gcd(*steps) if steps else 1
+    if gap > 2:
+        steps = [step // gap * 2 for step in steps]
+    reach = [step * (n - 1) for step, n in zip(steps, window.shape)]
+    total = 1 + sum(map(abs, reach))
+    if not window.size or total > 8 * window.size:
+        form = np.empty_like(window, dtype=bool)
+        flat = form.ravel(order="K")
+        return ndarray(form.shape, bool, flat, 0, form.strides)
+    flat = np.empty(total, bool)
+    return ndarray(window.shape, bool, flat, -sum(min(0, r) for r in reach), steps)
+
+
+def rank(window: ndarray) -> tuple:
+    """Order windows: that from which the others were taken comes last."""
+    low, high = np.lib.array_utils.byte_bounds(window)
+    return (
+        window.flags.writeable,
+        high - low,
+        window.itemsize,
+        window.size,
+        window.flags.forc,
+        -_reversed(window),
+    )
+
+
+def _reversed(window: ndarray) -> int:
+    return sum(stride < 0 for stride in window.strides)
+
+
+def check_arguments(level: Any, window: ndarray) -> None:
+    """Raise where the elements of `window` are those of two arguments of the transform."""
+    if level.given is None:
+        level.given = Counter(id(owner_of(x)) for x in _arguments(level))
+    if level.given.get(id(owner_of(window)), 0) < 2:
+        return
+    if sum(np.may_share_memory(example(x), window) for x in _arguments(level)) > 1:
+        raise level.refusal(
+            MutationError,
+            "an array that was given twice, or as a view of another argument, cannot be written "
+            "to, as the other one would not see it; pass a copy, a.copy(), for one of them",
+        )
+
+
+def _arguments(level: Any) -> list[Any]:
+    """Return the arrays among the arguments of a transform, from the frame that runs its level."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name in RUNNING:
+            names = frame.f_locals
+            if names.get("level") is level:
+                found = names.get("args"), names.get("kwargs")
+                if found[0] is None:
+                    found = names["leaves"], None
+                return [x for x in flatten(found)[0] if isinstance(x, (ndarray, Tensor))]
+        frame = frame.f_back
+    return []
+
+
+def view_in(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray) -> View:
+    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`."""
+    size = whole.itemsize
+    low, high = np.lib.array_utils.byte_bounds(whole)
+    places = np.full((high - low) // size, -1)
+    steps = [s // size * 8 for s in whole.strides]
+    inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, steps)
+    inside[...] = positions_of(layout_of(form, memory.start))
+    offset = address(window) - low
+    part = whole.dtype.kind == "c" and window.itemsize * 2 == size
+    try:
+        if not part and window.itemsize != size:
+            raise ValueError
+        start, rest = divmod(offset, size)
+        if rest not in ((0, size // 2) if part else (0,)) or offset < 0:
+            raise ValueError
+        found = ndarray(
+            window.shape, int, places, start * 8, [s // size * 8 for s in window.strides]
+        )
+        if (found < 0).any():
+            raise ValueError
+    except (ValueError, TypeError):
+        raise level.refusal(
+            MutationError,
+            "an array of which a view is alive that overlaps it in part cannot be written to; "
+            "copy the view where it is taken, y = x[...].copy()",
+        ) from None
+    if found.size:
+        origin = (0,) * found.ndim
+        steps = [
+            int(found[(*origin[:d], 1, *origin[d + 1 :])] - found[origin]) if n > 1 else 0
+            for d, n in enumerate(found.shape)
+        ]
+        shown = ndarray(found.shape, bool, memory.flat, int(found[origin]), steps)
+    else:
+        shown = np.empty(found.shape, bool)
+    shown.flags.writeable = window.flags.writeable or not whole.flags.writeable
+    return PartView(memory, shown, rest > 0) if part else View(memory, shown)

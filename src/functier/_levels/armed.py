@@ -1,0 +1,108 @@
+"""The methods of a level whose tensors were written to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.methods import LAYOUT, PROPERTIES, message_on_memory
+from .._core.tensor import CANONICAL, Tensor
+from .._core.types import Index
+from .._mutation.array import item, settle, view_function, view_of, was_written, wrap_like
+from .._mutation.out import VIEWS
+from .views import note_view
+
+ndarray = np.ndarray
+GETITEM: Callable = vars(Tensor)["__getitem__"]
+
+
+def arm(level: Any) -> None:
+    """Give a level the methods that know of writes."""
+    cls = level.cls
+    if "_writes" in vars(cls):
+        return
+    level.taken = {}
+    for name, method in METHODS.items():
+        type.__setattr__(cls, name, method)
+
+
+def missing_slot(x: Any, name: str) -> Any:
+    """`__getattr__`: an empty slot of a tensor that was written to is that of a snapshot."""
+    if name == "_value" or name == "_extra":
+        return getattr(view_of(x).snapshot(), name)
+    if name in LAYOUT:
+        raise AttributeError(message_on_memory(x, name, LAYOUT[name]))
+    return type(x).level.missing_attribute(x, name)
+
+
+def getitem(x: Any, index: Index) -> Any:
+    level = type(x).level
+    plain = level.kind.methods.get("__getitem__") or GETITEM
+    if not level.live:
+        return plain(x, index)
+    try:
+        view = view_of(x)
+    except AttributeError:
+        return note_view(level, x, plain(x, index))
+    return item(x, view, settle(index), wrap_like(x))
+
+
+def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """A call of a function on tensors of `level`, some of which were written to."""
+    if func in VIEWS and args and type(args[0]) is level.cls and level.live:
+        x = args[0]
+        if was_written(x):
+            return view_function(x, func, args[1:], kwargs)
+        result = level.function(func, args, kwargs)
+        for y in result if type(result) in (tuple, list) else (result,):
+            note_view(level, x, y)
+        return result
+    return level.function(func, args, kwargs)
+
+
+def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    return function(type(x).level, func, args, kwargs)
+
+
+def _method(name: str) -> Callable:
+    plain = getattr(Tensor, name)
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods:
+            return plain(x, *args, **kwargs)
+        meaning = MEANINGS[name]
+        func, args, kwargs = meaning(x, *args, **kwargs)
+        return function(level, func, args, kwargs)
+
+    return call
+
+
+def _property(name: str) -> property:
+    plain = vars(Tensor)[name].fget
+
+    def read(x: Any) -> Any:
+        level = type(x).level
+        if level.forwards_methods:
+            return plain(x)
+        return function(level, PROPERTIES[name], (x,), {})
+
+    return property(read, vars(Tensor)[name].fset)
+
+
+METHODS: dict[str, Any] = {
+    "_writes": True,
+    "__getattr__": missing_slot,
+    "__getitem__": getitem,
+    "__array_function__": array_function,
+}
+"""The members that the class of such a level gets."""
+
+MEANINGS: dict[str, Callable] = {
+    name: CANONICAL[getattr(Tensor, name)]
+    for name in ("reshape", "ravel", "transpose", "swapaxes", "squeeze")
+}
+for _name in MEANINGS:
+    METHODS[_name] = _method(_name)
+for _name in PROPERTIES:
+    METHODS[_name] = _property(_name)

@@ -1,0 +1,146 @@
+"""Views: which tensors of a level are views of one array, as NumPy has them.
+
+NOTE [views that are alive]
+    NumPy's memory tells which tensors are views of which. Before the first write of a level
+    nobody keeps a list of them: all instances of the class are looked for once, which takes
+    milliseconds. The label of the level is noted, and later levels of that label keep the list
+    from their beginning.
+"""
+
+import gc
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._core.errors import MutationError
+from .._core.op import Op
+from .._core.tensor import Tensor
+from .._mutation.array import view_of, was_written, wrap_like
+from .memory import owner_of
+
+ndarray = np.ndarray
+WRITERS: set[str] = set()
+"""The labels of levels whose tensors were written to: see NOTE [views that are alive]."""
+
+
+def is_array(x: Any) -> bool:
+    """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
+    value, points = x, type(x).level.points
+    if points and id(x) in points and points[id(x)]() is x:
+        return True
+    while isinstance(value, Tensor):
+        if was_written(value):
+            return True
+        level = type(value).level
+        if level.depth and level.kind.batches:
+            return value.ndim > 0
+        value = value._value
+    return isinstance(value, ndarray)
+
+
+def example(x: Any) -> ndarray:
+    """Return the values of one example of `x`, as NumPy has them: their places tell the views."""
+    value, axes = x, 0
+    while isinstance(value, Tensor):
+        level = type(value).level
+        if not level.depth:
+            raise MutationError(
+                f"an array of the class {type(value).__name__} cannot be written to inside a "
+                f"transform; pass x.elem(), its plain array"
+            )
+        if level.kind.batches:
+            axes += level.k
+        value = value._value
+    if type(value) is not ndarray:
+        value = value.view(ndarray) if isinstance(value, ndarray) else np.asarray(value)
+    if 0 in value.shape[:axes]:
+        value = np.empty((1,) * axes + value.shape[axes:], bool)
+    return value[(0,) * axes + (...,)]
+
+
+def alive(level: Any, x: Any) -> list[Any]:
+    """Return the tensors of the level that are views of the same array as `x`, and itself."""
+    owner = owner_of(example(x))
+    if level.taken is None:
+        found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
+        WRITERS.add(level.label)
+    else:
+        found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
+    tensors: list[Any] = [x]
+    others: dict[int, Any] = {}
+    for t in found:
+        if t is not x and not was_written(t) and hasattr(t, "_value") and is_array(t):
+            if owner_of(example(t)) is owner:
+                others[id(t)] = t
+    windows, new = [], [example(x)]
+    while new:  # those that overlap one that has been found
+        windows += new
+        new = []
+        for key, t in list(others.items()):
+            window = example(t)
+            if any(np.may_share_memory(window, w) for w in windows):
+                tensors.append(others.pop(key))
+                new.append(window)
+    return tensors
+
+
+def note_view(level: Any, x: Any, y: Any) -> Any:
+    """Note that `y` may be a view of `x`."""
+    taken = level.taken
+    if taken is not None and type(y) is type(x) is level.cls and not was_written(y):
+        owner = owner_of(y)
+        if owner is not None and owner is owner_of(x):
+            taken.setdefault(id(owner), []).extend((ref(x), ref(y)))
+    return y
+
+
+def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
+    """Return the result of an operation that may be a view of `x`, its one operand."""
+    if op.func is np.astype and given.get("copy") is False and x.dtype == given["dtype"]:
+        return x
+    return note_point(level, x, level.apply_single(op, x, given))
+
+
+def note_point(level: Any, x: Any, y: Any) -> Any:
+    """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
+    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
+        if level.points is None:
+            level.points = {}
+        level.points[id(y)] = ref(y)
+        note_view(level, x, y)
+    return y
+
+
+def holds_tensor(x: Any) -> bool:
+    """True where the class of NumPy's object does not tell if a value without axes is an array."""
+    return type(x).level.kind.batches or isinstance(x._value, Tensor)
+
+
+def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
+    """Return ``x[index]`` for an index with an Ellipsis; None where it has other parts.
+
+    NumPy gives an array without axes where the other parts are an element's: it is a view.
+    """
+    consumed, elements = 0, True
+    for part in index:
+        kind = type(part)
+        if kind is ndarray:
+            consumed += part.ndim if part.dtype == bool else 1
+        elif kind is slice or kind is int:
+            consumed += 1
+        elif kind is not type(None) and part is not ...:
+            return None
+        elements = elements and (kind is int or part is ...)
+    missing = x.ndim - consumed
+    places = [i for i, part in enumerate(index) if part is ...]
+    if missing < 0 or len(places) != 1:
+        return None
+    if not missing and elements:
+        if was_written(x):
+            return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
+        if not holds_tensor(x):
+            return None
+        return note_point(level, x, x[tuple([part for part in index if part is not ...])])
+    (place,) = places
+    return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]

@@ -1,0 +1,116 @@
+"""Copies that NumPy has as views: neither may be written to while the other one is alive.
+
+A few functions (`numpy.einsum` of one operand, `numpy.diag` of a matrix, `numpy.ix_`,
+`sliding_window_view`) give a view in NumPy and are computed as a copy here. What the one is
+written would not be seen by the other.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.errors import MutationError
+from .._core.numpy_facts import name_of
+from .._core.root import tree_map
+from .._core.tensor import Tensor
+from .._core.types import Function, Value
+
+ndarray = np.ndarray
+COPYING = {np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.sliding_window_view}
+"""Functions that give a view in NumPy, and a copy here."""
+Partners = list[tuple[Any, str]]
+
+
+def partners_of(place: Any) -> Partners:
+    """Return the list of those that share memory with `place` in NumPy.
+
+    The ambient level has the lists, by the numbers of memories and of arrays that own memory,
+    each with a weak reference. They go with the level.
+    """
+    level: Any = AMBIENT.get().level
+    if level.partners is None:
+        level.partners = {}
+    found = level.partners.get(id(place))
+    if found is None or found[0]() is not place:
+        found = level.partners[id(place)] = ref(place), []
+    return found[1]
+
+
+def check_partners(place: Any) -> None:
+    """Raise where one that shares memory with `place` in NumPy is alive."""
+    lists = AMBIENT.get().level.partners
+    if not lists:
+        return
+    found = lists.get(id(place))
+    if found is None or found[0]() is not place:
+        return
+    for partner, name in found[1]:
+        if partner() is not None:
+            raise MutationError(
+                f"an array cannot be written to while another one is in use that is its view in "
+                f"NumPy and a copy here, made by {name}; write y = {name}(...).copy()"
+            )
+
+
+def inherit(place: Any, memory: Any) -> None:
+    """Have `memory` share what the array `place` shares."""
+    lists = AMBIENT.get().level.partners
+    if not lists or id(place) not in lists:
+        return
+    for partner, name in partners_of(place):
+        partners_of(memory).append((partner, name))
+        other = partner()
+        if other is not None:
+            partners_of(other).append((ref(memory), name))
+
+
+def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
+    """Return the body of a function whose result may be a view in NumPy."""
+
+    @functools.wraps(body)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = body(*args, **kwargs)
+        note(func, args, kwargs, result)
+        return result
+
+    return call
+
+
+def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
+    """Note which of the results would share memory with which of the arguments."""
+    ambient = AMBIENT.get()
+    if ambient is Tensor:
+        return
+    sources: list[tuple[Any, ndarray]] = []
+
+    def model(value: Any) -> Any:
+        if type(value) is ambient or getattr(type(value), "takes_writes", False):
+            window = value.level.window(value).view(ndarray)
+            if window.dtype == bool:  # which a function could take for a mask
+                window = window.view(np.int8)
+            sources.append((value, window))
+            return window
+        return value
+
+    models = tree_map(model, args)
+    if not sources:
+        return
+    results: list[Any] = []
+    tree_map(results.append, func(*models, **kwargs))
+    found: list[Any] = []
+    tree_map(found.append, result)
+    for y, shown in zip(found, results):
+        for x, window in sources:
+            if (
+                isinstance(y, Tensor)
+                and hasattr(y.level, "place")
+                and np.may_share_memory(shown, window)
+            ):
+                a, b = x.level.place(x), y.level.place(y)
+                if a is not b:
+                    partners_of(a).append((ref(b), name_of(func)))
+                    partners_of(b).append((ref(a), name_of(func)))

@@ -1,0 +1,190 @@
+"""Functions that write to an argument or make an array to write to, and those that give views.
+
+Their bodies, which are plain NumPy with assignments. The table loads this file with the rules.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.errors import MutationError
+from .._core.numpy_facts import dtype_of, name_of
+from .._core.table import AT_BODIES, OPS
+from .._core.tensor import Tensor
+from .._core.types import Function, Index, Value
+from .._rules.axes import as_array, shift
+from .._rules.indexing import apply_mode, index_along, read_at
+from .array import writable
+from .copies import COPYING, watch
+from .out import VIEWS
+from .selection import mask_of
+
+# ---- functions that write to their first argument ----
+
+
+def declare(func: Function, body: Callable[..., None]) -> Callable[..., None]:
+    """Return the body of a function that writes, and make it the one of its record."""
+
+    @functools.wraps(body)
+    def checked(a: Value, *args: Any, **kwargs: Any) -> None:
+        if not isinstance(a, Tensor):
+            raise MutationError(
+                f"{name_of(func)} would write a tensor to a plain array; make the array inside the "
+                f"function, with functier.numpy.zeros or functier.numpy.array(a)"
+            )
+        body(a, *args, **kwargs)
+
+    if func in OPS:
+        OPS[func].body = checked
+    return checked
+
+
+def _repeat(values: Value, n: int) -> Value:
+    """Return `n` values: those of `values`, over and over."""
+    values = np.ravel(as_array(values))
+    if not values.size:
+        return values
+    return values[np.arange(n) % values.size]
+
+
+def _copyto(dst: Any, src: Value, casting: Any = "same_kind", where: Value = True) -> None:
+    src = as_array(src)
+    if not np.can_cast(dtype_of(src), dtype_of(dst), casting):
+        raise TypeError(
+            f"Cannot cast array data from {dtype_of(src)!r} to {dtype_of(dst)!r} according to the "
+            f"rule {casting!r}"
+        )
+    dst[...] = src if where is True else np.where(where, src, dst)
+
+
+def _put(a: Any, ind: Value, v: Value, mode: str = "raise") -> None:
+    ind = np.ravel(as_array(ind))
+    if not ind.size:
+        return
+    v = as_array(v)
+    if not v.size:
+        return
+    a.flat[apply_mode(ind, a.size, mode)] = _repeat(v, ind.size)
+
+
+def _putmask(a: Any, mask: Value, values: Value) -> None:
+    values = np.reshape(_repeat(values, a.size), a.shape)
+    a[...] = np.where(mask, values, a)
+
+
+def _place(arr: Any, mask: Value, vals: Value) -> None:
+    mask, vals = np.ravel(as_array(mask)).astype(bool), np.ravel(as_array(vals))
+    if not vals.size:
+        if np.any(mask):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    rank = np.remainder(np.cumsum(mask) - 1, vals.size)
+    arr[...] = np.where(
+        np.reshape(mask, arr.shape), np.reshape(read_at(vals, rank), arr.shape), arr
+    )
+
+
+def _put_along_axis(arr: Any, indices: Value, values: Value, axis: int | None = -1) -> None:
+    if axis is None:
+        arr.flat[np.ravel(indices)] = values
+        return
+    arr[index_along(arr.shape, indices, shift(axis, 0, arr.ndim))] = values
+
+
+def _fill_diagonal(a: Any, val: Value, wrap: bool = False) -> None:
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim == 2:
+        step = a.shape[1] + 1
+        stop = a.size if wrap else a.shape[1] * a.shape[1]
+    else:
+        if len(set(a.shape)) != 1:
+            raise ValueError("All dimensions of input must be of equal length")
+        step = 1 + int(np.sum(np.cumprod(a.shape[:-1])))
+        stop = a.size
+    places = np.arange(a.size)[:stop:step]
+    a.flat[places] = _repeat(val, places.size)
+
+
+for _func, _body in (
+    (np.copyto, _copyto), (np.put, _put), (np.putmask, _putmask), (np.place, _place),
+    (np.put_along_axis, _put_along_axis), (np.fill_diagonal, _fill_diagonal),
+):  # fmt: skip
+    declare(_func, _body)
+
+
+def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
+    """Return the assignment that ``ufunc.at`` means."""
+
+    def body(a: Any, indices: Index, b: Value = None) -> None:
+        if b is not None and not np.can_cast(dtype_of(b), a.dtype, "same_kind"):
+            pass  # the sums are cast, not the values
+        elif ufunc is np.add or ufunc is np.subtract:
+            a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
+            return
+        if mask_of(indices) is not None:  # which has no place twice
+            a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
+            return
+        b = b if b is None or not isinstance(b, Tensor) else np.copy(b)  # it may be a view of `a`
+        places = read_at(np.arange(a.size).reshape(a.shape), indices)
+        values = None if b is None else np.ravel(np.broadcast_to(b, np.shape(places)))
+        places = np.ravel(places)
+        for i in range(places.size):  # one after the other, as a place may come twice
+            index = np.unravel_index(places[i], a.shape)
+            old = read_at(a, index)
+            a[index] = ufunc(old) if values is None else ufunc(old, values[i])
+
+    return declare(ufunc.at, body)
+
+
+AT_BODIES.append(_at_body)
+
+
+def _replace_nan(body: Callable[..., Value]) -> Callable[..., Value]:
+    """Return the body of `numpy.nan_to_num`, which may be told to write to its argument."""
+
+    @functools.wraps(body)
+    def replace(x: Any, copy: bool = True, *args: Any, **kwargs: Any) -> Value:
+        if copy or not isinstance(x, Tensor):
+            return body(x, True, *args, **kwargs)
+        x[...] = body(x, True, *args, **kwargs)  # type: ignore[index]
+        return x
+
+    return replace
+
+
+OPS[np.nan_to_num].body = _replace_nan(OPS[np.nan_to_num].body)  # type: ignore[arg-type]
+
+# ---- functions that make arrays ----
+
+
+def _make_writable(body: Callable[..., Value]) -> Callable[..., Value]:
+    """Return a body whose result can be written to, where its argument is of the ambient level."""
+
+    @functools.wraps(body)
+    def make(a: Value, *args: Any, **kwargs: Any) -> Value:
+        made = body(a, *args, **kwargs)
+        return writable(made) if type(a) is AMBIENT.get() else made
+
+    return make
+
+
+for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
+    OPS[_like].body = _make_writable(OPS[_like].body)  # type: ignore[arg-type]
+
+# ---- functions that give views ----
+
+for _copying in COPYING:
+    OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
+
+
+for _view in VIEWS:
+    if _view in OPS:
+        OPS[_view].views = True
+OPS[np.astype].views = True  # with copy=False
+for _view in VIEWS.keys() & OPS.keys():
+    OPS[_view].views = True
+OPS[np.astype].views = True  # type: ignore[index]  # with copy=False

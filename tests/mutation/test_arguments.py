@@ -1,0 +1,271 @@
+"""Writes to arguments, to results, and to arrays of other levels."""
+
+import gc
+import re
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from support import close, equal, has_all, message, raises
+
+X = np.array([0.7, -0.4, 1.2])
+XS = np.stack([X, X * 2.0])
+T = np.array([1.0, 0.5, -2.0])
+
+
+def at(index, value):
+    def write(y):
+        y[index] = value
+
+    return write
+
+
+def plus(value):
+    def write(y):
+        y += value
+
+    return write
+
+
+# ---- the arguments ----
+
+
+def doubled(x, y):
+    x *= 2.0
+    return np.sum(x * y)
+
+
+def test_one_array_given_twice():
+    """As it is, or as a view: the derivative would be that of both. A copy is what to write."""
+    a = X.copy()
+    for call in (
+        lambda: ft.grad(doubled, (0, 1))(a, a),
+        lambda: ft.grad(lambda t: doubled(*t))((a, a)),
+        lambda: ft.grad(doubled, (0, 1))(a[:2], a[1:]),
+        lambda: ft.grad(doubled, (0, 1))(a, a[::-1]),
+        lambda: ft.jvp(doubled, (a, a), (T, X)),
+        lambda: ft.jvp(doubled, (a, a), (XS[0], XS[1])),
+        lambda: ft.vjp(doubled, a, a),
+    ):
+        raises(ft.MutationError, call, "given twice", "a.copy()")
+    equal(a, X)
+    found = ft.grad(doubled, (0, 1))(a, a.copy())
+    close(np.stack(found), np.stack([2 * X, 2 * X]))
+
+
+def test_one_array_given_twice_and_not_written_to():
+    """Nothing is refused before a write; another array may be written to."""
+
+    def f(x, y):
+        z = x * 1.0
+        z += y
+        return np.sum(z * z)
+
+    close(np.stack(ft.grad(f, (0, 1))(X, X)), np.stack([4 * X, 4 * X]))
+
+
+def test_the_same_array_wrapped_and_plain_raises():
+    """The plain one would not see the write."""
+    a = X.copy()
+    raises(ft.MutationError, lambda: ft.grad(doubled)(a, a), "a.copy()")
+    raises(ft.MutationError, lambda: ft.vmap(doubled, (0, None))(XS, XS[0]), "copy()")
+    close(ft.grad(doubled)(a, a.copy()), 2 * X)
+
+
+def test_a_plain_argument_is_numpys():
+    """A plain write to it is NumPy's, and is seen outside; that of a tensor raises."""
+    a = np.zeros(3)
+
+    def f(x, a):
+        a[0] = 1.0
+        a += 1.0
+        return np.sum(x * a)
+
+    close(ft.grad(f)(X, a), np.array([2.0, 1.0, 1.0]))
+    equal(a, np.array([2.0, 1.0, 1.0]))
+    with pytest.raises(ft.LevelError) as error:
+        ft.grad(lambda x, a: np.add(x, 1.0, out=a))(X, a)
+    has_all(message(error), "plain array", "functier.numpy")
+    equal(a, np.array([2.0, 1.0, 1.0]))
+
+
+def test_results_share_no_memory():
+    """With the arguments, with one another where NumPy's would not, and with what is kept."""
+    kept = []
+
+    def f(x):
+        y = x * 1.0
+        y[0] = 1.0
+        z = y[1:]
+        kept.append(fnp.ones(3))
+        return x * 1.0, y, y.copy(), z
+
+    for run in (
+        lambda x: ft.vmap(f)(np.stack([x, x])),
+        lambda x: ft.vjp(f, x)[0],
+        lambda x: ft.jvp(f, (x,), (T,))[0],
+        lambda x: ft.jvp(f, (x,), (T,))[1],
+    ):
+        x = X.copy()
+        out = run(x)
+        for y in out:
+            y[...] = 99.0
+        equal(x, X)
+        equal(T, np.array([1.0, 0.5, -2.0]))
+        again = run(x)
+        assert not any(np.any(np.asarray(y) == 99.0) for y in again)
+
+
+def test_a_pullback_is_used_twice():
+    """What the tape of a write has saved is not changed by a backward pass."""
+
+    def f(x):
+        y = x * 1.0
+        y[1:] *= y[:-1]
+        y[0] = y[1] * y[2]
+        return y
+
+    _, pull = ft.vjp(f, X)
+    g = np.array([1.0, 2.0, 3.0])
+    first, second = pull(g)[0], pull(g)[0]
+    first[...] = 0.0
+    equal(pull(g)[0], second)
+    close(second, ft.jacrev(f)(X).T @ g)
+    _, push = ft.linearize(f, X)
+    equal(push(T), push(T))
+
+
+# ---- other levels ----
+
+
+def test_an_inner_value_is_not_written_to_an_outer_array():
+    """The message names both levels; an outer value goes into an inner array."""
+
+    def outer(make):
+        def f(x):
+            a = make(x)
+            ft.vmap(lambda y: at(0, y[0])(a))(XS)
+            return np.sum(a * x)
+
+        return f
+
+    for make in (lambda x: x * 1.0, lambda x: fnp.zeros(3), lambda x: x):
+        with pytest.raises(ft.MutationError) as error:
+            ft.grad(outer(make))(X)
+        assert re.search(r"vmap\(<lambda>\)", message(error)), message(error)
+        assert re.search(r"grad\(f\)", message(error)), message(error)
+        has_all(message(error), "inside")
+
+    def right(x):
+        def inner(y):
+            a = fnp.zeros(3)
+            a[0] = y[0] * x[1]
+            a[1:] = x[1:]
+            return a
+
+        return np.sum(ft.vmap(inner)(XS) * x)
+
+    def without(x):
+        return np.sum(np.stack([[y[0] * x[1], x[1], x[2]] for y in XS]) * x)
+
+    h = 1e-6
+    slope = [(without(X + h * e) - without(X - h * e)) / (2 * h) for e in np.eye(3)]
+    close(ft.grad(right)(X), np.array(slope), 1e-8)
+
+
+def test_an_inner_write_to_an_outer_array_in_grad():
+    """The gradient inside of a function that has an array: the array of its own level is written
+    to after the inner transform, never by it."""
+
+    def f(x):
+        a = x * 1.0
+        a[0] = ft.grad(lambda t: t * t * x[1])(x[0])
+        a[1:] += ft.vmap(lambda t: t * x[0])(x[1:])
+        return np.sum(a * a)
+
+    def without(x):
+        return (2 * x[0] * x[1]) ** 2 + np.sum((x[1:] + x[1:] * x[0]) ** 2)
+
+    close(ft.grad(f)(X), ft.grad(without)(X))
+    close(ft.hessian(f)(X), ft.hessian(without)(X))
+    close(ft.vmap(ft.grad(f))(XS), ft.vmap(ft.grad(without))(XS))
+
+
+def test_a_branch_that_writes_to_what_is_around_it():
+    """In cond, scan and while_loop: NumPy's result, or an error; never a third outcome."""
+
+    def by_cond(x):
+        a = x * 1.0
+        ft.cond(x[0] > 0, lambda: at(0, 5.0)(a), lambda: at(1, 5.0)(a))
+        return a
+
+    def by_scan(x):
+        a = x * 1.0
+
+        def body(c, i):
+            a[i] = c
+            return c * 2.0, c
+
+        ft.scan(body, x[0], np.arange(3))
+        return a
+
+    def by_loop(x):
+        a = x * 1.0
+
+        def body(state):
+            i, y = state
+            a[i] = y
+            return i + 1, y * 2.0
+
+        ft.while_loop(lambda s: s[0] < 3, body, (0, x[0]))
+        return a
+
+    def by_checkpoint(x):
+        a = x * 1.0
+
+        @ft.checkpoint
+        def part(y):
+            a[0] = y[1]
+            return y * 2.0
+
+        return part(x) + a
+
+    for f in (by_cond, by_scan, by_loop, by_checkpoint):
+        wanted = f(X.copy())
+        slope = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+        for run, result in (
+            (lambda f=f: ft.vmap(f)(X[None])[0], wanted),
+            (lambda f=f: ft.vjp(f, X)[0], wanted),
+            (lambda f=f: ft.jvp(f, (X,), (T,))[0], wanted),
+            (lambda f=f: ft.jacfwd(f)(X), np.stack(slope, -1)),
+            (lambda f=f: ft.jacrev(f)(X), np.stack(slope, -1)),
+        ):
+            try:
+                found = run()
+            except ft.LevelError:
+                continue
+            np.testing.assert_allclose(found, result, rtol=1e-6, atol=1e-6, err_msg=f.__name__)
+
+
+def test_a_level_ends_with_its_arrays():
+    """A tensor that was written to and escapes is dead, as any other; nothing keeps its memory."""
+    kept = []
+
+    def f(x):
+        y = x * 1.0
+        y[0] = 2.0
+        kept.append((y, y[1:]))
+        return np.sum(y)
+
+    ft.grad(f)(X)
+    for t in kept[0]:
+        for use in (
+            lambda t: t + 1.0, lambda t: t[0], at(0, 1.0), plus(1.0), np.sum, lambda t: t.T,
+            lambda t: t.reshape(-1),
+        ):  # fmt: skip
+            with pytest.raises(ft.EscapedTensorError, match=r"grad\(f\)"):
+                use(t)
+    kept.clear()
+    gc.collect()
