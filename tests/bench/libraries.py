@@ -104,6 +104,36 @@ class Library:
         """The last state, having stepped through `xs`."""
         return functools.reduce(step, xs, state)
 
+    # ---- arrays that are written to ----
+
+    def zeros(self, *shape: int) -> Any:
+        """An array to write to."""
+        return importlib.import_module(f"{self.package}.numpy").zeros(shape)
+
+    def own(self, x: Any) -> Any:
+        """A copy of an argument, to write to."""
+        return x.copy()
+
+    def item(self, x: Any, index: Any) -> Any:
+        """A part of `x`, which is written to later."""
+        return x[index]
+
+    def put(self, x: Any, index: Any, value: Any) -> Any:
+        """`x` with `value` at an index."""
+        x[index] = value
+        return x
+
+    def add(self, x: Any, index: Any, value: Any) -> Any:
+        """`x` with `value` added at an index."""
+        x[index] += value
+        return x
+
+    def repeat(self, step: Callable, n: int, state: Any) -> Any:
+        """The state after `n` steps."""
+        for i in range(n):
+            state = step(i, state)
+        return state
+
 
 # ---- what stands in for a transform that a library does not have ----
 
@@ -186,6 +216,15 @@ class Torch(Library):
     def take_along_axis(self, x: Any, index: Any) -> Any:
         return self.np.take_along_dim(x, index, 1)
 
+    def zeros(self, *shape: int) -> Any:
+        return self.np.zeros(shape, dtype=self.np.float64)
+
+    def own(self, x: Any) -> Any:
+        return x.clone()
+
+    def item(self, x: Any, index: Any) -> Any:
+        return x[index].clone()  # else what the backward pass needs is written over
+
 
 class TorchAutograd(Torch):
     """PyTorch without torch.func: no transforms, but ``torch.autograd.grad``."""
@@ -230,6 +269,18 @@ class Jax(Library):
     def attention(self, q: Any, k: Any, v: Any) -> Any:
         return self.jax.nn.dot_product_attention(q, k, v)
 
+    def zeros(self, *shape: int) -> Any:
+        return self.np.zeros(shape)
+
+    def own(self, x: Any) -> Any:
+        return x
+
+    def put(self, x: Any, index: Any, value: Any) -> Any:
+        return x.at[index].set(value)
+
+    def add(self, x: Any, index: Any, value: Any) -> Any:
+        return x.at[index].add(value)
+
 
 class JaxJit(Jax):
     """JAX with the whole workload compiled: beside the eager libraries, not among them."""
@@ -241,6 +292,9 @@ class JaxJit(Jax):
 
     def loop(self, step: Callable, state: Any, xs: Any) -> Any:
         return self.jax.lax.scan(lambda state, x: (step(state, x), None), state, xs)[0]
+
+    def repeat(self, step: Callable, n: int, state: Any) -> Any:
+        return self.jax.lax.fori_loop(0, n, step, state)
 
 
 class Autograd(Library):
@@ -286,6 +340,12 @@ class MyGrad(Library):
 
     def labels(self, labels: Labels) -> Any:
         return labels.index
+
+    def zeros(self, *shape: int) -> Any:
+        return self.np.zeros(shape)
+
+    def own(self, x: Any) -> Any:
+        return +x  # a copy would have no gradient
 
     def row_gradients(self, f: Callable) -> Callable:
         return grad_of_sum(self, f)

@@ -22,6 +22,7 @@ import numpy as np
 from . import libraries
 from .libraries import Library
 from .workloads.arrays import Elementwise
+from .workloads.writes import Sums
 
 CALLS = 200_000
 PATIENCE = 20.0
@@ -147,7 +148,21 @@ def allocation(lib: Library | None, n: int = 10**7) -> dict[str, float]:
     return {"total": allocations.total / n, "peak": allocations.peak / n}
 
 
-PROBES = {probe.__name__: probe for probe in (chain, calls, allocation)}
+def sums(lib: Library | None, n: int = 10**5) -> dict[str, float]:
+    """The peak of sums in place in forward mode, in arrays; without a library, by hand."""
+    small, large = Sums(100), Sums(n)
+    call = large.call(lib) if lib else large.floor_call()
+    (small.call(lib) if lib else small.floor_call())()  # what is allocated once
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    call()
+    peak = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    return {"peak": peak / (8 * n)}
+
+
+PROBES = {probe.__name__: probe for probe in (chain, calls, allocation, sums)}
 
 
 # ---- from outside ----
@@ -175,6 +190,7 @@ def run_probes(names: list[str]) -> dict[str, dict]:
         "chain": {n: probe("chain", n) for n in names},
         "calls": {n: probe("calls", n) for n in names},
         "allocation": {n: probe("allocation", n) for n in [*numpy_based, "numpy"]},
+        "sums": {n: probe("sums", n) for n in [*numpy_based, "numpy"] if n not in Sums.without},
     }
 
 

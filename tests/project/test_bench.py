@@ -135,6 +135,7 @@ def made_up():
                 }
             },
             "allocation": {"numpy": {"total": 88.0, "peak": 48.0}},
+            "sums": {"functier": {"peak": 2.14}, "numpy": {"peak": 2.0}},
         },
         "imports": {"numpy": 70.04},
         "scaling": {
@@ -177,7 +178,8 @@ def test_the_whole_report():
     assert cells(text, "functier")[0] == ["functier", "502 (bound 510)"]
     assert cells(text, "mygrad") == [["mygrad", "MemoryError"]]
     assert cells(text, "functier")[1] == ["functier", "200,000", "15 µs", "1.2%", "8 kB", "0 kB"]
-    assert cells(text, "by hand") == [["by hand", "88.0", "48.0"]]
+    assert cells(text, "functier")[2] == ["functier", "2.14 (bound 3)"]
+    assert cells(text, "by hand")[:2] == [["by hand", "88.0", "48.0"], ["by hand", "2.00"]]
     assert cells(text, "numpy") == [["numpy", "70.0"]]
     assert cells(text, "10,000") == [["10,000", "2 µs", "2 µs"]]
     assert "nan" not in text and "None" not in text
@@ -224,6 +226,12 @@ def test_allocation_of_the_workload_by_hand():
     found = memory.allocation(None, 100_000)
     assert found["peak"] >= 16
     assert found["total"] >= found["peak"]
+
+
+def test_sums_in_place_take_three_arrays_at_most():
+    by_hand = memory.sums(None, 20_000)["peak"]
+    assert 2.0 <= by_hand < 2.2
+    assert by_hand <= memory.sums(FUNCTIER, 20_000)["peak"] <= report.SUMS_BOUND
 
 
 def test_imports_are_timed():

@@ -94,23 +94,15 @@ def flatten(
         return [tree], LEAF
     if kind not in CONTAINERS and is_value(tree):
         return [SNAPSHOTS[kind](tree) if kind in SNAPSHOTS else tree], LEAF
-    leaves, structure = _flatten(tree, kind, label, where)
-    if SNAPSHOTS:
-        leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
-    return leaves, structure
-
-
-def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[Any], Any]:
-    """The leaves and the structure of a container."""
     if kind is tuple:
         for leaf in tree:
-            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+            if type(leaf) is not np.ndarray and not _is_tensor(leaf):
                 break
         else:
             return list(tree), FlatTuple(len(tree))
     elif kind is dict:
         for leaf in tree.values():
-            if type(leaf) is not np.ndarray and not isinstance(leaf, Tensor):
+            if type(leaf) is not np.ndarray and not _is_tensor(leaf):
                 break
         else:
             try:
@@ -119,7 +111,10 @@ def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[
             except TypeError:  # keys of several kinds
                 pass
     try:
-        return tree_flatten(tree, namespace=NAMESPACE)
+        leaves, structure = tree_flatten(tree, namespace=NAMESPACE)
+        if SNAPSHOTS:
+            leaves = [SNAPSHOTS[type(x)](x) if type(x) in SNAPSHOTS else x for x in leaves]
+        return leaves, structure
     except RecursionError:
         for key, part in tree.items() if kind is dict else enumerate(tree):
             if kind in (tuple, dict) and _is_endless(part):
@@ -129,6 +124,11 @@ def _flatten(tree: PyTree, kind: type, label: object, where: str) -> tuple[list[
             f"{label}: {where} contains itself, or is nested too deeply for a pytree; pass arrays, "
             f"or containers of these that end"
         ) from None
+
+
+def _is_tensor(leaf: Any) -> bool:
+    """True for a tensor that is its own snapshot."""
+    return isinstance(leaf, Tensor) and type(leaf) not in SNAPSHOTS
 
 
 def _is_endless(tree: PyTree) -> bool:

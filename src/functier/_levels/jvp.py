@@ -156,7 +156,8 @@ class JvpLevel(Level):
 
     def unwrap(self, x: Value) -> tuple[Value, Value]:
         """Return ``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
-        x = settle(x)
+        if type(x) is not self.cls:
+            x = settle(x)
         if type(x) is self.cls:
             return x._value, x._extra
         x = self.lower(one_value(self, x))

@@ -38,6 +38,7 @@ from . import views, writes
 from .armed import arm
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
+from .views import WRITERS
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -115,7 +116,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = kind if label not in views.WRITERS else (kind, "writes")
+        key: Any = (kind, "writes") if WRITERS and label in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level

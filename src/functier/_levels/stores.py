@@ -3,30 +3,33 @@
 See NOTE [a store owns its values] in `_mutation.stores`.
 
 NOTE [the tape of a write]
-    A memory of a grad level has one chain of nodes. Each write is a node of it, and so is each
-    read; the cotangent of all of them is one object, a `Cotangent`, that owns a store of the
-    memory's form. The backward pass hands it down the chain: a write takes the cotangent of its
-    slice and leaves zeros there, a read adds to its slice. Each costs the size of its slice,
-    and the memory's cotangent is written to in place, at every order.
+    A memory of a grad level has one chain of nodes, of which each write is one. The parent of
+    what is read is the last of them. The cotangent of all of them is one object, a `Cotangent`,
+    that owns a store of the memory's form. The backward pass hands it down the chain: a write
+    takes the cotangent of its slice and leaves zeros there. What was read adds to its slice when
+    all later writes are done, as the pass visits nodes in falling order. Each costs the size of
+    its slice, and the memory's cotangent is written to in place, at every order.
 """
 
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, VALUES, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Value
+from .._core.types import Shape, Value
 from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
 from .._mutation.stores import PlainStore, deepen, store_of
 from .cotangents import fit
-from .tape import node_numbers, node_of
+from .tape import node_numbers
 
+float64 = np.float64
 ndarray = np.ndarray
 new = object.__new__
 EVERYTHING = (slice(None),)
 EMPTY: tuple = ()
+NOTHING = None, None
+SCALAR: tuple[Shape, np.dtype] = (), FLOAT
 
 
 class LevelStore:
@@ -39,6 +42,8 @@ class LevelStore:
 
     def __init__(self, level: Any, inner: Any):
         self.level, self.inner = level, inner
+        if type(inner) is PlainStore:
+            inner.lends = True
 
     @classmethod
     def around(cls, level: Any, inner: Any) -> Any:
@@ -75,12 +80,13 @@ class BatchStore(LevelStore):
     The store inside has the elements of all examples, one example after the other.
     """
 
-    __slots__ = ("batch", "count", "layouts")
+    __slots__ = ("batch", "count", "last", "layouts")
 
     def __init__(self, level: Any, inner: Any, batch: tuple[int, ...], count: int):
         super().__init__(level, inner)
         self.batch, self.count = batch, count
         self.layouts: dict[Layout, Layout] = {}
+        self.last: tuple[Any, Any] = NOTHING
 
     @classmethod
     def around(cls, level: Any, inner: Any) -> Any:
@@ -95,6 +101,8 @@ class BatchStore(LevelStore):
 
     def inside(self, layout: Layout) -> Layout:
         """Return the layout of all examples in the store inside."""
+        if layout is self.last[0]:
+            return self.last[1]
         found = self.layouts.get(layout)
         if found is None:
             offset, shape, strides = layout
@@ -103,6 +111,7 @@ class BatchStore(LevelStore):
                 self.layouts.clear()
             found = offset, self.batch + shape, lead[:-1] + strides
             self.layouts[layout] = found
+        self.last = layout, found
         return found
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
@@ -162,8 +171,13 @@ class BatchStore(LevelStore):
 
     def fitted(self, value: Value, rank: int) -> Value:
         """Return what to write to the store inside; the batch grows to that of `value`."""
+        batch = self.batch
+        k = len(batch)
+        if type(value) is self.level.cls:
+            inner = value._value
+            if type(inner) is ndarray and inner.ndim == k + rank and inner.shape[:k] == batch:
+                return inner
         value = self.level.lift(value)
-        k = len(self.batch)
         shape = shape_of(value)
         if len(shape) >= k:
             self.widen(shape[:k])
@@ -184,6 +198,7 @@ class BatchStore(LevelStore):
         self.inner = store_of(np.broadcast_to(value, (*batch, self.count)))
         self.batch = batch
         self.layouts.clear()
+        self.last = NOTHING
 
 
 # ---- levels that record ----
@@ -266,9 +281,12 @@ class JvpStore(LevelStore):
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
         self.tangents: Any = PlainStore(np.zeros(inner.size, inner.dtype))
+        self.tangents.lends = True
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
-        return self.form(self.inner.get(layout, parts), self.tangents.get(layout, parts))
+        x = new(self.level.cls)
+        x._value, x._extra = self.inner.get(layout, parts), self.tangents.get(layout, parts)
+        return x
 
     def get_at(self, places: Value) -> Value:
         self.deepen(places, places)
@@ -304,7 +322,8 @@ class JvpStore(LevelStore):
             primal, tangent = value._value, value._extra
         else:
             primal, tangent = self.level.lower(value), 0.0
-        self.deepen(primal, tangent)
+        if type(primal) not in VALUES or type(tangent) not in VALUES:
+            self.deepen(primal, tangent)
         return primal, tangent
 
     def deepen(self, primal: Value, tangent: Value) -> None:
@@ -323,160 +342,156 @@ class GradStore(LevelStore):
     See NOTE [the tape of a write].
     """
 
-    __slots__ = ("node",)
+    __slots__ = ("blank", "node")
 
     def __init__(self, level: Any, inner: Any):
         super().__init__(level, inner)
         self.node: Any = (next(node_numbers), None)
-
-    # Each read is a node with two results: the chain goes on with the first.
+        self.blank = inner.size, inner.dtype
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
-        return self.read(self.inner.get(layout, parts), _add_slice, (layout, parts))
+        return self.read(self.inner.get(layout, parts), _read_slice, (layout, parts))
 
     def get_at(self, places: Value) -> Value:
         self.inner = deepen(self.inner, places)
-        return self.read(self.inner.get_at(places), _add_places, (places,))
+        return self.read(self.inner.get_at(places), _read_places, (places,))
 
     def read(self, value: Value, rule: Any, where: tuple) -> Value:
-        saved = rule, *where, self.size, self.dtype
-        event = next(node_numbers), self.node, _pull_read, saved, None, None
-        self.node = next(node_numbers), event, _first_of_two, EMPTY, None, None
-        return self.form(value, (next(node_numbers), event, _second_of_two, EMPTY, None, None))
-
-    # Each write is a node whose rule gives the cotangents of the memory and of the value.
+        """Return a part that was read; its parent is the memory as it is now."""
+        x = new(self.level.cls)
+        x._value = value
+        x._extra = next(node_numbers), self.node, rule, (*where, self.blank), None, None
+        return x
 
     def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
         primal = self.primal(value)
         self.inner.put(layout, parts, primal)
-        self.wrote(value, primal, _pull_put, (layout, parts))
+        self.wrote(value, primal, _pull_slice, (layout, parts), _clear_slice)
 
     def put_at(self, places: Value, value: Value) -> None:
         self.inner = deepen(self.inner, places)
         primal = self.primal(value)
         self.inner.put_at(places, primal)
         kept = _last_writes(places) if self.mine(value) else None
-        self.wrote(value, primal, _pull_put_at, (places, kept))
+        self.wrote(value, primal, _pull_places, (places, kept), _clear_places)
 
     def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
         primal = self.primal(value)
         self.inner.add(layout, parts, primal)
         if self.mine(value):
-            self.wrote(value, primal, _pull_add, (layout, parts))
+            self.wrote(value, primal, _pull_slice, (layout, parts), _keep)
 
     def add_at(self, places: Value, value: Value) -> None:
         self.inner = deepen(self.inner, places)
         primal = self.primal(value)
         self.inner.add_at(places, primal)
         if self.mine(value):
-            self.wrote(value, primal, _pull_add_at, (places,))
+            self.wrote(value, primal, _pull_places, (places, None), _keep)
 
     def primal(self, value: Value) -> Value:
-        primal = value._value if self.mine(value) else self.level.lower(value)
+        primal = value._value if type(value) is self.level.cls else self.level.lower(value)
         if isinstance(primal, Tensor):
             self.inner = deepen(self.inner, primal)
         return primal
 
-    def wrote(self, value: Value, primal: Value, rule: Any, where: tuple) -> None:
-        """Put a write on the chain."""
-        if self.mine(value):
-            form = shape_of(primal), dtype_of(primal)
-            edges = [(self.node, itemgetter(0), EMPTY, None)]
-            edges.append((value._extra, itemgetter(1), EMPTY, None))
-            parent = node_of(edges)
+    def wrote(self, value: Value, primal: Value, pull: Any, where: tuple, clear: Any) -> None:
+        """Put a write on the chain. The value's cotangent is read before the slice is cleared."""
+        node = self.node
+        if type(value) is self.level.cls:
+            form = SCALAR if type(primal) is float64 else (shape_of(primal), dtype_of(primal))
+            saved = (*where, form)
+            rest = node, clear, where, None, None
+            self.node = next(node_numbers), value._extra, pull, saved, None, rest
         else:
-            form, parent = None, self.node
-        self.node = next(node_numbers), parent, rule, (*where, form), None, None
+            self.node = next(node_numbers), node, clear, where, None, None
 
 
 class Cotangent:
-    """The cotangent of a memory, which the backward pass writes to."""
+    """The cotangent of a memory, which the backward pass writes to.
 
-    __slots__ = ("store",)
+    It begins with the cotangent `part` of a part that was read, and adds it when the `store`
+    of all elements is needed. `blank` is the size and the dtype of the memory.
+    """
 
-    def __init__(self, size: int, dtype: np.dtype):
-        self.store: Any = PlainStore(np.zeros(size, dtype))
+    __slots__ = ("_store", "add_part", "blank", "part", "where")
 
-    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        self.store = deepen(self.store, value)
-        self.store.put(layout, parts, value)
+    def __init__(self, part: Value, add_part: Any, where: tuple, blank: tuple):
+        self.part, self.add_part, self.where, self.blank = part, add_part, where, blank
+        self._store: Any = None
 
-    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        self.store = deepen(self.store, value)
-        self.store.add(layout, parts, value)
+    def __add__(self, other: "Cotangent") -> "Cotangent":
+        """Add what was read from the same memory, in place."""
+        if other._store is None:
+            other.add_part(self, *other.where, other.part)
+        else:
+            everything = contiguous((self.blank[0],))
+            _add_slice(self, everything, None, other.store.get(everything, None))
+        return self
 
-    def add_at(self, places: Value, value: Value) -> None:
-        self.store = deepen(self.store, places, value)
-        self.store.add_at(places, value)
+    @property
+    def store(self) -> Any:
+        if self._store is None:
+            self._store = PlainStore(np.zeros(*self.blank))
+            self.add_part(self, *self.where, self.part)
+            self.part = None
+        return self._store
 
-    def put_at(self, places: Value, value: Value) -> None:
-        self.store = deepen(self.store, places, value)
-        self.store.put_at(places, value)
-
-    def get_at(self, places: Value) -> Value:
-        self.store = deepen(self.store, places)
-        return self.store.get_at(places)
-
-
-def _first_of_two(g: Any) -> tuple:
-    return g, None
-
-
-def _second_of_two(g: Any) -> tuple:
-    return None, g
-
-
-def _pull_read(both: tuple, rule: Any, *saved: Any) -> Cotangent:
-    """The memory's cotangent, with that of a part that was read."""
-    *where, size, dtype = saved
-    whole, part = both
-    if whole is None:
-        whole = Cotangent(size, dtype)
-    if part is not None:
-        rule(whole, *where, fit_dtype(part, dtype))
-    return whole
+    def take(self, *values: Value) -> Any:
+        """Return the store, which takes `values`."""
+        self._store = store = deepen(self.store, *values)
+        return store
 
 
-def fit_dtype(g: Value, dtype: np.dtype) -> Value:
-    return fit(g, shape_of(g), dtype)
+def _read_slice(g: Value, layout: Layout, parts: tuple | None, blank: tuple) -> Cotangent:
+    return Cotangent(g, _add_slice, (layout, parts), blank)
+
+
+def _read_places(g: Value, places: Value, blank: tuple) -> Cotangent:
+    return Cotangent(g, _add_places, (places,), blank)
 
 
 def _add_slice(whole: Cotangent, layout: Layout, parts: tuple | None, g: Value) -> None:
-    whole.add(layout, parts, g)
+    if type(g) is float64:
+        whole.store.add(layout, parts, g)
+    else:
+        g = fit(g, shape_of(g), whole.blank[1])
+        whole.take(g).add(layout, parts, g)
 
 
 def _add_places(whole: Cotangent, places: Value, g: Value) -> None:
-    whole.add_at(places, g)
+    g = fit(g, shape_of(g), whole.blank[1])
+    whole.take(places, g).add_at(places, g)
 
 
-def _pull_put(whole: Cotangent, layout: Layout, parts: tuple | None, form: Any) -> Any:
-    """The cotangents of a memory and of the value that was written to a slice of it."""
-    if form is None:
-        whole.put(layout, parts, 0.0)
-        return whole
-    g = fit(whole.store.get(layout, parts), *form)
-    whole.put(layout, parts, 0.0)
-    return whole, g
+def _pull_slice(
+    whole: Cotangent, layout: Layout, parts: tuple | None, form: tuple[Shape, np.dtype]
+) -> Value:
+    """The cotangent of a value that was written to a slice."""
+    g = whole.store.get(layout, parts)
+    return g if form is SCALAR and type(g) is float64 else fit(g, *form)
 
 
-def _pull_put_at(whole: Cotangent, places: Value, kept: Value, form: Any) -> Any:
-    if form is None:
-        whole.put_at(places, 0.0)
-        return whole
-    g = whole.get_at(places)
-    if kept is not None:
-        g = np.where(kept, g, 0.0)
-    g = fit(g, *form)
-    whole.put_at(places, 0.0)
-    return whole, g
+def _pull_places(
+    whole: Cotangent, places: Value, kept: Value, form: tuple[Shape, np.dtype]
+) -> Value:
+    """The cotangent of a value that was written to some places, and `kept` at these."""
+    g = whole.take(places).get_at(places)
+    return fit(g if kept is None else np.where(kept, g, 0.0), *form)
 
 
-def _pull_add(whole: Cotangent, layout: Layout, parts: tuple | None, form: Any) -> Any:
-    return whole, fit(whole.store.get(layout, parts), *form)
+def _clear_slice(whole: Cotangent, layout: Layout, parts: tuple | None) -> Cotangent:
+    """The memory's cotangent before a slice was overwritten."""
+    whole.store.put(layout, parts, 0.0)
+    return whole
 
 
-def _pull_add_at(whole: Cotangent, places: Value, form: Any) -> Any:
-    return whole, fit(whole.get_at(places), *form)
+def _clear_places(whole: Cotangent, places: Value, kept: Value) -> Cotangent:
+    whole.take(places).put_at(places, 0.0)
+    return whole
+
+
+def _keep(whole: Cotangent, *where: Any) -> Cotangent:
+    return whole
 
 
 def _last_writes(places: Value) -> Value:

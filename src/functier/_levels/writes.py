@@ -19,7 +19,7 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .._mutation.array import Array, prepare_write, settle, view_of, was_written
+from .._mutation.array import Array, view_of, was_written, write_item
 from .._mutation.copies import check_partners, inherit
 from .._mutation.memory import Memory, View
 from .._mutation.stores import PlainStore, deepen
@@ -35,10 +35,7 @@ EXTRA: Callable[[Any], Any] = vars(Tensor)["_extra"].__get__
 
 def write(level: Any, x: Any, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, a tensor of `level`, or add it to what stands there."""
-    view = memory_view(level, x)
-    prepare_write(x, view, index, value)
-    index, value = settle(index), settle(value)
-    view.write(index, value, add)
+    write_item(x, memory_view(level, x), index, value, add)
 
 
 def memory_view(level: Any, x: Any) -> View:

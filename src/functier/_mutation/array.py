@@ -214,25 +214,20 @@ class ArrayLevel(RootLevel):
 
     def getitem(self, x: Any, index: Index) -> Any:
         view = view_of(x)
-        if view.memory.plain and type(view) is View and not _has_levels(index):
+        level = view.memory.store.level
+        if level is None and type(view) is View and not _has_levels(index):
             return self.called(_getitem, (x, index), {})
-        return item(x, view, settle(index), on_view)
+        return item(x, view, index if type(index) is int else settle(index), on_view)
 
     # ---- writes ----
 
     def setitem(self, x: Any, index: Index, value: Value) -> None:
         if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
             return
-        view = view_of(x)
-        prepare_write(x, view, index, value)
-        index, value = settle(index), settle(value)
-        view.write(index, value)
+        write_item(x, view_of(x), index, value)
 
     def add_at(self, x: Any, index: Index, value: Value) -> None:
-        view = view_of(x)
-        prepare_write(x, view, index, value)
-        index, value = settle(index), settle(value)
-        view.write(index, value, add=True)
+        write_item(x, view_of(x), index, value, add=True)
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
@@ -309,8 +304,8 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
         return found
     window = view.window[parts]
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
-        return view.read(index)
-    return wrap(view.at(window))
+        return view.element(parts)
+    return wrap(view.item(window, parts))
 
 
 def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -342,6 +337,28 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
     return wrap
 
 
+def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False) -> None:
+    """Write `value` at an index of `x`, which shows `view`, or add it to what stands there."""
+    level = view.memory.store.level
+    mine = level is not None and type(value) is level.cls and level.live
+    if not mine or type(index) is not int:
+        if type(value) is type(x) and is_item(view, index, value):
+            return  # the end of x[index] op= v, which has written to the item
+        prepare_write(x, view, index, value)
+        index, value = settle(index), settle(value)
+    else:
+        check_partners(view.memory)
+    view.write(index, value, add)
+
+
+def is_item(view: View, index: Index, value: Value) -> bool:
+    """True where `value` shows the item of `view` at a basic index."""
+    if not was_written(value) or view_of(value).base is not view:
+        return False
+    parts = parts_of(index)
+    return parts is not None and parts == view_of(value).parts
+
+
 def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
     """Check that the write is one that the memory takes."""
     home = view.memory.home
@@ -370,9 +387,7 @@ def augment(x: Any, func: Callable, value: Value) -> Any:
         view.memory.version += 1
         return x
     if (func is np.add or func is np.subtract) and _takes(view, value):
-        value = settle(value)
-        prepare_write(x, view, (), value)
-        view.write(..., value if func is np.add else np.negative(value), add=True)
+        write_item(x, view, ..., value if func is np.add else np.negative(value), add=True)
         return x
     return write_out(func, (x, value), {"out": (x,)})
 

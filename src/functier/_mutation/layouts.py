@@ -56,6 +56,8 @@ def positions_of(layout: Layout) -> ndarray:
 
 def parts_of(index: Index) -> tuple | None:
     """Return the parts of a basic index; None for one that holds arrays, lists or tensors."""
+    if type(index) is int:
+        return (index,)
     parts = index if type(index) is tuple else (index,)
     for part in parts:
         kind = type(part)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
-from .._core.numpy_facts import dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
 from .selection import Selection, check_written, mask_of, spread
 from .stores import PlainStore, deepen
 
+float64 = np.float64
 ndarray = np.ndarray
 
 WRITERS: ContextVar[tuple] = ContextVar("writers", default=())
@@ -35,12 +36,13 @@ class Memory:
     in, and `version` counts the writes.
     """
 
-    __slots__ = ("__weakref__", "flat", "home", "start", "store", "time", "version")
+    __slots__ = ("__weakref__", "dtype", "flat", "home", "start", "store", "time", "version")
 
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
         self.flat, self.home = flat, home
         self.start = address(flat)
         self.store = PlainStore(flat) if store is None else store
+        self.dtype = self.store.dtype
         self.version = 0
         self.time = next(clock)
 
@@ -51,29 +53,50 @@ class Memory:
 
 
 class View:
-    """Some elements of a memory: `window` shows them in the memory as NumPy has it."""
+    """Some elements of a memory: `window` shows them in the memory as NumPy has it.
 
-    __slots__ = ("_layout", "memory", "seen", "value", "window")
+    The item of a view at a basic index `parts` can be read without a layout.
+    """
 
-    def __init__(self, memory: Memory, window: ndarray):
+    __slots__ = (
+        "base",
+        "dtype",
+        "layout",
+        "memory",
+        "parts",
+        "readonly",
+        "seen",
+        "value",
+        "window",
+    )
+
+    layout: Layout
+
+    def __init__(
+        self, memory: Memory, window: ndarray, base: "View | None" = None,
+        parts: tuple | None = None,
+    ):  # fmt: skip
         self.memory, self.window = memory, window
-        self._layout: Layout | None = None
+        self.base, self.parts = base, parts
+        self.readonly: bool = not window.flags.writeable if base is None else base.readonly
+        self.dtype: np.dtype = memory.dtype
         self.value: Value = None
         self.seen = -1
 
-    @property
-    def layout(self) -> Layout:
-        if self._layout is None:
-            self._layout = layout_of(self.window, self.memory.start)
-        return self._layout
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.memory.store.dtype
+    def __getattr__(self, name: str) -> Layout:
+        """Return the layout, which is worked out when it is first asked for."""
+        if name != "layout":
+            raise AttributeError(name)
+        self.layout = found = layout_of(self.window, self.memory.start)
+        return found
 
     def at(self, window: ndarray) -> "View":
         """Return the view of the same memory that `window`, a NumPy view, shows."""
         return View(self.memory, window)
+
+    def item(self, window: ndarray, parts: tuple) -> "View":
+        """Return the view of the item at a basic index, which `window` shows."""
+        return View(self.memory, window, self, parts)
 
     def check_region(self) -> None:
         """Raise where a function that runs again later uses what was written to before it."""
@@ -92,10 +115,11 @@ class View:
             self.check_region()
         if self.seen != memory.version:
             store = memory.store
-            if self.window.flags.writeable:
-                value = store.get(self.layout, None)
-            else:  # of which one element may stand in several places
+            if self.readonly:  # one element may stand in several places
                 value = store.get_at(positions_of(self.layout))
+            else:
+                base = self if self.base is None else self.base
+                value = store.get(base.layout, self.parts)
             self.value = value = self.part(value)
             if type(value) is ndarray:
                 value.flags.writeable = False  # others have it, too
@@ -119,20 +143,22 @@ class View:
             return places[index]
         return inner.function(getitem, (places, index), {})
 
+    def element(self, parts: tuple) -> Value:
+        """Return a copy of the elements at a basic index."""
+        if REGION.get() >= 0:
+            self.check_region()
+        return self.memory.store.get(self.layout, parts)
+
     def read(self, index: Index) -> Value:
         """Return a copy of the elements at an index."""
         if REGION.get() >= 0:
             self.check_region()
         parts = parts_of(index)
-        memory = self.memory
         if parts is not None:
-            return self.part(memory.store.get(self.layout, parts))
+            return self.element(parts)
+        memory = self.memory
         places = self.places(index)
         return self.part(deepen(memory.store, places).get_at(places))
-
-    def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
-        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
-        return value
 
     def write(self, index: Index, value: Value, add: bool = False) -> None:
         """Write `value` at an index, or add it to what stands there; ``...`` is all of the view."""
@@ -143,27 +169,36 @@ class View:
                 "array from outside once more; make a copy inside, y = functier.numpy.array(x), "
                 "and return it"
             )
-        mask = mask_of(index)
+        parts = () if index is ... else parts_of(index)
+        mask = mask_of(index) if parts is None else None
         if mask is not None:
             self.write_masked(mask, value, add)
             return
+        if WRITERS.get():
+            value = self.masked(index, value, add)
+        if self.readonly:
+            raise ValueError("assignment destination is read-only")
+        if parts is None:
+            self.write_at(self.places(index), value, add)
+        else:
+            self.put(parts or None, self.fitted(value, self.window[parts].shape), add)
+
+    def put(self, parts: tuple | None, value: Value, add: bool) -> None:
+        """Write a value that fits at a basic index."""
+        memory = self.memory
+        store = memory.store
+        if store.level is None or type(value) is not store.level.cls:
+            memory.store = store = deepen(store, value)
+        (store.add if add else store.put)(self.layout, parts, value)
+        memory.version += 1
+
+    def masked(self, index: Index, value: Value, add: bool) -> Value:
+        """Return what to write: examples for which the function does not run keep theirs."""
         for writer in WRITERS.get():
             self.fitted(value, self.window.shape if index is ... else self.shape_at(index))
             old = 0 if add else self.snapshot() if index is ... else self.read(index)
             value = np.where(writer, value, old)
-        if not self.window.flags.writeable:
-            raise ValueError("assignment destination is read-only")
-        parts = () if index is ... else parts_of(index)
-        if parts is None:
-            self.write_at(self.places(index), value, add)
-            return
-        shape = self.window.shape
-        target = shape if not parts else self.window[parts].shape
-        value = self.fitted(value, target)
-        value = self.whole(value, add, lambda: memory.store.get(self.layout, parts or None))
-        memory.store = store = deepen(memory.store, value)
-        (store.add if add else store.put)(self.layout, parts or None, value)
-        memory.version += 1
+        return value
 
     def write_masked(self, mask: Any, value: Value, add: bool) -> None:
         """The same where `mask` holds, which may differ from example to example."""
@@ -186,7 +221,8 @@ class View:
         memory = self.memory
         value = self.fitted(value, shape_of(places))
         memory.store = store = deepen(memory.store, places)
-        value = self.whole(value, add, lambda: store.get_at(places))
+        if type(self) is PartView:
+            value = self.whole(value, add, lambda: store.get_at(places))
         memory.store = store = deepen(store, value)
         (store.add_at if add else store.put_at)(places, value)
         memory.version += 1
@@ -196,6 +232,13 @@ class View:
         own = self.dtype
         kind = type(value)
         if kind is float or kind is int or kind is bool:
+            return value
+        inner = value
+        while isinstance(inner, Tensor):
+            inner = inner._value
+        if type(inner) is float64 and own is FLOAT:  # a value is no larger than what it holds
+            return value
+        if type(inner) is ndarray and inner.dtype is own and shape_of(value) == target:
             return value
         if kind is not ndarray and not isinstance(value, (Tensor, np.generic)):
             value = np.asarray(value)
@@ -230,18 +273,27 @@ class PartView(View):
     def __init__(self, memory: Memory, window: ndarray, imaginary: bool):
         super().__init__(memory, window)
         self.imaginary = imaginary
-
-    @property
-    def dtype(self) -> np.dtype:
-        return np.zeros((), self.memory.store.dtype).real.dtype
+        self.dtype = np.zeros((), memory.dtype).real.dtype
 
     def at(self, window: ndarray) -> View:
         return PartView(self.memory, window, self.imaginary)
 
+    def item(self, window: ndarray, parts: tuple) -> View:
+        return self.at(window)
+
+    def element(self, parts: tuple) -> Value:
+        return self.part(super().element(parts))
+
     def part(self, value: Value) -> Value:
         return np.imag(value) if self.imaginary else np.real(value)
 
+    def put(self, parts: tuple | None, value: Value, add: bool) -> None:
+        store = self.memory.store
+        value = self.whole(value, add, lambda: store.get(self.layout, parts))
+        super().put(parts, value, add)
+
     def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
         if self.imaginary:
             value = 1j * value
         if add:

@@ -27,15 +27,23 @@ WINDOWS = 64
 
 
 class PlainStore:
-    """A flat array, and views of it."""
+    """A flat array, and views of it.
 
-    __slots__ = ("flat", "windows")
+    A store that `lends` gives a view of the array itself to who reads all of it; it is then
+    `lent`, and the next write goes to a copy. That of a plain memory does not, as other arrays
+    are views of it, too.
+    """
+
+    __slots__ = ("flat", "layout", "lends", "lent", "shown", "windows")
 
     level: Any = None
 
     def __init__(self, flat: ndarray):
         self.flat = flat
+        self.lends = self.lent = False
         self.windows: dict[Layout, ndarray] = {}
+        self.layout: Layout | None = None  # the last one, and the view of it
+        self.shown = flat
 
     @property
     def dtype(self) -> np.dtype:
@@ -46,27 +54,49 @@ class PlainStore:
         return self.flat.size
 
     def window(self, layout: Layout) -> ndarray:
+        if layout is self.layout:
+            return self.shown
         found = self.windows.get(layout)
         if found is None:
             if len(self.windows) > WINDOWS:
                 self.windows.clear()
             found = self.windows[layout] = window_of(self.flat, layout)
+        self.layout, self.shown = layout, found
         return found
 
     def get(self, layout: Layout, parts: tuple | None) -> Value:
         """Return a copy of what stands in a layout, or at a basic index in it."""
-        window = self.window(layout)
+        window = self.shown if layout is self.layout else self.window(layout)
         if parts is None:
+            if self.lends and window.size == self.flat.size:
+                self.lent = True
+                return window.view()
             return window.copy()
         found = window[parts]
         return found.copy() if type(found) is ndarray else found
 
+    def keep(self) -> None:
+        """Leave the array to those that it was lent to, and go on with a copy."""
+        self.flat = self.flat.copy()
+        self.windows.clear()
+        self.layout, self.lent = None, False
+
     def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        self.window(layout)[... if parts is None else parts] = value
+        if self.lent:
+            self.keep()
+        window = self.shown if layout is self.layout else self.window(layout)
+        window[... if parts is None else parts] = value
 
     def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        window = self.window(layout)
-        target = window if parts is None else window[(*parts, ...) if ... not in parts else parts]
+        if self.lent:
+            self.keep()
+        window = self.shown if layout is self.layout else self.window(layout)
+        target = window if parts is None else window[parts]
+        if type(target) is type(value) is not ndarray:  # one element, of the same dtype
+            window[parts] = target + value
+            return
+        if type(target) is not ndarray:
+            target = window[(*parts, ...)]  # type: ignore[misc, arg-type]
         np.add(target, value, out=target, casting="same_kind")
 
     def get_at(self, places: Value) -> Value:
@@ -74,10 +104,14 @@ class PlainStore:
         return self.flat[places]
 
     def put_at(self, places: Value, value: Value) -> None:
+        if self.lent:
+            self.keep()
         self.flat[places] = value
 
     def add_at(self, places: Value, value: Value) -> None:
         """Add values at some places; to one that comes twice both are added."""
+        if self.lent:
+            self.keep()
         # NumPy 2.4 leaves repeats out where it has to broadcast the values itself.
         np.add.at(self.flat, places, np.broadcast_to(value, np.shape(places)))
 

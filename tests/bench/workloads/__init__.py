@@ -1,6 +1,6 @@
 """The workloads that are timed. Add a workload to the list below and to the file of its family."""
 
-from . import arrays, derivatives, dispatch, networks
+from . import arrays, derivatives, dispatch, networks, writes
 from .base import Workload
 
 LIST: list[Workload] = [
@@ -26,6 +26,13 @@ LIST: list[Workload] = [
     arrays.Cumsum(),
     arrays.Sort(),
     arrays.Median(),
+    writes.Factorization(),
+    writes.Sweeps(),
+    writes.Filter(),
+    writes.RungeKutta(),
+    writes.Heat(),
+    *(writes.Recurrence(mode, n) for mode in ("jvp", "grad") for n in (10**3, 10**5)),
+    writes.Sums(),
     *(dispatch.OneOperation("operator", depth) for depth in range(1, 6)),
     *(dispatch.OneOperation("function", depth) for depth in range(1, 6)),
 ]
