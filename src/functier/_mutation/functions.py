@@ -179,7 +179,8 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 
 for _copying in COPYING:
     OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
-_views: tuple[Function, ...] = (*VIEWS, np.astype)  # with copy=False
-for _view in _views:
+
+GIVE_VIEWS: tuple[Function, ...] = (*VIEWS, np.astype)  # with copy=False
+for _view in GIVE_VIEWS:
     if _view in OPS:
         OPS[_view].views = True
