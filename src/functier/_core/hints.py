@@ -237,6 +237,17 @@ class Use:
         return BY_EXPRESSION["library of a batch" if self.batch else "library"]
 
 
+def calls_shuffle(frame: FrameType) -> bool:
+    """Tell if `frame` is at a call of a function or method named ``shuffle``."""
+    try:
+        node = _node_at(frame)
+    except Exception:
+        return False
+    func = node.func if isinstance(node, ast.Call) else None
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return name == "shuffle"
+
+
 def declared_reason(frame: FrameType) -> str:
     """Return the declared reason where a frame runs an unsupported function, else an empty text."""
     load(frame.f_globals.get("__name__", "").rpartition(".")[0])

@@ -283,6 +283,9 @@ class RootLevel:
         np.copyto(x._value, y._value if isinstance(y, Tensor) else y)
         return x
 
+    def check_shuffle(self, frame: FrameType) -> None:
+        """A plain tensor may be shuffled."""
+
     def reshape(self, x: Tensor, shape: Any) -> None:
         """``x.shape = shape``."""
         x._value.shape = shape

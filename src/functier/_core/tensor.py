@@ -6,6 +6,7 @@ and users' subclasses it is the `RootLevel` of `_core.root`; for the classes tha
 `types` only.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any, ClassVar
@@ -169,6 +170,9 @@ class Tensor:
         Flat(self)[:] = value
 
     def __len__(self) -> int:
+        frame = sys._getframe(1)
+        if "shuffle" in frame.f_code.co_names:  # numpy.random's asks for the length first
+            self.level.check_shuffle(frame)
         shape = self.level.shape(self)
         if not shape:
             raise TypeError(f"{type(self).__name__}: len() of a 0-d tensor")

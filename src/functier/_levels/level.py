@@ -22,7 +22,7 @@ import numpy as np
 
 from .._core.border import one_value, operand
 from .._core.errors import ConversionError, LevelError, MutationError
-from .._core.hints import explain
+from .._core.hints import calls_shuffle, explain
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
@@ -384,6 +384,16 @@ class Level:
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
+
+    def check_shuffle(self, frame: FrameType) -> None:
+        """Raise where `frame` calls NumPy's shuffle."""
+        if calls_shuffle(frame):
+            raise self.refusal(
+                MutationError,
+                "numpy.random.shuffle(x) would draw one order for all examples, and NumPy's "
+                "generators know of no level; write x = rng.permutation(x), with rng of "
+                "functier.random",
+            )
 
     def window(self, x: Tensor) -> np.ndarray:
         """Return an example of `x` as NumPy has it."""

@@ -8,6 +8,7 @@ NOTE [plain until it meets a tensor]
 
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,11 @@ class ArrayLevel(RootLevel):
 
     def augment(self, func: Callable, x: Any, value: Value) -> Any:
         return augment(x, func, value)
+
+    def check_shuffle(self, frame: FrameType) -> None:
+        level: Any = AMBIENT.get().level
+        if level.depth:
+            level.check_shuffle(frame)
 
     def window(self, x: Any) -> ndarray:
         return view_of(x).window

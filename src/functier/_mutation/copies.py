@@ -20,7 +20,13 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Value
 
 ndarray = np.ndarray
-COPYING = {np.einsum, np.diag, np.meshgrid, np.ix_, np.lib.stride_tricks.sliding_window_view}
+COPYING: set[Function] = {
+    np.einsum,
+    np.diag,
+    np.meshgrid,
+    np.ix_,
+    np.lib.stride_tricks.sliding_window_view,
+}
 """Functions that give a view in NumPy, and a copy here."""
 Partners = list[tuple[Any, str]]
 
