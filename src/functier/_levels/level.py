@@ -216,8 +216,9 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
-        if type(index) is tuple and any([part is ... for part in index]):
-            found = views.getitem_with_dots(self, x, index)
+        parts = index if type(index) is tuple else (index,)
+        if any([part is ... for part in parts]):
+            found = views.getitem_with_dots(self, x, parts)
             if found is not None:
                 return found
         mask = mask_of(index)

@@ -102,7 +102,7 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
 
 def note_point(level: Any, x: Any, y: Any) -> Any:
     """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
-    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
+    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y) and is_array(x):
         if level.points is None:
             level.points = {}
         level.points[id(y)] = ref(y)

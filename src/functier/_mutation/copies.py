@@ -103,7 +103,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
         return value
 
     models = tree_map(model, args)
-    if not sources:
+    if not sources or (func is np.einsum and len(args) > 2):  # of several it makes an array
         return
     results: list[Any] = []
     tree_map(results.append, func(*models, **kwargs))
@@ -111,11 +111,9 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     tree_map(found.append, result)
     for y, shown in zip(found, results):
         for x, window in sources:
-            if (
-                isinstance(y, Tensor)
-                and hasattr(y.level, "place")
-                and np.may_share_memory(shown, window)
-            ):
+            if not (isinstance(y, Tensor) and isinstance(shown, ndarray)):
+                continue
+            if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 a, b = x.level.place(x), y.level.place(y)
                 if a is not b:
                     partners_of(a).append((ref(b), name_of(func)))
