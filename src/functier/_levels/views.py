@@ -8,6 +8,7 @@ NOTE [views that are alive]
 """
 
 import gc
+from operator import getitem
 from typing import Any
 from weakref import ref
 
@@ -139,6 +140,6 @@ def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
             return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
         if not holds_tensor(x):
             return None
-        return note_point(level, x, x[tuple([part for part in index if part is not ...])])
+        return note_point(level, x, level.function(getitem, (x, index), {}))
     (place,) = places
     return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]

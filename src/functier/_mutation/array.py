@@ -329,7 +329,9 @@ def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         return wrap(view.at(value)) if shared[-1] else value
 
     result = tree_map(made, result)
-    return result if all(shared) else func(view.snapshot(), *args, **kwargs)
+    if all(shared):
+        return result
+    return tree_map(np.copy, func(view.snapshot(), *args, **kwargs))
 
 
 def wrap_like(x: Any) -> Callable[[View], Any]:
