@@ -39,8 +39,7 @@ class Primitive(NamedTuple):
         ``"rule"``: it has a rule. ``"itself"``: its jvp is the operation, which is linear.
         ``"parts"``: it consists of other operations, which have rules. ``"zero"``: its
         derivative is zero. ``"transpose"``: the rule of the other mode is used. ``"batched"``:
-        it runs on the whole batch. ``"refused"``: an error says what to write instead.
-        ``"none"``: it has no rule.
+        it runs on the whole batch. ``"none"``: it has no rule.
     differentiable : tuple of str
         The operands that have a derivative.
     """
@@ -105,8 +104,6 @@ def _entries() -> Iterator[Primitive]:
             rules = ("parts",) * 3
         elif op.constant:
             rules = "rule", "zero", "zero"
-        elif op.family == "writing":
-            rules = ("refused",) * 3
         else:
             rules = (
                 "none" if op.vmap is None else "rule",

@@ -333,6 +333,7 @@ def test_a_level_changes_its_class_in_one_place():
         ("life", "level.__class__ = ENDED[level.escape]"),
         ("states", "level.__class__ = self.off[level.__class__]"),
         ("states", "level.__class__ = self.on[level.__class__]"),
+        ("writes", "t.__class__ = Array"),  # a tensor
     ]
 
 

@@ -63,12 +63,13 @@ def was_written(x: Any) -> bool:
 
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
-    if not data.flags.writeable:
-        data = data.copy()
     flat = data.ravel(order="K")
-    if flat.size and not np.shares_memory(flat, data):
+    if flat.size and not np.shares_memory(flat, data):  # whose flags NumPy may warn of
         data = data.copy()
         flat = data.reshape(-1)
+    elif not data.flags.writeable:
+        data = data.copy()
+        flat = data.ravel(order="K")
     return on_view(View(Memory(flat, AMBIENT.get()), data))
 
 
@@ -187,7 +188,10 @@ class ArrayLevel(RootLevel):
             op = None if func in UNSUPPORTED else find(func)
             if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
                 func = op.body
-            result = tree_map(writable, func(*settle(args), **settle(kwargs)))
+            result = func(*settle(args), **settle(kwargs))
+            if given in COPYING:  # it may be a view of a snapshot, which lives on
+                result = tree_map(lambda y: y.copy() if np.ndim(y) else y, result)
+            result = tree_map(writable, result)
             if given in COPYING:
                 note(given, args, kwargs, result)
             return result
