@@ -109,7 +109,7 @@ CANONICAL = {
     "astype": (lambda x: x.astype(int), np.astype),
     "getitem": (lambda x: x[0], None),
     "cumsum": (lambda x: x.cumsum(axis=0), np.cumsum),
-    "conj": (lambda x: x.conj(), np.conjugate),
+    "conj": (lambda x: np.conj(x), np.conjugate),
     "matmul": (lambda x: x @ A, np.matmul),
     "rmatmul": (lambda x: [[1.0, 0.0], [0.0, 1.0]] @ x, np.matmul),
 }

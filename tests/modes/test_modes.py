@@ -351,10 +351,10 @@ def test_creation_functions_are_seen_through_the_namespace():
         equal(fnp.fft.fft(A), np.fft.fft(A))
         fnp.random.seed(0)
         fnp.random.normal(size=2)
-        equal(fnp.add(A, A), A + A)
     assert mode.seen == [
-        np.zeros, np.arange, np.linalg.inv, np.fft.fft, np.random.seed, np.random.normal, np.add
+        np.zeros, np.arange, np.linalg.inv, np.fft.fft, np.random.seed, np.random.normal
     ]  # fmt: skip
+    assert fnp.add is np.add  # which has methods, and sees modes where it gets a tensor
 
 
 def test_draws_of_a_generator_are_seen_through_the_namespace():

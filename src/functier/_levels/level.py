@@ -252,7 +252,7 @@ class Level:
         if len(args) > 2 and op is not None:
             args, kwargs = name_out(op, args, kwargs)
         if kwargs and kwargs.get("out") is not None:
-            return write_out(func, args, kwargs)
+            return self.write_out(func, args, kwargs)
         if op is None:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
@@ -279,6 +279,12 @@ class Level:
                     elif kind is Array:
                         return func(*settle(args), **settle(kwargs))
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+        except LevelError as error:
+            raise self.name_error(error) from None
+
+    def write_out(self, func: Function, args: tuple, kwargs: dict) -> Any:
+        try:
+            return write_out(func, args, kwargs)
         except LevelError as error:
             raise self.name_error(error) from None
 

@@ -184,6 +184,8 @@ class ArrayLevel(RootLevel):
 
         tree_map(look, (args, kwargs))
         if not plain:
+            if kwargs and isinstance(kwargs.get("initial"), Tensor):
+                float(kwargs["initial"])  # NumPy needs a number; a tensor raises
             given = func
             op = None if func in UNSUPPORTED else find(func)
             if op is not None and op.body is not None:  # that NumPy may dispatch on like= only

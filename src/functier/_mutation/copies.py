@@ -89,13 +89,16 @@ def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
 def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
     """Note which of the results would share memory with which of the arguments."""
     ambient = AMBIENT.get()
-    if ambient is Tensor:
+    if ambient is Tensor or (func is np.einsum and len(args) > 2):  # of several it makes an array
         return
     sources: list[tuple[Any, ndarray]] = []
 
     def model(value: Any) -> Any:
         if type(value) is ambient or getattr(type(value), "takes_writes", False):
-            window = value.level.window(value).view(ndarray)
+            try:
+                window = value.level.window(value).view(ndarray)
+            except MutationError:  # of a class that cannot be written to
+                return value
             if window.dtype == bool:  # which a function could take for a mask
                 window = window.view(np.int8)
             sources.append((value, window))
@@ -103,7 +106,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
         return value
 
     models = tree_map(model, args)
-    if not sources or (func is np.einsum and len(args) > 2):  # of several it makes an array
+    if not sources:
         return
     results: list[Any] = []
     tree_map(results.append, func(*models, **kwargs))

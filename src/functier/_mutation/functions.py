@@ -28,12 +28,16 @@ from .selection import mask_of
 def declare(func: Function, body: Callable[..., None]) -> Callable[..., None]:
     """Return the body of a function that writes, and make it the one of its record."""
 
+    more = ""
+    if func is np.copyto:
+        more = ", and for numpy.full_like(a, t), which calls it, write numpy.zeros_like(a) + t"
+
     @functools.wraps(body)
     def checked(a: Value, *args: Any, **kwargs: Any) -> None:
         if not isinstance(a, Tensor):
             raise MutationError(
                 f"{name_of(func)} would write a tensor to a plain array; make the array inside the "
-                f"function, with functier.numpy.zeros or functier.numpy.array(a)"
+                f"function, with functier.numpy.zeros or functier.numpy.array(a){more}"
             )
         body(a, *args, **kwargs)
 

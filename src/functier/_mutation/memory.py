@@ -177,7 +177,10 @@ class View:
         if WRITERS.get():
             value = self.masked(index, value, add)
         if self.readonly:
-            raise ValueError("assignment destination is read-only")
+            raise ValueError(
+                f"{memory.home.level}: assignment destination is read-only; "
+                f"write y = x.copy() first"
+            )
         if parts is None:
             self.write_at(self.places(index), value, add)
         else:

@@ -440,16 +440,16 @@ def compute_below(func: Callable, args: tuple, kwargs: dict) -> Any:
     return tree_map(as_mode_array, out)
 
 
-def call_plain(func: Callable, args: tuple, kwargs: dict) -> Any:
-    """Make a call through `functier.numpy` that no mode for functions has answered."""
+def call_plain(func: Callable, make: Callable, args: tuple, kwargs: dict) -> Any:
+    """Make a call of `func` through `functier.numpy`, by `make`, that no mode has answered."""
     if not is_looking() or classes_in(args, kwargs):
-        return func(*args, **kwargs)
+        return make(*args, **kwargs)
     if isinstance(func, np.ufunc) or hasattr(func, "_implementation"):
         given, options = tree_map(as_mode_array, (args, kwargs))
         if any(type(x) is ModeArray for x in _leaves((given, options))):
-            return func(*given, **options)
+            return make(*given, **options)
     return tree_map(
-        as_mode_array, ask_operations(func, (), args, kwargs, lambda: func(*args, **kwargs))
+        as_mode_array, ask_operations(func, (), args, kwargs, lambda: make(*args, **kwargs))
     )
 
 

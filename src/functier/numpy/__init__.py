@@ -43,7 +43,7 @@ def _ask_modes(func: Callable, path: str) -> Callable:
             return make(*args, **kwargs)
         answer = CALLS[0](func, args, kwargs)
         if answer is NOBODY:
-            return call_plain(make, args, kwargs)
+            return call_plain(func, make, args, kwargs)
         return answer if make is func else _creation.writable(answer)
 
     call.__module__, call.__qualname__ = __name__, path  # by which it is pickled
