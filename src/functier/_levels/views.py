@@ -17,7 +17,8 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.op import Op
 from .._core.tensor import Tensor
-from .._mutation.array import view_of, was_written, wrap_like
+from .._mutation.array import view_of, was_written
+from .._mutation.items import wrap_like
 from .memory import owner_of
 
 ndarray = np.ndarray
@@ -60,7 +61,7 @@ def example(x: Any) -> ndarray:
     return value[(0,) * axes + (...,)]
 
 
-def alive(level: Any, x: Any) -> list[Any]:
+def find_alive(level: Any, x: Any) -> list[Any]:
     """Return the tensors of the level that are views of the same array as `x`, and itself."""
     owner = owner_of(example(x))
     if level.taken is None:

@@ -93,7 +93,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
         return
     sources: list[tuple[Any, ndarray]] = []
 
-    def model(value: Any) -> Any:
+    def model_layout(value: Any) -> Any:
         if type(value) is ambient or getattr(type(value), "takes_writes", False):
             window = value.level.window(value).view(ndarray)
             if window.dtype == bool:  # which a function could take for a mask
@@ -102,7 +102,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             return window
         return value
 
-    models = tree_map(model, args)
+    models = tree_map(model_layout, args)
     if not sources or (func is np.einsum and len(args) > 2):  # of several it makes an array
         return
     results: list[Any] = []
