@@ -38,7 +38,7 @@ from ._transforms.stop_gradient import enable_grad as enable_grad
 from ._transforms.stop_gradient import no_grad as no_grad
 from ._transforms.stop_gradient import stop_gradient as stop_gradient
 from ._core.tensor import Tensor as Tensor
-from ._mutation.array import tensor as tensor
+from ._mutation.array_level import tensor as tensor
 from ._transforms.vmap import vmap as vmap
 
 __version__ = "0.1.0"

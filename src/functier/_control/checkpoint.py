@@ -29,7 +29,7 @@ from .._levels.lineage import AMBIENT
 from .._levels.states import resume
 from .._levels.tape import Given, Node, find_reached, join_edges, node_numbers
 from .._mutation.array import was_written
-from .._mutation.memory import REGION, WRITERS, clock
+from .._mutation.memory import CHOSEN, REGION, clock
 from .masks import AMONG, among
 
 P = ParamSpec("P")
@@ -102,7 +102,7 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
     `given` has to contain everything that may be written to before `func` runs again, as a
     pullback keeps copies of it. See NOTE [a region of the tape].
     """
-    writers = WRITERS.get()
+    writers = CHOSEN.get()
     ambient, mask, start = AMBIENT.get(), AMONG.get(), next(node_numbers)
     leaves, structure = flatten(given)
     leaves = [x.level.snapshot(x) if was_written(x) else x for x in leaves]
@@ -136,14 +136,14 @@ def region(label: str, func: Function, *given: PyTree) -> PyTree:
 @block
 def protect(writers: tuple) -> Iterator[None]:
     """Inside, what was made before may not be written to, as it would be once more later."""
-    region, before = REGION.get(), WRITERS.get()
+    region, before = REGION.get(), CHOSEN.get()
     try:
         REGION.set(next(clock))
-        WRITERS.set(writers)
+        CHOSEN.set(writers)
         yield
     finally:
         REGION.set(region)
-        WRITERS.set(before)
+        CHOSEN.set(before)
 
 
 SAMPLE_SIZE = 64

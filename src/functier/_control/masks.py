@@ -35,7 +35,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Value
 from .._levels.batch import BatchLevel
 from .._mutation.array import was_written
-from .._mutation.memory import WRITERS
+from .._mutation.memory import CHOSEN
 
 ndarray = np.ndarray
 
@@ -84,14 +84,14 @@ class Mask:
         """Return ``func(*operands)`` for the examples that the mask holds for."""
         if self.whole:
             return func(*operands)
-        before = WRITERS.get()
+        before = CHOSEN.get()
         shielded = self.shield(operands)
         with among(self):
             try:
-                WRITERS.set((*before, self.pred))
+                CHOSEN.set((*before, self.pred))
                 result = func(*shielded)
             finally:
-                WRITERS.set(before)
+                CHOSEN.set(before)
         for given, x in zip(flatten(operands)[0], flatten(shielded)[0]):
             if x is not given and was_written(x):
                 raise MutationError(

@@ -171,7 +171,8 @@ class Tensor:
 
     def __len__(self) -> int:
         frame = sys._getframe(1)
-        if "shuffle" in frame.f_code.co_names:  # numpy.random's asks for the length first
+        code = frame.f_code
+        if "shuffle" in code.co_names or "shuffle" in code.co_varnames:  # it asks for the length
             self.level.check_shuffle(frame)
         shape = self.level.shape(self)
         if not shape:

@@ -20,7 +20,7 @@ RUNNING = {"differentiate", "batch", "_record", "_push_forward"}
 """The functions that call a user's function at a level, whose arguments they have in a variable."""
 
 
-def model(window: ndarray) -> ndarray:
+def model_layout(window: ndarray) -> ndarray:
     """Return a view of a new flat array whose elements lie as those of `window` do.
 
     Whether NumPy reshapes by a view depends on that. Large gaps become small ones.

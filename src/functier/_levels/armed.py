@@ -8,7 +8,8 @@ import numpy as np
 from .._core.methods import LAYOUT, PROPERTIES, message_on_memory
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
-from .._mutation.array import item, settle, view_function, view_of, was_written, wrap_like
+from .._mutation.array import settle, view_of, was_written
+from .._mutation.items import item, view_function, wrap_like
 from .._mutation.out import VIEWS
 from .views import note_view
 

@@ -13,14 +13,14 @@ from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .._mutation.array import settle, writable_here
+from .._mutation.array import make_result_writable, settle
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import FastCalls
+from .grad_store import GradStore
 from .level import Level, has_methods
 from .memory import own_memory
-from .stores import GradStore
 from .tape import node_numbers, node_of, output_rule
 
 float64 = np.float64
@@ -75,7 +75,7 @@ class GradLevel(Level):
     def record(self, op: Op, call: Call, values: list[Value], ans: Value) -> Value:
         """Return the tensor, or tensors, of a result, with the node that leads to it."""
         if op.constant:
-            return writable_here(self.cls, ans)
+            return make_result_writable(self.cls, ans)
         cls, edges = self.cls, []
         mine = [i for i, x in enumerate(call.operands) if type(x) is cls and is_inexact(values[i])]
         if not mine:

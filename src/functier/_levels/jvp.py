@@ -18,7 +18,7 @@ from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._mutation.array import settle, writable_here
+from .._mutation.array import make_result_writable, settle
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import FastCalls
@@ -86,7 +86,7 @@ class JvpLevel(Level):
                 values.append(self.lower(x))
         ans = call.run(values)
         if op.constant:
-            return writable_here(self.cls, ans)
+            return make_result_writable(self.cls, ans)
         jvp, names, operands = op.jvp, call.names, call.operands
         rules = op.vjp if isinstance(jvp, str) else (jvp or {})
         for i in moving:

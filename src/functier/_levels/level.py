@@ -31,7 +31,8 @@ from .._core.root import classes_in, opts_out
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
-from .._mutation.array import Array, augment, keeps, reshaped, settle, view_of, was_written
+from .._mutation.array import Array, settle, view_of, was_written
+from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, mask_of
 from . import views, writes
@@ -116,7 +117,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = (kind, "writes") if WRITERS and label in WRITERS else kind
+        key: Any = (kind, "writes") if WRITERS and id(frame.f_code) in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level
@@ -267,7 +268,7 @@ class Level:
                     return self.apply_single(op, args[0], given)
             if op.body is not None:
                 return op.body(*args, **kwargs)
-            if op.views and func is np.astype and keeps(*args, **kwargs):
+            if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)
             cls = self.cls
@@ -417,7 +418,7 @@ class Level:
     def reshape(self, x: Tensor, shape: Any) -> None:
         """``x.shape = shape``: that of this tensor alone, and not of its other views."""
         view = writes.memory_view(self, x)
-        writes.set_view(x, view.at(reshaped(view.window, shape)))
+        writes.set_view(x, view.at(reshape_window(view.window, shape)))
 
     def add_at(self, x: Tensor, index: Index, value: Value) -> None:
         """``numpy.add.at(x, index, value)``."""

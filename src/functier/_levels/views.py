@@ -3,8 +3,8 @@
 NOTE [views that are alive]
     NumPy's memory tells which tensors are views of which. Before the first write of a level
     nobody keeps a list of them: all instances of the class are looked for once, which takes
-    milliseconds. The label of the level is noted, and later levels of that label keep the list
-    from their beginning.
+    milliseconds. The code that made the level is noted, and later levels that it makes keep the
+    list from their beginning.
 """
 
 import gc
@@ -17,12 +17,14 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.op import Op
 from .._core.tensor import Tensor
-from .._mutation.array import view_of, was_written, wrap_like
+from .._mutation.array import view_of, was_written
+from .._mutation.items import wrap_like
 from .memory import owner_of
 
 ndarray = np.ndarray
-WRITERS: set[str] = set()
-"""The labels of levels whose tensors were written to: see NOTE [views that are alive]."""
+WRITERS: set[int] = set()
+"""The numbers of code that made levels whose tensors were written to: see NOTE [views that are
+alive]."""
 
 
 def is_array(x: Any) -> bool:
@@ -60,12 +62,12 @@ def example(x: Any) -> ndarray:
     return value[(0,) * axes + (...,)]
 
 
-def alive(level: Any, x: Any) -> list[Any]:
+def find_alive(level: Any, x: Any) -> list[Any]:
     """Return the tensors of the level that are views of the same array as `x`, and itself."""
     owner = owner_of(example(x))
     if level.taken is None:
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
-        WRITERS.add(level.label)
+        WRITERS.add(id(level.made[0]))
     else:
         found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]

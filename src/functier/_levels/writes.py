@@ -19,14 +19,15 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .._mutation.array import Array, view_of, was_written, write_item
+from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
+from .._mutation.items import write_item
 from .._mutation.memory import Memory, View
 from .._mutation.stores import PlainStore, deepen
-from .aliases import check_arguments, model, rank, view_in
+from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
 from .memory import owner_of
-from .views import alive, example
+from .views import example, find_alive
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -83,7 +84,7 @@ def _begin(level: Any, x: Any) -> View:
             "an array whose values are not known yet cannot be written to; write numpy.where, or "
             "build the array from its parts with numpy.concatenate or numpy.stack",
         )
-    tensors = alive(level, x)
+    tensors = find_alive(level, x)
     windows = [example(t) for t in tensors]
     base = max(range(len(tensors)), key=lambda i: rank(windows[i]))
     whole = windows[base]
@@ -97,7 +98,7 @@ def _begin(level: Any, x: Any) -> View:
         )
     check_arguments(level, whole)
     check_partners(owner)
-    form = model(whole)
+    form = model_layout(whole)
     flat = form if form.base is None else form.base
     store = deepen(PlainStore(np.empty(flat.size, dtype_of(tensors[base]))), tensors[base])
     memory = Memory(flat, level.cls, store)

@@ -17,7 +17,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Index, Value
 from .._rules.axes import as_array, shift
 from .._rules.indexing import apply_mode, index_along, read_at
-from .array import writable
+from .array import make_writable
 from .copies import COPYING, watch
 from .out import VIEWS
 from .selection import mask_of
@@ -171,7 +171,7 @@ def _make_writable(body: Callable[..., Value]) -> Callable[..., Value]:
     @functools.wraps(body)
     def make(a: Value, *args: Any, **kwargs: Any) -> Value:
         made = body(a, *args, **kwargs)
-        return writable(made) if type(a) is AMBIENT.get() else made
+        return make_writable(made) if type(a) is AMBIENT.get() else made
 
     return make
 

@@ -19,7 +19,7 @@ from .stores import PlainStore, deepen
 float64 = np.float64
 ndarray = np.ndarray
 
-WRITERS: ContextVar[tuple] = ContextVar("writers", default=())
+CHOSEN: ContextVar[tuple] = ContextVar("chosen", default=())
 """The truth values of the examples for which a function runs, where it does not for all."""
 
 REGION: ContextVar[int] = ContextVar("region", default=-1)
@@ -174,8 +174,8 @@ class View:
         if mask is not None:
             self.write_masked(mask, value, add)
             return
-        if WRITERS.get():
-            value = self.masked(index, value, add)
+        if CHOSEN.get():
+            value = self.keep_others(index, value, add)
         if self.readonly:
             raise ValueError(
                 f"{memory.home.level}: assignment destination is read-only; "
@@ -184,7 +184,7 @@ class View:
         if parts is None:
             self.write_at(self.places(index), value, add)
         else:
-            self.put(parts or None, self.fitted(value, self.window[parts].shape), add)
+            self.put(parts or None, self.fit_value(value, self.window[parts].shape), add)
 
     def put(self, parts: tuple | None, value: Value, add: bool) -> None:
         """Write a value that fits at a basic index."""
@@ -195,10 +195,10 @@ class View:
         (store.add if add else store.put)(self.layout, parts, value)
         memory.version += 1
 
-    def masked(self, index: Index, value: Value, add: bool) -> Value:
+    def keep_others(self, index: Index, value: Value, add: bool) -> Value:
         """Return what to write: examples for which the function does not run keep theirs."""
-        for writer in WRITERS.get():
-            self.fitted(value, self.window.shape if index is ... else self.shape_at(index))
+        for writer in CHOSEN.get():
+            self.fit_value(value, self.window.shape if index is ... else self.shape_at(index))
             old = 0 if add else self.snapshot() if index is ... else self.read(index)
             value = np.where(writer, value, old)
         return value
@@ -222,7 +222,7 @@ class View:
     def write_at(self, places: Value, value: Value, add: bool = False) -> None:
         """The same at places in the memory."""
         memory = self.memory
-        value = self.fitted(value, shape_of(places))
+        value = self.fit_value(value, shape_of(places))
         memory.store = store = deepen(memory.store, places)
         if type(self) is PartView:
             value = self.whole(value, add, lambda: store.get_at(places))
@@ -230,7 +230,7 @@ class View:
         (store.add_at if add else store.put_at)(places, value)
         memory.version += 1
 
-    def fitted(self, value: Value, target: tuple[int, ...]) -> Value:
+    def fit_value(self, value: Value, target: tuple[int, ...]) -> Value:
         """Return a value that may be written to elements of the shape `target`."""
         own = self.dtype
         kind = type(value)

@@ -4,7 +4,7 @@ Inherit from `TensorFunctionMode` or `TensorDispatchMode` to write one. `Logging
 `FlopCounterMode` and `MemoryMode` are ready to use. All names here are public and stable.
 """
 
-# Imports `_core` and `_levels`.
+# Imports `_core`, `_levels` and `_mutation`.
 
 import math
 import weakref

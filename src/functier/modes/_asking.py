@@ -36,6 +36,7 @@ from .._levels.lineage import AMBIENT, levels_of
 from .._levels.memory import TO_PLAIN
 from .._levels.states import Layer, next_layer
 from .._levels.views import is_array
+from .._mutation.array import make_writable
 
 ndarray = np.ndarray
 
@@ -448,9 +449,8 @@ def call_plain(func: Callable, make: Callable, args: tuple, kwargs: dict) -> Any
         given, options = tree_map(as_mode_array, (args, kwargs))
         if any(type(x) is ModeArray for x in _leaves((given, options))):
             return make(*given, **options)
-    return tree_map(
-        as_mode_array, ask_operations(func, (), args, kwargs, lambda: make(*args, **kwargs))
-    )
+    made = ask_operations(func, (), args, kwargs, lambda: make(*args, **kwargs))
+    return tree_map(as_mode_array, made if make is func else make_writable(made))
 
 
 def _leaves(tree: PyTree) -> list:

@@ -44,7 +44,7 @@ def _ask_modes(func: Callable, path: str) -> Callable:
         answer = CALLS[0](func, args, kwargs)
         if answer is NOBODY:
             return call_plain(func, make, args, kwargs)
-        return answer if make is func else _creation.writable(answer)
+        return answer if make is func else _creation.make_writable(answer)
 
     call.__module__, call.__qualname__ = __name__, path  # by which it is pickled
     return call

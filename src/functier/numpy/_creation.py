@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.tensor import Tensor
-from .._mutation.array import Array, array_holding, settle, writable
+from .._mutation.array import Array, array_holding, make_writable, settle
 
 
 def _making(func: Callable) -> Callable:
@@ -23,7 +23,7 @@ def _making(func: Callable) -> Callable:
             like = _tensor_in((args, kwargs))
             if like is not None:
                 kwargs["like"] = like
-        return writable(func(*args, **kwargs))
+        return make_writable(func(*args, **kwargs))
 
     return make
 
@@ -44,7 +44,7 @@ def _copying(func: Callable, copies: bool) -> Callable:
             return _copied(a) if copy else a
         if isinstance(a, np.ndarray):
             made = func(a, dtype, *args, **kwargs)
-            return made if np.may_share_memory(made, a) else writable(made)
+            return made if np.may_share_memory(made, a) else make_writable(made)
         return convert(a, dtype, *args, **kwargs)
 
     return make

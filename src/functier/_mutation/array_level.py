@@ -1,0 +1,230 @@
+"""The behaviour of an `Array`: that of a plain tensor, and writes."""
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.methods import PROPERTIES
+from .._core.observers import CALLS
+from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
+from .._core.table import UNSUPPORTED, find
+from .._core.tensor import Tensor, canonical
+from .._core.types import Index, Value
+from .array import Array, array_of, make_writable, on_view, settle, view_of
+from .copies import COPYING, note
+from .exposures import expose
+from .items import (
+    _has_levels,
+    augment,
+    is_whole,
+    item,
+    keeps_dtype,
+    reshape_window,
+    view_function,
+    write_item,
+)
+from .layouts import layout_of, window_of
+from .memory import Memory, View
+from .out import VIEWS, name_out, write_out
+
+ndarray = np.ndarray
+
+
+class ArrayLevel(RootLevel):
+    """What an `Array` does: as a plain tensor, and writes."""
+
+    def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        return array_of(np.array(data, *args, **kwargs))
+
+    def elem(self, x: Any) -> Any:
+        return view_of(x).snapshot()
+
+    def as_subclass(self, x: Any, cls: type) -> Any:
+        return Tensor(view_of(x).snapshot()).as_subclass(cls)
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return view_of(x).window.shape
+
+    def dtype(self, x: Any) -> np.dtype:
+        return view_of(x).dtype
+
+    # ---- operations ----
+
+    def unary(self, func: Any, x: Any) -> Any:
+        return self.called(func, (x,), {})
+
+    def binary(self, func: Any, a: Any, b: Any) -> Any:
+        if opts_out(a) or opts_out(b):
+            return NotImplemented
+        return self.called(func, (a, b), {})
+
+    def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.function(*canonical(func, args, kwargs))
+
+    def property(self, name: str, x: Any) -> Any:
+        return self.function(PROPERTIES[name], (x,), {})
+
+    def function(self, func: Callable, args: tuple, kwargs: dict, relevant: Any = None) -> Any:
+        if CALLS:
+            answer = CALLS[0](func, args, kwargs)
+            if answer is not NOBODY:
+                return answer
+        op = None if func in UNSUPPORTED else find(func)
+        args, kwargs = name_out(op, args, kwargs)
+        if kwargs and kwargs.get("out") is not None:
+            return write_out(func, args, kwargs)
+        if func is np.astype and keeps_dtype(*args, **kwargs):
+            return args[0]
+        if args and type(args[0]) is Array:
+            if op is not None and (op.family == "writing" or func is np.nan_to_num):
+                return op.body(*args, **kwargs)  # type: ignore[misc]
+            view = view_of(args[0])
+            if func in VIEWS and not (view.memory.plain and is_whole(view, func)):
+                return view_function(args[0], func, args[1:], kwargs)
+        return self.called(func, args, kwargs)
+
+    def called(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        """Return the result of `func` on plain values or on tensors; a new array is an `Array`."""
+        views: list[View] = []
+        plain = True
+
+        def look(value: Any) -> Any:
+            nonlocal plain
+            if type(value) is Array:
+                views.append(view_of(value))
+                plain = plain and views[-1].memory.plain and type(views[-1]) is View
+            elif isinstance(value, Tensor) and value.level.depth:
+                plain = False
+            return value
+
+        tree_map(look, (args, kwargs))
+        if not plain:
+            if kwargs and isinstance(kwargs.get("initial"), Tensor):
+                float(kwargs["initial"])  # NumPy needs a number; a tensor raises
+            given = func
+            op = None if func in UNSUPPORTED else find(func)
+            if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
+                func = op.body
+            result = func(*settle(args), **settle(kwargs))
+            if given in COPYING:  # it may be a view of a snapshot, which lives on
+                result = tree_map(lambda y: y.copy() if np.ndim(y) else y, result)
+            result = tree_map(make_writable, result)
+            if given in COPYING:
+                note(given, args, kwargs, result)
+            return result
+
+        def window(value: Any) -> Any:
+            if type(value) is not Array:
+                return value
+            shown = view_of(value).window.view()
+            shown.flags.writeable = False  # a function that writes has to say so
+            return shown
+
+        result = func(*tree_map(window, args), **tree_map(window, kwargs))
+
+        def made(value: Any) -> Any:
+            if type(value) is ndarray:
+                for view in views:
+                    memory = view.memory
+                    if np.may_share_memory(value, memory.flat):
+                        layout = layout_of(value, memory.start)
+                        return on_view(View(memory, window_of(memory.flat, layout)))
+                return make_writable(value)
+            return value
+
+        return tree_map(made, result)
+
+    def getitem(self, x: Any, index: Index) -> Any:
+        view = view_of(x)
+        level = view.memory.store.level
+        if level is None and type(view) is View and not _has_levels(index):
+            return self.called(_getitem, (x, index), {})
+        return item(x, view, index if type(index) is int else settle(index), on_view)
+
+    # ---- writes ----
+
+    def setitem(self, x: Any, index: Index, value: Value) -> None:
+        if CALLS and CALLS[0](Tensor.__setitem__, (x, index, value), {}) is not NOBODY:
+            return
+        write_item(x, view_of(x), index, value)
+
+    def add_at(self, x: Any, index: Index, value: Value) -> None:
+        write_item(x, view_of(x), index, value, add=True)
+
+    def augment(self, func: Callable, x: Any, value: Value) -> Any:
+        return augment(x, func, value)
+
+    def check_shuffle(self, frame: FrameType) -> None:
+        level: Any = AMBIENT.get().level
+        if level.depth:
+            level.check_shuffle(frame)
+
+    def window(self, x: Any) -> ndarray:
+        return view_of(x).window
+
+    def place(self, x: Any) -> Memory:
+        return view_of(x).memory
+
+    def snapshot(self, x: Any) -> Any:
+        return view_of(x).snapshot()
+
+    def reshape(self, x: Any, shape: Any) -> None:
+        view = view_of(x)
+        x._cell = view.at(reshape_window(view.window, shape))
+
+    def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        x[...] = self.method(func, (x, *args), kwargs)
+        return x
+
+    def convert(self, x: Any, how: Any, *args: Any) -> Any:
+        view = view_of(x)
+        if view.memory.plain and type(view) is View:
+            if how == "numpy.asarray" and args[1] is not True:
+                return expose(view, args[0])
+            return convert_to(view.window, how, *args)
+        value: Any = view.snapshot()
+        if isinstance(value, Tensor):
+            return value.level.convert(value, how, *args)
+        return convert_to(value, how, *args)
+
+    def repr(self, x: Any) -> str:
+        return repr(view_of(x).snapshot())
+
+
+def _getitem(x: Any, index: Index) -> Any:
+    return x[index]
+
+
+Array.level = ArrayLevel()
+
+
+def tensor(data: Any) -> Tensor:
+    """Return `data` as a `Tensor`; a tensor of any level comes back as it is.
+
+    Inside a level it is a copy, which tensors can be written to.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from functier import vmap
+    >>> table = tensor([10.0, 20.0, 30.0])  # an array that a tensor may index
+    >>> vmap(lambda i: table[i])(np.array([2, 0]))
+    Tensor([30., 10.])
+    >>> def first_ones(x):
+    ...     y = tensor(np.ones(3))
+    ...     y[1:] = x
+    ...     return y
+    >>> vmap(first_ones)(np.array([5.0, 7.0]))
+    array([[1., 5., 5.],
+           [1., 7., 7.]])
+    """
+    if isinstance(data, Tensor):
+        return data
+    if AMBIENT.get() is not Tensor:
+        made = np.array(data)
+        if made.dtype.kind in "biufc":
+            return array_of(made)
+    return Tensor(data)

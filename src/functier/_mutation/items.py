@@ -1,0 +1,165 @@
+"""Items, views and writes of arrays and of tensors that were written to."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.border import check_reach
+from .._core.errors import MutationError
+from .._core.numpy_facts import UFUNC_OF, dtype_of
+from .._core.root import tree_map
+from .._core.tensor import Tensor
+from .._core.types import Index, Value
+from .array import Array, array_holding, make_writable, on_view, settle, view_of, was_written
+from .copies import check_partners
+from .exposures import check_exposed
+from .layouts import parts_of
+from .memory import CHOSEN, REGION, View
+from .out import VIEWS, write_out
+from .selection import Selection, mask_of
+
+new = object.__new__
+ndarray = np.ndarray
+
+
+def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
+    """Return the item of an array or tensor that shows `view`: a view of it, or a copy."""
+    parts = parts_of(index)
+    if parts is None:
+        mask = mask_of(index)
+        if mask is not None:
+            return Selection.of(view.snapshot(), mask, type(mask).level)
+        found = make_writable(view.read(index))
+        if type(x) is Array and isinstance(found, Tensor) and type(found) is not AMBIENT.get():
+            if found.level.depth and found.ndim:  # of a level around: a copy made here
+                return array_holding(found)
+        return found
+    window = view.window[parts]
+    if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
+        return view.element(parts)
+    return wrap(view.item(window, parts))
+
+
+def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return the result of a function that gives views, where NumPy gives one."""
+    view = view_of(x)
+    wrap = on_view if type(x) is Array else wrap_like(x)
+    part = VIEWS[func]
+    if part is not None and view.dtype.kind == "c" and type(view) is View:
+        return wrap(part(view))
+    result = func(view.window, *args, **kwargs)
+    shared: list[bool] = []
+
+    def made(value: Any) -> Any:
+        shared.append(not value.size or np.may_share_memory(value, view.memory.flat))
+        return wrap(view.at(value)) if shared[-1] else value
+
+    result = tree_map(made, result)
+    if all(shared):
+        return result
+    return tree_map(np.copy, func(view.snapshot(), *args, **kwargs))
+
+
+def wrap_like(x: Any) -> Callable[[View], Any]:
+    """Return the function that makes a tensor of the class of `x` which shows a view."""
+
+    def wrap(view: View) -> Any:
+        y = new(type(x))
+        y._cell = view
+        return y
+
+    return wrap
+
+
+def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False) -> None:
+    """Write `value` at an index of `x`, which shows `view`, or add it to what stands there."""
+    level = view.memory.store.level
+    mine = level is not None and type(value) is level.cls and level.live
+    if not mine or type(index) is not int:
+        if type(value) is type(x) and is_item(view, index, value):
+            return  # the end of x[index] op= v, which has written to the item
+        prepare_write(x, view, index, value)
+        index, value = settle(index), settle(value)
+    else:
+        check_partners(view.memory)
+    view.write(index, value, add)
+
+
+def is_item(view: View, index: Index, value: Value) -> bool:
+    """True where `value` shows the item of `view` at a basic index."""
+    if not was_written(value) or view_of(value).base is not view:
+        return False
+    parts = parts_of(index)
+    return parts is not None and parts == view_of(value).parts
+
+
+def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
+    """Check that the write is one that the memory takes."""
+    home = view.memory.home
+    check_partners(view.memory)
+    if isinstance(index, ndarray) and index.dtype == bool and was_written(value):
+        if view_of(value).memory is view.memory:  # NumPy reads what it has written already
+            raise MutationError(
+                "x[mask] = v, where v is a view of x, depends on the order in which NumPy writes; "
+                "write x[mask] = v.copy()"
+            )
+    for v in (value, *(index if type(index) is tuple else (index,))):
+        v = settle(v) if type(v) is Array else v
+        if isinstance(v, Tensor) and v.level.depth:
+            check_reach(home, v, x)
+            if view.memory.plain:
+                check_exposed(view.memory)
+
+
+def augment(x: Any, func: Callable, value: Value) -> Any:
+    """``x op= value`` for an array or a tensor that shows a view."""
+    view = view_of(x)
+    func = UFUNC_OF.get(func, func)
+    simple = view.memory.plain and type(view) is View and _all_plain(value)
+    if simple and not CHOSEN.get() and REGION.get() < 0:
+        func(view.window, settle(value), out=view.window)
+        view.memory.version += 1
+        return x
+    if (func is np.add or func is np.subtract) and _takes(view, value):
+        write_item(x, view, ..., value if func is np.add else np.negative(value), add=True)
+        return x
+    return write_out(func, (x, value), {"out": (x,)})
+
+
+def _takes(view: View, value: Value) -> bool:
+    """True where a sum with `value` has the shape of a view, and a dtype that fits."""
+    dtype = view.dtype
+    if dtype.kind not in "fc" or np.ndim(value) > view.window.ndim:
+        return False
+    number = value if type(value) in (int, float, complex) else dtype_of(value)
+    return np.can_cast(np.result_type(dtype, number), dtype, "same_kind")
+
+
+def _all_plain(value: Any) -> bool:
+    return not isinstance(value, Tensor) or (
+        not value.level.depth and (type(value) is not Array or view_of(value).memory.plain)
+    )
+
+
+def _has_levels(index: Index) -> bool:
+    parts = index if type(index) is tuple else (index,)
+    return any(not _all_plain(part) for part in parts)
+
+
+def is_whole(view: View, func: Callable) -> bool:
+    """True where a view, or a part of it by `func`, shows whole elements."""
+    return type(view) is View and (view.dtype.kind != "c" or VIEWS.get(func) is None)
+
+
+def reshape_window(window: ndarray, shape: Any) -> ndarray:
+    """Return a view of `window` of another shape, as assigning to ``a.shape`` makes."""
+    window = window.view()
+    window.shape = shape
+    return window
+
+
+def keeps_dtype(x: Any, dtype: Any, /, *, copy: bool = True, **options: Any) -> bool:
+    """True where `numpy.astype` gives its argument."""
+    return not copy and x.dtype == dtype
