@@ -255,7 +255,7 @@ def from_itself(y, x):
 
 def mask_of_a_matrix_from_itself(y, x):
     y[GRID > 0.5] = y[0, ::-1] * x[0]
-    y[GRID > 0.65] = y[0]
+    y[GRID > 0.65] = y[0].copy()
 
 
 def rows_of_an_iteration(y, x):

@@ -218,7 +218,7 @@ def flat_views_of_a_transposed_array(x):
 def a_mask_of_a_matrix_and_a_row_of_it(x):
     y = fnp.array([x, x * x])
     mask = np.array([[True, False, True], [False, True, False]])
-    y[mask] = y[0]
+    y[mask] = y[0].copy()
     y[mask] += y[:, ::-1][1]
     return y
 

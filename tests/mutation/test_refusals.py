@@ -157,6 +157,36 @@ def test_shuffle_refuses(make):
                 run()
 
 
+@each("make", [lambda x: np.stack([x, x * x]), lambda x: fnp.array([x, x * x])],
+      ids=["result", "array"])  # fmt: skip
+def test_a_mask_and_a_view_of_the_same_array(make):
+    """NumPy reads what it has written already; with a copy it has a meaning."""
+    mask = np.array([[True, False, True], [False, True, False]])
+
+    def f(x):
+        y = make(x)
+        y[mask] = y[0]
+        return y
+
+    def advised(x):
+        y = make(x)
+        y[mask] = y[0].copy()
+        return y
+
+    wanted = [advised(x) for x in XS]
+    runs = {
+        "vmap": lambda f: ft.vmap(f)(XS)[0],
+        "vjp": lambda f: ft.vjp(f, X)[0],
+        "jvp": lambda f: ft.jvp(f, (X,), (T,))[0],
+        "vmap vjp": lambda f: ft.vmap(lambda x: ft.vjp(f, x)[0])(XS)[0],
+    }
+    for run in runs.values():
+        with pytest.raises(ft.MutationError) as error:
+            run(f)
+        has_all(message(error), "x[mask] = v", "a view of x", "write x[mask] = v.copy()")
+        equal(run(advised), wanted[0])
+
+
 def test_setting_the_shape():
     """As NumPy does, its warning included: the same elements, seen through every name."""
 

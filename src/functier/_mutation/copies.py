@@ -105,7 +105,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             return window
         return value
 
-    models = tree_map(model, args)
+    models = tree_map(model_layout, args)
     if not sources:
         return
     results: list[Any] = []
