@@ -41,6 +41,8 @@ class _Search(Copies):
             if not self.inside:
                 self.plain.add(id(x))
             return x
+        if getattr(type(x), "takes_writes", False):
+            return x  # its writes are followed
         return super().value(x)
 
     def tensor(self, x: Any) -> Any:
