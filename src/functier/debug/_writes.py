@@ -36,7 +36,9 @@ def writes(check: bool = True) -> Block[None]:
     runs again, and compares its results itself.
 
     The block applies to its context (thread or task). Inside it, calls take the slow paths, and
-    each operation reads the arrays that it keeps once more. Outside it nothing is slower.
+    each operation reads the arrays that it keeps once more. Before Python 3.13 the arrays in the
+    variables of a function live until it returns, as the block looks at their names. Outside it
+    nothing is slower.
 
     Examples
     --------
