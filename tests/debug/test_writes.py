@@ -313,10 +313,10 @@ def test_what_no_derivative_reads_is_not_reported(name, transform):
 
 
 def test_forward_mode_is_right():
-    for name, f in FAULTS.items():
+    for f in FAULTS.values():
         with ft.debug.writes():
-            found = ft.jvp(f, (X,), (X,))[1]
-        np.testing.assert_allclose(found, ft.jvp(lambda x, f=f: f(x, np.copy), (X,), (X,))[1])
+            moved = ft.jvp(f, (X,), (X,))[1]
+        equal(moved, ft.jvp(lambda x, f=f: f(x, np.copy), (X,), (X,))[1])
 
 
 def test_arrays_that_are_written_to_after_the_call():
