@@ -113,7 +113,7 @@ class Selection:
         rest = x.shape[mask.ndim :]
         rows = np.reshape(x, (-1, *rest))
         if rows.shape[0]:
-            chosen = np.argmax(np.reshape(mask, -1))
+            chosen: Any = np.argmax(np.reshape(mask, -1))
             first = type(chosen).level.function(getitem, (rows, chosen), {})
         else:
             first = x
