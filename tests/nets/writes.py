@@ -1,0 +1,280 @@
+"""A machine of programs that write, under transforms and by NumPy alone.
+
+    PYTHONPATH=tests:src python -m nets.writes 200 --seed 3
+    PYTHONPATH=tests:src python -m nets.writes --seed 3 --number 17
+
+Each number is one program of at least eight statements, with three writes of drawn kinds to
+drawn kinds of views, at drawn kinds of indices, and an alias. It runs under nests of `vmap`,
+`grad` and `jvp`, and each of these is a case. NumPy gives the values, and by differences the
+derivatives.
+"""
+
+import argparse
+import random
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .verdicts import Verdicts
+from .writing.draw import draw
+from .writing.expressions import Unfit
+from .writing.foreseen import OUTSIDE, REASONS
+from .writing.nests import PAIRS, SINGLE, STEP, TRIPLES, Nest
+from .writing.places import INDICES, VIEWS
+from .writing.program import Program
+from .writing.shrink import shrunk
+from .writing.writes import INDEXED, WRITES
+
+TAGS = [(w, v) for w in WRITES for v in ("base", *VIEWS)]
+TAGS += [(w, i) for w in INDEXED for i in INDICES]
+TAGS = [t for t in TAGS if t != ("fill_diagonal", "ravel")]
+TAGS = [
+    t for t in TAGS
+    if t not in {("fill_diagonal", "ravel"), ("ufunc.at", "newaxis index")}
+]  # fmt: skip
+VARIANTS = (
+    (("grad",), "checkpoint"), (("grad",), "jacrev"), (("jvp",), "jacfwd"), (("jvp",), "linearize"),
+    (("vmap",), "chunks"), (("vmap", "grad"), "checkpoint"), (("jvp", "grad"), "jacrev"),
+    (("grad", "jvp"), "jacfwd"), (("vmap", "jvp"), "jacfwd"), (("vmap", "jvp"), "linearize"),
+)  # fmt: skip
+
+
+class Inconclusive(Exception):
+    """Nothing can be said: a kink, or an example that NumPy refuses."""
+
+
+class Machine:
+    """Runs numbers of a seed and counts."""
+
+    def __init__(self, counts: Verdicts, seed: int, nests: Sequence | None = None, shrink=True):
+        self.counts, self.seed, self.nests, self.shrinks = counts, seed, nests, shrink
+        self.programs = self.unclear = 0
+        self.seen: dict[tuple, Counter] = {}
+        self.failures: list[tuple[Program, Any, str]] = []
+
+    def draw(self, number: int) -> Program:
+        order = random.Random(self.seed)
+        tags = list(TAGS)
+        order.shuffle(tags)
+        some = [tags[(3 * number + i) % len(tags)] for i in range(3)]
+        some[2] = random.Random(hash((self.seed, number))).choice(tags)
+        return draw((self.seed, number), some)
+
+    def cases(self, number: int) -> list[tuple[tuple, str]]:
+        if self.nests is not None:
+            return list(self.nests)
+        r = random.Random(hash((self.seed, number, 5)))
+        some = [(kinds, "") for kinds in (*PAIRS, r.choice(SINGLE))]
+        some.append(r.choice(VARIANTS))
+        if number % 4 == 0:
+            some.append((r.choice(TRIPLES), ""))
+        return some
+
+    def run(self, number: int) -> None:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                program = self.draw(number)
+            except Unfit:
+                self.unclear += 1
+                return
+            self.programs += 1
+            for kinds, variant in self.cases(number):
+                self.judge(number, program, kinds, variant)
+
+    def nest(self, number: int, program: Program, kinds: tuple, variant: str) -> Nest:
+        r = random.Random(hash((self.seed, number, *map("vmap grad jvp".index, kinds), len(variant))))
+        return Nest(program, kinds, r, variant)
+
+    def verdict(self, nest: Nest, text: str = "") -> tuple[str, str]:
+        """Right, refused, wrong or unclear, and the text of a failure."""
+        try:
+            expected = nest.expected()
+        except Exception:
+            return "unclear", ""
+        outside = OUTSIDE if nest.program.outside else {}
+        counts = Verdicts("", self.counts.reasons | outside)
+        try:
+            verdict = counts.judge(text, nest.run, lambda found: check(nest, found, expected))
+        except Inconclusive:
+            return "unclear", ""
+        if verdict == "refused":
+            return verdict, next(iter(counts.refused))
+        return verdict, "".join(counts.wrong)
+
+    def judge(self, number: int, program: Program, kinds: tuple, variant: str) -> None:
+        nest = self.nest(number, program, kinds, variant)
+        verdict, text = self.verdict(nest)
+        if verdict == "unclear":
+            self.unclear += 1
+            return
+        if verdict == "right":
+            self.counts.right += 1
+            if not variant:
+                self.seen.setdefault(kinds, Counter()).update(set(program.tags()))
+        elif verdict == "refused":
+            self.counts.refused[text] += 1
+        else:
+            small = program
+            if self.shrinks:
+                begin = text.startswith(": refused"), text[:60]
+
+                def fails(candidate: Program) -> bool:
+                    same = self.nest(number, candidate, kinds, variant)
+                    found, new = self.verdict(same)
+                    return found == "wrong" and (new.startswith(": refused"), new[:60])[
+                        : 1 + begin[0]] == begin[: 1 + begin[0]]  # fmt: skip
+
+                small = shrunk(program, fails)
+                nest = self.nest(number, small, kinds, variant)
+                text = self.verdict(nest)[1]
+            self.failures.append((small, nest, text))
+            again = f"# python -m nets.writes --seed {self.seed} --number {number}"
+            given = "\n".join(f"{n} = np.array({v.tolist()})" for n, v in nest.args.items())
+            self.counts.wrong.append(f"{again}: {nest}\n{small.text()}\n{given}\n# {text}")
+
+    def summary(self) -> str:
+        return f"{self.counts.summary()}; {self.programs} programs, {self.unclear} said nothing"
+
+    def table(self, least: int) -> str:
+        """How often each pair of a write and a place came under each pair of transforms."""
+        lines = []
+        for kinds in PAIRS:
+            seen = self.seen.get(kinds, Counter())
+            few = [f"{'/'.join(t)}: {seen[t]}" for t in TAGS if seen[t] < least]
+            lines.append(
+                f"{' of '.join(kinds):14} {seen.total():7} pairs (write, place), at least "
+                f"{min(seen[t] for t in TAGS)}, {len(few)} fewer than {least}: {', '.join(few[:5])}"
+            )
+        return "\n".join(lines)
+
+
+TOLERANCE = (1e-11, 3e-6, 3e-5, 1e-3)
+"""How near results have to be, by the order of the derivative."""
+
+
+def check(nest: Nest, found: list, expected: list) -> None:
+    assert len(found) == len(expected), f"{len(found)} results, expected {len(expected)}"
+    doubt: list | None = None
+    values = nest.values()
+    for i, (a, e) in enumerate(zip(found, expected)):
+        assert not hasattr(a, "level"), f"result {i} is a tensor, {a!r}"
+        assert a.shape == e.shape, f"result {i}: shape {a.shape}, expected {e.shape}"
+        if nest.derivatives == 0:
+            assert a.dtype == e.dtype, f"result {i}: dtype {a.dtype}, expected {e.dtype}"
+        tolerance = TOLERANCE[0 if i < values else nest.derivatives]
+        scale = max(1.0, float(np.max(np.abs(e), initial=0.0)))
+        if not np.isfinite(e).all() or scale > 1e4 ** max(1, nest.derivatives):
+            raise Inconclusive
+        off = float(np.max(np.abs(a - e), initial=0.0)) / scale
+        if off <= tolerance:
+            continue
+        if i < values:
+            if stable(nest, i, off):
+                raise AssertionError(f"result {i}: got {short(a)}, expected {short(e)}")
+            raise Inconclusive
+        doubt = nest.expected(STEP / 4) if doubt is None else doubt
+        third = nest.expected(STEP / 16)
+        error = float(np.max(np.abs(doubt[i] - e), initial=0.0)) / scale
+        error += float(np.max(np.abs(third[i] - e), initial=0.0)) / scale
+        if off < 30 * error or not elsewhere(nest):
+            raise Inconclusive
+        raise AssertionError(f"result {i}: got {short(a)}, expected {short(e)}, derivative")
+
+
+def elsewhere(nest: Nest) -> bool:
+    """Whether the derivative is wrong at a point near by too, where nothing ties by chance."""
+    kept, judged = nest.args, nest.judged
+    if judged:
+        return True
+    g = np.random.default_rng(1)
+    nest.judged = True
+    try:
+        nest.args = {
+            n: v + 0.01 * g.normal(size=v.shape) if v.dtype.kind == "f" else v
+            for n, v in kept.items()
+        }
+        check(nest, nest.run(), nest.expected())
+    except AssertionError:
+        return True
+    except Exception:
+        return False
+    finally:
+        nest.args, nest.judged = kept, False
+    return False
+
+
+def stable(nest: Nest, i: int, off: float) -> bool:
+    """False where rounding of the arguments decides the values."""
+    g = np.random.default_rng(0)
+    before = nest.expected()
+    kept = dict(nest.args)
+    try:
+        nest.args = {
+            n: v + 1e-13 * g.normal(size=v.shape) if v.dtype.kind == "f" else v
+            for n, v in kept.items()
+        }
+        after = nest.expected()
+    finally:
+        nest.args = kept
+    moved = np.max(np.abs(after[i] - before[i]), initial=0.0)
+    return bool(moved < off / 3)
+
+
+def short(x: np.ndarray) -> str:
+    return np.array2string(x, precision=6, threshold=30).replace("\n", "")[:250]
+
+
+def machine(counts: Verdicts, seed: int, numbers: Sequence[int], **given: Any) -> Machine:
+    made = Machine(counts, seed, **given)
+    for number in numbers:
+        made.run(number)
+    return made
+
+
+def verdicts() -> Verdicts:
+    return Verdicts("writes", REASONS)
+
+
+def main(args: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="nets.writes", description=__doc__)
+    parser.add_argument("programs", nargs="?", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--start", type=int, default=0, help="the first number")
+    parser.add_argument("--number", type=int, help="one number, in detail")
+    parser.add_argument("--nests", help="transforms, as vmap-grad,jvp")
+    parser.add_argument("--most", type=int, default=10, help="stop after so many wrong cases")
+    given = parser.parse_args(args)
+    nests = given.nests and [(tuple(n.split("-")), "") for n in given.nests.split(",")]
+    counts = verdicts()
+    made = Machine(counts, given.seed, nests)
+    numbers = range(given.start, given.start + given.programs)
+    if given.number is not None:
+        numbers = range(given.number, given.number + 1)
+    start, shown = time.process_time(), 0
+    for number in numbers:
+        try:
+            made.run(number)
+        except Exception:
+            print(f"the machine itself failed at seed {given.seed}, number {number}")
+            traceback.print_exc()
+        for text in counts.wrong[shown:]:
+            print(text, "\n", flush=True)
+        shown = len(counts.wrong)
+        if shown >= given.most:
+            break
+    print(f"{made.summary()}; {time.process_time() - start:.0f} s")
+    for pattern, count in counts.refused.most_common():
+        print(f"  {count:6} {pattern}")
+    print(made.table(50))
+    return bool(counts.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

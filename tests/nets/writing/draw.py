@@ -1,0 +1,317 @@
+"""Draw a program: statements that NumPy takes, with the writes that are asked for.
+
+Each statement is run by NumPy as it is drawn. One that NumPy refuses, or that gives large
+numbers, is drawn again.
+"""
+
+import random
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import writes
+from .expressions import Expressions, Unfit
+from .places import INDICES, VIEWS, index_text, view_text
+from .program import Line, Program, names_in
+
+LARGE = 30.0
+
+
+class Drawing(Expressions):
+    """A program that is being drawn.
+
+    `space` has the values of the names so far. `memory` says which names share their elements,
+    `level` what the elements of a memory depend on: 2 on a main argument, 1 on another one, 0 on
+    neither. Those in `safe` take any value in a transform. `kind` says how a name was made.
+    """
+
+    def __init__(self, r: random.Random):
+        super().__init__(r)
+        self.lines: list[Line] = []
+        self.memory: dict[str, int] = {}
+        self.level: dict[int, int] = {}
+        self.safe: set[int] = set()
+        self.kind: dict[str, str] = {}
+        self.count = 0
+        self.outside = False
+        self.draw_arguments()
+
+    # ---- names ----
+
+    def draw_arguments(self) -> None:
+        r = self.r
+        n, m = r.choice([2, 3, 4]), r.choice([2, 3])
+        g = np.random.default_rng(r.randrange(1 << 30))
+        args = {"x": g.normal(size=r.choice([(n,), (n, m), (n,), (n, m), (2, n, m)]))}
+        args["y"] = g.normal(size=r.choice([(n,), (m, n), (n, m), (m,), ()]))
+        if r.random() < 0.6:
+            args["c"] = g.normal(size=r.choice([(), (n,), (m,), (n, m)]))
+        if r.random() < 0.4:
+            args["k"] = g.integers(-2, 2, r.choice([(), (2,), (3,)]))
+        self.args = {name: np.asarray(np.round(v, 2)) for name, v in args.items()}
+        self.main = ("x", "y")
+        for name in self.args:
+            self.add(name, "argument", 2 if name in self.main else 1, name in self.main)
+
+    def add(self, name: str, kind: str, level: int, safe: bool) -> None:
+        memory = len(self.level)
+        self.memory[name], self.level[memory], self.kind[name] = memory, level, kind
+        self.safe.discard(memory)
+        if safe:
+            self.safe.add(memory)
+
+    def fresh(self, letter: str = "a") -> str:
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    def depends(self, text: str) -> int:
+        used = [self.level[self.memory[n]] for n in names_in(text) if n in self.memory]
+        return max(used, default=0)
+
+    def arrays(self, safe: bool = False) -> list[str]:
+        return [
+            n for n, v in self.space.items()
+            if type(v) is np.ndarray and v.dtype.kind in "fc" and n in self.memory
+            and v.flags.writeable and (not safe or self.memory[n] in self.safe)
+        ]  # fmt: skip
+
+    # ---- statements ----
+
+    def restart(self) -> None:
+        self.space = {"np": np, "fnp": np} | {n: v.copy() for n, v in self.args.items()}
+
+    def run(self, line: Line) -> bool:
+        """Run a statement; False, and nothing happened, where it does not fit."""
+        before = dict(self.space)
+        try:
+            exec(line.text, self.space)
+            self.space.pop("__builtins__", None)
+            for value in self.space.values():
+                if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
+                    if not value.size or not np.all(np.abs(value) < LARGE):
+                        raise Unfit
+        except Exception:
+            self.space = before
+            if line.tags or "for " in line.text:  # it may have written something
+                self.restart()
+                for each in self.lines:
+                    exec(each.text, self.space)
+                self.space.pop("__builtins__", None)
+            return False
+        self.lines.append(line)
+        return True
+
+    def new(self, text: str, kind: str, safe: bool, letter: str = "a") -> str:
+        """Make a variable of an expression; its name."""
+        name = self.fresh(letter)
+        level = self.depends(text)
+        text = text.replace("@", name)
+        if not self.run(Line(f"{name} = {text}", made=name)):
+            raise Unfit
+        value = self.space[name]
+        if type(value) is np.ndarray:
+            for other in self.memory:
+                before = self.space.get(other)
+                if type(before) is np.ndarray and np.shares_memory(before, value):
+                    self.memory[name], self.kind[name] = self.memory[other], kind
+                    return name
+        self.add(name, kind, level, safe or level == 2)
+        return name
+
+    def create(self, ndim: int | None = None, complex_: bool | None = None) -> str:
+        """Make an array that may be written to."""
+        r = self.r
+        if complex_ is None:
+            complex_ = r.random() < 0.12
+        shape = tuple(r.choice([2, 3, 4]) for _ in range(r.choice([1, 2]) if ndim is None else ndim))
+        if ndim == 2 and r.random() < 0.4:
+            shape = shape[:1] * 2
+        dtype = ", dtype=complex" if complex_ else ""
+        options = [
+            lambda: f"fnp.zeros({shape}{dtype})",
+            lambda: f"fnp.ones({shape}{dtype})",
+            lambda: f"fnp.full({shape}, {r.choice([0.5, -1.5])}{dtype})",
+        ]
+        if not complex_:
+            options += [
+                lambda: f"fnp.arange({int(np.prod(shape))}.0).reshape({shape})",
+                lambda: f"fnp.array({np.round(np.linspace(-1, 1, int(np.prod(shape))), 2).reshape(shape).tolist()})",
+                lambda: f"fnp.linspace(-1.0, 1.0, {shape[0]})" if len(shape) == 1 else "",
+                lambda: f"fnp.eye({shape[0]})" if len(shape) == 2 else "",
+            ]
+        mine = [n for n in self.arrays(True) if self.level[self.memory[n]] == 2]
+        like = [
+            n for n in mine if (ndim is None or self.space[n].ndim == ndim)
+            and (self.space[n].dtype.kind == "c") == complex_
+        ]  # fmt: skip
+        if like:
+            n = r.choice(like)
+            options += [
+                lambda: f"np.zeros_like({n})", lambda: f"np.ones_like({n})", lambda: f"{n}.copy()",
+                lambda: f"np.copy({n})", lambda: f"fnp.array({n})", lambda: f"np.sin({n})",
+                lambda: f"fnp.zeros_like({n})", lambda: f"{n} * 0.5", lambda: f"np.full_like({n}, 0.5)",
+                lambda: f"{n}.astype({n}.dtype)", lambda: f"np.tanh({n}) + {n}",
+                lambda: f"np.array({n}, like={n})", lambda: f"fnp.empty_like({n})\n@.fill(0.5)",
+            ]  # fmt: skip
+        if complex_ and mine:
+            n = r.choice(mine)
+            options += [lambda: f"{n} * (1 + 0.5j)", lambda: f"np.exp(1j * {n})"]
+        for _ in range(5):
+            text = r.choice(options)()
+            if not text:
+                continue
+            made = text.startswith("fnp.") or "_like" in text
+            name = self.new(text, "made" if made else "result", made)
+            if ndim is None or np.ndim(self.space[name]) == ndim:
+                return name
+        raise Unfit
+
+    def target(self, kind: str, ndim: int) -> str:
+        """A name whose array was made in a way: a kind of view, or the whole of an array."""
+        r = self.r
+        known = [n for n in self.arrays(True) if self.space[n].ndim >= max(ndim, 1)]
+        if kind == "base":
+            known = [n for n in known if self.kind[n] in ("made", "result", "argument")]
+            return r.choice(known) if known and r.random() < 0.7 else self.create(max(ndim, 1))
+        there = [n for n in known if self.kind[n] == kind]
+        if there and r.random() < 0.4:
+            return r.choice(there)
+        if r.random() < 0.03:
+            known = [n for n in self.arrays() if self.space[n].ndim >= ndim] or known
+        for _ in range(8):
+            needs_complex = kind in ("real", "imag")
+            bases = [n for n in known if (self.space[n].dtype.kind == "c") >= needs_complex]
+            if bases and r.random() < 0.75:
+                base = r.choice(bases)
+            else:
+                more = {"row": 1, "iterated": 1, "ravel": 0}.get(kind, r.choice([0, 0, 1]))
+                base = self.create(min(max(ndim, 1) + more, 3), needs_complex or None)
+            text = view_text(r, kind, base, self.space[base])
+            if text is None:
+                continue
+            try:
+                with np.errstate(all="ignore"):
+                    seen = eval(text, self.space)
+            except Exception:
+                continue
+            if type(seen) is not np.ndarray or seen.ndim < ndim or not seen.size:
+                continue
+            if not np.shares_memory(seen, self.space[base]) or not seen.flags.writeable:
+                continue
+            return self.new(text, kind, False, "v")
+        raise Unfit
+
+    def write(self, write: str, place: str) -> None:
+        """Draw a write of a kind; `place` is a kind of view or of index."""
+        for _ in range(12):
+            view = place if place in VIEWS else self.r.choice(["base", "base", *VIEWS])
+            index = place if place in INDICES else self.r.choice(INDICES)
+            try:
+                target = self.target(view, writes.RANK.get(write, 0))
+                text = self.text_of(write, target, index)
+            except (Unfit, ValueError, IndexError):
+                continue
+            tags = [(write, self.kind[target] if view != "base" else "base")]
+            if write in writes.INDEXED:
+                tags.append((write, index))
+            if self.run(Line(text, tuple(tags))):
+                memory = self.memory[target]
+                self.outside |= memory not in self.safe
+                self.level[memory] = max(self.level[memory], self.depends(text))
+                return
+        raise Unfit
+
+    def text_of(self, write: str, target: str, index: str) -> str:
+        return writes.WRITES[write](self, target, index)
+
+    # ---- the other statements ----
+
+    def read(self) -> None:
+        self.new(self.expression(2), "result", False, "s")
+
+    def alias(self) -> None:
+        self.new(self.r.choice(self.arrays()), "alias", False, "b")
+        name = self.lines[-1].made
+        self.kind[name] = self.kind[self.lines[-1].text.partition(" = ")[2]]
+
+    def arithmetic(self) -> None:
+        scalars = [n for n, v in self.space.items() if isinstance(v, np.floating) and n in self.kind]
+        if scalars and self.r.random() < 0.3:
+            name = self.r.choice(scalars)
+            text = f"{name} {self.r.choice(['+=', '*=', '-='])} {self.fit(())}"
+            level = self.depends(text)
+            if self.run(Line(text)):
+                self.add(name, "result", level, level == 2)
+            return
+        self.new(self.expression(3), "result", False)
+
+    def loop(self) -> None:
+        name = self.r.choice([n for n in self.arrays(True) if self.space[n].ndim])
+        n = len(self.space[name])
+        row = self.space[name].shape[1:]
+        e = self.fit(row)
+        if names_in(e) & {name}:
+            e = "0.5"
+        text = self.r.choice([
+            f"for i in range({n} - 1):\n    {name}[i + 1] = np.sin({name}[i]) + {e}",
+            f"for i in range({n} - 1):\n    {name}[i + 1] += 0.5 * {name}[i] * {e}",
+            f"for i in range({n} - 2, -1, -1):\n    {name}[i] -= 0.3 * np.cos({name}[i + 1])",
+            f"for row in {name}:\n    row *= {e}" if row else "",
+            f"for row in {name}:\n    row[...] = np.cos(row) + {e}" if row else "",
+            f"for i in range({n}):\n    {name}[i, :-1] += {name}[i, 1:]" if row else "",
+        ])  # fmt: skip
+        if text and self.run(Line(text, (("setitem", "loop"),))):
+            memory = self.memory[name]
+            self.level[memory] = max(self.level[memory], self.depends(text))
+
+    def forget(self) -> None:
+        made = [n for n in self.arrays() if n not in self.args and self.kind[n] in VIEWS]
+        if made:
+            name = self.r.choice(made)
+            if self.run(Line(f"del {name}")):
+                del self.memory[name], self.kind[name]
+
+
+def draw(seed: Sequence[int], targets: Sequence[tuple[str, str]]) -> Program:
+    """The program of a seed, with these writes (kind of write, kind of view or index)."""
+    with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
+        warnings.simplefilter("error")
+        for attempt in range(50):
+            r = random.Random(hash((*seed, attempt)))
+            try:
+                return _draw(r, targets)
+            except Unfit:
+                continue
+    raise Unfit
+
+
+def _draw(r: random.Random, targets: Sequence[tuple[str, str]]) -> Program:
+    d = Drawing(r)
+    d.restart()
+    d.create()
+    todo: list[Any] = [lambda t=t: d.write(*t) for t in targets]
+    others = [d.read, d.arithmetic, d.create, d.read, d.arithmetic, d.loop, d.forget]
+    todo += [r.choice(others) for _ in range(r.choice([2, 3, 4]))]
+    todo.append(d.alias)
+    if r.random() < 0.5:
+        todo.append(d.alias)
+    r.shuffle(todo)
+    for step in todo:
+        try:
+            step()
+        except (Unfit, IndexError):
+            if step in others:
+                continue
+            raise Unfit from None
+    while len(d.lines) < 8:
+        r.choice([d.read, d.arithmetic, d.alias])()
+    names = [
+        n for n in d.memory
+        if isinstance(d.space.get(n), (np.ndarray, np.generic)) and n != "k"
+        and (n not in d.args or r.random() < 0.5)
+    ]  # fmt: skip
+    if r.random() < 0.4:
+        names = r.sample(names, max(1, len(names) // 2))
+    return Program(d.args, d.main, d.lines, names or ["x"], d.outside)

@@ -1,0 +1,14 @@
+"""The refusals that are foreseen."""
+
+OUTSIDE: dict[str, str] = {
+    r"^MutationError: .*would write a tensor to a plain array; make": (
+        "a plain array from outside of the level, or made of such, has no place for a tensor"
+    ),
+    r"^MutationError: .*cannot be written to inside .*make a copy inside": (
+        "an array of an outer level may be a constant of the inner one"
+    ),
+}
+"""Those of programs that write to what was not made by the innermost level."""
+
+REASONS: dict[str, str] = {}
+"""A regular expression of an error, and why a user has to accept it."""
