@@ -25,24 +25,18 @@ from .verdicts import Verdicts
 from .writing.draw import draw
 from .writing.expressions import Unfit
 from .writing.foreseen import OUTSIDE, REASONS
-from .writing.nests import PAIRS, SINGLE, STEP, TRIPLES, Nest
+from .writing.nests import PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
 from .writing.places import INDICES, VIEWS
 from .writing.program import Program
+from .writing.refusals import refused_line
 from .writing.shrink import shrunk
-from .writing.writes import INDEXED, WRITES
+from .writing.writes import INDEXED, OF_ELEMENTS, WRITES
 
-TAGS = [(w, v) for w in WRITES for v in ("base", *VIEWS)]
+NOT_DRAWN = {("fill_diagonal", "ravel"), ("ufunc.at", "newaxis index")}
+TAGS = [(w, v) for w in WRITES for v in ("base", *VIEWS) if v != "element" or w in OF_ELEMENTS]
 TAGS += [(w, i) for w in INDEXED for i in INDICES]
-TAGS = [t for t in TAGS if t != ("fill_diagonal", "ravel")]
-TAGS = [
-    t for t in TAGS
-    if t not in {("fill_diagonal", "ravel"), ("ufunc.at", "newaxis index")}
-]  # fmt: skip
-VARIANTS = (
-    (("grad",), "checkpoint"), (("grad",), "jacrev"), (("jvp",), "jacfwd"), (("jvp",), "linearize"),
-    (("vmap",), "chunks"), (("vmap", "grad"), "checkpoint"), (("jvp", "grad"), "jacrev"),
-    (("grad", "jvp"), "jacfwd"), (("vmap", "jvp"), "jacfwd"), (("vmap", "jvp"), "linearize"),
-)  # fmt: skip
+TAGS = [t for t in TAGS if t not in NOT_DRAWN]
+"""The pairs of a kind of write and a kind of view or of index."""
 
 
 class Inconclusive(Exception):
@@ -50,20 +44,37 @@ class Inconclusive(Exception):
 
 
 class Machine:
-    """Runs numbers of a seed and counts."""
+    """Runs numbers of a seed and counts.
 
-    def __init__(self, counts: Verdicts, seed: int, nests: Sequence | None = None, shrink=True):
-        self.counts, self.seed, self.nests, self.shrinks = counts, seed, nests, shrink
+    Parameters
+    ----------
+    counts : Verdicts
+        Where the cases are counted.
+    seed : int
+        The seed of all draws.
+    nests : sequence of (kinds, variant), optional
+        The nests of transforms; else all pairs, and some others of each program.
+    tags : sequence of (kind of write, kind of place), optional
+        The writes that are asked for; else all in turn.
+    shrinks : bool
+        Whether failing programs are made smaller.
+    """
+
+    def __init__(
+        self, counts: Verdicts, seed: int, nests: Sequence | None = None,
+        tags: Sequence[tuple[str, str]] | None = None, shrinks: bool = True,
+    ):  # fmt: skip
+        self.counts, self.seed, self.nests, self.shrinks = counts, seed, nests, shrinks
+        self.tags = list(TAGS if tags is None else tags)
+        random.Random(seed).shuffle(self.tags)
         self.programs = self.unclear = 0
         self.seen: dict[tuple, Counter] = {}
         self.failures: list[tuple[Program, Any, str]] = []
 
     def draw(self, number: int) -> Program:
-        order = random.Random(self.seed)
-        tags = list(TAGS)
-        order.shuffle(tags)
-        some = [tags[(3 * number + i) % len(tags)] for i in range(3)]
-        some[2] = random.Random(hash((self.seed, number))).choice(tags)
+        tags = self.tags
+        some = [tags[(2 * number + i) % len(tags)] for i in range(2)]
+        some.append(random.Random(hash((self.seed, number))).choice(tags))
         return draw((self.seed, number), some)
 
     def cases(self, number: int) -> list[tuple[tuple, str]]:
@@ -87,6 +98,30 @@ class Machine:
             self.programs += 1
             for kinds, variant in self.cases(number):
                 self.judge(number, program, kinds, variant)
+            if number % 3 == 0 and self.nests is None:
+                self.judge_refusal(number, program)
+
+    def judge_refusal(self, number: int, program: Program) -> None:
+        """Count whether a last statement that NumPy refuses is refused by functier too."""
+        r = random.Random(hash((self.seed, number, 7)))
+        bad = refused_line(r, program)
+        if bad is None:
+            return
+        program = program.with_lines([*program.lines, bad], program.results)
+        kinds = r.choice([*SINGLE, *PAIRS])
+        nest = self.nest(number, program, kinds, "")
+
+        def check_raised(found: Any) -> None:
+            raise AssertionError("NumPy refuses the last statement")
+
+        counts = Verdicts("", {"": "NumPy refuses it too"})
+        if counts.judge("", nest.run, check_raised) == "refused":
+            self.counts.right += 1
+        else:
+            self.counts.wrong.append(
+                f"# python -m nets.writes --seed {self.seed} --number {number}: {nest}\n"
+                f"{program.text()}\n# NumPy refuses {bad.text!r}, functier does not"
+            )
 
     def nest(self, number: int, program: Program, kinds: tuple, variant: str) -> Nest:
         r = random.Random(hash((self.seed, number, *map("vmap grad jvp".index, kinds), len(variant))))

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import writes
 from .expressions import Expressions, Unfit
-from .places import INDICES, VIEWS, index_text, view_text
+from .places import INDICES, VIEWS, view_text
 from .program import Line, Program, names_in
 
 LARGE = 30.0
@@ -35,7 +35,7 @@ class Drawing(Expressions):
         self.safe: set[int] = set()
         self.kind: dict[str, str] = {}
         self.count = 0
-        self.outside = False
+        self.outside = self.single = False
         self.draw_arguments()
 
     # ---- names ----
@@ -73,7 +73,7 @@ class Drawing(Expressions):
     def arrays(self, safe: bool = False) -> list[str]:
         return [
             n for n, v in self.space.items()
-            if type(v) is np.ndarray and v.dtype.kind in "fc" and n in self.memory
+            if type(v) is np.ndarray and v.dtype.kind in "fci" and n in self.memory
             and v.flags.writeable and (not safe or self.memory[n] in self.safe)
         ]  # fmt: skip
 
@@ -90,7 +90,7 @@ class Drawing(Expressions):
             self.space.pop("__builtins__", None)
             for value in self.space.values():
                 if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "fc":
-                    if not value.size or not np.all(np.abs(value) < LARGE):
+                    if not value.size or value.size > 64 or not np.all(np.abs(value) < LARGE):
                         raise Unfit
         except Exception:
             self.space = before
@@ -106,7 +106,7 @@ class Drawing(Expressions):
     def new(self, text: str, kind: str, safe: bool, letter: str = "a") -> str:
         """Make a variable of an expression; its name."""
         name = self.fresh(letter)
-        level = self.depends(text)
+        level = 0 if "_like(" in text else self.depends(text)
         text = text.replace("@", name)
         if not self.run(Line(f"{name} = {text}", made=name)):
             raise Unfit
@@ -117,7 +117,9 @@ class Drawing(Expressions):
                 if type(before) is np.ndarray and np.shares_memory(before, value):
                     self.memory[name], self.kind[name] = self.memory[other], kind
                     return name
-        self.add(name, kind, level, safe or level == 2)
+        memories = [self.memory[n] for n in names_in(text) if n in self.memory]
+        fresh = bool(memories) and not level and self.safe.issuperset(memories)
+        self.add(name, kind, level, safe or level == 2 or fresh)
         return name
 
     def create(self, ndim: int | None = None, complex_: bool | None = None) -> str:
@@ -129,24 +131,28 @@ class Drawing(Expressions):
         if ndim == 2 and r.random() < 0.4:
             shape = shape[:1] * 2
         dtype = ", dtype=complex" if complex_ else ""
+        if ndim is None and not complex_:
+            odd = r.random()
+            dtype = ", dtype=int" if odd < 0.06 else ", dtype=np.float32" if odd < 0.08 else ""
+            self.single |= "float32" in dtype
         options = [
             lambda: f"fnp.zeros({shape}{dtype})",
             lambda: f"fnp.ones({shape}{dtype})",
             lambda: f"fnp.full({shape}, {r.choice([0.5, -1.5])}{dtype})",
         ]
-        if not complex_:
+        if not complex_ and not dtype:
             options += [
                 lambda: f"fnp.arange({int(np.prod(shape))}.0).reshape({shape})",
                 lambda: f"fnp.array({np.round(np.linspace(-1, 1, int(np.prod(shape))), 2).reshape(shape).tolist()})",
                 lambda: f"fnp.linspace(-1.0, 1.0, {shape[0]})" if len(shape) == 1 else "",
                 lambda: f"fnp.eye({shape[0]})" if len(shape) == 2 else "",
             ]
-        mine = [n for n in self.arrays(True) if self.level[self.memory[n]] == 2]
+        mine = [n for n in self.arrays(True) if self.level[self.memory[n]] != 1]
         like = [
             n for n in mine if (ndim is None or self.space[n].ndim == ndim)
             and (self.space[n].dtype.kind == "c") == complex_
         ]  # fmt: skip
-        if like:
+        if like and not (dtype and not complex_):
             n = r.choice(like)
             options += [
                 lambda: f"np.zeros_like({n})", lambda: f"np.ones_like({n})", lambda: f"{n}.copy()",
@@ -171,6 +177,8 @@ class Drawing(Expressions):
     def target(self, kind: str, ndim: int) -> str:
         """A name whose array was made in a way: a kind of view, or the whole of an array."""
         r = self.r
+        if kind == "element":
+            ndim = 0
         known = [n for n in self.arrays(True) if self.space[n].ndim >= max(ndim, 1)]
         if kind == "base":
             known = [n for n in known if self.kind[n] in ("made", "result", "argument")]
@@ -207,13 +215,15 @@ class Drawing(Expressions):
         """Draw a write of a kind; `place` is a kind of view or of index."""
         for _ in range(12):
             view = place if place in VIEWS else self.r.choice(["base", "base", *VIEWS])
+            if view == "element" and write not in writes.OF_ELEMENTS:
+                continue
             index = place if place in INDICES else self.r.choice(INDICES)
             try:
                 target = self.target(view, writes.RANK.get(write, 0))
                 text = self.text_of(write, target, index)
             except (Unfit, ValueError, IndexError):
                 continue
-            tags = [(write, self.kind[target] if view != "base" else "base")]
+            tags = [(write, view)]
             if write in writes.INDEXED:
                 tags.append((write, index))
             if self.run(Line(text, tuple(tags))):
@@ -232,14 +242,18 @@ class Drawing(Expressions):
         self.new(self.expression(2), "result", False, "s")
 
     def alias(self) -> None:
-        self.new(self.r.choice(self.arrays()), "alias", False, "b")
-        name = self.lines[-1].made
-        self.kind[name] = self.kind[self.lines[-1].text.partition(" = ")[2]]
+        old = self.r.choice(self.arrays())
+        text = self.r.choice(["@", "@", "@[...]", "fnp.asarray(@)"]).replace("@", old)
+        self.kind[self.new(text, "alias", False, "b")] = self.kind[old]
 
     def arithmetic(self) -> None:
-        scalars = [n for n, v in self.space.items() if isinstance(v, np.floating) and n in self.kind]
-        if scalars and self.r.random() < 0.3:
+        scalars = [
+            n for n, v in self.space.items() if isinstance(v, np.floating) and n in self.kind
+        ]
+        if scalars and self.r.random() < 0.4:
             name = self.r.choice(scalars)
+            if self.r.random() < 0.5:
+                self.new(name, "result", False, "t")
             text = f"{name} {self.r.choice(['+=', '*=', '-='])} {self.fit(())}"
             level = self.depends(text)
             if self.run(Line(text)):
@@ -314,4 +328,4 @@ def _draw(r: random.Random, targets: Sequence[tuple[str, str]]) -> Program:
     ]  # fmt: skip
     if r.random() < 0.4:
         names = r.sample(names, max(1, len(names) // 2))
-    return Program(d.args, d.main, d.lines, names or ["x"], d.outside)
+    return Program(d.args, d.main, d.lines, names or ["x"], d.outside, d.single)

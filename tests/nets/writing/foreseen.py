@@ -4,6 +4,12 @@ OUTSIDE: dict[str, str] = {
     r"^MutationError: .*would write a tensor to a plain array; make": (
         "a plain array from outside of the level, or made of such, has no place for a tensor"
     ),
+    r"^ConversionError: .*(numpy.asarray\(x\)|float\(x\)|complex\(x\)) would turn": (
+        "NumPy's own assignment asks for the values of a tensor, to write them to a plain array"
+    ),
+    r"^ValueError: Error setting single item of array": (
+        "NumPy's own assignment to a.flat says so of such a refusal"
+    ),
     r"^MutationError: .*cannot be written to inside .*make a copy inside": (
         "an array of an outer level may be a constant of the inner one"
     ),

@@ -23,7 +23,14 @@ KINDS = ("vmap", "grad", "jvp")
 SINGLE = [(k,) for k in KINDS]
 PAIRS = list(itertools.product(KINDS, KINDS))
 TRIPLES = list(itertools.product(KINDS, repeat=3))
-VARIANTS = ("vjp", "grad", "checkpoint", "jacrev", "jacfwd", "linearize", "hessian", "chunks")
+VARIANTS = (
+    (("grad",), "checkpoint"), (("grad",), "jacrev"), (("grad",), "hessian"), (("jvp",), "jacfwd"),
+    (("jvp",), "linearize"), (("vmap",), "chunks"), (("vmap", "grad"), "checkpoint"),
+    (("jvp", "grad"), "jacrev"), (("grad", "jvp"), "jacfwd"), (("vmap", "jvp"), "jacfwd"),
+    (("vmap", "jvp"), "linearize"), (("vmap", "grad"), "hessian"), (("vmap", "vmap"), "chunks"),
+)  # fmt: skip
+"""Nests whose innermost level is made by another transform of its kind."""
+
 STEP = 4e-3
 Values = list
 Function = Callable[[dict], Values]
@@ -111,6 +118,7 @@ class Nest:
                     level.directions[n] = np.round(direction(left[n] + value.shape, float, g), 2)
         self.first = next((v for v in reversed(self.levels) if v.kind != "vmap"), None)
         self.derivatives = sum(level.kind != "vmap" for level in self.levels)
+        self.derivatives += variant == "hessian"
 
     def __str__(self) -> str:
         return " of ".join(map(str, self.levels))
@@ -230,6 +238,9 @@ def grad(f: Function, level: Level, first: bool) -> Function:
         if level.variant == "checkpoint":
             inside = h
             h = ft.checkpoint(lambda *p: inside(*[np.copy(q) for q in p]))
+        if level.variant == "hessian":
+            rows = ft.hessian(lambda *p: weighed(h(*p), level), every)(*points)
+            return [np.sum([along([along(row, turned)], [t]) for row, t in zip(rows, turned)])]
         if level.variant == "grad":
             gradients, value = ft.grad_and_value(lambda *p: weighed(h(*p), level), every)(*points)
             return [value, contract(gradients, turned)] if first else [
@@ -284,13 +295,15 @@ def jvp_numpy(f: Function, level: Level, first: bool, step: float) -> Function:
 
 def grad_numpy(f: Function, level: Level, first: bool, step: float) -> Function:
     slopes = differences(f, level, step)
+    if level.variant == "hessian":
+        slopes = differences(slopes, level, step)
 
     def g(args: dict) -> Values:
         found = slopes(args)
         if level.variant == "jacrev":
             found = [each for v in found for each in parts(v)]
         slope = weighed(found, level)
-        if not first or level.variant == "jacrev":
+        if not first or level.variant in ("jacrev", "hessian"):
             return [slope]
         value = f(args)
         return [weighed(value, level), slope] if level.variant == "grad" else [*value, slope]

@@ -6,7 +6,7 @@ import numpy as np
 
 VIEWS = (
     "slice", "step", "row", "newaxis", "reshape", "ravel", "T", "transpose", "swapaxes", "real",
-    "imag", "iterated", "flip", "squeeze", "expand_dims", "split", "moveaxis", "view of view",
+    "imag", "iterated", "flip", "squeeze", "expand_dims", "split", "moveaxis", "element", "view of view",
 )  # fmt: skip
 
 INDICES = (
@@ -24,6 +24,8 @@ def view_text(r: random.Random, kind: str, base: str, value: np.ndarray) -> str 
         return f"{base}[{r.choice(['1:', ':-1', ':2', '..., 1:', '...', ':'])}]"
     if kind == "step":
         return f"{base}[{r.choice(['::2', '::-1', '1::2', '..., ::-1', '..., ::2'])}]"
+    if kind == "element":  # an array of no axes
+        return f"{base}[{', '.join(str(r.randrange(n)) for n in shape)}, ...]"
     if kind == "row":
         i = r.randrange(-shape[0], shape[0])
         return f"{base}[{i}]" if nd > 1 and r.random() < 0.7 else f"{base}[..., {i}]"

@@ -26,7 +26,8 @@ class Program:
     """Statements, the arguments at one point, and the names of the results.
 
     `main` are the arguments that the program writes to, or makes its arrays of. `outside`: it
-    may write to what another level, or none, has made.
+    may write to what another level, or none, has made. `single`: it has values of single
+    precision.
     """
 
     args: dict[str, np.ndarray]
@@ -34,6 +35,7 @@ class Program:
     lines: list[Line]
     results: list[str]
     outside: bool = False
+    single: bool = False
     _compiled: dict = field(default_factory=dict, repr=False)
 
     def text(self) -> str:
@@ -51,7 +53,7 @@ class Program:
         return self._compiled[numpy_only]
 
     def with_lines(self, lines: Sequence[Line], results: Iterable[str]) -> "Program":
-        return Program(self.args, self.main, list(lines), list(results), self.outside)
+        return Program(self.args, self.main, list(lines), list(results), self.outside, self.single)
 
     def tags(self) -> list[tuple[str, str]]:
         return [tag for line in self.lines for tag in line.tags]

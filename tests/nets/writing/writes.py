@@ -28,11 +28,16 @@ def apart(d, t: str, e: str) -> str:
 
 
 def setitem(d, t: str, index: str) -> str:
+    if d.space[t].dtype.kind == "i" and d.r.random() < 0.5:
+        return f"{t}[{place(d, t, index)[0]}] = {d.r.choice([2.7, -1, 1.2])}"
     text, shape = place(d, t, index)
     return f"{t}[{text}] = {d.fit(shape, d.space[t].dtype.kind != 'c')}"
 
 
-def operand(d, op: str, shape: tuple[int, ...], real: bool) -> str:
+def operand(d, t: str, op: str, shape: tuple[int, ...]) -> str:
+    if d.space[t].dtype.kind == "i":
+        return str(d.r.choice([1, 2, -3]))
+    real = d.space[t].dtype.kind != "c"
     e = d.fit(shape, real)
     return f"2.0 + np.sin({e})" if op == "/=" else e
 
@@ -40,14 +45,14 @@ def operand(d, op: str, shape: tuple[int, ...], real: bool) -> str:
 def augitem(d, t: str, index: str) -> str:
     text, shape = place(d, t, index)
     op = d.r.choice(OPS)
-    return f"{t}[{text}] {op} {operand(d, op, shape, d.space[t].dtype.kind != 'c')}"
+    return f"{t}[{text}] {op} {operand(d, t, op, shape)}"
 
 
 def augment(d, t: str, index: str) -> str:
     op = d.r.choice(OPS)
     if d.r.random() < 0.1 and d.space[t].dtype.kind == "f":
         return f"{t} **= 2"
-    return f"{t} {op} {operand(d, op, d.space[t].shape, d.space[t].dtype.kind != 'c')}"
+    return f"{t} {op} {operand(d, t, op, d.space[t].shape)}"
 
 
 def out_ufunc(d, t: str, index: str) -> str:
@@ -164,7 +169,7 @@ def put(d, t: str, index: str) -> str:
 
 def place_(d, t: str, index: str) -> str:
     e = d.fit((d.r.choice([1, 2, 3]),), d.space[t].dtype.kind != "c", exact=True)
-    return f"np.place({t}, {mask_of(d, t)}, {e})"
+    return f"np.place({t}, {mask_of(d, t)}, {apart(d, t, e)})"
 
 
 def putmask(d, t: str, index: str) -> str:
@@ -246,3 +251,6 @@ WRITES: dict[str, Callable] = {
 INDEXED = {"setitem", "item op=", "add.at", "ufunc.at"}
 RANK = dict.fromkeys(WRITES, 1) | {"fill_diagonal": 2}
 """How many axes a target has at least."""
+
+OF_ELEMENTS = {"op=", "out= ufunc", "out= where=", "fill", "copyto", "nan_to_num"}
+"""Those that are drawn for an array of no axes."""
