@@ -145,7 +145,9 @@ def test_repeated_place_whose_values_all_get_the_cotangent(monkeypatch):
 
 def test_sum_that_is_not_on_the_tape(monkeypatch):
     monkeypatch.setattr(
-        _stores.GradStore, "add", lambda s, layout, parts, v: s.inner.add(layout, parts, s.primal(v))
+        _stores.GradStore,
+        "add",
+        lambda s, layout, parts, v: s.inner.add(layout, parts, s.primal(v)),
     )
     monkeypatch.setattr(
         _stores.GradStore, "add_at", lambda s, places, v: s.inner.add_at(places, s.primal(v))

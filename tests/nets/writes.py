@@ -25,7 +25,7 @@ from .verdicts import Verdicts
 from .writing.draw import draw
 from .writing.expressions import Unfit
 from .writing.foreseen import OUTSIDE, REASONS
-from .writing.nests import PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
+from .writing.nests import KINDS, PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
 from .writing.places import INDICES, VIEWS
 from .writing.program import Program
 from .writing.refusals import refused_line
@@ -124,7 +124,8 @@ class Machine:
             )
 
     def nest(self, number: int, program: Program, kinds: tuple, variant: str) -> Nest:
-        r = random.Random(hash((self.seed, number, *map("vmap grad jvp".index, kinds), len(variant))))
+        which = [KINDS.index(kind) for kind in kinds]
+        r = random.Random(hash((self.seed, number, *which, len(variant))))
         return Nest(program, kinds, r, variant)
 
     def verdict(self, nest: Nest, text: str = "") -> tuple[str, str]:

@@ -18,6 +18,33 @@ from .program import Line, Program, names_in
 
 LARGE = 30.0
 
+LIKE = (
+    "np.zeros_like(@)", "np.ones_like(@)", "fnp.zeros_like(@)", "np.full_like(@, 0.5)",
+    "fnp.array(@)", "fnp.empty_like(@); #.fill(0.5)",
+)  # fmt: skip
+RESULTS = (
+    "@.copy()", "np.copy(@)", "np.sin(@)", "@ * 0.5", "@.astype(@.dtype)", "np.tanh(@) + @",
+    "np.array(@, like=@)",
+)  # fmt: skip
+"""Arrays like another one, `@`; the name of the new one is `#`."""
+
+
+def new_texts(r: random.Random, shape: tuple[int, ...], dtype: str) -> list[str]:
+    """Texts of arrays that are made of their shape."""
+    of = f", dtype={dtype}" if dtype else ""
+    texts = [
+        f"fnp.zeros({shape}{of})", f"fnp.ones({shape}{of})",
+        f"fnp.full({shape}, {r.choice([0.5, -1.5])}{of})",
+    ]  # fmt: skip
+    if not dtype:
+        size = int(np.prod(shape))
+        values = np.round(np.linspace(-1, 1, size), 2).reshape(shape).tolist()
+        texts += [f"fnp.arange({size}.0).reshape({shape})", f"fnp.array({values})"]
+        texts.append(
+            f"fnp.eye({shape[0]})" if len(shape) == 2 else f"fnp.linspace(-1.0, 1.0, {size})"
+        )
+    return texts
+
 
 class Drawing(Expressions):
     """A program that is being drawn.
@@ -34,7 +61,7 @@ class Drawing(Expressions):
         self.level: dict[int, int] = {}
         self.safe: set[int] = set()
         self.kind: dict[str, str] = {}
-        self.count = 0
+        self.count, self.last = 0, 0
         self.outside = self.single = False
         self.draw_arguments()
 
@@ -59,7 +86,7 @@ class Drawing(Expressions):
         memory = len(self.level)
         self.memory[name], self.level[memory], self.kind[name] = memory, level, kind
         self.safe.discard(memory)
-        if safe:
+        if safe and (level == 2 or not isinstance(self.space.get(name), np.generic)):
             self.safe.add(memory)
 
     def fresh(self, letter: str = "a") -> str:
@@ -107,7 +134,7 @@ class Drawing(Expressions):
         """Make a variable of an expression; its name."""
         name = self.fresh(letter)
         level = 0 if "_like(" in text else self.depends(text)
-        text = text.replace("@", name)
+        text = text.replace("#", name)
         if not self.run(Line(f"{name} = {text}", made=name)):
             raise Unfit
         value = self.space[name]
@@ -127,49 +154,34 @@ class Drawing(Expressions):
         r = self.r
         if complex_ is None:
             complex_ = r.random() < 0.12
-        shape = tuple(r.choice([2, 3, 4]) for _ in range(r.choice([1, 2]) if ndim is None else ndim))
+        rank = r.choice([1, 2]) if ndim is None else ndim
+        shape = tuple([r.choice([2, 3, 4]) for _ in range(rank)])
         if ndim == 2 and r.random() < 0.4:
             shape = shape[:1] * 2
-        dtype = ", dtype=complex" if complex_ else ""
-        if ndim is None and not complex_:
-            odd = r.random()
-            dtype = ", dtype=int" if odd < 0.06 else ", dtype=np.float32" if odd < 0.08 else ""
-            self.single |= "float32" in dtype
-        options = [
-            lambda: f"fnp.zeros({shape}{dtype})",
-            lambda: f"fnp.ones({shape}{dtype})",
-            lambda: f"fnp.full({shape}, {r.choice([0.5, -1.5])}{dtype})",
-        ]
-        if not complex_ and not dtype:
-            options += [
-                lambda: f"fnp.arange({int(np.prod(shape))}.0).reshape({shape})",
-                lambda: f"fnp.array({np.round(np.linspace(-1, 1, int(np.prod(shape))), 2).reshape(shape).tolist()})",
-                lambda: f"fnp.linspace(-1.0, 1.0, {shape[0]})" if len(shape) == 1 else "",
-                lambda: f"fnp.eye({shape[0]})" if len(shape) == 2 else "",
-            ]
-        mine = [n for n in self.arrays(True) if self.level[self.memory[n]] != 1]
-        like = [
-            n for n in mine if (ndim is None or self.space[n].ndim == ndim)
-            and (self.space[n].dtype.kind == "c") == complex_
-        ]  # fmt: skip
-        if like and not (dtype and not complex_):
-            n = r.choice(like)
-            options += [
-                lambda: f"np.zeros_like({n})", lambda: f"np.ones_like({n})", lambda: f"{n}.copy()",
-                lambda: f"np.copy({n})", lambda: f"fnp.array({n})", lambda: f"np.sin({n})",
-                lambda: f"fnp.zeros_like({n})", lambda: f"{n} * 0.5", lambda: f"np.full_like({n}, 0.5)",
-                lambda: f"{n}.astype({n}.dtype)", lambda: f"np.tanh({n}) + {n}",
-                lambda: f"np.array({n}, like={n})", lambda: f"fnp.empty_like({n})\n@.fill(0.5)",
+        odd = r.random() if ndim is None and not complex_ else 1.0
+        dtype = (
+            "complex" if complex_ else "int" if odd < 0.06 else "np.float32" if odd < 0.08 else ""
+        )
+        self.single |= dtype == "np.float32"
+        made = new_texts(r, shape, dtype)
+        results = []
+        names = [n for n in self.arrays(True) if self.level[self.memory[n]] != 1]
+        if dtype in ("", "complex"):
+            kind = "c" if complex_ else "fi"
+            like = [
+                n for n in names if self.space[n].dtype.kind in kind
+                and (ndim is None or self.space[n].ndim == ndim)
             ]  # fmt: skip
-        if complex_ and mine:
-            n = r.choice(mine)
-            options += [lambda: f"{n} * (1 + 0.5j)", lambda: f"np.exp(1j * {n})"]
+            if like:
+                n = r.choice(like)
+                made += [text.replace("@", n) for text in LIKE]
+                results += [text.replace("@", n) for text in RESULTS]
+            if complex_ and names:
+                n = r.choice(names)
+                results += [f"{n} * (1 + 0.5j)", f"np.exp(1j * {n})"]
         for _ in range(5):
-            text = r.choice(options)()
-            if not text:
-                continue
-            made = text.startswith("fnp.") or "_like" in text
-            name = self.new(text, "made" if made else "result", made)
+            text = r.choice(made + results)
+            name = self.new(text, "made" if text in made else "result", text in made)
             if ndim is None or np.ndim(self.space[name]) == ndim:
                 return name
         raise Unfit
@@ -191,8 +203,9 @@ class Drawing(Expressions):
         for _ in range(8):
             needs_complex = kind in ("real", "imag")
             bases = [n for n in known if (self.space[n].dtype.kind == "c") >= needs_complex]
-            if bases and r.random() < 0.75:
-                base = r.choice(bases)
+            if bases and r.random() < 0.8:
+                near = [n for n in bases if self.memory[n] == self.last]
+                base = r.choice(near if near and r.random() < 0.5 else bases)
             else:
                 more = {"row": 1, "iterated": 1, "ravel": 0}.get(kind, r.choice([0, 0, 1]))
                 base = self.create(min(max(ndim, 1) + more, 3), needs_complex or None)
@@ -208,6 +221,7 @@ class Drawing(Expressions):
                 continue
             if not np.shares_memory(seen, self.space[base]) or not seen.flags.writeable:
                 continue
+            self.last = self.memory[base]
             return self.new(text, kind, False, "v")
         raise Unfit
 
@@ -280,6 +294,10 @@ class Drawing(Expressions):
             memory = self.memory[name]
             self.level[memory] = max(self.level[memory], self.depends(text))
 
+    def look(self) -> None:
+        """Take a view of what has one already, or may be written to next."""
+        self.target(self.r.choice(["slice", "slice", "step", "row", *VIEWS]), 0)
+
     def forget(self) -> None:
         made = [n for n in self.arrays() if n not in self.args and self.kind[n] in VIEWS]
         if made:
@@ -306,8 +324,11 @@ def _draw(r: random.Random, targets: Sequence[tuple[str, str]]) -> Program:
     d.restart()
     d.create()
     todo: list[Any] = [lambda t=t: d.write(*t) for t in targets]
-    others = [d.read, d.arithmetic, d.create, d.read, d.arithmetic, d.loop, d.forget]
+    others = [d.read, d.read, d.arithmetic, d.arithmetic, d.create, d.loop, d.look, d.forget]
     todo += [r.choice(others) for _ in range(r.choice([2, 3, 4]))]
+    if r.random() < 0.4:  # some views are taken before the first write
+        for _ in range(r.choice([2, 3])):
+            d.look()
     todo.append(d.alias)
     if r.random() < 0.5:
         todo.append(d.alias)

@@ -240,7 +240,7 @@ def grad(f: Function, level: Level, first: bool) -> Function:
             h = ft.checkpoint(lambda *p: inside(*[np.copy(q) for q in p]))
         if level.variant == "hessian":
             rows = ft.hessian(lambda *p: weighed(h(*p), level), every)(*points)
-            return [np.sum([along([along(row, turned)], [t]) for row, t in zip(rows, turned)])]
+            return [along([along(row, turned) for row in rows], turned)]
         if level.variant == "grad":
             gradients, value = ft.grad_and_value(lambda *p: weighed(h(*p), level), every)(*points)
             return [value, contract(gradients, turned)] if first else [
@@ -264,9 +264,7 @@ FUNCTIER = {"vmap": vmap, "jvp": jvp, "grad": grad}
 
 def loop(f: Function, level: Level, first: bool, step: float) -> Function:
     def g(args: dict) -> Values:
-        examples = [
-            f({**args, **{n: args[n][i] for n in level.names}}) for i in range(level.size)
-        ]
+        examples = [f({**args, **{n: args[n][i] for n in level.names}}) for i in range(level.size)]
         return [np.stack(each) for each in zip(*examples)]
 
     return g

@@ -8,10 +8,11 @@ from .program import Line, Program
 
 STATEMENTS = (
     "{a}[99] = 0.0", "{a}[..., 99] += 1.0", "{a}[0, 0, 0, 0, 0] = 1.0", "{a}['x'] = 1.0",
-    "{a}[:] = np.zeros({more})", "{a} += np.zeros({more})", "np.add({a}, 1.0, out=np.zeros({more})[:1])",
+    "{a}[:] = np.zeros({more})", "{a} += np.zeros({more})",
     "np.add(np.zeros({more}), {a}, out={a})", "np.sum({a}, axis=0, out={a})",
     "{a}[...] = 1j", "{a} *= 1j", "np.multiply({a}, 1j, out={a})", "{a}.fill(1j)",
-    "np.copyto({a}, 1j)", "np.put({a}, [999], 1.0)", "np.put_along_axis({a}, np.array([0]), 1.0, 7)",
+    "np.copyto({a}, 1j)", "np.put({a}, [999], 1.0)",
+    "np.put_along_axis({a}, np.array([0]), 1.0, 7)",
     "np.broadcast_to({a}, {wide})[...] = 1.0", "np.broadcast_to({a}, {wide})[0] += 1.0",
     "np.diagonal({a})[...] = 1.0", "np.fill_diagonal(np.ravel({a}), 1.0)",
     "np.add.at({a}, [999], 1.0)", "{a}.sort(axis=5)", "np.take({a}, [99], out={a})",

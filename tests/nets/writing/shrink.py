@@ -1,23 +1,25 @@
 """Make a failing program smaller, as long as it fails: fewer results, statements, arguments."""
 
+import re
 from collections.abc import Callable, Iterator
 
 from .program import Program, names_in
 
 
 def smaller(program: Program) -> Iterator[Program]:
+    """Programs that are a little smaller than one."""
     lines, results = program.lines, program.results
     for i in range(len(lines) - 1, -1, -1):
         made = lines[i].made
         if made:  # with all that needs it
             gone, kept = {made}, []
-            for line in lines[:i] + lines[i + 1:]:
+            for line in lines[:i] + lines[i + 1 :]:
                 if names_in(line.text) & gone:
                     gone |= {line.made} - {""}
                 else:
                     kept.append(line)
         else:
-            gone, kept = set(), lines[:i] + lines[i + 1:]
+            gone, kept = set(), lines[:i] + lines[i + 1 :]
         left = [n for n in results if n not in gone]
         if left:
             yield program.with_lines(kept, left)
@@ -30,8 +32,7 @@ def smaller(program: Program) -> Iterator[Program]:
 
 
 def renamed(program: Program, i: int) -> Program:
-    import re
-
+    """A program without its line `i`, an alias."""
     line = program.lines[i]
     old, new = line.made, line.text.partition(" = ")[2]
     lines = []

@@ -7,6 +7,7 @@ import numpy as np
 from .expressions import Unfit
 from .places import index_text
 
+OTHERS = ("subtract", "multiply", "maximum", "negative")
 OPS = ("+=", "-=", "*=", "/=")
 
 
@@ -112,7 +113,9 @@ def out_clip(d, t: str, index: str) -> str:
     if d.space[t].dtype.kind == "c":
         raise Unfit
     e = d.r.choice([t, d.fit_to(d.space[t], exact=True)])
-    return d.r.choice([f"np.clip({e}, -0.403, 0.597, out={t})", f"({e}).clip(-0.503, None, out={t})"])
+    return d.r.choice(
+        [f"np.clip({e}, -0.403, 0.597, out={t})", f"({e}).clip(-0.503, None, out={t})"]
+    )
 
 
 def out_matmul(d, t: str, index: str) -> str:
@@ -142,7 +145,7 @@ def ufunc_at(name: str) -> Callable:
         text, shape = place(d, t, index)
         # not one that broadcasts: NumPy's ufunc.at reads beyond its end
         e = d.fit(d.r.choice([shape, ()]), d.space[t].dtype.kind != "c", exact=True)
-        ufunc = d.r.choice(["subtract", "multiply", "maximum", "negative"]) if name == "other" else name
+        ufunc = d.r.choice(OTHERS) if name == "other" else name
         if ufunc == "maximum" and d.space[t].dtype.kind == "c":
             raise Unfit
         if ":" in text or "..." in text or "None" in text:
