@@ -100,7 +100,7 @@ class Nest:
         for n, value in program.args.items():
             shape = batch[n] + value.shape
             if n == "k":
-                self.args[n] = np.asarray(g.integers(-2, 2, shape))
+                self.args[n] = np.asarray(g.choice(value.ravel(), shape))  # which are in range
             elif not batch[n]:
                 self.args[n] = value.copy()
             else:

@@ -80,7 +80,7 @@ def view_text(r: random.Random, kind: str, base: str, value: np.ndarray) -> str 
             seen = eval(first, {"np": np, base: value})
         except Exception:
             return None
-        if type(seen) is not np.ndarray:
+        if type(seen) is not np.ndarray or not seen.size:
             return None
         second = view_text(r, r.choice(VIEWS[:9]), "W", seen)
         return None if second is None else second.replace("W", first)

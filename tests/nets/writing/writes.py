@@ -32,7 +32,8 @@ def setitem(d, t: str, index: str) -> str:
     if d.space[t].dtype.kind == "i" and d.r.random() < 0.5:
         return f"{t}[{place(d, t, index)[0]}] = {d.r.choice([2.7, -1, 1.2])}"
     text, shape = place(d, t, index)
-    return f"{t}[{text}] = {d.fit(shape, d.space[t].dtype.kind != 'c')}"
+    e = d.fit(shape, d.space[t].dtype.kind != "c")
+    return f"{t}[{text}] = {apart(d, t, e) if 'mask' in index else e}"
 
 
 def operand(d, t: str, op: str, shape: tuple[int, ...]) -> str:
