@@ -228,7 +228,9 @@ class Drawing(Expressions):
     def write(self, write: str, place: str) -> None:
         """Draw a write of a kind; `place` is a kind of view or of index."""
         for _ in range(12):
-            view = place if place in VIEWS else self.r.choice(["base", "base", *VIEWS])
+            view = place
+            if place in INDICES:
+                view = self.r.choice(["base", "base", *VIEWS])
             if view == "element" and write not in writes.OF_ELEMENTS:
                 continue
             index = place if place in INDICES else self.r.choice(INDICES)
