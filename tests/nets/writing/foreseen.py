@@ -16,5 +16,13 @@ OUTSIDE: dict[str, str] = {
 }
 """Those of programs that write to what was not made by the innermost level."""
 
-REASONS: dict[str, str] = {}
+REASONS: dict[str, str] = {
+    r"^MutationError: .*depends on the order in which NumPy writes": (
+        "NumPy writes to a mask's places as it goes, and reads what it has written already"
+    ),
+    r"^TypeError: Cannot cast numpy\S+ output from .*float.* to .*int": (
+        "NumPy's ufuncs refuse to write floats to integers, its reductions and take do not: here "
+        "all of them refuse"
+    ),
+}
 """A regular expression of an error, and why a user has to accept it."""
