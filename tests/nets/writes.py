@@ -24,7 +24,7 @@ import numpy as np
 from .verdicts import Verdicts
 from .writing.draw import draw
 from .writing.expressions import Unfit
-from .writing.foreseen import OUTSIDE, REASONS
+from .writing.foreseen import CONSTANT, OUTSIDE, REASONS
 from .writing.nests import KINDS, PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
 from .writing.places import INDICES, VIEWS
 from .writing.program import Program
@@ -134,8 +134,12 @@ class Machine:
             expected = nest.expected()
         except Exception:
             return "unclear", ""
-        outside = OUTSIDE if nest.program.outside else {}
-        counts = Verdicts("", self.counts.reasons | outside)
+        reasons = dict(self.counts.reasons)
+        if nest.program.outside:
+            reasons |= OUTSIDE
+        elif nest.program.indexes():
+            reasons |= CONSTANT
+        counts = Verdicts("", reasons)
         try:
             verdict = counts.judge(text, nest.run, lambda found: check(nest, found, expected))
         except Inconclusive:

@@ -1,6 +1,13 @@
 """The refusals that are foreseen."""
 
-OUTSIDE: dict[str, str] = {
+CONSTANT: dict[str, str] = {
+    r"^MutationError: .*cannot be written to inside .*make a copy inside": (
+        "an array of an outer level may be a constant of the inner one"
+    ),
+}
+"""Those of programs that make arrays of what no derivative goes through, as indices and masks."""
+
+OUTSIDE: dict[str, str] = CONSTANT | {
     r"^MutationError: .*would write a tensor to a plain array; make": (
         "a plain array from outside of the level, or made of such, has no place for a tensor"
     ),
@@ -9,9 +16,6 @@ OUTSIDE: dict[str, str] = {
     ),
     r"^ValueError: Error setting single item of array": (
         "NumPy's own assignment to a.flat says so of such a refusal"
-    ),
-    r"^MutationError: .*cannot be written to inside .*make a copy inside": (
-        "an array of an outer level may be a constant of the inner one"
     ),
 }
 """Those of programs that write to what was not made by the innermost level."""

@@ -55,6 +55,10 @@ class Program:
     def with_lines(self, lines: Sequence[Line], results: Iterable[str]) -> "Program":
         return Program(self.args, self.main, list(lines), list(results), self.outside, self.single)
 
+    def indexes(self) -> bool:
+        """Whether it has masks, or indices that are computed."""
+        return any(re.search(" [<>]=? |np.arg", line.text) for line in self.lines)
+
     def tags(self) -> list[tuple[str, str]]:
         return [tag for line in self.lines for tag in line.tags]
 
