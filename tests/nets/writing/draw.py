@@ -101,7 +101,7 @@ class Drawing(Expressions):
         return [
             n for n, v in self.space.items()
             if type(v) is np.ndarray and v.dtype.kind in "fci" and n in self.memory
-            and v.flags.writeable and (not safe or self.memory[n] in self.safe)
+            and v.flags.writeable and n != "k" and (not safe or self.memory[n] in self.safe)
         ]  # fmt: skip
 
     # ---- statements ----
