@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import functier as ft
+from functier._levels import grad_store as _grad_store
 from functier._levels import stores as _stores
 from functier._mutation.memory import View
 from functier._mutation.stores import PlainStore
@@ -108,9 +109,9 @@ def test_write_that_leaves_the_cotangent_of_its_slice(monkeypatch):
     def pull(whole, layout, parts, form):
         if form is None:
             return whole
-        return whole, _stores.fit(whole.store.get(layout, parts), *form)
+        return whole, _grad_store.fit(whole.store.get(layout, parts), *form)
 
-    monkeypatch.setattr(_stores, "_pull_put", pull)
+    monkeypatch.setattr(_grad_store, "_pull_put", pull)
 
     assert wrong_values(found("setitem/slice op=/base", "grad"))
 
@@ -146,19 +147,19 @@ def test_read_that_is_no_copy(monkeypatch):
 
 
 def test_repeated_place_whose_values_all_get_the_cotangent(monkeypatch):
-    monkeypatch.setattr(_stores, "_last_writes", lambda places: None)
+    monkeypatch.setattr(_grad_store, "_last_writes", lambda places: None)
 
     assert wrong_values(found("setitem/list setitem/array", "grad"))
 
 
 def test_sum_that_is_not_on_the_tape(monkeypatch):
     monkeypatch.setattr(
-        _stores.GradStore,
+        _grad_store.GradStore,
         "add",
         lambda s, layout, parts, v: s.inner.add(layout, parts, s.primal(v)),
     )
     monkeypatch.setattr(
-        _stores.GradStore, "add_at", lambda s, places, v: s.inner.add_at(places, s.primal(v))
+        _grad_store.GradStore, "add_at", lambda s, places, v: s.inner.add_at(places, s.primal(v))
     )
 
     assert wrong_values(found("add.at/list add.at/int", "grad"))
