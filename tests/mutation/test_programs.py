@@ -26,7 +26,7 @@ def test_drawn_programs(request, full, record_property):
     made = machine(counts, 2026, range(20_000 if full else 2000 if slow else 120))
     record_property("net", made.summary())
     counts.settle()
-    assert made.unclear <= 0.03 * counts.total
+    assert made.unclear <= 0.01 * counts.total
     if full:
         print(made.table(50))
         for kinds in PAIRS:
