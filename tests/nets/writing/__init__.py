@@ -1,0 +1,1 @@
+"""The parts of the machine of programs that write; see `nets.writes`."""
