@@ -28,7 +28,7 @@ from .items import (
 )
 from .layouts import layout_of, window_of
 from .memory import Memory, View
-from .out import VIEWS, name_out, write_out
+from .out import READ_ONLY, VIEWS, name_out, write_out
 
 ndarray = np.ndarray
 
@@ -131,7 +131,9 @@ class ArrayLevel(RootLevel):
                     memory = view.memory
                     if np.may_share_memory(value, memory.flat):
                         layout = layout_of(value, memory.start)
-                        return on_view(View(memory, window_of(memory.flat, layout)))
+                        shown = window_of(memory.flat, layout)
+                        shown.flags.writeable = func not in READ_ONLY and not view.readonly
+                        return on_view(View(memory, shown))
                 return make_writable(value)
             return value
 

@@ -21,6 +21,12 @@ VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.lib.stride_tricks.sliding_window_view,
     np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ))  # fmt: skip
+READ_ONLY: set[Callable] = {
+    np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to, np.broadcast_arrays,
+    np.lib.stride_tricks.sliding_window_view,
+}  # fmt: skip
+"""Those whose views may not be written to."""
+
 VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
 VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
 """The functions that give views in NumPy, where the memory's order allows it."""
