@@ -114,7 +114,9 @@ class Selection:
     def _refuse(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __len__ = __iter__ = __getitem__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    __len__ = __iter__ = __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = __index__ = (
+        _refuse
+    )
 
 
 def _equal(a: Any, b: Any) -> bool:
