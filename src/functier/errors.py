@@ -5,7 +5,7 @@
 `EscapedTensorError`  after its level had ended
 `ConversionError`     where it would become a plain value: ``float(x)``
 `DataDependentError`  where the answer differs along the batch: ``if x > 0``
-`MutationError`       where an array would be changed in place: ``x[0] = 1``
+`MutationError`       where an array would be changed in place; also by `functier.debug.writes`
 `RandomnessError`     in a random draw under `vmap` without the option `randomness`
 `UnsupportedError`    a function of NumPy is not supported; a `TypeError`
 `NoRuleError`         a function has no rule for a transform; a `NotImplementedError`

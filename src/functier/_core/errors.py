@@ -44,7 +44,11 @@ class DataDependentError(LevelError):
 
 
 class MutationError(LevelError):
-    """A tensor, or a plain array with a tensor, was about to be written to."""
+    """A tensor, or a plain array with a tensor, was about to be written to.
+
+    `functier.debug.writes` raises it for plain arrays that were written to although a derivative
+    reads them.
+    """
 
 
 class RandomnessError(LevelError):

@@ -30,11 +30,17 @@ class Flat:
 
     def __getitem__(self, index: Index) -> Value:
         found = self.base.reshape(-1)[index]
+        if hasattr(found, "reshaped"):  # a selection by a mask of a batch
+            return found
         return np.copy(found) if np.ndim(found) else found
 
     def __setitem__(self, index: Index, value: Value) -> None:
         """Write `value` at an index, over and over where there are fewer values than places."""
         base = self.base
+        if hasattr(index, "level") and index.dtype.kind == "b":
+            mask = np.reshape(index, base.shape)
+            base[mask] = value.reshaped(mask) if hasattr(value, "reshaped") else value
+            return
         places = (
             np.arange(base.size)
             if type(index) is slice and index == slice(None)
@@ -54,6 +60,10 @@ class Flat:
         if isinstance(index, (int, slice, np.ndarray, list, np.integer)):
             return row[index]
         return np.take(row, index)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        values = [x.base.reshape(-1) if type(x) is Flat else x for x in inputs]
+        return getattr(ufunc, method)(*values, **kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self.base.reshape(-1), dtype)

@@ -238,14 +238,17 @@ class Use:
 
 
 def calls_shuffle(frame: FrameType) -> bool:
-    """Tell if `frame` is at a call of a function or method named ``shuffle``."""
+    """Tell if `frame` is at a call of a function or method that is named ``shuffle``."""
     try:
         node = _node_at(frame)
-    except Exception:
+    except Exception:  # where the source is not there
         return False
     func = node.func if isinstance(node, ast.Call) else None
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name == "shuffle"
+    if isinstance(func, ast.Name):
+        for names in (frame.f_locals, frame.f_globals):
+            if func.id in names:
+                return getattr(names[func.id], "__name__", "") == "shuffle"
+    return isinstance(func, ast.Attribute) and func.attr == "shuffle"
 
 
 def declared_reason(frame: FrameType) -> str:

@@ -54,6 +54,22 @@ BIG = 1 << 14
 """The size from which on a new array costs so much for page faults that reuse of memory pays."""
 
 
+def lies_in_row(value: Any, ndim: int) -> bool:
+    """Tell if the elements along the last `ndim` axes lie one after the other in memory.
+
+    Of a tensor it is the memory of the array that it holds, whose last axes are its own.
+    """
+    while hasattr(value, "_value"):
+        value = value._value
+    step = getattr(value, "itemsize", 0)
+    for n, stride in zip(value.shape[::-1][:ndim], value.strides[::-1]):
+        if n != 1:
+            if stride != step:
+                return False
+            step *= n
+    return True
+
+
 def shape_of(value: Value) -> Shape:
     """Return the shape of a value; ``()`` for a Python number."""
     try:

@@ -21,8 +21,10 @@ from .types import Function
 LEVELS: list[Callable[[Any], object]] = []
 """Functions that are shown each level that begins, or begins again for a backward pass."""
 
-RULES: list[Callable[[Function], Function]] = []
-"""Functions that take each custom rule which goes on a tape, and return the rule to put there."""
+RULES: list[Callable[[Function, tuple], Function]] = []
+"""Functions that take each custom rule which goes on a tape, and the values that it keeps, and
+return the rule to put there.
+"""
 
 CALLS: list[Callable[[Function, tuple, dict], Any]] = []
 """Functions that are asked for the result of each call on tensors, before any hook. They return

@@ -172,7 +172,7 @@ class Tensor:
     def __len__(self) -> int:
         frame = sys._getframe(1)
         code = frame.f_code
-        if "shuffle" in code.co_names or "shuffle" in code.co_varnames:  # it asks for the length
+        if "len" not in code.co_names or "shuffle" in code.co_names:  # which asks for the length
             self.level.check_shuffle(frame)
         shape = self.level.shape(self)
         if not shape:

@@ -34,7 +34,7 @@ from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, settle, view_of, was_written
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
-from .._mutation.selection import Selection, mask_of
+from .._mutation.selection import Selection, choice_of
 from . import views, writes
 from .armed import arm
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
@@ -222,9 +222,9 @@ class Level:
             found = views.getitem_with_dots(self, x, parts)
             if found is not None:
                 return found
-        mask = mask_of(index)
-        if mask is not None and mask.level.batches:
-            return Selection.of(x, mask, self)
+        choice = choice_of(index, x.ndim)
+        if choice is not None and choice.mask.level.batches:
+            return Selection.of(choice.shown(x), choice)
         return self.function(getitem, (x, index), {})
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:

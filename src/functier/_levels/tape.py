@@ -51,7 +51,7 @@ def join_edges(parents: list[Node], rule: Function, n: int, saved: tuple = ()) -
     if not parents:
         return [node_of([]) for _ in range(n)]
     for wrap in RULES:
-        rule = wrap(rule)
+        rule = wrap(rule, saved)
     split = node_of([(parent, itemgetter(i), (), None) for i, parent in enumerate(parents)])
     both = node_of([(split, rule, saved, None)])
     return [node_of([(both, output_rule(i, n), (), None)]) for i in range(n)]

@@ -88,6 +88,14 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     return tensors
 
 
+def note_all(level: Any) -> None:
+    """Note all tensors of a level that kept no list until now."""
+    for t in gc.get_referrers(level.cls):
+        if type(t) is level.cls and not was_written(t) and hasattr(t, "_value") and is_array(t):
+            owner = owner_of(example(t))
+            level.taken.setdefault(id(owner), []).append(ref(t))
+
+
 def note_view(level: Any, x: Any, y: Any) -> Any:
     """Note that `y` may be a view of `x`."""
     taken = level.taken

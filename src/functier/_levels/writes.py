@@ -27,7 +27,7 @@ from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
 from .memory import owner_of
-from .views import example, find_alive
+from .views import example, find_alive, note_all
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -111,6 +111,7 @@ def _begin(level: Any, x: Any) -> View:
     if level.taken is None:
         level.serves = False  # a later level of the class would look at writes for nothing
         arm(level)
+        note_all(level)
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value

@@ -20,7 +20,7 @@ from .._rules.indexing import apply_mode, index_along, read_at
 from .array import make_writable
 from .copies import COPYING, watch
 from .out import VIEWS
-from .selection import mask_of
+from .selection import choice_of
 
 # ---- functions that write to their first argument ----
 
@@ -129,7 +129,7 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
         elif ufunc is np.add or ufunc is np.subtract:
             a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
             return
-        if mask_of(indices) is not None:  # which has no place twice
+        if choice_of(indices, a.ndim) is not None:  # which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
         b = b if b is None or not isinstance(b, Tensor) else np.copy(b)  # it may be a view of `a`

@@ -10,6 +10,7 @@ from .._core.border import check_reach
 from .._core.errors import MutationError
 from .._core.numpy_facts import UFUNC_OF, dtype_of
 from .._core.root import tree_map
+from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .array import Array, array_holding, make_writable, on_view, settle, view_of, was_written
@@ -18,7 +19,7 @@ from .exposures import check_exposed
 from .layouts import parts_of
 from .memory import CHOSEN, REGION, View
 from .out import VIEWS, write_out
-from .selection import Selection, mask_of
+from .selection import Selection, choice_of
 
 new = object.__new__
 ndarray = np.ndarray
@@ -28,9 +29,9 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     """Return the item of an array or tensor that shows `view`: a view of it, or a copy."""
     parts = parts_of(index)
     if parts is None:
-        mask = mask_of(index)
-        if mask is not None:
-            return Selection.of(view.snapshot(), mask, type(mask).level)
+        choice = choice_of(index, view.window.ndim)
+        if choice is not None:
+            return Selection.of(view.at(choice.shown(view.window)).snapshot(), choice)
         found = make_writable(view.read(index))
         if type(x) is Array and isinstance(found, Tensor) and type(found) is not AMBIENT.get():
             if found.level.depth and found.ndim:  # of a level around: a copy made here
@@ -75,16 +76,24 @@ def wrap_like(x: Any) -> Callable[[View], Any]:
 
 def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False) -> None:
     """Write `value` at an index of `x`, which shows `view`, or add it to what stands there."""
+    if type(value) is list or type(value) is tuple:
+        value = stacked(value)
     level = view.memory.store.level
     mine = level is not None and type(value) is level.cls and level.live
     if not mine or type(index) is not int:
-        if type(value) is type(x) and is_item(view, index, value):
+        if not add and type(value) is type(x) and is_item(view, index, value):
             return  # the end of x[index] op= v, which has written to the item
         prepare_write(x, view, index, value)
         index, value = settle(index), settle(value)
     else:
         check_partners(view.memory)
     view.write(index, value, add)
+
+
+def stacked(value: Any) -> Value:
+    """Return a nest of lists as one array; tensors may be in it."""
+    op = find(np.array)
+    return op.body(settle(value))  # type: ignore[union-attr, misc]
 
 
 def is_item(view: View, index: Index, value: Value) -> bool:
@@ -116,6 +125,8 @@ def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
 def augment(x: Any, func: Callable, value: Value) -> Any:
     """``x op= value`` for an array or a tensor that shows a view."""
     view = view_of(x)
+    if type(value) is list or type(value) is tuple:
+        value = stacked(value)
     func = UFUNC_OF.get(func, func)
     simple = view.memory.plain and type(view) is View and _all_plain(value)
     if simple and not CHOSEN.get() and REGION.get() < 0:

@@ -13,7 +13,7 @@ from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
 from .layouts import Layout, address, layout_of, parts_of, positions_of
-from .selection import Selection, check_written, mask_of, spread
+from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import PlainStore, deepen
 
 float64 = np.float64
@@ -170,9 +170,9 @@ class View:
                 "and return it"
             )
         parts = () if index is ... else parts_of(index)
-        mask = mask_of(index) if parts is None else None
-        if mask is not None:
-            self.write_masked(mask, value, add)
+        choice = choice_of(index, self.window.ndim) if parts is None else None
+        if choice is not None:
+            self.at(choice.shown(self.window)).write_masked(choice, value, add)
             return
         if CHOSEN.get():
             value = self.keep_others(index, value, add)
@@ -203,14 +203,14 @@ class View:
             value = np.where(writer, value, old)
         return value
 
-    def write_masked(self, mask: Any, value: Value, add: bool) -> None:
-        """The same where `mask` holds, which may differ from example to example."""
-        ndim = self.window.ndim
+    def write_masked(self, choice: Choice, value: Value, add: bool) -> None:
+        """Write where a mask holds, which may differ from example to example."""
+        ndim, mask = self.window.ndim, choice.mask
         if type(value) is Selection:
             value.check_same(mask)
             value = value.values
         else:
-            value = check_written(mask, ndim, value)
+            value = check_written(mask, ndim, value, choice.first)
         old = 0 if add else self.snapshot()
         self.write(..., np.where(spread(mask, ndim), value, old), add)
 

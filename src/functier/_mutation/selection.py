@@ -9,7 +9,8 @@ NOTE [a selection is the whole array]
 """
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from operator import getitem
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from .._core.methods import BINARY, UNARY
 from .._core.numpy_facts import UFUNC_OF, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
+from .layouts import BASIC
 
 ADVICE = (  # see `_rules.indexing`, which raises the same
     "a boolean mask that differs from example to example selects another number of elements in "
@@ -26,15 +28,54 @@ ADVICE = (  # see `_rules.indexing`, which raises the same
 )
 
 
-def mask_of(index: Index) -> Any:
-    """Return the mask that an index is, where it is a tensor of a level; else None."""
-    if type(index) is tuple:
-        if len(index) != 1:
-            return None
-        (index,) = index
-    if isinstance(index, Tensor) and index.level.depth and index.dtype.kind == "b":
-        return index
-    return None
+class Choice(NamedTuple):
+    """An index that holds one mask of a level: ``x[basic]`` has the mask's axes from `place` on.
+
+    `first` is true where NumPy's result has the selected elements along its first axis.
+    """
+
+    mask: Any
+    basic: tuple
+    place: int
+    first: bool
+
+    def shown(self, x: Any) -> Any:
+        """Return the part of `x` that the mask chooses from, with the mask's axes in front."""
+        part = x[self.basic] if self.basic else x
+        if not self.place:
+            return part
+        axes = range(self.mask.ndim)
+        return np.moveaxis(part, [self.place + axis for axis in axes], [*axes])
+
+
+def choice_of(index: Index, ndim: int) -> Choice | None:
+    """Return the choice that an index of an array of `ndim` axes makes; None without a mask."""
+    parts = index if type(index) is tuple else (index,)
+    places = [
+        i for i, p in enumerate(parts)
+        if isinstance(p, Tensor) and p.level.depth and p.dtype.kind == "b"
+    ]  # fmt: skip
+    if len(places) != 1:
+        return None
+    (at,) = places
+    mask = parts[at]
+    if len(parts) == 1:
+        return Choice(mask, (), 0, True)
+    others = (*parts[:at], *parts[at + 1 :])
+    if any(type(p) not in BASIC and not isinstance(p, np.integer) for p in others):
+        return None
+    ints = [i for i, p in enumerate(parts) if type(p) is int or isinstance(p, np.integer)]
+    consumed = len(ints) + sum(type(p) is slice for p in others) + mask.ndim
+    place = 0
+    for p in parts[:at]:
+        if p is ...:
+            place += ndim - consumed
+        elif p is None or type(p) is slice:
+            place += 1
+    advanced = [*ints, at]
+    apart = max(advanced) - min(advanced) >= len(advanced)
+    basic = (*parts[:at], *(slice(None),) * mask.ndim, *parts[at + 1 :])
+    return Choice(mask, basic, place, apart or not place)
 
 
 def spread(mask: Any, ndim: int) -> Any:
@@ -42,11 +83,11 @@ def spread(mask: Any, ndim: int) -> Any:
     return np.reshape(mask, mask.shape + (1,) * (ndim - mask.ndim))
 
 
-def check_written(mask: Any, ndim: int, value: Value) -> Value:
+def check_written(mask: Any, ndim: int, value: Value, first: bool = True) -> Value:
     """Return a value that may be written to all elements of a mask: it is the same for each."""
     shape, rest = shape_of(value), ndim - mask.ndim
-    if len(shape) > rest:
-        if len(shape) > rest + 1 or shape[0] != 1:
+    if len(shape) > rest or (shape and not first):
+        if len(shape) > rest + 1 or shape[0] != 1 or not first:
             raise DataDependentError(ADVICE)
         value = np.reshape(value, shape[1:])
     return value
@@ -55,14 +96,15 @@ def check_written(mask: Any, ndim: int, value: Value) -> Value:
 class Selection:
     """``x[mask]`` for a mask of a batch; see NOTE [a selection is the whole array]."""
 
-    __slots__ = ("level", "mask", "values")
+    __slots__ = ("first", "mask", "values")
 
-    def __init__(self, values: Any, mask: Any, level: Any):
-        self.values, self.mask, self.level = values, mask, level
+    def __init__(self, values: Any, mask: Any, first: bool = True):
+        self.values, self.mask, self.first = values, mask, first
 
     @classmethod
-    def of(cls, x: Any, mask: Any, level: Any) -> "Selection":
-        """Return the selection of some elements of the array `x`."""
+    def of(cls, x: Any, choice: Choice) -> "Selection":
+        """Return the selection of some elements of the array `x`, in which `choice` shows all."""
+        mask = choice.mask
         if x.shape[: mask.ndim] != mask.shape:
             raise IndexError(
                 f"boolean index did not match indexed array: the mask has shape {mask.shape} and "
@@ -70,9 +112,13 @@ class Selection:
             )
         rest = x.shape[mask.ndim :]
         rows = np.reshape(x, (-1, *rest))
-        first = rows[np.argmax(np.reshape(mask, -1))] if rows.shape[0] else x
+        if rows.shape[0]:
+            chosen: Any = np.argmax(np.reshape(mask, -1))
+            first = type(chosen).level.function(getitem, (rows, chosen), {})
+        else:
+            first = x
         first = np.where(np.any(mask), first, np.ones((), x.dtype))
-        return cls(np.where(spread(mask, x.ndim), x, first), mask, level)
+        return cls(np.where(spread(mask, x.ndim), x, first), mask, choice.first)
 
     def called(self, ufunc: np.ufunc, *inputs: Any) -> "Selection":
         """Return the selection of the results of a ufunc, element by element."""
@@ -82,18 +128,33 @@ class Selection:
                 self.check_same(x.mask)
                 x = x.values
             else:
-                x = check_written(self.mask, self.values.ndim, x)
+                x = check_written(self.mask, self.values.ndim, x, self.first)
             values.append(x)
-        return Selection(ufunc(*values), self.mask, self.level)
+        return Selection(ufunc(*values), self.mask, self.first)
 
     def refusal(self) -> Exception:
         """Return the error for what has no meaning."""
-        return self.level.refusal(DataDependentError, ADVICE)
+        return type(self.mask).level.refusal(DataDependentError, ADVICE)
 
     def check_same(self, mask: Any) -> None:
         """Raise where `mask` may be another one."""
         if mask is not self.mask and not _equal(mask, self.mask):
             raise self.refusal()
+
+    def __getitem__(self, index: Index) -> "Selection":
+        """Return the selection of parts of the elements: the first part is a full slice."""
+        parts = index if type(index) is tuple else (index,)
+        if parts[0] != slice(None) or not self.first or ... in parts:
+            raise self.refusal()
+        if any(type(p) not in BASIC for p in parts):
+            raise self.refusal()
+        whole = (slice(None),) * self.mask.ndim
+        return Selection(self.values[(*whole, *parts[1:])], self.mask)
+
+    def reshaped(self, mask: Any) -> "Selection":
+        """Return the selection for a mask of another shape, of as many elements."""
+        rest = self.values.shape[self.mask.ndim :]
+        return Selection(np.reshape(self.values, (*mask.shape, *rest)), mask)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs or ufunc.signature or ufunc.nout != 1:
@@ -114,9 +175,7 @@ class Selection:
     def _refuse(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __len__ = __iter__ = __getitem__ = __setitem__ = __bool__ = __float__ = __int__ = __index__ = (
-        _refuse
-    )
+    __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = _refuse
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -9,6 +9,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.typing import DTypeLike
 
 from .._core.errors import UnsupportedError
+from .._core.numpy_facts import lies_in_row
 from .._core.types import Axis, Function, Shape, Value
 from .axes import flatten_examples, ignore_scalar_axis, shift, shift_all
 from .constructors import composite, linear
@@ -82,10 +83,7 @@ linear(
 def _ravel_vmap(k: int, a: Value, order: Any = "C") -> Value:
     """Copy where NumPy copies an example: where its elements do not lie in a row."""
     row = flatten_examples(k, a) if order == "C" else _reshape_vmap(k, a, -1, order)
-    if type(a) is np.ndarray and a.size and np.may_share_memory(row, a):
-        if not a[(0,) * k].flags.forc:
-            return row.copy()
-    return row
+    return row if lies_in_row(a, a.ndim - k) else np.copy(row)
 
 
 linear(

@@ -1,14 +1,15 @@
-"""Debuggers for the origin of NaNs, for errors of derivatives, and for leaked tensors.
+"""Debuggers for NaNs, for errors of derivatives, for leaked tensors, and for refilled arrays.
 
 Each is a context manager and a decorator. Code outside such a block runs at full speed.
 """
 
-# Imports `_core`, `_levels` and `_chunks`.
+# Imports `_core`, `_levels`, `_chunks` and `_tracing`.
 
 from ._leaks import check_leaks
 from ._nans import debug_nans, detect_anomaly
+from ._writes import writes
 
-__all__ = ["check_leaks", "debug_nans", "detect_anomaly"]
+__all__ = ["check_leaks", "debug_nans", "detect_anomaly", "writes"]
 
 
 def __dir__() -> list[str]:

@@ -1,16 +1,7 @@
 """debug_nans and detect_anomaly: the origin of NaNs and infinities."""
 
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-
-from .._core.blocks import Block, block
-from .._core.observers import Observer
-from .._levels.lineage import AMBIENT, levels_of
-from ._watching import LOOKING, WATCH, Watch, watch_level, watch_rule
-
-DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
+from .._core.blocks import Block
+from ._watching import check_flags, watching
 
 
 def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
@@ -56,8 +47,8 @@ def debug_nans(nans: bool = True, infs: bool = True) -> Block[None]:
         ...
     functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 infinity...
     """  # noqa: E501
-    _check_flags("debug_nans", nans=nans, infs=infs)
-    return _watching(nans=nans, infs=infs)
+    check_flags("debug_nans", nans=nans, infs=infs)
+    return watching(nans=nans, infs=infs)
 
 
 def detect_anomaly(check_nan: bool = True) -> Block[None]:
@@ -93,20 +84,5 @@ def detect_anomaly(check_nan: bool = True) -> Block[None]:
         ...
     functier...NonFiniteError: ...the derivative of numpy.sqrt for its operand 'x' made 1 NaN...
     """
-    _check_flags("detect_anomaly", check_nan=check_nan)
-    return _watching(rules=check_nan, notes=True)
-
-
-@block
-def _watching(**options: bool) -> Iterator[None]:
-    inside = (WATCH.get() or Watch())._replace(**options)
-    yield from DEBUGGER.observing(inside, levels_of(AMBIENT.get()))
-
-
-def _check_flags(name: str, **flags: Any) -> None:
-    for option, value in flags.items():
-        if not isinstance(value, (bool, np.bool_)):
-            raise TypeError(
-                f"{name}: {option}={value!r}; write True or False, and @{name}() with its "
-                f"parentheses as a decorator"
-            )
+    check_flags("detect_anomaly", check_nan=check_nan)
+    return watching(rules=check_nan, notes=True)

@@ -9,84 +9,43 @@ Only the calls of the user are checked. The intermediate values of a rule, one l
 be infinite if `numpy.where` drops them later.
 """
 
-import linecache
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
-from contextvars import ContextVar
-from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
 from .._core.blocks import block
-from .._core.numpy_facts import dtype_of, name_of, shape_of
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.observers import Observer
 from .._core.op import Call, Op
 from .._core.pytree import flatten, paths
 from .._core.root import classes_in
 from .._core.table import OPS
 from .._core.tensor import Tensor
-from .._core.types import Function, Value
+from .._core.types import Value
 from .._levels.batch import BatchLevel
-from .._levels.cotangents import fit
 from .._levels.grad import GradLevel
 from .._levels.jvp import JvpLevel
 from .._levels.level import Level
 from .._levels.lineage import AMBIENT, chain, levels_of
 from .._levels.states import Layer, next_layer
 from .._levels.tape import node_numbers
-from ._faults import Fault, counted, find_fault, parts
-
-LIBRARIES = tuple(
-    str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
+from .._tracing.program import MANY, Step
+from ._calls import (
+    RUNNING,
+    WATCH,
+    Location,
+    Watch,
+    is_elementwise,
+    locate,
+    title,
+    user_frames,
 )
-"""The folders whose frames are not code of the user."""
-
-
-class Watch(NamedTuple):
-    """The checks that are on in one context."""
-
-    nans: bool = False
-    infs: bool = False
-    rules: bool = False  # NaNs of derivative rules only
-    notes: bool = False  # notes on errors of derivative rules
-
-    def quiet(self) -> np.errstate:
-        """Switch off NumPy's warnings of values for which this raises an error."""
-        named = {"invalid": self.nans, "divide": self.infs, "over": self.infs}
-        return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
-
-
-class Location(NamedTuple):
-    """The name of a call of the user, and its stack, from the inside out to the transform."""
-
-    what: str
-    stack: tuple[tuple[CodeType, int], ...]
-
-    def lines(self, n: int | None = None) -> Iterator[str]:
-        for code, line in self.stack[:n]:
-            text = linecache.getline(code.co_filename, line).strip()
-            yield f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
-
-
-WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
-RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
-"""The running call of the user; calls inside it are not checked."""
-
-
-def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
-    """Return the frames of the user around `frame`, up to the one that runs `last`."""
-    stack = []
-    while frame is not None:
-        code = frame.f_code
-        if not code.co_filename.startswith(LIBRARIES):
-            stack.append((code, frame.f_lineno))
-            if code is last:
-                break
-        frame = frame.f_back
-    return Location(what, tuple(stack))
+from ._edges import Edge, KeepingStep, watch_rule
+from ._faults import Fault, counted, find_fault, parts
+from ._kept import name_arrays
 
 
 @block
@@ -113,7 +72,11 @@ class Watched(Level):
         watch = WATCH.get()
         if watch is None or RUNNING.get() is not None:
             return next_layer(Watched, self).function(func, args, kwargs)
-        here = locate(title(func), sys._getframe(1), self.made[0])
+        frame = sys._getframe(1)
+        here = locate(title(func), frame, self.made[0])
+        if watch.writes:
+            names = name_arrays(user_frames(frame, self.made[0]), args, kwargs)
+            here = here._replace(arrays=names)
         try:
             RUNNING.set(here)
             with watch.quiet():
@@ -225,17 +188,31 @@ class WatchedGrad(Watched, GradLevel):
             for i, (parent, rule, saved, fix) in reversed([*enumerate(edges)]):
                 if type(rule) is not Edge:
                     operand = names[i] if len(names) == len(edges) else ""
-                    rule = Edge(rule, str(self), op, operand, here, fix)
+                    rule = Edge(rule, saved, fix, str(self), op, operand, here)
                 following = (parent, rule, saved, fix, following)
             known[node[0]] = (node[0], *following)  # type: ignore[misc]
         return known[node[0]]
+
+
+class WatchedTrace(Watched):
+    """A level that records: it has the constants of its steps checked when the steps run."""
+
+    def result(self, value: Value, step: Step) -> Value:
+        if step[1] == MANY:  # every call of a watched level that has constants
+            number, kind, func, constants, places, given = step
+            here = RUNNING.get() or locate(title(func), sys._getframe(2), self.made[0])
+            func = KeepingStep.around(func, constants, given, str(self), here)
+            step = number, kind, func, constants, places, given
+        return next_layer(WatchedTrace, self).result(value, step)
 
 
 MIXINS: dict[Any, type[Watched]] = {"forward": WatchedJvp, "reverse": WatchedGrad}
 
 
 def _mixin(kind: type[Level]) -> type[Watched]:
-    return WatchedBatch if kind.batches else MIXINS.get(kind.differentiates, Watched)
+    if kind.batches or kind.records:
+        return WatchedBatch if kind.batches else WatchedTrace
+    return MIXINS.get(kind.differentiates, Watched)
 
 
 LOOKING = Layer("Watched", 0, _mixin)
@@ -247,125 +224,27 @@ def watch_level(level: Any) -> None:
         level.flawed = ()
 
 
-# ---- watched derivative rules ----
+DEBUGGER = Observer(WATCH, LOOKING.lift, level=watch_level, rule=watch_rule)
 
 
-class Edge:
-    """A derivative rule on the tape that knows its forward line and checks its result."""
-
-    __slots__ = ("elementwise", "fix", "here", "label", "names", "notes", "rule", "what")
-
-    def __init__(self, rule: Callable, label: str, op: Op, operand: str, here: Location, fix: Any):
-        self.rule, self.label, self.here, self.fix = rule, label, here, fix
-        self.notes, self.elementwise = noting(), is_elementwise(op.func)
-        self.what = f"the derivative of {title(op.func)}"
-        if operand:
-            self.what += f" for its operand {operand!r}"
-        if title(op.func) != here.what:
-            self.what += f" (part of {here.what})"
-        own = op.vjp.get(operand)
-        self.names = own.needs if own is not None and own.fn is rule else ()
-
-    def __call__(self, g: Value, *saved: Any) -> Value:
-        watch, outermost = WATCH.get(), RUNNING.get()
-        try:
-            with watch.quiet() if watch is not None else nullcontext():
-                c, result = self.run(g, saved)
-        except Exception as error:
-            if self.notes:
-                self.add_note(error)
-            raise
-        if watch is not None and outermost is None and (watch.nans or watch.infs or watch.rules):
-            operands = [("cotangent", g), *self.operands(saved)]
-            nans = watch.nans or watch.rules
-            fault = find_fault(nans, watch.infs, c, operands, self.elementwise)
-            if fault is not None:
-                self.report(fault, g)
-        return result
-
-    def operands(self, saved: tuple) -> Iterable:
-        """Return the names and values that the rule reads beside the cotangent."""
-        return zip(self.names if len(self.names) == len(saved) else [""] * len(saved), saved)
-
-    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
-        """Return the result of the rule, as it is and in the form of the operand."""
-        before, here = RUNNING.get(), Location(self.what, self.here.stack)
-        try:
-            RUNNING.set(here)
-            c = self.rule(g, *saved)
-            if c is None or isinstance(c, tuple) or isinstance(g, tuple):
-                return c, c
-            if self.fix is not None:
-                return c, fit(c, self.fix[0], self.fix[1])
-            if shape_of(c) != shape_of(g):
-                raise ValueError(
-                    f"{self.label}: {self.what} returned shape {shape_of(c)}, but its operand has "
-                    f"shape {shape_of(g)}, that of the cotangent; return an array of this shape"
-                )
-            return c, c
-        finally:
-            RUNNING.set(before)
-
-    def report(self, fault: Fault, g: Value) -> None:
-        """Raise the error about a fault in the result of the rule."""
-        if fault.made:
-            text = f"made {fault.what} out of {fault.given}"
-        elif any(not np.isfinite(part.bare).all() for part in parts(g)):
-            text = f"returned {fault.what}: the cotangent that came in was not finite"
-        elif fault.nan:
-            text = f"returned {fault.what}, which was among the values of the forward pass"
-        else:
-            return
-        raise fault.error(f"{self.label}: {self.what} {text}", self.lines()) from None
-
-    def add_note(self, error: Exception) -> None:
-        note = f"{self.label}: raised in {self.what}, which was recorded at\n  {self.lines()}"
-        if note not in getattr(error, "__notes__", ()):
-            error.add_note(note)
-
-    def lines(self) -> str:
-        return "\n  from ".join(self.here.lines())
+@block
+def watching(**options: bool) -> Iterator[None]:
+    """Have the levels of this context watched inside the block, with these checks changed."""
+    inside = (WATCH.get() or Watch())._replace(**options)
+    yield from DEBUGGER.observing(inside, levels_of(AMBIENT.get()))
 
 
-class CustomEdge(Edge):
-    """A custom rule; the calls inside it are checked, too."""
-
-    __slots__ = ()
-
-    def __init__(self, rule: Callable):
-        level = AMBIENT.get().level
-        last = level.made[0] if level.depth else None
-        self.rule, self.label, self.fix, self.names = rule, str(level), None, ()
-        self.here, self.elementwise = locate("a custom rule", sys._getframe(2), last), False
-        self.notes, self.what = noting(), "a custom derivative rule"
-
-    def operands(self, saved: tuple) -> Iterable:
-        return ()
-
-    def run(self, g: Value, saved: tuple) -> tuple[Value, Value]:
-        c = self.rule(g, *saved)
-        return c, c
-
-
-def noting() -> bool:
-    watch = WATCH.get()
-    return watch is not None and watch.notes
-
-
-def watch_rule(rule: Callable) -> Callable:
-    return rule if WATCH.get() is None else CustomEdge(rule)
+def check_flags(name: str, **flags: Any) -> None:
+    """Raise where an option of the debugger `name` is not True or False."""
+    for option, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(
+                f"{name}: {option}={value!r}; write True or False, and @{name}() with its "
+                f"parentheses as a decorator"
+            )
 
 
 # ---- texts for messages ----
-
-
-def is_elementwise(func: Function) -> bool:
-    return func is np.where or (isinstance(func, np.ufunc) and func.signature is None)
-
-
-def title(func: Callable) -> str:
-    name = name_of(func)
-    return "indexing" if name == "_operator.getitem" else name
 
 
 def named_operands(func: Callable, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:

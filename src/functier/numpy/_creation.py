@@ -97,4 +97,6 @@ MAKERS: dict[Callable, Callable] = {
     )
 } | {np.array: _copying(np.array, True), np.asarray: _copying(np.asarray, False)}
 MAKERS[np.copy] = _copying(np.copy, True)
+for _func in (np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require):
+    MAKERS[_func] = _copying(_func, False)
 """The twins of NumPy's functions that make arrays."""

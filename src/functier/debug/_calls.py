@@ -1,0 +1,96 @@
+"""The checks of a context, and the call of the user that runs: its name and its lines."""
+
+import linecache
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from types import CodeType, FrameType, MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from .._core.numpy_facts import name_of
+from .._core.types import Function
+
+LIBRARIES = tuple(
+    str(Path(str(sys.modules[name].__file__)).parent) + os.sep for name in ("numpy", "functier")
+)
+"""The folders whose frames are not code of the user."""
+
+
+class Watch(NamedTuple):
+    """The checks that are on in one context."""
+
+    nans: bool = False
+    infs: bool = False
+    rules: bool = False  # NaNs of derivative rules only
+    notes: bool = False  # notes on errors of derivative rules
+    writes: bool = False  # arrays that a tape keeps and that are written to
+
+    def quiet(self) -> np.errstate:
+        """Switch off NumPy's warnings of values for which this raises an error."""
+        named = {"invalid": self.nans, "divide": self.infs, "over": self.infs}
+        return np.errstate(**{name: "ignore" for name, on in named.items() if on})  # type: ignore[arg-type]
+
+
+class Given(NamedTuple):
+    """An array among the arguments of a call of the user."""
+
+    variable: str  # its name, or "" where no variable of the user has it
+    is_view: bool  # whether the variable has another view of its memory
+    is_operand: bool  # whether it is plain; otherwise it is inside a tensor
+    shape: tuple[int, ...]
+
+
+class Location(NamedTuple):
+    """The name of a call of the user, and its stack, from the inside out to the transform.
+
+    `arrays` has the arrays among its arguments, by the ids of the owners of their memory.
+    """
+
+    what: str
+    stack: tuple[tuple[CodeType, int], ...]
+    arrays: Mapping[int, Given] = MappingProxyType({})
+
+    def lines(self, n: int | None = None) -> Iterator[str]:
+        for code, line in self.stack[:n]:
+            text = linecache.getline(code.co_filename, line).strip()
+            yield f"{code.co_filename}:{line}, in {code.co_name}: {text}".rstrip(": ")
+
+
+WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
+RUNNING: ContextVar[Location | None] = ContextVar("running", default=None)
+"""The running call of the user; calls inside it are not checked."""
+
+
+def keeping() -> bool:
+    """Tell if `writes` is on."""
+    watch = WATCH.get()
+    return watch is not None and watch.writes
+
+
+def user_frames(frame: FrameType | None, last: CodeType | None) -> Iterator[FrameType]:
+    """Yield the frames of the user around `frame`, up to the one that runs `last`."""
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(LIBRARIES):
+            yield frame
+            if code is last:
+                return
+        frame = frame.f_back
+
+
+def locate(what: str, frame: FrameType | None, last: CodeType | None) -> Location:
+    """Return the place of a call: the frames of the user around `frame`."""
+    return Location(what, tuple((f.f_code, f.f_lineno) for f in user_frames(frame, last)))
+
+
+def is_elementwise(func: Function) -> bool:
+    return func is np.where or (isinstance(func, np.ufunc) and func.signature is None)
+
+
+def title(func: Callable) -> str:
+    name = name_of(func)
+    return "indexing" if name == "_operator.getitem" else name

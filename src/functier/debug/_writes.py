@@ -1,0 +1,61 @@
+"""writes: arrays that a function refills although a derivative keeps them."""
+
+from .._core.blocks import Block
+from ._watching import check_flags, watching
+
+
+def writes(check: bool = True) -> Block[None]:
+    """Raise an error where a derivative reads a plain array that was written to meanwhile.
+
+    This is a context manager and a decorator (``@writes()``). Reverse mode and `linearize` keep
+    plain NumPy arrays by reference: an operation on ``x`` and a buffer keeps the buffer for its
+    derivative. If the function refills the buffer later, the gradient is wrong. Inside the
+    block each operation notes what the arrays that it keeps hold, and the backward pass
+    compares.
+
+    Parameters
+    ----------
+    check : bool
+        Whether to check. With False an inner block is not checked.
+
+    Raises
+    ------
+    MutationError
+        The message names the transform, the operation that kept the array, the variable with
+        the array, its shape and dtype, the lines of your code, and what to write: a copy
+        (``buffer.copy()``), or an array that the function makes by `functier.numpy`.
+
+    Notes
+    -----
+    The forward pass has to run inside the block. The backward pass may run outside of it: a
+    function that `vjp` or `linearize` returns raises the error when it is called.
+
+    An array that no derivative reads is not reported, such as an operand of an addition. Neither
+    is one that is written to after the function has returned, since `vjp` and `linearize` copy
+    what they keep. Forward mode computes at once and keeps nothing. A function of `checkpoint`
+    runs again, and compares its results itself.
+
+    The block applies to its context (thread or task). Inside it, calls take the slow paths, and
+    each operation reads the arrays that it keeps once more. Before Python 3.13 the arrays in the
+    variables of a function live until it returns, as the block looks at their names. Outside it
+    nothing is slower.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> buffer = np.zeros(2)
+    >>> def f(x):
+    ...     total = 0.0
+    ...     for i in range(3):
+    ...         buffer[:] = i
+    ...         total = total + np.sum(x * buffer)
+    ...     return total
+    >>> with writes():
+    ...     ft.grad(f)(np.ones(2))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    functier...MutationError: grad(f): the derivative of numpy.multiply for its operand 'x' would read buffer, float64 of shape (2,), which was written to after numpy.multiply had kept it: element (0,) was 1.0 and is 2.0...
+    """  # noqa: E501
+    check_flags("writes", check=check)
+    return watching(writes=check)
