@@ -200,6 +200,31 @@ def test_attributes_of_the_class_and_of_the_instance_inside_transforms():
     assert seen[1] == (1, "speed", Tagged, "speed", 2)
 
 
+@pytest.mark.parametrize("nest", [
+    lambda f, x: ft.vmap(f)(x),
+    lambda f, x: ft.grad(lambda x: np.sum(f(x)))(x),
+    lambda f, x: ft.vmap(ft.vmap(f))(x),
+    lambda f, x: ft.vmap(ft.grad(lambda x: np.sum(f(x))))(x),
+])  # fmt: skip
+def test_attributes_where_a_level_before_was_written_to(nest):
+    """At the same line, where levels expect writes from their beginning."""
+    seen = []
+
+    def write(x):
+        y = x * 1.0
+        y[...] = 2.0
+        return y
+
+    def read(x):
+        seen.append((x.a, x.tag))
+        return x
+
+    for _ in range(2):
+        nest(write, A)
+        nest(read, Tagged(A, tag="speed"))
+    assert seen == [(1, "speed")] * 2
+
+
 def test_own_methods_in_a_with_statement():
     with ft.vmap() as B:
         y = B(Sub(A)).scaled(2.0)

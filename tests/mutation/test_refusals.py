@@ -187,6 +187,19 @@ def test_a_mask_and_a_view_of_the_same_array(make):
         equal(run(advised), wanted[0])
 
 
+@each("use", [
+    lambda s: s == 1.0, lambda s: s < 1.0, lambda s: assign_first(s), len, np.sort,
+], ids=["equal", "less", "an item", "length", "sort"])  # fmt: skip
+def test_what_has_no_meaning_for_a_selection(use):
+    """Another number of elements for each example."""
+    with pytest.raises(ft.DataDependentError, match="differs from example to example"):
+        ft.vmap(lambda x: (use(x[x > 0]), x)[1])(XS)
+
+
+def assign_first(s):
+    s[0] = 1.0
+
+
 def test_setting_the_shape():
     """As NumPy does, its warning included: the same elements, seen through every name."""
 

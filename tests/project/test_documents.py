@@ -209,7 +209,8 @@ def docstrings():
     modules += [m.name for m in pkgutil.walk_packages(functier.__path__, "functier.")]
     for name in modules:
         for test in finder.find(importlib.import_module(name)):
-            if test.examples:
+            taken = re.fullmatch(r"functier\.numpy\.[a-z]\w*", test.name)  # from NumPy, before
+            if test.examples and not taken:
                 yield pytest.param(test, id=test.name)
 
 

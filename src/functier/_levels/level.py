@@ -37,7 +37,7 @@ from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of
 from . import views, writes
 from .armed import arm
-from .lineage import AMBIENT, chain, enclosing_level, generator_of, line_of
+from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
 
@@ -236,7 +236,7 @@ class Level:
 
     def missing_attribute(self, x: Tensor, name: str) -> Any:
         """An attribute that the class does not have: that of a user's class inside."""
-        if self.forwards:
+        if any([level.forwards for level in levels_of(self.cls)]):
             return forward_attribute(x, name)
         raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
 

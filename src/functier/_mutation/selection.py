@@ -176,6 +176,9 @@ class Selection:
         raise self.refusal()
 
     __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    __setitem__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
 
 def _equal(a: Any, b: Any) -> bool:
