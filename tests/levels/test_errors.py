@@ -343,7 +343,7 @@ def assigned(x):
 
 
 IN_PLACE = {
-    "assign": (assigned, "a = functier.numpy.zeros(shape)", "inside the function"),
+    "assign": (assigned, "a = functier.numpy.array(a) before it", "inside the function"),
     "iadd": (lambda x: np.zeros(2).__iadd__(x), "numpy.add(..., out=a)", "without out="),
     "imul": (lambda x: np.ones(2).__imul__(x), "numpy.multiply(..., out=a)", "without out="),
     "out": (lambda x: np.sin(x, out=np.zeros(2)), "numpy.sin(..., out=a)", "a = numpy.sin(...)"),

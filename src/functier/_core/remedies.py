@@ -33,10 +33,10 @@ GENERAL: dict[str, str] = {
 """Remedies by the conversion that was asked of the tensor, where no more is known."""
 
 BY_EXPRESSION: dict[str, str] = {
-    "a[i] = x": "{name} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
-    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
-    "a.fill": "{owner} = functier.numpy.zeros(shape), .empty(shape) or .array(a), or "
-    "numpy.zeros_like(x) of a tensor, inside the function: " + WRITING,
+    "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
+    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
+    "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
     "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
     "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",
@@ -98,7 +98,7 @@ CALLS: dict[str, str] = {
     "numpy.broadcast": "numpy.broadcast_shapes(x.shape, y.shape) for numpy.broadcast(x, y).shape, "
     "or numpy.broadcast_arrays(x, y)",
     "numpy.fill_diagonal": "numpy.fill_diagonal(a, x) for an array that was made inside the "
-    "function, by functier.numpy.zeros(shape), .empty(shape) or .array(a): " + WRITING,
+    "function, by functier.numpy.array(a), .zeros or .empty: " + WRITING,
     "numpy.lib.stride_tricks.as_strided": "numpy.lib.stride_tricks.sliding_window_view(x, n), or "
     "x[index] with an array of the places",
     "statistics.mean": "numpy.mean(numpy.stack([x, y])) for {name}([x, y])",

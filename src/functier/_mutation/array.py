@@ -92,6 +92,15 @@ def make_result_writable(cls: type, result: Value) -> Value:
     return array_holding(result) if isinstance(result, Tensor) and result.ndim else result
 
 
+def made_here(value: Value) -> Value:
+    """Return a result of a call at the ambient level as an array that can be written to there."""
+    if isinstance(value, Tensor) and value.ndim:
+        cls = type(value)
+        if cls.level.depth and cls is not AMBIENT.get() and issubclass(AMBIENT.get(), cls):
+            return array_holding(value)
+    return make_writable(value)
+
+
 def settle(value: Any) -> Any:
     """Return `value` with the snapshots of the arrays that are in it, in any containers."""
     kind = type(value)

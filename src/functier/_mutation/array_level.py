@@ -13,7 +13,7 @@ from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
-from .array import Array, array_of, make_writable, on_view, settle, view_of
+from .array import Array, array_of, made_here, make_writable, on_view, settle, view_of
 from .copies import COPYING, note
 from .exposures import expose
 from .items import (
@@ -111,7 +111,7 @@ class ArrayLevel(RootLevel):
             result = func(*settle(args), **settle(kwargs))
             if given in COPYING:  # it may be a view of a snapshot, which lives on
                 result = tree_map(lambda y: y.copy() if np.ndim(y) else y, result)
-            result = tree_map(make_writable, result)
+            result = tree_map(made_here, result)
             if given in COPYING:
                 note(given, args, kwargs, result)
             return result

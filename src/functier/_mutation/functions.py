@@ -124,13 +124,12 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
     """Return the assignment that ``ufunc.at`` means."""
 
     def body(a: Any, indices: Index, b: Value = None) -> None:
-        if b is not None and not np.can_cast(dtype_of(b), a.dtype, "same_kind"):
-            pass  # the sums are cast, not the values
-        elif ufunc is np.add or ufunc is np.subtract:
-            a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
-            return
-        if choice_of(indices, a.ndim) is not None:  # which has no place twice
+        if choice_of(indices, a.ndim) is not None:  # a mask, which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
+            return
+        castable = b is None or np.can_cast(dtype_of(b), a.dtype, "same_kind")
+        if castable and (ufunc is np.add or ufunc is np.subtract):  # else the sums are cast
+            a.level.add_at(a, indices, b if ufunc is np.add else np.negative(b))
             return
         b = b if b is None or not isinstance(b, Tensor) else np.copy(b)  # it may be a view of `a`
         places = read_at(np.arange(a.size).reshape(a.shape), indices)

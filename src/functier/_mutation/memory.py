@@ -211,6 +211,8 @@ class View:
             value = value.values
         else:
             value = check_written(mask, ndim, value, choice.first)
+            if self.dtype.kind in "iub" and np.isscalar(value):
+                np.zeros((), self.dtype)[...] = value  # raises as NumPy does, of a NaN for one
         old = 0 if add else self.snapshot()
         self.write(..., np.where(spread(mask, ndim), value, old), add)
 
@@ -264,6 +266,8 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
+            if not shape and type(inner) is ndarray and not np.isfinite(inner).all():
+                raise ValueError(f"cannot convert float NaN or infinity to {own}")
             value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches
         return value
 

@@ -122,6 +122,8 @@ class Selection:
 
     def called(self, ufunc: np.ufunc, *inputs: Any) -> "Selection":
         """Return the selection of the results of a ufunc, element by element."""
+        if ufunc.signature or ufunc.nout != 1:
+            raise self.refusal()
         values = []
         for x in inputs:
             if type(x) is Selection:
@@ -195,8 +197,19 @@ def _define(name: str, ufunc: Callable, several: bool) -> None:
     def reflected(self: Selection, other: Any) -> Selection:
         return self.called(ufunc, other, self)  # type: ignore[arg-type]
 
+    def in_place(self: Selection, other: Any) -> Selection:
+        result = direct(self, other)
+        own, dtype = self.values.dtype, result.values.dtype
+        if not np.can_cast(dtype, own, "same_kind"):
+            raise TypeError(
+                f"Cannot cast ufunc {ufunc.__name__!r} output from {dtype!r} to {own!r} with "
+                f"casting rule 'same_kind'"
+            )
+        return result
+
     setattr(Selection, f"__{name}__", direct)
     if several:
+        setattr(Selection, f"__i{name}__", in_place)
         setattr(Selection, f"__r{name}__", reflected)
 
 
