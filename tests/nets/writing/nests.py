@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from functier._levels.views import WRITERS
 
 import functier as ft
+from functier._levels.views import WRITERS
 
 from .program import Program
 
