@@ -186,7 +186,7 @@ def fill(x):
 ])  # fmt: skip
 def test_assigning_to_one_element_of_an_array_ends_in_the_error_of_the_level(run):
     """NumPy makes "setting an array element with a sequence" of any error of a conversion."""
-    with pytest.raises(ft.MutationError, match=r"write out = functier\.numpy\.zeros") as error:
+    with pytest.raises(ft.MutationError, match=r"write out = functier\.numpy\.array") as error:
         run()
     assert error.value.__cause__ is None and error.value.__suppress_context__
     assert any(frame.name == "fill" for frame in error.traceback)
@@ -200,7 +200,7 @@ def test_an_element_of_an_iterator_ends_in_the_error_of_the_level():
 
 def test_assigning_to_one_element_inside_a_with_block():
     a = np.zeros(2)
-    with pytest.raises(ft.MutationError, match=r"write a = functier\.numpy\.zeros"), ft.grad() as G:
+    with pytest.raises(ft.MutationError, match=r"write a = functier\.numpy\.array"), ft.grad() as G:
         a[0] = G(2.5)
     equal(a, np.zeros(2))
 
@@ -227,7 +227,7 @@ def test_code_that_tries_one_way_after_another_does_not_hide_the_error():
             y = np.sin(x)
         return np.sum(y)
 
-    with pytest.raises(ft.MutationError, match=r"write y = functier\.numpy\.zeros"):
+    with pytest.raises(ft.MutationError, match=r"write y = functier\.numpy\.array"):
         ft.grad(careful)(np.array([1.0]))
 
 

@@ -117,7 +117,7 @@ class Level:
         """
         outer = enclosing = AMBIENT.get()
         parent = outer.level
-        key: Any = (kind, "writes") if WRITERS and id(frame.f_code) in WRITERS else kind
+        key: Any = (kind, "writes") if WRITERS and (id(frame.f_code), label) in WRITERS else kind
         if parent.in_generator or not parent.live:
             enclosing = enclosing_level(outer, frame)
             parent = enclosing.level

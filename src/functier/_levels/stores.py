@@ -125,7 +125,8 @@ class BatchStore(LevelStore):
         self.inner.add(self.inside(layout), parts, value)
 
     def get_at(self, places: Value) -> Value:
-        return self.form(self.inner.get_at(self.all_places(places)))
+        places = self.all_places(places)  # which may put another store inside
+        return self.form(self.inner.get_at(places))
 
     def put_at(self, places: Value, value: Value) -> None:
         places, value = self.examples(places, value)

@@ -22,9 +22,9 @@ from .._mutation.items import wrap_like
 from .memory import owner_of
 
 ndarray = np.ndarray
-WRITERS: set[int] = set()
-"""The numbers of code that made levels whose tensors were written to: see NOTE [views that are
-alive]."""
+WRITERS: set[tuple[int, str]] = set()
+"""The levels whose tensors were written to, by the number of the code that made them and by their
+labels: see NOTE [views that are alive]."""
 
 
 def is_array(x: Any) -> bool:
@@ -67,7 +67,7 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     owner = owner_of(example(x))
     if level.taken is None:
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
-        WRITERS.add(id(level.made[0]))
+        WRITERS.add((id(level.made[0]), level.label))
     else:
         found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
     tensors: list[Any] = [x]
@@ -108,7 +108,10 @@ def note_view(level: Any, x: Any, y: Any) -> Any:
 
 def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     """Return the result of an operation that may be a view of `x`, its one operand."""
-    return note_point(level, x, level.apply_single(op, x, given))
+    y = level.apply_single(op, x, given)
+    if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
+        return np.copy(y)  # NumPy makes a new array of a number
+    return note_point(level, x, y)
 
 
 def note_point(level: Any, x: Any, y: Any) -> Any:

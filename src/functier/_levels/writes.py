@@ -27,7 +27,7 @@ from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
 from .memory import owner_of
-from .views import example, find_alive, note_all
+from .views import example, find_alive, is_array, note_all
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -78,6 +78,12 @@ def _view_inside(level: Any, x: Any) -> View:
 
 def _begin(level: Any, x: Any) -> View:
     """Make `x` and its views that are alive views of one new memory."""
+    if not is_array(x):
+        raise level.refusal(
+            MutationError,
+            "a number never changes in NumPy, so it cannot be written to; write x = v, or make an "
+            "array of it, y = functier.numpy.array(x)",
+        )
     if level.kind.records:
         raise level.refusal(
             MutationError,

@@ -177,7 +177,9 @@ class Selection:
     def _refuse(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = _refuse
+    __divmod__ = __rdivmod__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = (
+        _refuse
+    )
     __setitem__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __eq__ = __ne__ = _refuse  # type: ignore[assignment]
     __hash__ = object.__hash__
@@ -205,7 +207,8 @@ def _define(name: str, ufunc: Callable, several: bool) -> None:
                 f"Cannot cast ufunc {ufunc.__name__!r} output from {dtype!r} to {own!r} with "
                 f"casting rule 'same_kind'"
             )
-        return result
+        self.values = np.astype(result.values, own)  # as an array, it is seen by all its names
+        return self
 
     setattr(Selection, f"__{name}__", direct)
     if several:
