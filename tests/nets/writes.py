@@ -149,6 +149,8 @@ class Machine:
         return verdict, "".join(counts.wrong)
 
     def judge(self, number: int, program: Program, kinds: tuple, variant: str) -> None:
+        if program.outside and variant:  # which may run the function again, and write again
+            return
         nest = self.nest(number, program, kinds, variant)
         verdict, text = self.verdict(nest)
         if verdict == "unclear":
