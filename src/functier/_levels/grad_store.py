@@ -191,7 +191,7 @@ def _keep(whole: Cotangent, *where: Any) -> Cotangent:
 
 
 def _last_writes(places: Value) -> Value:
-    """Where the last of several writes to one place stands; None where no place comes twice."""
+    """Tell which places are the last of several equal ones; None where no place comes twice."""
     shape = shape_of(places)
     if len(shape) == 0 or (type(places) is ndarray and places.size < 2):
         return None

@@ -1,4 +1,4 @@
-"""What a write is: memories, the views of them, and the arrays that may be written to.
+"""Writes: memories, the views of them, and the arrays that can be written to.
 
 Imports `_core` and `_rules`.
 """

@@ -34,7 +34,7 @@ ndarray = np.ndarray
 
 
 class ArrayLevel(RootLevel):
-    """What an `Array` does: as a plain tensor, and writes."""
+    """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))
