@@ -11,6 +11,8 @@ from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .tensor import CANONICAL, Tensor, canonical
 from .types import Function, Value
 
+float64 = np.float64
+
 BINARY = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift",
     "and", "or", "xor", "matmul",
@@ -195,7 +197,14 @@ def _define_all() -> None:
 
     def augmenting(func: Callable) -> Callable:
         def call(self: Any, other: Any) -> Any:
-            return self.level.augment(func, self, other)
+            level = self.level
+            if level.taken is None:  # nothing was written yet: of a number there is a new one
+                value = self._value
+                if type(value) is float64 or (
+                    level.batches and value.ndim == level.k and level.points is None
+                ):
+                    return NotImplemented
+            return level.augment(func, self, other)
 
         return call
 

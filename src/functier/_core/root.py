@@ -183,7 +183,7 @@ class RootLevel:
 
     depth, live, generator, in_generator = 0, True, None, False
     batches, differentiates, records = False, None, False  # see `Level`
-    partners = None
+    partners = taken = points = None
     forwards_methods = True  # a method is passed on itself, not the function that it means
 
     def __init__(self) -> None:

@@ -98,7 +98,7 @@ class BatchLevel(Level):
         product = fast.product("func, rule", PRODUCT)
         for func in (np.matmul, matmul):
             calls[func] = product(func, OPS[np.matmul].vmap)
-        calls[getitem] = fast.getitem("", FAST_PARTS, GETITEM)()
+        calls[getitem] = fast.getitem("", FAST_PARTS, GETITEM, "y._value.ndim == level.k")()
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:

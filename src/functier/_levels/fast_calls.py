@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import VALUES
+from .._core.tensor import Tensor
 from .lineage import encloses, level_in
+from .views import note_point
 
 UNARY = """
 def maker({parameters}):
@@ -79,6 +81,17 @@ def maker({parameters}):
 
 GETITEM = """
 def maker({parameters}):
+    def with_dots(x, index):
+        cls = type(x)
+        level = cls.level
+        parts = index if type(index) is tuple else (index,)
+        for part in parts:
+            if type(part) not in PARTS and part is not Ellipsis:
+                return level.getitem(x, index)
+        y = new(cls)
+        {body}
+        return note_point(level, x, y) if {without_axes} else y
+
     def call(x, index):
         cls = type(x)
         level = cls.level
@@ -87,13 +100,16 @@ def maker({parameters}):
         parts = index if type(index) is tuple else (index,)
         for part in parts:
             if type(part) not in PARTS:
-                return level.getitem(x, index)
+                return with_dots(x, index) if part is Ellipsis else level.getitem(x, index)
         y = new(cls)
         {body}
         return y
 
     return call
 """
+
+WITHOUT_AXES = "isinstance(y._value, Tensor) and not y._value.ndim"
+"""The question of `FastCalls.getitem` where a tensor has the axes of its value."""
 
 
 class FastCalls:
@@ -123,12 +139,16 @@ class FastCalls:
         """Return the maker of products of matrices, whose operands cannot be numbers."""
         return self._ladder("product", {np.ndarray}, parameters, bodies)
 
-    def getitem(self, parameters: str, parts: Collection[Any], body: str) -> Callable:
+    def getitem(
+        self, parameters: str, parts: Collection[Any], body: str, without_axes: str
+    ) -> Callable:
         """Return the maker of calls ``y = x[index]`` for a tensor `x` of `level`, at an index
-        whose parts are of the types `parts`.
+        whose parts are of the types `parts`, or an Ellipsis. Then a `y` that is `without_axes`
+        may be an array in NumPy, and no scalar.
         """
+        texts = {"parameters": parameters, "body": body, "without_axes": without_axes}
         return self._maker(
-            "getitem", GETITEM, {"parameters": parameters, "body": body}, PARTS=parts
+            "getitem", GETITEM, texts, PARTS=parts, note_point=note_point, Tensor=Tensor
         )
 
     def _ladder(

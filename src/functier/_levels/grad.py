@@ -17,7 +17,7 @@ from .._mutation.array import make_result_writable, settle
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
-from .fast_calls import FastCalls
+from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
 from .level import Level, has_methods
 from .memory import own_memory
@@ -65,7 +65,7 @@ class GradLevel(Level):
             if len(row) in makers and func is not getitem
         }
         parts = {*FAST_PARTS, ndarray}
-        calls[getitem] = fast.getitem("rule, *_", parts, GETITEM)(*PARTIALS[getitem])
+        calls[getitem] = fast.getitem("rule, *_", parts, GETITEM, WITHOUT_AXES)(*PARTIALS[getitem])
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:

@@ -21,7 +21,7 @@ from .._core.types import Value
 from .._mutation.array import make_result_writable, settle
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
-from .fast_calls import FastCalls
+from .fast_calls import WITHOUT_AXES, FastCalls
 from .level import Level, has_methods
 from .stores import JvpStore
 
@@ -73,7 +73,7 @@ class JvpLevel(Level):
         }
         product = fast.product("func", PRODUCT)
         calls[matmul] = calls[np.matmul] = product(matmul)
-        calls[getitem] = fast.getitem("", {*FAST_PARTS, ndarray}, GETITEM)()
+        calls[getitem] = fast.getitem("", {*FAST_PARTS, ndarray}, GETITEM, WITHOUT_AXES)()
         return calls
 
     def apply(self, op: Op, call: Call) -> Value:

@@ -217,15 +217,12 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
-        parts = index if type(index) is tuple else (index,)
-        if any([part is ... for part in parts]):
-            found = views.getitem_with_dots(self, x, parts)
-            if found is not None:
-                return found
         choice = choice_of(index, x.ndim)
         if choice is not None and choice.mask.level.batches:
             return Selection.of(choice.shown(x), choice)
-        return self.function(getitem, (x, index), {})
+        y = self.function(getitem, (x, index), {})
+        parts = index if type(index) is tuple else (index,)
+        return views.note_point(self, x, y) if any([part is ... for part in parts]) else y
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))

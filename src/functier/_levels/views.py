@@ -8,7 +8,6 @@ NOTE [views that are alive]
 """
 
 import gc
-from operator import getitem
 from typing import Any
 from weakref import ref
 
@@ -17,8 +16,7 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.op import Op
 from .._core.tensor import Tensor
-from .._mutation.array import view_of, was_written
-from .._mutation.items import wrap_like
+from .._mutation.array import was_written
 from .memory import owner_of
 
 ndarray = np.ndarray
@@ -127,32 +125,3 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
 def holds_tensor(x: Any) -> bool:
     """True where the class of NumPy's object does not tell if a value without axes is an array."""
     return type(x).level.kind.batches or isinstance(x._value, Tensor)
-
-
-def getitem_with_dots(level: Any, x: Any, index: tuple) -> Any:
-    """Return ``x[index]`` for an index with an Ellipsis; None where it has other parts.
-
-    NumPy gives an array without axes where the other parts are an element's: it is a view.
-    """
-    consumed, elements = 0, True
-    for part in index:
-        kind = type(part)
-        if kind is ndarray:
-            consumed += part.ndim if part.dtype == bool else 1
-        elif kind is slice or kind is int:
-            consumed += 1
-        elif kind is not type(None) and part is not ...:
-            return None
-        elements = elements and (kind is int or part is ...)
-    missing = x.ndim - consumed
-    places = [i for i, part in enumerate(index) if part is ...]
-    if missing < 0 or len(places) != 1:
-        return None
-    if not missing and elements:
-        if was_written(x):
-            return wrap_like(x)(view_of(x).at(view_of(x).window[index]))
-        if not holds_tensor(x):
-            return None
-        return note_point(level, x, level.function(getitem, (x, index), {}))
-    (place,) = places
-    return x[(*index[:place], *(slice(None),) * missing, *index[place + 1 :])]
