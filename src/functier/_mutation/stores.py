@@ -71,9 +71,9 @@ class PlainStore:
             if self.lends and window.size == self.flat.size:
                 self.lent = True
                 return window.view()
-            return window.copy()
+            return window.copy("K")
         found = window[parts]
-        return found.copy() if type(found) is ndarray else found
+        return found.copy("K") if type(found) is ndarray else found
 
     def keep(self) -> None:
         """Leave the array to those that it was lent to, and go on with a copy."""

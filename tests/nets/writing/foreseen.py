@@ -28,5 +28,11 @@ REASONS: dict[str, str] = {
         "NumPy's ufuncs refuse to write floats to integers, its reductions and take do not: here "
         "all of them refuse"
     ),
+    r"^DataDependentError: .*a boolean mask that differs from example to example": (
+        "a value has as many elements as the mask selects, which differs from example to example"
+    ),
+    r"^MutationError: .*would write a tensor to a plain array; make": (
+        "NumPy makes plain arrays of plain numbers, and these have no place for a tensor"
+    ),
 }
 """A regular expression of an error, and why a user has to accept it."""
