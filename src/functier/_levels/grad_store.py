@@ -16,6 +16,7 @@ import numpy as np
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Shape, Value
+from .._mutation.array import settle
 from .._mutation.layouts import Layout, contiguous
 from .._mutation.stores import PlainStore, deepen
 from .cotangents import fit
@@ -150,11 +151,13 @@ def _add_slice(whole: Cotangent, layout: Layout, parts: tuple | None, g: Value) 
     if type(g) is float64:
         whole.store.add(layout, parts, g)
     else:
+        g = settle(g)  # a rule may have made an array
         g = fit(g, shape_of(g), whole.blank[1])
         whole.take(g).add(layout, parts, g)
 
 
 def _add_places(whole: Cotangent, places: Value, g: Value) -> None:
+    g = settle(g)
     g = fit(g, shape_of(g), whole.blank[1])
     whole.take(places, g).add_at(places, g)
 
