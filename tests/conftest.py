@@ -7,6 +7,7 @@ each net. ``pytest tests/nets --full`` runs the nets in full, and says the count
 ``quick`` is the default profile; ``pytest --hypothesis-profile=slow`` looks for longer, at random.
 """
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,12 @@ def pytest_collection_modifyitems(config, items):
     if quick:  # else the slow ones were asked for by name
         config.hook.pytest_deselected(items=slow)
         items[:] = quick
+
+
+def pytest_collection_finish(session):
+    """Leave what pytest made out of collections: a first write looks through all objects."""
+    gc.collect()
+    gc.freeze()
 
 
 def is_slow(item):

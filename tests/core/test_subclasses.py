@@ -211,7 +211,7 @@ def test_attributes_where_a_level_before_was_written_to(nest):
     seen = []
 
     def write(x):
-        y = x * 1.0
+        y = np.atleast_1d(x) * 1.0
         y[...] = 2.0
         return y
 

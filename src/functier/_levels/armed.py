@@ -22,7 +22,8 @@ def arm(level: Any) -> None:
     cls = level.cls
     if "_writes" in vars(cls):
         return
-    level.taken = {}
+    if level.taken is None:
+        level.taken = {}
     for name, method in METHODS.items():
         type.__setattr__(cls, name, method)
 

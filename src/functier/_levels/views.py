@@ -64,7 +64,9 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     """Return the tensors of the level that are views of the same array as `x`, and itself."""
     owner = owner_of(example(x))
     if level.taken is None:
+        level.taken = {}
         found = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls]
+        note_all(level, found)
         WRITERS.add((id(level.made[0]), level.label))
     else:
         found = [t for r in level.taken.get(id(owner), ()) if (t := r()) is not None]
@@ -86,12 +88,11 @@ def find_alive(level: Any, x: Any) -> list[Any]:
     return tensors
 
 
-def note_all(level: Any) -> None:
+def note_all(level: Any, tensors: list[Any]) -> None:
     """Note all tensors of a level that kept no list until now."""
-    for t in gc.get_referrers(level.cls):
-        if type(t) is level.cls and not was_written(t) and hasattr(t, "_value") and is_array(t):
-            owner = owner_of(example(t))
-            level.taken.setdefault(id(owner), []).append(ref(t))
+    for t in tensors:
+        if not was_written(t) and hasattr(t, "_value") and is_array(t):
+            level.taken.setdefault(id(owner_of(example(t))), []).append(ref(t))
 
 
 def note_view(level: Any, x: Any, y: Any) -> Any:

@@ -27,7 +27,7 @@ from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
 from .memory import owner_of
-from .views import example, find_alive, is_array, note_all
+from .views import example, find_alive, is_array
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -90,7 +90,11 @@ def _begin(level: Any, x: Any) -> View:
             "an array whose values are not known yet cannot be written to; write numpy.where, or "
             "build the array from its parts with numpy.concatenate or numpy.stack",
         )
+    begins = level.taken is None
     tensors = find_alive(level, x)
+    if begins:  # at once, so that no view is taken without a note
+        level.serves = False  # a later level of the class would look at writes for nothing
+        arm(level)
     windows = [example(t) for t in tensors]
     base = max(range(len(tensors)), key=lambda i: rank(windows[i]))
     whole = windows[base]
@@ -114,10 +118,6 @@ def _begin(level: Any, x: Any) -> View:
         for i, window in enumerate(windows)
     ]
     store.put(views[base].layout, None, tensors[base])
-    if level.taken is None:
-        level.serves = False  # a later level of the class would look at writes for nothing
-        arm(level)
-        note_all(level)
     for t, view in zip(tensors, views):
         set_view(t, view)
         del t._value

@@ -36,6 +36,8 @@ ndarray = np.ndarray
 class ArrayLevel(RootLevel):
     """The behaviour of an `Array`: that of a plain tensor, and writes."""
 
+    taken: Any = ()  # its `_value` is a snapshot, which nobody should ask for in vain
+
     def make(self, cls: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         return array_of(np.array(data, *args, **kwargs))
 
