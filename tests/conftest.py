@@ -43,8 +43,9 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish(session):
     """Leave what pytest made out of collections: a first write looks through all objects."""
-    gc.collect()
-    gc.freeze()
+    if not session.config.getoption("--slow"):  # whose leak checks look through all objects, too
+        gc.collect()
+        gc.freeze()
 
 
 def is_slow(item):

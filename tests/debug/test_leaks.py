@@ -234,7 +234,9 @@ def test_a_holder_that_nobody_sees():
     hidden = np.empty((), object)  # arrays are not known to the garbage collector
     error = leaks(keeping(lambda x: hidden.fill([x])))
 
-    assert error.paths == ("what no name leads to that the garbage collector sees, in 100 steps",)
+    assert error.paths == (
+        "objects that the garbage collector cannot trace to a name in 100 steps",
+    )
 
 
 def test_a_chain_of_many_holders():

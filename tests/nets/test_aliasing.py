@@ -645,7 +645,7 @@ def test_a_tape_that_keeps_the_callers_memory(monkeypatch):
 
 
 def test_a_recording_that_keeps_the_callers_memory(monkeypatch):
-    monkeypatch.setattr(Program, "keep", lambda self: None)
+    monkeypatch.setattr(Program, "copy_constants", lambda self: None)
 
     assert "linearize" in faults()
 

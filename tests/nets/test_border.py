@@ -382,7 +382,7 @@ def test_finds_real_parts_that_nobody_asked_for(monkeypatch, home):
     assert planted(complex_rules)
 
 
-@pytest.mark.parametrize("name", ["completed", "on_triangle"])
+@pytest.mark.parametrize("name", ["complete_hermitian", "fold_triangle"])
 def test_finds_the_other_triangle(monkeypatch, name):
     def hermitian(x, upper=False):
         return (x + factorization.adjoint(x)) * 0.5

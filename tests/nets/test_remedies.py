@@ -204,7 +204,7 @@ TEXTS = {
     *_methods.LAYOUT.values(),
     _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
-}
+} - {_methods.MEMORY[name] for name in ("resize", "setfield", "setflags")}  # see tests/mutation
 
 
 def test_each_text_of_the_other_tables_is_followed():
@@ -217,7 +217,8 @@ def test_each_text_of_the_other_tables_is_followed():
 ALLOWED = {
     ("root", "; use x.elem()."): "a plain tensor, of no level: its value has all there is",
     ("methods", "use x.elem()."): "the same",
-    ("products", "x.elem(), or give a pattern"): "the same: a sparse Jacobian by a plain tensor",
+    ("products", "x.elem(), or a pattern"): "the same: a sparse Jacobian by a plain tensor",
+    ("views", "pass x.elem(), its plain array"): "a user's class, of no level",
     ("level", "x.elem() here"): "the call that is refused, and no proposal",
     ("level", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
 }

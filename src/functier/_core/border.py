@@ -219,7 +219,9 @@ def check_reach(home: Any, value: Any, x: Any) -> None:
         return
     if not cls.level.live:
         raise cls.level.refusal(
-            LevelError, "a tensor whose level has ended cannot be written to an array"
+            LevelError,
+            "a tensor whose level has ended cannot be written to an array; write "
+            "what the transform has returned",
         )
     around = home.__name__ if home.level.depth else "the function outside of all levels"
     raise MutationError(

@@ -111,7 +111,7 @@ def view_in(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: n
         raise level.refusal(
             MutationError,
             "an array of which a view is alive that overlaps it in part cannot be written to; "
-            "copy the view where it is taken, y = x[...].copy()",
+            "write y = x[...].copy() where the view is taken",
         ) from None
     if found.size:
         origin = (0,) * found.ndim

@@ -18,7 +18,7 @@ from .._core.rule import negated
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .._mutation.array import make_result_writable, settle
+from .._mutation.array import Array, make_result_writable, settle
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
@@ -156,7 +156,7 @@ class JvpLevel(Level):
 
     def unwrap(self, x: Value) -> tuple[Value, Value]:
         """Return ``(primal, tangent)`` of a tensor of this level; zeros for any other value."""
-        if type(x) is not self.cls:
+        if type(x) is Array:
             x = settle(x)
         if type(x) is self.cls:
             return x._value, x._extra

@@ -335,7 +335,7 @@ class Level:
         return x._value
 
     def unwrap(self, x: Any) -> Any:
-        x = settle(x)
+        x = settle(x) if type(x) is Array else x
         return x._value if type(x) is self.cls else self.lower(one_value(self, x))
 
     def gradient(self, output: Any, inputs: Any) -> Any:
