@@ -95,6 +95,33 @@ def raises(kind: type, call: Any, *parts: str) -> None:
     assert not re.search(r"array\(\[+[-\d]", message(error))  # forms, not data
 
 
+def line_of(file: str, text: str) -> str:
+    """Return the file and line of the line that begins with `text`, as messages name it."""
+    with open(file) as lines:
+        for n, line in enumerate(lines, 1):
+            if line.strip().startswith(text):
+                return f"{file}:{n}"
+    raise AssertionError(f"no line with {text!r}")
+
+
+def at(index: Any, value: Any) -> Any:
+    """Return a function that writes `value` at an index of its argument."""
+
+    def write(y):
+        y[index] = value
+
+    return write
+
+
+def plus(value: Any) -> Any:
+    """Return a function that adds `value` to its argument in place."""
+
+    def write(y):
+        y += value
+
+    return write
+
+
 def plain(x: Any) -> Any:
     """A plain array from a tensor, a tuple or list of them, or a value."""
     if isinstance(x, (tuple, list)):

@@ -1,4 +1,4 @@
-"""What NumPy lets others override, and which rows of the sample table call what."""
+"""The functions that NumPy lets others override, and the rows of the sample table for each."""
 
 import warnings
 from collections.abc import Callable

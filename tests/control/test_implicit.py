@@ -239,7 +239,7 @@ def test_a_pullback_is_linear_in_its_cotangent():
 
 
 def circle(a, b):
-    """Where a circle of radius a meets the line y = b x."""
+    """The point at which a circle of radius a meets the line y = b x."""
     return ft.custom_root(
         lambda p: {"x": p["x"] ** 2 + p["y"] ** 2 - a * a, "y": p["y"] - b * p["x"]},
         {"x": 1.0, "y": 1.0},

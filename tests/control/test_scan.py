@@ -17,7 +17,7 @@ RNG = np.random.default_rng(7)
 
 
 def scan_python(f, init, xs=None, length=None, reverse=False):
-    """What scan stands for, of one array."""
+    """The loop that scan stands for, of one array."""
     n = length if xs is None else len(xs)
     carry, ys = init, [None] * n
     for i in range(n)[:: -1 if reverse else 1]:

@@ -1,4 +1,4 @@
-"""What rules of a function's own mean: which is used, what they get, and where they work."""
+"""Rules that a user gives a function: which one is used, its arguments, and where it works."""
 
 import copy
 import pickle

@@ -35,7 +35,7 @@ def restored():
 
 
 def arrays_only(f):
-    """What compiled code is like."""
+    """Return `f` as compiled code would be: it takes plain arrays only."""
 
     @functools.wraps(f)
     def call(*xs):

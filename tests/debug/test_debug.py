@@ -14,30 +14,9 @@ from hypothesis import strategies as st
 import checks
 import functier as ft
 import samples
-from functier._core import observers as _observers
 from functier._core.table import OPS
-from functier._levels import level as _level
 from functier.debug import _watching
-from support import equal, has_all, in_thread, message
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_on():
-    yield
-    assert _watching.WATCH.get() is None
-    assert _watching.RUNNING.get() is None
-    assert _observers.LEVELS == []
-    assert _observers.RULES == []
-    assert _level.AMBIENT.get() is ft.Tensor
-
-
-def line_of(text):
-    """Return the file and line of the line with `text`, as messages name it."""
-    with open(__file__) as file:
-        for n, line in enumerate(file, 1):
-            if line.strip().startswith(text):
-                return f"{__file__}:{n}"
-    raise AssertionError(f"no line with {text!r}")
+from support import equal, has_all, in_thread, line_of, message
 
 
 def found(call):
@@ -67,7 +46,7 @@ def test_message_names_operation_transform_place_value_and_line():
         "grad(entropy) (Tensor <- grad(entropy), made at ",
         "numpy.log made 1 infinity out of finite operands, at index (1,) of shape (3,)",
         "where x = 0.0",
-        f"{line_of('logs = np.log(q)')}, in entropy: logs = np.log(q)",
+        f"{line_of(__file__, 'logs = np.log(q)')}, in entropy: logs = np.log(q)",
     )
 
 
@@ -126,7 +105,7 @@ def test_nestings_name_the_example_and_the_index(transformed, parts):
     text = found(lambda: transformed(entropy)(xs))
 
     has_all(text, "numpy.log made 1 infinity", "at index (1,) of shape (3,)", "where x = 0.0")
-    has_all(text, f"{line_of('logs = np.log(q)')}, in entropy", *parts)
+    has_all(text, f"{line_of(__file__, 'logs = np.log(q)')}, in entropy", *parts)
 
 
 @given(st.data())
@@ -255,7 +234,7 @@ def test_backward_names_the_rule_its_forward_line_and_the_cotangent():
         "grad(root): the derivative of numpy.sqrt for its operand 'x' made 1 infinity out of",
         "at index (1,) of shape (3,)",
         "where cotangent = 3.0, ans = 0.0",
-        f"{line_of('y = np.sqrt(x)')}, in root: y = np.sqrt(x)",
+        f"{line_of(__file__, 'y = np.sqrt(x)')}, in root: y = np.sqrt(x)",
     )
 
 
@@ -286,7 +265,7 @@ def test_what_a_transform_does_with_axes_is_named_by_it(monkeypatch):
 
     text = found(lambda: ft.grad(f)(np.ones((2, 3))))
     has_all(text, "the derivative of numpy.transpose for its operand 'a' (part of vmap(sin)) made")
-    has_all(text, f"{line_of('return np.sum(ft.vmap(np.sin, in_dims=1)(x))')}, in f")
+    has_all(text, f"{line_of(__file__, 'return np.sum(ft.vmap(np.sin, in_dims=1)(x))')}, in f")
 
 
 def test_a_cotangent_that_was_bad_already():
@@ -368,8 +347,10 @@ def test_an_error_of_a_rule_shows_the_forward_stack():
         text = notes(lambda: ft.grad(outer)(X))
 
     has_all(text, "raised in a custom derivative rule, which was recorded at")
-    has_all(text, f"{line_of('return faulty(x * 2.0)')}, in inner: return faulty(x * 2.0)")
-    has_all(text, f"{line_of('return np.sum(inner(x) + 1.0)')}, in outer")
+    has_all(
+        text, f"{line_of(__file__, 'return faulty(x * 2.0)')}, in inner: return faulty(x * 2.0)"
+    )
+    has_all(text, f"{line_of(__file__, 'return np.sum(inner(x) + 1.0)')}, in outer")
     assert text.index("in inner") < text.index("in outer")
     assert str(_watching.__file__) not in text
 

@@ -12,33 +12,11 @@ import functier as ft
 import functier.numpy as fnp
 import samples
 from differences import check
-from functier._core import observers as _observers
-from functier._levels import level as _level
-from functier.debug import _calls
 from programs import apply, programs, starts
 from rows import run_each
-from support import equal, has_all, in_thread, message
+from support import equal, has_all, in_thread, line_of, message
 from view_programs import INTO, THROUGH_VIEWS
 from write_programs import AT_INDEXES, WRITES
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_on():
-    yield
-    assert _calls.WATCH.get() is None
-    assert _calls.RUNNING.get() is None
-    assert _observers.LEVELS == []
-    assert _observers.RULES == []
-    assert _level.AMBIENT.get() is ft.Tensor
-
-
-def line_of(text):
-    """Return the file and line of the line with `text`, as messages name it."""
-    with open(__file__) as file:
-        for n, line in enumerate(file, 1):
-            if line.strip().startswith(text):
-                return f"{__file__}:{n}"
-    raise AssertionError(f"no line with {text!r}")
 
 
 def found(call):
@@ -170,7 +148,7 @@ def test_a_refilled_array_is_found(name, transform):
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_a_copy_of_it_is_not(name, transform):
-    """What the message says to write is right: it raises nothing."""
+    """The code that the message says to write is right: it raises nothing."""
     f, take = FAULTS[name], TRANSFORMS[transform]
     expected = take(lambda x: f(x, np.copy))
     with ft.debug.writes():
@@ -188,7 +166,7 @@ def test_message_names_transform_operation_array_line_and_remedy():
         "grad(refilled): the derivative of numpy.multiply for its operand 'y' would read BUFFER, "
         "float64 of shape (3,), which was written to after numpy.multiply had kept it: "
         "element (0,) was 2.0 and is 3.0",
-        f"{line_of('total = total + np.sum(own(BUFFER)')}, in refilled: total = ",
+        f"{line_of(__file__, 'total = total + np.sum(own(BUFFER)')}, in refilled: total = ",
         "give the operation BUFFER.copy(), or make the array inside the function by "
         "functier.numpy, whose writes are followed",
     )

@@ -1,4 +1,4 @@
-"""Which functions give views, and which give copies: what NumPy does, for each of them."""
+"""Functions give views or copies as NumPy does: a check of each of them."""
 
 import copy
 
@@ -116,7 +116,7 @@ READ_ONLY = {
     "einsum of one": lambda y: np.einsum("i->i", y),
     "meshgrid without a copy": lambda y: np.meshgrid(y, [0.0], copy=False)[0],
 }
-"""What NumPy forbids to write to, or what is another thing: only the array is written to."""
+"""Results that NumPy forbids to write to, or that are no views: only the array is written to."""
 
 REFUSED = {
     "ix_": "numpy.ix_",

@@ -8,25 +8,11 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from support import close, equal, has_all, message, raises
+from support import at, close, equal, has_all, message, plus, raises
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
 T = np.array([1.0, 0.5, -2.0])
-
-
-def at(index, value):
-    def write(y):
-        y[index] = value
-
-    return write
-
-
-def plus(value):
-    def write(y):
-        y += value
-
-    return write
 
 
 # ---- the arguments ----
@@ -119,7 +105,7 @@ def test_results_share_no_memory():
 
 
 def test_a_pullback_is_used_twice():
-    """What the tape of a write has saved is not changed by a backward pass."""
+    """A backward pass does not change the values that the tape of a write saved."""
 
     def f(x):
         y = x * 1.0

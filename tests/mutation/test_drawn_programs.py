@@ -13,10 +13,11 @@ from functier._levels import grad_store as _grad_store
 from functier._levels import stores as _stores
 from functier._mutation.memory import View
 from functier._mutation.stores import PlainStore
+from nets.shrink import shrunk
 from nets.writes import PAIRS, TAGS, Machine, machine, verdicts
 from nets.writing.nests import Nest
 from nets.writing.program import Line, Program
-from nets.writing.shrink import shrunk
+from nets.writing.shrink import smaller
 
 
 def test_drawn_programs(request, full, record_property):
@@ -65,7 +66,7 @@ def test_shrinking_keeps_what_fails():
         Line("b[0] = 2.0", (("setitem", "base"),)),
     ]  # fmt: skip
     program = Program({"x": np.ones(3)}, ("x",), lines, ["a", "c"])
-    found = shrunk(program, lambda p: p.function(True)(p.args)[0][0] == 2.0)
+    found = shrunk(program, smaller, lambda p: p.function(True)(p.args)[0][0] == 2.0, most=150)
 
     assert found.text() == "def f(x):\n    a = np.sin(x)\n    a[0] = 2.0\n    return [a]"
 
@@ -130,7 +131,7 @@ def test_batch_that_does_not_widen(monkeypatch):
 
 
 def test_read_that_is_no_copy(monkeypatch):
-    """What was saved for the backward pass changes with the next write."""
+    """The planted fault: a value saved for the backward pass changes with the next write."""
 
     def get(store, layout, parts):
         window = store.window(layout)

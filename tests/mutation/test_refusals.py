@@ -9,7 +9,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from rows import each
-from support import equal, has_all, message
+from support import at, equal, has_all, message, plus
 
 X = np.array([0.7, -0.4, 1.2])
 XS = np.stack([X, X * 2.0])
@@ -17,20 +17,6 @@ T = np.array([1.0, 0.5, -2.0])
 
 
 # ---- what NumPy refuses ----
-
-
-def at(index, value):
-    def write(y):
-        y[index] = value
-
-    return write
-
-
-def plus(value):
-    def write(y):
-        y += value
-
-    return write
 
 
 REFUSED = {

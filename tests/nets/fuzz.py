@@ -8,11 +8,8 @@ other transforms and pairs of them, and each of these is a case. A program that 
 is drawn again, but for some that functier has to refuse too.
 """
 
-import argparse
 import re
 import sys
-import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -22,6 +19,7 @@ import numpy as np
 
 from support import load_all
 
+from .commands import make_parser, run_numbers
 from .fuzzing import recipes  # noqa: F401
 from .fuzzing.draw import Program, Refused, Unfit, program
 from .fuzzing.foreseen import KNOWN, REASONS
@@ -29,7 +27,8 @@ from .fuzzing.pairs import MODES
 from .fuzzing.references import Inconclusive
 from .fuzzing.refusals import must_refuse
 from .fuzzing.setting import NumpyRefuses, Setting, Trial
-from .fuzzing.shrink import shrunk
+from .fuzzing.shrink import smaller
+from .shrink import shrunk
 from .verdicts import Verdicts
 
 OTHER_MODES = [name for name in MODES if name != "vmap"]
@@ -154,7 +153,7 @@ class Fuzzer:
             texts.extend(alone.counts.wrong)
             return wrong
 
-        shrunk(drawn, fails)
+        shrunk(drawn, smaller, fails, most=40)
         if texts:
             self.counts.wrong[-1] = texts[-1]
 
@@ -206,36 +205,15 @@ def verdicts() -> Verdicts:
 
 
 def main(args: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="nets.fuzz", description=__doc__)
-    parser.add_argument("programs", nargs="?", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--start", type=int, default=0, help="the first number")
-    parser.add_argument("--number", type=int, help="one number, in detail")
+    parser = make_parser("fuzz", __doc__, 1000)
     parser.add_argument("--only", help="functions that programs begin with, by commas")
     parser.add_argument("--modes", help="transforms, by commas")
-    parser.add_argument("--most", type=int, default=10, help="stop after so many wrong cases")
     given = parser.parse_args(args)
     only = given.only.split(",") if given.only else None
     modes = given.modes.split(",") if given.modes else None
     counts = verdicts()
     fuzzer = Fuzzer(counts, given.seed, only, modes)
-    numbers = range(given.start, given.start + given.programs)
-    if given.number is not None:
-        numbers = range(given.number, given.number + 1)
-    start, shown = time.process_time(), 0
-    for number in numbers:
-        try:
-            fuzzer.run(number)
-        except Exception:
-            print(f"the fuzzer itself failed at seed {given.seed}, number {number}")
-            traceback.print_exc()
-        for text in counts.wrong[shown:]:
-            print(text, "\n", flush=True)
-        shown = len(counts.wrong)
-        if shown >= given.most:
-            break
-    seconds = time.process_time() - start
-    print(f"{fuzzer.summary()}; {seconds:.0f} s")
+    run_numbers(fuzzer, given)
     for table in (counts.refused, fuzzer.known):
         for pattern, count in table.most_common():
             print(f"  {count:6} {pattern}")

@@ -9,11 +9,8 @@ drawn kinds of views, at drawn kinds of indices, and an alias. It runs under nes
 derivatives.
 """
 
-import argparse
 import random
 import sys
-import time
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -21,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from .commands import make_parser, run_numbers
+from .shrink import shrunk
 from .verdicts import Verdicts
 from .writing.draw import draw
 from .writing.expressions import Unfit
@@ -29,7 +28,7 @@ from .writing.nests import KINDS, PAIRS, SINGLE, STEP, TRIPLES, VARIANTS, Nest
 from .writing.places import INDICES, VIEWS
 from .writing.program import Program
 from .writing.refusals import refused_line
-from .writing.shrink import shrunk
+from .writing.shrink import smaller
 from .writing.writes import INDEXED, OF_ELEMENTS, WRITES
 
 NOT_DRAWN = {("fill_diagonal", "ravel"), ("ufunc.at", "newaxis index")}
@@ -173,7 +172,7 @@ class Machine:
                     return found == "wrong" and (new.startswith(": refused"), new[:60])[
                         : 1 + begin[0]] == begin[: 1 + begin[0]]  # fmt: skip
 
-                small = shrunk(program, fails)
+                small = shrunk(program, smaller, fails, most=150)
                 nest = self.nest(number, small, kinds, variant)
                 text = self.verdict(nest)[1] or f"{text} (the first time only)"
             self.failures.append((small, nest, text))
@@ -185,7 +184,7 @@ class Machine:
         return f"{self.counts.summary()}; {self.programs} programs, {self.unclear} said nothing"
 
     def table(self, least: int) -> str:
-        """How often each pair of a write and a place came under each pair of transforms."""
+        """Count how often each pair of a write and a place came under each pair of transforms."""
         lines = []
         for kinds in PAIRS:
             seen = self.seen.get(kinds, Counter())
@@ -198,7 +197,7 @@ class Machine:
 
 
 TOLERANCE = (1e-11, 3e-6, 3e-5, 1e-3)
-"""How near results have to be, by the order of the derivative."""
+"""The differences that are allowed, by the order of the derivative."""
 
 
 def check(nest: Nest, found: list, expected: list) -> None:
@@ -232,7 +231,7 @@ def check(nest: Nest, found: list, expected: list) -> None:
 
 
 def elsewhere(nest: Nest) -> bool:
-    """Whether the derivative is wrong at a point near by too, where nothing ties by chance."""
+    """True where the derivative is wrong at a point near by too, where nothing ties by chance."""
     kept, judged = nest.args, nest.judged
     if judged:
         return True
@@ -286,33 +285,13 @@ def verdicts() -> Verdicts:
 
 
 def main(args: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="nets.writes", description=__doc__)
-    parser.add_argument("programs", nargs="?", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--start", type=int, default=0, help="the first number")
-    parser.add_argument("--number", type=int, help="one number, in detail")
+    parser = make_parser("writes", __doc__, 200)
     parser.add_argument("--nests", help="transforms, as vmap-grad,jvp")
-    parser.add_argument("--most", type=int, default=10, help="stop after so many wrong cases")
     given = parser.parse_args(args)
     nests = given.nests and [(tuple(n.split("-")), "") for n in given.nests.split(",")]
     counts = verdicts()
     made = Machine(counts, given.seed, nests)
-    numbers = range(given.start, given.start + given.programs)
-    if given.number is not None:
-        numbers = range(given.number, given.number + 1)
-    start, shown = time.process_time(), 0
-    for number in numbers:
-        try:
-            made.run(number)
-        except Exception:
-            print(f"the machine itself failed at seed {given.seed}, number {number}")
-            traceback.print_exc()
-        for text in counts.wrong[shown:]:
-            print(text, "\n", flush=True)
-        shown = len(counts.wrong)
-        if shown >= given.most:
-            break
-    print(f"{made.summary()}; {time.process_time() - start:.0f} s")
+    run_numbers(made, given)
     for pattern, count in counts.refused.most_common():
         print(f"  {count:6} {pattern}")
     print(made.table(50))

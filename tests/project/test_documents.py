@@ -101,7 +101,7 @@ def reading_order(folder):
 
 
 def faults_of_the_design_page(text, numbered, appendices):
-    """What is wrong with a page that should link all notes in order, the appendices last."""
+    """Return the faults of a page that should link all notes in order, the appendices last."""
     linked = list(dict.fromkeys(re.findall(r"\]\(([\w-]+\.md)\)", text)))
     notes, rest = linked[: len(numbered)], linked[len(numbered) :]
     if notes != numbered:

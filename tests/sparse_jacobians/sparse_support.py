@@ -1,4 +1,4 @@
-"""What the two files of tests of sparse Jacobians share."""
+"""Helpers of the two files of tests of sparse Jacobians."""
 
 import numpy as np
 import scipy.sparse as sp

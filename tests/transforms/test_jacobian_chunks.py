@@ -98,7 +98,7 @@ def test_how_often_a_function_is_called_and_at_which_levels(name, chunk_size):
 
 @pytest.mark.parametrize("name", ["jacrev", "jacfwd"])
 def test_chunks_bound_the_memory(name):
-    """What is alive besides the result is of the order of a chunk."""
+    """The memory in use besides the result is of the order of a chunk."""
     x = np.linspace(0.1, 1.0, 400)
 
     def f(x):

@@ -240,7 +240,7 @@ def test_jvp_without_a_function_is_no_decorator():
 
 
 def test_a_zero_tangent_leaves_the_level():
-    """What has no tangent is plain; an array of zeros is one that tensors may be written to."""
+    """Results without a tangent are plain; tensors may be written to an array of zeros."""
     seen = []
 
     def f(x):

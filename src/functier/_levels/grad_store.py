@@ -24,12 +24,8 @@ from .stores import LevelStore
 from .tape import node_numbers
 
 float64 = np.float64
-
 ndarray = np.ndarray
 new = object.__new__
-EVERYTHING = (slice(None),)
-EMPTY: tuple = ()
-NOTHING = None, None
 SCALAR: tuple[Shape, np.dtype] = (), FLOAT
 
 

@@ -1,26 +1,23 @@
 """The stores of the kinds of level: how each writes to a value, and reads a part of it.
 
 See NOTE [a store owns its values] in `_mutation.stores`.
-
 """
 
 from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import FLOAT, VALUES, dtype_of, shape_of
+from .._core.numpy_facts import VALUES, dtype_of, shape_of
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
+from .._core.types import Value
 from .._mutation.layouts import Layout, contiguous, positions_of, rank_at
 from .._mutation.stores import PlainStore, deepen, store_of
 
-float64 = np.float64
 ndarray = np.ndarray
 new = object.__new__
 EVERYTHING = (slice(None),)
 EMPTY: tuple = ()
 NOTHING = None, None
-SCALAR: tuple[Shape, np.dtype] = (), FLOAT
 
 
 class LevelStore:
@@ -110,19 +107,16 @@ class BatchStore(LevelStore):
             parts = EVERYTHING * len(self.batch) + parts
         return self.form(self.inner.get(self.inside(layout), parts))
 
-    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+    def put(self, layout: Layout, parts: tuple | None, value: Value, add: bool = False) -> None:
         rank = len(layout[1]) if parts is None else rank_at(len(layout[1]), parts)
         value = self.fit_value(value, rank)
         if parts is not None:
             parts = EVERYTHING * len(self.batch) + parts
-        self.inner.put(self.inside(layout), parts, value)
+        inner = self.inner  # which may be another one than before
+        (inner.add if add else inner.put)(self.inside(layout), parts, value)
 
     def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
-        rank = len(layout[1]) if parts is None else rank_at(len(layout[1]), parts)
-        value = self.fit_value(value, rank)
-        if parts is not None:
-            parts = EVERYTHING * len(self.batch) + parts
-        self.inner.add(self.inside(layout), parts, value)
+        self.put(layout, parts, value, add=True)
 
     def get_at(self, places: Value) -> Value:
         places = self.all_places(places)  # which may put another store inside
@@ -236,21 +230,18 @@ class RecordStore(LevelStore):
         value = np.astype(row[sources], self.dtype) if places.size else self.whole
         self.whole = np.where(there, value, self.whole)
 
-    def put_at_each(self, places: Tensor, value: Value) -> None:
-        """The same at places that differ from example to example, one after the other."""
+    def put_at_each(self, places: Tensor, value: Value, add: bool = False) -> None:
+        """Write or add at places that differ from example to example, one after the other."""
         row = np.reshape(np.broadcast_to(value, shape_of(places)), -1)
         column = np.reshape(places, -1)
         for i in range(shape_of(column)[0]):
             there = np.arange(self.size) == column[i]
-            self.whole = np.where(there, np.astype(row[i], self.dtype), self.whole)
+            written = self.whole + row[i] if add else np.astype(row[i], self.dtype)  # type: ignore[operator]
+            self.whole = np.where(there, written, self.whole)
 
     def add_at(self, places: Value, value: Value) -> None:
         if isinstance(places, Tensor):
-            row = np.reshape(np.broadcast_to(value, shape_of(places)), -1)
-            column = np.reshape(places, -1)
-            for i in range(shape_of(column)[0]):
-                there = np.arange(self.size) == column[i]
-                self.whole = np.where(there, self.whole + row[i], self.whole)  # type: ignore[operator]
+            self.put_at_each(places, value, add=True)
             return
         row = np.reshape(np.broadcast_to(value, places.shape), -1)
         for i, place in enumerate(places.reshape(-1)):

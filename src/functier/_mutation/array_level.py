@@ -17,8 +17,8 @@ from .array import Array, array_of, made_here, make_writable, on_view, settle, v
 from .copies import COPYING, note
 from .exposures import expose
 from .items import (
-    _has_levels,
     augment,
+    has_levels,
     is_whole,
     item,
     keeps_dtype,
@@ -144,7 +144,7 @@ class ArrayLevel(RootLevel):
     def getitem(self, x: Any, index: Index) -> Any:
         view = view_of(x)
         level = view.memory.store.level
-        if level is None and type(view) is View and not _has_levels(index):
+        if level is None and type(view) is View and not has_levels(index):
             return self.called(_getitem, (x, index), {})
         return item(x, view, index if type(index) is int else settle(index), on_view)
 

@@ -93,7 +93,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
         return
     sources: list[tuple[Any, ndarray]] = []
 
-    def model_layout(value: Any) -> Any:
+    def model(value: Any) -> Any:
         if type(value) is ambient or getattr(type(value), "takes_writes", False):
             try:
                 window = value.level.window(value).view(ndarray)
@@ -105,7 +105,7 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             return window
         return value
 
-    models = tree_map(model_layout, args)
+    models = tree_map(model, args)
     if not sources:
         return
     results: list[Any] = []

@@ -154,7 +154,7 @@ def _all_plain(value: Any) -> bool:
     )
 
 
-def _has_levels(index: Index) -> bool:
+def has_levels(index: Index) -> bool:
     parts = index if type(index) is tuple else (index,)
     return any(not _all_plain(part) for part in parts)
 

@@ -7,12 +7,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from .._core.numpy_facts import BASIC_PARTS
 from .._core.types import Index, Shape
 
 ndarray = np.ndarray
 Layout: TypeAlias = tuple[int, Shape, tuple[int, ...]]
-
-BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
 def address(array: ndarray) -> int:
@@ -61,7 +60,7 @@ def parts_of(index: Index) -> tuple | None:
     parts = index if type(index) is tuple else (index,)
     for part in parts:
         kind = type(part)
-        if kind not in BASIC:
+        if kind not in BASIC_PARTS:
             if not issubclass(kind, np.integer):
                 return None
     return parts

@@ -21,15 +21,14 @@ VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.lib.stride_tricks.sliding_window_view,
     np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ))  # fmt: skip
+"""The functions that give views in NumPy, where the memory's order allows it."""
+VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
+VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
 READ_ONLY: set[Callable] = {
     np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to, np.broadcast_arrays,
     np.lib.stride_tricks.sliding_window_view,
 }  # fmt: skip
-"""Those whose views may not be written to."""
-
-VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
-VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
-"""The functions that give views in NumPy, where the memory's order allows it."""
+"""Functions whose views may not be written to."""
 
 
 def name_out(op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
@@ -77,7 +76,7 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
         if not isinstance(func, np.ufunc) or not _fits(shape, whole):
             form = "non-broadcastable output operand with shape {} doesn't match the broadcast "
             raise ValueError(f"{name_of(func)}: {form.format(whole)}shape {shape}")
-    if not np.can_cast(own, dtype_of(out), casting) and np.ndim(result) + 1:
+    if not np.can_cast(own, dtype_of(out), casting):
         raise TypeError(
             f"Cannot cast {_called(func)} output from {own!r} to {dtype_of(out)!r} with casting "
             f"rule {casting!r}"

@@ -16,10 +16,9 @@ import numpy as np
 
 from .._core.errors import DataDependentError
 from .._core.methods import BINARY, UNARY
-from .._core.numpy_facts import UFUNC_OF, shape_of
+from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .layouts import BASIC
 
 ADVICE = (  # see `_rules.indexing`, which raises the same
     "a boolean mask that differs from example to example selects another number of elements in "
@@ -62,7 +61,7 @@ def choice_of(index: Index, ndim: int) -> Choice | None:
     if len(parts) == 1:
         return Choice(mask, (), 0, True)
     others = (*parts[:at], *parts[at + 1 :])
-    if any(type(p) not in BASIC and not isinstance(p, np.integer) for p in others):
+    if any(type(p) not in BASIC_PARTS and not isinstance(p, np.integer) for p in others):
         return None
     ints = [i for i, p in enumerate(parts) if type(p) is int or isinstance(p, np.integer)]
     consumed = len(ints) + sum(type(p) is slice for p in others) + mask.ndim
@@ -148,7 +147,7 @@ class Selection:
         parts = index if type(index) is tuple else (index,)
         if parts[0] != slice(None) or not self.first or ... in parts:
             raise self.refusal()
-        if any(type(p) not in BASIC for p in parts):
+        if any(type(p) not in BASIC_PARTS for p in parts):
             raise self.refusal()
         whole = (slice(None),) * self.mask.ndim
         return Selection(self.values[(*whole, *parts[1:])], self.mask)
@@ -159,7 +158,7 @@ class Selection:
         return Selection(np.reshape(self.values, (*mask.shape, *rest)), mask)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__" or kwargs or ufunc.signature or ufunc.nout != 1:
+        if method != "__call__" or kwargs:
             raise self.refusal()
         return self.called(ufunc, *inputs)
 

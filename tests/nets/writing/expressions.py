@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Unfit(Exception):
-    """What was drawn does not fit; draw again."""
+    """The draw does not fit; draw again."""
 
 
 class Expressions:

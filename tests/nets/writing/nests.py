@@ -125,7 +125,7 @@ class Nest:
         return " of ".join(map(str, self.levels))
 
     def values(self) -> int:
-        """How many of the results are values, and no derivatives."""
+        """Count the results that are values, not derivatives."""
         if self.derivatives != 1 or self.first.variant in ("jacfwd", "jacrev"):
             return 0 if self.derivatives else len(self.program.results)
         return 1 if self.first.variant == "grad" else len(self.program.results)

@@ -56,7 +56,7 @@ class Program:
         return Program(self.args, self.main, list(lines), list(results), self.outside, self.single)
 
     def indexes(self) -> bool:
-        """Whether it has masks, or indices that are computed."""
+        """True where it has masks, or indices that are computed."""
         return any(re.search(" [<>]=? |np.arg", line.text) for line in self.lines)
 
     def tags(self) -> list[tuple[str, str]]:

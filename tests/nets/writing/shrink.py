@@ -1,7 +1,7 @@
-"""Make a failing program smaller, as long as it fails: fewer results, statements, arguments."""
+"""Programs that are smaller than a failing one: with fewer results, statements and arguments."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from .program import Program, names_in
 
@@ -41,22 +41,3 @@ def renamed(program: Program, i: int) -> Program:
             text = re.sub(rf"(?<![\w.]){old}(?!\w)", new, other.text)
             lines.append(type(line)(text, other.tags, other.made))
     return program.with_lines(lines, dict.fromkeys(new if n == old else n for n in program.results))
-
-
-def shrunk(program: Program, fails: Callable[[Program], bool], most: int = 150) -> Program:
-    """The smallest program on the way down that still fails."""
-    tries, found = 0, True
-    while found and tries < most:
-        found = False
-        for candidate in smaller(program):
-            tries += 1
-            try:
-                failing = fails(candidate)
-            except Exception:
-                failing = False
-            if failing:
-                program, found = candidate, True
-                break
-            if tries >= most:
-                break
-    return program
