@@ -27,6 +27,7 @@ from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
 from .memory import owner_of
+from .origin import home_of
 from .views import example, find_alive, is_array
 
 ndarray = np.ndarray
@@ -55,11 +56,10 @@ def _view_inside(level: Any, x: Any) -> View:
     It and its views become arrays, of which inner levels see snapshots. That is refused where
     one of them is a constant on the tape of an inner level, or inside one of its tensors.
     """
-    try:
-        memory = view_of(x).memory
-    except AttributeError:
+    begins = not was_written(x)
+    if begins:
         _begin(level, x)
-        memory = view_of(x).memory
+    memory = view_of(x).memory
     views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
     for t in views:
@@ -71,6 +71,8 @@ def _view_inside(level: Any, x: Any) -> View:
                     f"which has kept it as a constant; make a copy inside, "
                     f"y = functier.numpy.array(x), and write to that, or return the value",
                 )
+    if begins:
+        memory.home = home_of(views)
     for t in views:
         t.__class__ = Array
     return view_of(x)

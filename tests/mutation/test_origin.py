@@ -1,0 +1,138 @@
+"""Values of an inner level, written to results of the levels around it."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from support import close, has_all, message
+
+C = np.array([0.1, 0.2, 0.3])
+X = np.array([0.7, -0.4, 1.2])
+
+MAKERS = {
+    "sin": np.sin,
+    "copy": lambda c: c.copy(),
+    "a view of a result": lambda c: np.sin(c)[::-1],
+    "a result of functier.numpy": lambda c: fnp.array(c),
+}
+INSIDE = {
+    "grad": lambda f: ft.grad(lambda x: np.sum(f(x) ** 2))(X),
+    "jvp": lambda f: ft.jvp(f, (X,), (X,))[1],
+    "vmap": lambda f: ft.vmap(f)(np.stack([X, -X])),
+    "vmap of grad": lambda f: ft.vmap(ft.grad(lambda x: np.sum(f(x) ** 2)))(np.stack([X, -X])),
+}
+
+
+def pulled(y, pull):
+    """The cotangent for the one of the result that is the result itself."""
+    return pull(y)
+
+
+OUTSIDE = {
+    "vjp": lambda f: pulled(*ft.vjp(f, C)),
+    "jvp": lambda f: ft.jvp(f, (C,), (X,))[1],
+    "vmap": lambda f: ft.vmap(f)(np.stack([C, X])),
+    "jvp of grad": lambda f: ft.jvp(ft.grad(lambda c: np.sum(f(c) ** 2)), (C,), (X,))[1],
+}
+
+
+@pytest.mark.parametrize("outer", OUTSIDE)
+@pytest.mark.parametrize("inner", INSIDE)
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_result_of_an_outer_tensor_made_inside_takes_inner_values(make, inner, outer):
+    """It is a tensor of the outer level, and lives no longer than the function."""
+
+    def writing(x, c):
+        s = MAKERS[make](c)
+        s -= x
+        s[1:] *= x[:2]
+        return s
+
+    def pure(x, c):
+        s = MAKERS[make](c) - x
+        return np.concatenate([s[:1], s[1:] * x[:2]])
+
+    close(
+        OUTSIDE[outer](lambda c: INSIDE[inner](lambda x: writing(x, c))),
+        OUTSIDE[outer](lambda c: INSIDE[inner](lambda x: pure(x, c))),
+    )
+
+
+def outside(c):
+    s = np.sin(c)
+
+    def inside(x):
+        s[0] = x
+        return np.sum(s)
+
+    return ft.grad(inside)(1.0)
+
+
+def outside_in_a_list(c):
+    held = [np.sin(c)]
+
+    def inside(x):
+        held[0][0] = x
+        return np.sum(held[0])
+
+    return ft.grad(inside)(1.0)
+
+
+def handed_out(c):
+    held = {}
+
+    def inside(x):
+        held["s"] = np.sin(c)
+        held["s"][0] = x
+        return np.sum(held["s"])
+
+    return ft.grad(inside)(1.0)
+
+
+@pytest.mark.parametrize("f", [outside, outside_in_a_list, handed_out])
+@pytest.mark.parametrize("outer", ["grad", "jvp", "vmap"])
+def test_a_result_that_is_known_outside_refuses_an_inner_value_at_the_write(f, outer):
+    """The message names both levels; what it says to write works."""
+    run = {
+        "grad": lambda: ft.vjp(f, C),
+        "jvp": lambda: ft.jvp(f, (C,), (C,)),
+        "vmap": lambda: ft.vmap(f)(np.stack([C, C])),
+    }[outer]
+    level = f"in {'vjp' if outer == 'grad' else outer}({f.__name__})"
+    with pytest.raises(ft.MutationError) as error:
+        run()
+    has_all(message(error), "a value of grad(inside) cannot be written", level)
+
+
+def test_a_result_that_leaves_in_a_container_of_containers_refuses_to_be_read():
+    def f(c):
+        box = [[]]
+
+        def inside(x):
+            s = np.sin(c)
+            box[0].append(s)
+            s[0] = x
+            return np.sum(s)
+
+        ft.grad(inside)(1.0)
+        return np.sum(box[0][0])
+
+    with pytest.raises(ft.EscapedTensorError, match=r"grad\(inside\) was used after"):
+        ft.grad(f)(C)
+
+
+def test_a_with_block_takes_a_copy():
+    """The names of its function are those outside, too: the message says how to make a copy."""
+    with ft.jvp() as outer:
+        c = outer(C, C)
+        with ft.vmap() as inner:
+            x = inner(X)
+            s = np.sin(c)
+            with pytest.raises(ft.MutationError, match="made outside of it"):
+                s += x
+            s = fnp.array(np.sin(c))
+            s += x
+            value, tangent = outer.unwrap(inner.unwrap(s))
+    close(value, np.sin(C) + X[:, None])
+    close(tangent, np.cos(C) * C + 0 * X[:, None])
