@@ -260,6 +260,13 @@ def declared_reason(frame: FrameType) -> str:
     return ""
 
 
+def asking_line() -> str:
+    """Return the file and line of the user's code that is running, ``file.py:12``."""
+    frame, inside = _asking_frames()
+    frame = inside[0] if frame is None and inside else frame
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
 def _asking_frames() -> tuple[FrameType | None, list[FrameType]]:
     """Return the user's frame, and those of other libraries that it called, outermost first."""
     frame: FrameType | None = sys._getframe(1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.hints import asking_line
 from .._core.numpy_facts import name_of
 from .._core.root import tree_map
 from .._core.tensor import Tensor
@@ -28,7 +29,8 @@ COPYING: set[Function] = {
     np.lib.stride_tricks.sliding_window_view,
 }
 """Functions that give a view in NumPy, and a copy here."""
-Partners = list[tuple[Any, str]]
+Partners = list[tuple[Any, str, str]]
+"""Each a weak reference, the name of the function, and the file and line of its call."""
 
 
 def partners_of(place: Any) -> Partners:
@@ -54,11 +56,12 @@ def check_partners(place: Any) -> None:
     found = lists.get(id(place))
     if found is None or found[0]() is not place:
         return
-    for partner, name in found[1]:
+    for partner, name, line in found[1]:
         if partner() is not None:
             raise MutationError(
                 f"an array cannot be written to while another one is in use that is its view in "
-                f"NumPy and a copy here, made by {name}; write y = {name}(...).copy()"
+                f"NumPy and a copy here, made by {name} at {line}; write y = {name}(...).copy() "
+                f"there"
             )
 
 
@@ -67,11 +70,11 @@ def inherit(place: Any, memory: Any) -> None:
     lists = AMBIENT.get().level.partners
     if not lists or id(place) not in lists:
         return
-    for partner, name in partners_of(place):
-        partners_of(memory).append((partner, name))
+    for partner, name, line in partners_of(place):
+        partners_of(memory).append((partner, name, line))
         other = partner()
         if other is not None:
-            partners_of(other).append((ref(memory), name))
+            partners_of(other).append((ref(memory), name, line))
 
 
 def watch(func: Function, body: Callable[..., Value]) -> Callable[..., Value]:
@@ -119,5 +122,6 @@ def note(func: Function, args: tuple, kwargs: dict, result: Any) -> None:
             if hasattr(y.level, "place") and np.may_share_memory(shown, window):
                 a, b = x.level.place(x), y.level.place(y)
                 if a is not b:
-                    partners_of(a).append((ref(b), name_of(func)))
-                    partners_of(b).append((ref(a), name_of(func)))
+                    line = asking_line()
+                    partners_of(a).append((ref(b), name_of(func), line))
+                    partners_of(b).append((ref(a), name_of(func), line))
