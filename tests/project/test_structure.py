@@ -157,8 +157,8 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "load"),
         ("__init__", "__getattr__"),
         ("overrides.__init__", "get_function"),
-        ("numpy.__init__", "_resolve"),
-        ("numpy.__init__", "_numpy_module"),
+        ("numpy._namespaces", "_namespace"),
+        ("numpy._namespaces", "numpy_module"),
     }
 
 

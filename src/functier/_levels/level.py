@@ -38,6 +38,7 @@ from .._mutation.selection import Selection, choice_of
 from . import views, writes
 from .armed import arm
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
+from .operands import array_of, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
 
@@ -213,7 +214,7 @@ class Level:
     def binary(self, func: Function, a: Value, b: Value) -> Value:
         if opts_out(a) or opts_out(b):
             return NotImplemented
-        a, b = [np.asarray(v) if type(v) is list else v for v in (a, b)]
+        a, b = [array_of(v) if type(v) is list or type(v) is tuple else v for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
@@ -263,6 +264,10 @@ class Level:
                     if op.views:
                         return views.view_result(self, op, args[0], given)
                     return self.apply_single(op, args[0], given)
+            for value in (*args, *kwargs.values()) if kwargs else args:
+                if type(value) is list or type(value) is tuple:
+                    args, kwargs = stack_lists(func, op, args, kwargs)
+                    break
             if op.body is not None:
                 return op.body(*args, **kwargs)
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):

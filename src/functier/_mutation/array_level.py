@@ -8,8 +8,9 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.methods import PROPERTIES
+from .._core.numpy_facts import UFUNC_OF
 from .._core.observers import CALLS
-from .._core.root import NOBODY, RootLevel, convert_to, opts_out, tree_map
+from .._core.root import NOBODY, RootLevel, convert_to, dispatch, opts_out, tree_map
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
@@ -88,6 +89,9 @@ class ArrayLevel(RootLevel):
                 return view_function(args[0], func, args[1:], kwargs)
         return self.called(func, args, kwargs)
 
+    def dispatch(self, cls: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
+        return self.function(func, args, kwargs)
+
     def called(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Return the result of `func` on plain values or on tensors; a new array is an `Array`."""
         views: list[View] = []
@@ -106,16 +110,15 @@ class ArrayLevel(RootLevel):
         if not plain:
             if kwargs and isinstance(kwargs.get("initial"), Tensor):
                 float(kwargs["initial"])  # NumPy needs a number; a tensor raises
-            given = func
-            op = None if func in UNSUPPORTED else find(func)
-            if op is not None and op.body is not None:  # that NumPy may dispatch on like= only
-                func = op.body
-            result = func(*settle(args), **settle(kwargs))
-            if given in COPYING:  # it may be a view of a snapshot, which lives on
+            if func is _getitem:
+                result = func(*settle(args))
+            else:  # a list may hold tensors, which NumPy does not see
+                result = dispatch(UFUNC_OF.get(func, func), settle(args), settle(kwargs))
+            if func in COPYING:  # it may be a view of a snapshot, which lives on
                 result = tree_map(lambda y: y.copy() if np.ndim(y) else y, result)
             result = tree_map(made_here, result)
-            if given in COPYING:
-                note(given, args, kwargs, result)
+            if func in COPYING:
+                note(func, args, kwargs, result)
             return result
 
         def window(value: Any) -> Any:

@@ -1,0 +1,59 @@
+"""Operands that are lists: arrays, as they are for NumPy."""
+
+from collections.abc import Callable
+from operator import getitem
+from typing import Any
+
+import numpy as np
+
+from .._core.border import has_tensors
+from .._core.op import Op
+from .._core.types import Value
+from .._mutation.items import stacked
+
+ndarray = np.ndarray
+LISTS = (list, tuple)
+
+SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
+    np.hstack: ((0, "tup"),),
+    np.vstack: ((0, "tup"),),
+    np.dstack: ((0, "tup"),),
+    np.column_stack: ((0, "tup"),),
+    np.select: ((0, "condlist"), (1, "choicelist")),
+    np.histogramdd: ((0, "sample"), (1, "bins")),
+    np.histogram2d: ((2, "bins"),),
+    np.linalg.multi_dot: ((0, "arrays"),),
+}
+"""Parameters of composites that take a sequence of arrays. An `Op` has its own in `variadic`."""
+
+NESTED = {
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
+    np.block, np.apply_along_axis, np.piecewise, np.fromiter, getitem,
+}  # fmt: skip
+"""Functions that look into lists themselves, or hand them on."""
+
+
+def stack_lists(func: Callable, op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return the arguments of a call with an array for each list of numbers that holds tensors."""
+    if func in NESTED or getattr(func, "__name__", "") == "at":  # of a ufunc, with an index
+        return args, kwargs
+    sequences = SEQUENCES.get(func, ())
+    if op is not None and op.variadic is not None and op.variadic in op.params:
+        sequences = ((op.params.index(op.variadic), op.variadic),)
+    places = {key for pair in sequences for key in pair}
+    args = tuple([_stack(v, i in places) for i, v in enumerate(args)])
+    return args, {name: _stack(v, name in places) for name, v in kwargs.items()}
+
+
+def _stack(value: Any, sequence: bool) -> Any:
+    """Return a list that holds tensors as an array, or as the sequence of arrays that it is."""
+    if type(value) not in LISTS:
+        return value
+    if sequence:
+        return type(value)([_stack(v, False) for v in value])
+    return stacked(value) if has_tensors(value) else value
+
+
+def array_of(value: Any) -> Value:
+    """Return a list as the array that NumPy makes of it."""
+    return stacked(value) if has_tensors(value) else np.asarray(value)

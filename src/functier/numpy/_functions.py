@@ -1,0 +1,188 @@
+"""The twins of NumPy's functions: inside a level they take tensors in lists, and what they make
+can be written to.
+
+NOTE [the twin of a function]
+    Outside of all levels, and for a tensor as first argument, a twin calls NumPy's function at
+    once. Inside a level it looks for tensors in the lists among the arguments, as NumPy's own
+    dispatch sees the arguments alone. A new plain array that comes out is an `Array`, to which
+    tensors can be written; a view of an array from outside stays plain.
+"""
+
+import functools
+from collections.abc import Callable
+from itertools import islice
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.observers import CALLS
+from .._core.root import NOBODY, classes_in, dispatch, tree_map
+from .._core.table import find
+from .._core.tensor import Tensor
+from .._levels.values import unwrap
+from .._levels.views import is_array
+from .._mutation.array import Array, array_holding, array_of
+from ..modes._asking import call_plain
+
+ndarray = np.ndarray
+ambient = AMBIENT.get
+
+
+def make_twin(func: Callable, path: str, copy_of: Callable) -> Callable:
+    """Return the twin of a function; ``copy_of(func)`` is NumPy's Python code, run on twins."""
+    make = _twin_inside(func, copy_of)
+    direct = func not in INSIDE and _dispatches(func)
+
+    @functools.wraps(func, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if ambient() is Tensor or (direct and args and isinstance(args[0], Tensor)):
+            if not CALLS:
+                return func(*args, **kwargs)
+        elif not CALLS:
+            return make(*args, **kwargs)
+        answer = CALLS[0](func, args, kwargs)
+        if answer is NOBODY:
+            return call_plain(func, make, args, kwargs)
+        return answer if ambient() is Tensor else make_new_writable(answer, (args, kwargs))
+
+    call.__module__, call.__qualname__ = "functier.numpy", path  # by which it is pickled
+    return call
+
+
+def _dispatches(func: Callable) -> bool:
+    """Tell if NumPy dispatches a function on its arguments."""
+    return hasattr(func, "_implementation")
+
+
+def _twin_inside(func: Callable, copy_of: Callable) -> Callable:
+    """Return the function that computes `func` inside a level."""
+    inside = INSIDE.get(func)
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if ambient() is Tensor:
+            return func(*args, **kwargs)
+        if inside is not None:
+            result = inside(func, *args, **kwargs)
+        elif not classes_in(*args, *kwargs.values()):
+            result = func(*args, **kwargs)
+        elif _dispatches(func) or func in ON_LIKE or find(func) is not None:
+            result = dispatch(func, args, kwargs)
+        elif isinstance(func, FunctionType) and func.__module__.startswith(PYTHON):
+            return copy_of(func)(*args, **kwargs)
+        else:
+            result = func(*args, **kwargs)
+        return make_new_writable(result, (args, kwargs))
+
+    return make
+
+
+PYTHON = ("numpy.polynomial", "numpy.lib", "numpy._core.numeric", "numpy._core.function_base")
+"""Modules of NumPy whose functions do not dispatch, and whose Python code runs on twins."""
+
+
+def make_new_writable(result: Any, given: Any) -> Any:
+    """Return a result with its new plain arrays as `Array`s; views of the arguments stay plain."""
+    kind = type(result)
+    if kind is not ndarray and kind is not tuple and kind is not list:
+        if not (isinstance(result, tuple) and hasattr(result, "_fields")):
+            return result
+    sources: list[ndarray] | None = None
+
+    def writable(value: Any) -> Any:
+        nonlocal sources
+        if type(value) is not ndarray or value.dtype.kind not in "biufc":
+            return value
+        if sources is None:
+            sources = []
+            tree_map(lambda v: sources.append(v) if isinstance(v, ndarray) else None, given)
+        base = value.base
+        if base is not None and (not isinstance(base, ndarray) or not value.flags.writeable):
+            return value
+        for source in sources:
+            if source is value or (base is not None and np.may_share_memory(source, value)):
+                return value
+        return array_of(value)
+
+    return tree_map(writable, result)
+
+
+# ---- functions that have a meaning for tensors that NumPy's dispatch cannot give ----
+
+
+def _convert(
+    func: Callable, a: Any, dtype: Any = None, *args: Any, like: Any = None, **kwargs: Any
+) -> Any:
+    """`numpy.asarray` and its kin, and `numpy.array`, of plain values and of tensors."""
+    if isinstance(a, Tensor) and not kwargs.get("ndmin"):
+        if dtype is not None and np.dtype(dtype) != a.dtype:
+            return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
+        return _copy(a) if kwargs.get("copy", func in COPYING) else a
+    if like is not None and not isinstance(like, Tensor):
+        kwargs["like"] = like
+    return dispatch(func, (a, dtype, *args), kwargs)
+
+
+def _copy(a: Tensor) -> Tensor:
+    """Return a copy that can be written to here: of a value of a level around, an array."""
+    copy: Any = np.copy(a)  # type: ignore[arg-type]  # a tensor dispatches
+    cls = type(copy)
+    if cls is not Array and issubclass(cls, Tensor) and cls is not ambient():
+        return array_holding(copy)
+    return copy
+
+
+def _copy_as_array(func: Callable, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if isinstance(a, Tensor):
+        return _copy(a)
+    return _convert(np.array, a, None, *args, **kwargs)
+
+
+def _fill(func: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Functions that dispatch on ``like=`` alone."""
+    if isinstance(kwargs.get("like"), Tensor):
+        kwargs.pop("like")
+    return dispatch(func, args, kwargs)
+
+
+def _from_iterable(func: Callable, iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
+    values = list(iter if count < 0 else islice(iter, count))
+    return _fill(np.fromiter, values, dtype, count, **kwargs)
+
+
+def _as_finite(func: Callable, a: Any, dtype: Any = None, order: Any = None) -> Any:
+    made = _convert(np.asarray, a, dtype, order)
+    np.asarray_chkfinite(unwrap(made) if isinstance(made, Tensor) else made)
+    return made
+
+
+def _is_scalar(func: Callable, element: Any) -> bool:
+    """Tell if NumPy has a scalar; of a tensor without axes the index that made it tells."""
+    if isinstance(element, Tensor):
+        return not element.ndim and not is_array(element)
+    return func(element)
+
+
+COPYING: set[Callable] = {np.array}
+ON_LIKE: set[Callable] = {
+    np.zeros, np.empty, np.ones, np.full, np.eye, np.identity, np.arange, np.tri,
+    np.fromfunction, np.frombuffer, np.fromstring, np.fromfile, np.loadtxt, np.genfromtxt,
+}  # fmt: skip
+"""Those that NumPy dispatches on ``like=`` only."""
+
+INSIDE: dict[Callable, Callable] = {
+    **{func: _fill for func in ON_LIKE},
+    **{
+        func: _convert
+        for func in (
+            np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+            np.require,
+        )
+    },
+    np.copy: _copy_as_array,
+    np.fromiter: _from_iterable,
+    np.asarray_chkfinite: _as_finite,
+    np.isscalar: _is_scalar,
+}  # fmt: skip
+"""Functions of NumPy's function and the arguments, that compute it inside a level."""

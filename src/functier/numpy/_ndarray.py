@@ -1,0 +1,80 @@
+"""The twin of `numpy.ndarray`: for tensors, too, it tells that they are arrays.
+
+NOTE [one class more]
+    The twin inherits from NumPy's class, so that its methods and annotations are NumPy's. It has
+    no instances: a call makes an array of NumPy's class, and a subclass inherits from that. It
+    equals NumPy's class, so that either is a key for the other.
+"""
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from .._core.methods import METHODS
+from .._core.tensor import Tensor
+from .._levels.views import is_array
+from .._mutation.array import Array
+from ._functions import make_new_writable
+
+original = np.ndarray
+
+
+def is_scalar(x: Tensor) -> bool:
+    """Tell if NumPy has a scalar for a tensor: one without axes that is no view of an array."""
+    if x.ndim or type(x) is Array:
+        return False
+    return not (is_array(x) if x.level.depth else isinstance(x._value, original))
+
+
+class NdarrayMeta(type):
+    """The class of the twin: `isinstance` and `issubclass` hold for arrays and tensors."""
+
+    def __new__(
+        meta, name: str, bases: tuple[type, ...], names: dict[str, Any], **options: Any
+    ) -> Any:
+        if bases == (original,):
+            return super().__new__(meta, name, bases, names)
+        bases = tuple([original if isinstance(base, NdarrayMeta) else base for base in bases])
+        return types.new_class(name, bases, options, lambda made: made.update(names))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return make_new_writable(original(*args, **kwargs), (args, kwargs))
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, original) or (isinstance(x, Tensor) and not is_scalar(x))
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return issubclass(other, (original, Tensor))
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is original
+
+    def __hash__(cls) -> int:
+        return hash(original)
+
+
+def _by_class(name: str) -> Any:
+    """Return a method of arrays that takes a tensor, too, where it is called by its class."""
+    method = getattr(original, name)
+
+    @functools.wraps(method)
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, Tensor):
+            return getattr(self, name)(*args, **kwargs)
+        return method(self, *args, **kwargs)
+
+    return call
+
+
+ndarray = NdarrayMeta(
+    "ndarray",
+    (original,),
+    {
+        **{name: _by_class(name) for name in METHODS if hasattr(original, name)},
+        "__doc__": original.__doc__,
+        "__module__": "functier.numpy",
+        "__class_getitem__": original.__class_getitem__,
+    },
+)
