@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .border import check_leaf, check_reach
+from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
 from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of
@@ -33,7 +33,7 @@ def opts_out(value: Value) -> bool:
         return False
     if hasattr(value, "__array_ufunc__"):
         return value.__array_ufunc__ is None
-    return not hasattr(value, "__array__") and not isinstance(value, (int, float, complex))
+    return not is_convertible(value) and not isinstance(value, (int, float, complex))
 
 
 def tree_map(f: Callable, value: Any) -> Any:
@@ -82,6 +82,17 @@ def _insert(cls: Any, found: list[type]) -> None:
         ):
             return found.insert(i, cls)
     found.append(cls)
+
+
+def dispatch_lists(func: Function, args: tuple, kwargs: dict) -> Any:
+    """Call `func`, whose arguments may hold tensors in lists, which NumPy's dispatch overlooks."""
+    types = classes_in(*args, *kwargs.values())
+    if not types:
+        return func(*args, **kwargs)
+    first = types[0]
+    if CALLS or DISABLED.get() or not (issubclass(first, Tensor) and first.level.depth):
+        return dispatch(func, args, kwargs)
+    return first.level.function(func, args, kwargs)
 
 
 def dispatch(func: Function, args: tuple, kwargs: dict, relevant: Any = None) -> Any:

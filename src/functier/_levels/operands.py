@@ -28,15 +28,22 @@ SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
 
 NESTED = {
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
-    np.block, np.apply_along_axis, np.piecewise, np.fromiter, getitem,
+    np.block, np.piecewise, np.fromiter, getitem,
 }  # fmt: skip
 """Functions that look into lists themselves, or hand them on."""
+
+ALONE: dict[Callable, tuple[int, str]] = {np.apply_along_axis: (2, "arr")}
+"""The one parameter that takes an array, of functions that hand the others on."""
 
 
 def stack_lists(func: Callable, op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Return the arguments of a call with an array for each list of numbers that holds tensors."""
     if func in NESTED or getattr(func, "__name__", "") == "at":  # of a ufunc, with an index
         return args, kwargs
+    if func in ALONE:
+        place, name = ALONE[func]
+        args = tuple([_stack(v, False) if i == place else v for i, v in enumerate(args)])
+        return args, {key: _stack(v, False) if key == name else v for key, v in kwargs.items()}
     sequences = SEQUENCES.get(func, ())
     if op is not None and op.variadic is not None and op.variadic in op.params:
         sequences = ((op.params.index(op.variadic), op.variadic),)

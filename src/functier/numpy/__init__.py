@@ -18,6 +18,7 @@ from typing import Any
 import numpy as _numpy
 
 from .. import random as _random
+from .._mutation.array import settle as _settle
 from ..random._sampling import Seed
 from . import _namespaces
 
@@ -38,7 +39,7 @@ def _default_rng(seed: Seed = None) -> Generator:
     """Return a generator as `functier.random.default_rng`; modes see its draws."""
     if isinstance(seed, _random.Generator):
         return seed
-    made = _random.default_rng(seed)
+    made = _random.default_rng(_settle(seed))
     made.__class__ = Generator
     return made
 

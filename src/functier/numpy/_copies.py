@@ -45,16 +45,17 @@ def copy_globals(names: dict[str, Any], twin_of: TwinOf) -> dict[str, Any]:
 class TwinMeta(type):
     """The class of the twins of NumPy's classes: an instance of NumPy's class is one of the twin.
 
-    A twin has NumPy's class in `original`.
+    A twin has NumPy's class in `original`. Its subclasses are asked for, as an abstract class
+    would ask the twin again.
     """
 
     def __instancecheck__(cls, x: Any) -> bool:
         original = vars(cls).get("original")
-        return super().__instancecheck__(x) if original is None else isinstance(x, original)
+        return super().__instancecheck__(x) if original is None else original in type(x).__mro__
 
     def __subclasscheck__(cls, other: type) -> bool:
         original = vars(cls).get("original")
-        return super().__subclasscheck__(other) if original is None else issubclass(other, original)
+        return super().__subclasscheck__(other) if original is None else original in other.__mro__
 
 
 class AbstractTwinMeta(TwinMeta, abc.ABCMeta):

@@ -18,13 +18,14 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.observers import CALLS
-from .._core.root import NOBODY, classes_in, dispatch, tree_map
+from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
 from .._levels.views import is_array
 from .._mutation.array import Array, array_holding, array_of
 from ..modes._asking import call_plain
+from ._testing import call_with_values
 
 ndarray = np.ndarray
 ambient = AMBIENT.get
@@ -34,13 +35,22 @@ def make_twin(func: Callable, path: str, copy_of: Callable) -> Callable:
     """Return the twin of a function; ``copy_of(func)`` is NumPy's Python code, run on twins."""
     make = _twin_inside(func, copy_of)
     direct = func not in INSIDE and _dispatches(func)
+    several = SEQUENCES if func in SEQUENCES else func in OPERANDS
 
     @functools.wraps(func, updated=())
     def call(*args: Any, **kwargs: Any) -> Any:
-        if ambient() is Tensor or (direct and args and isinstance(args[0], Tensor)):
-            if not CALLS:
+        if not CALLS:
+            if ambient() is Tensor:
                 return func(*args, **kwargs)
-        elif not CALLS:
+            if direct and args:
+                if isinstance(args[0], Tensor):
+                    return func(*args, **kwargs)
+                if several:
+                    parts = args[0] if several is SEQUENCES else args
+                    if type(parts) in (list, tuple):
+                        for x in parts:
+                            if isinstance(x, Tensor):
+                                return func(*args, **kwargs)
             return make(*args, **kwargs)
         answer = CALLS[0](func, args, kwargs)
         if answer is NOBODY:
@@ -51,6 +61,17 @@ def make_twin(func: Callable, path: str, copy_of: Callable) -> Callable:
     return call
 
 
+SEQUENCES = {
+    np.concatenate, np.stack, np.hstack, np.vstack, np.dstack, np.column_stack, np.block,
+}  # fmt: skip
+"""Functions of a sequence of arrays, which NumPy's dispatch looks into."""
+OPERANDS = {
+    np.where, np.dot, np.vdot, np.inner, np.outer, np.cross, np.kron, np.tensordot, np.einsum,
+    np.convolve, np.correlate, np.polyval, np.interp, np.linalg.solve,
+}  # fmt: skip
+"""Functions of several arrays, all of which NumPy's dispatch looks at."""
+
+
 def _dispatches(func: Callable) -> bool:
     """Tell if NumPy dispatches a function on its arguments."""
     return hasattr(func, "_implementation")
@@ -59,16 +80,21 @@ def _dispatches(func: Callable) -> bool:
 def _twin_inside(func: Callable, copy_of: Callable) -> Callable:
     """Return the function that computes `func` inside a level."""
     inside = INSIDE.get(func)
+    dispatches = _dispatches(func)
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if ambient() is Tensor:
             return func(*args, **kwargs)
         if inside is not None:
             result = inside(func, *args, **kwargs)
+        elif dispatches:
+            result = dispatch_lists(func, args, kwargs)
         elif not classes_in(*args, *kwargs.values()):
             result = func(*args, **kwargs)
-        elif _dispatches(func) or func in ON_LIKE or find(func) is not None:
-            result = dispatch(func, args, kwargs)
+        elif find(func) is not None:
+            result = dispatch_lists(func, args, kwargs)
+        elif getattr(func, "__module__", "").startswith("numpy.testing"):
+            return call_with_values(func, args, kwargs)
         elif isinstance(func, FunctionType) and func.__module__.startswith(PYTHON):
             return copy_of(func)(*args, **kwargs)
         else:
@@ -121,7 +147,7 @@ def _convert(
         return _copy(a) if kwargs.get("copy", func in COPYING) else a
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
-    return dispatch(func, (a, dtype, *args), kwargs)
+    return dispatch_lists(func, (a, dtype, *args), kwargs)
 
 
 def _copy(a: Tensor) -> Tensor:
@@ -143,7 +169,7 @@ def _fill(func: Callable, *args: Any, **kwargs: Any) -> Any:
     """Functions that dispatch on ``like=`` alone."""
     if isinstance(kwargs.get("like"), Tensor):
         kwargs.pop("like")
-    return dispatch(func, args, kwargs)
+    return dispatch_lists(func, args, kwargs)
 
 
 def _from_iterable(func: Callable, iter: Any, dtype: Any, count: int = -1, **kwargs: Any) -> Any:
@@ -153,7 +179,7 @@ def _from_iterable(func: Callable, iter: Any, dtype: Any, count: int = -1, **kwa
 
 def _as_finite(func: Callable, a: Any, dtype: Any = None, order: Any = None) -> Any:
     made = _convert(np.asarray, a, dtype, order)
-    np.asarray_chkfinite(unwrap(made) if isinstance(made, Tensor) else made)
+    np.asarray_chkfinite(unwrap(made, None) if isinstance(made, Tensor) else made)
     return made
 
 
@@ -162,6 +188,11 @@ def _is_scalar(func: Callable, element: Any) -> bool:
     if isinstance(element, Tensor):
         return not element.ndim and not is_array(element)
     return func(element)
+
+
+def _is_fortran(func: Callable, a: Any) -> bool:
+    """Tell of the memory order, which a tensor has as the array of one example."""
+    return func(a.level.window(a) if isinstance(a, Tensor) else a)
 
 
 COPYING: set[Callable] = {np.array}
@@ -184,5 +215,6 @@ INSIDE: dict[Callable, Callable] = {
     np.fromiter: _from_iterable,
     np.asarray_chkfinite: _as_finite,
     np.isscalar: _is_scalar,
+    np.isfortran: _is_fortran,
 }  # fmt: skip
 """Functions of NumPy's function and the arguments, that compute it inside a level."""

@@ -41,7 +41,7 @@ def vectorize_call(plain: Callable) -> Callable:
     """Return the method of `numpy.vectorize` that calls its function for each element."""
 
     def _vectorize_call(self: Any, func: Callable, args: tuple) -> Any:
-        if AMBIENT.get() is Tensor or not args:
+        if AMBIENT.get() is Tensor or not args or self.signature is not None:
             return plain(self, func, args)
         values = [twins.asanyarray(a) for a in args]
         shape = np.broadcast_shapes(*map(shape_of, values))

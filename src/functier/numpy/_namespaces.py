@@ -107,13 +107,15 @@ def twin_of(value: Any, path: str) -> Any:
 def _make(value: Any, path: str) -> Any:
     if isinstance(value, type):
         if value is np.vectorize:
-            call = _loops.vectorize_call(value._vectorize_call)  # type: ignore[attr-defined]
+            plain: Any = value._vectorize_call  # type: ignore[attr-defined]
+            call = _loops.vectorize_call(copy_function(plain, twin_of))
             return copy_class(value, path, twin_of, _vectorize_call=call)
         return copy_class(value, path, twin_of) if value in COPIED else value
     if isinstance(value, ModuleType):
         return _namespace(value)
     if any(value is indexer for indexer in INDEXERS):
-        made = copy_class(type(value), type(value).__qualname__, twin_of)
+        kind = type(value)
+        made = copy_class(kind, kind.__qualname__, twin_of, __reduce__=lambda self: path)
         return made() if isinstance(made, type) else value
     if isinstance(value, np.ufunc) or not callable(value) or not hasattr(value, "__name__"):
         return value

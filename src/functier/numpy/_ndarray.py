@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.methods import METHODS
 from .._core.tensor import Tensor
 from .._levels.views import is_array
@@ -34,13 +35,14 @@ class NdarrayMeta(type):
     def __new__(
         meta, name: str, bases: tuple[type, ...], names: dict[str, Any], **options: Any
     ) -> Any:
-        if bases == (original,):
+        if bases[0] is original:  # the twin itself, which equals it
             return super().__new__(meta, name, bases, names)
         bases = tuple([original if isinstance(base, NdarrayMeta) else base for base in bases])
         return types.new_class(name, bases, options, lambda made: made.update(names))
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return make_new_writable(original(*args, **kwargs), (args, kwargs))
+        made = original(*args, **kwargs)
+        return made if AMBIENT.get() is Tensor else make_new_writable(made, (args, kwargs))
 
     def __instancecheck__(cls, x: Any) -> bool:
         return isinstance(x, original) or (isinstance(x, Tensor) and not is_scalar(x))
