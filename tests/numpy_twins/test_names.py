@@ -80,6 +80,10 @@ TAKES = {
     "isfortran": lambda np, x: x * np.isfortran(np.ones((2, 2))),
     "issubdtype": lambda np, x: x * np.issubdtype(x.dtype, np.floating),
     "isdtype": lambda np, x: x * np.isdtype(x.dtype, "real floating"),
+    "as_strided": lambda np, x: np.lib.stride_tricks.as_strided(x, (2, 2), x.strides * 2) * 2.0,
+    "as_strided of a view": lambda np, x: np.lib.stride_tricks.as_strided(
+        np.stack([x, x * 2]).T[::-1], (2, 2, 2), (-16, 8, 0)
+    ),
     "row_stack": lambda np, x: np.row_stack([x, x]),
     "frombuffer": lambda np, x: np.frombuffer(b"abc", np.uint8) * x,
     "fromstring": lambda np, x: np.fromstring("1 2 3", sep=" ") * x,
@@ -130,7 +134,6 @@ REFUSED = {
     "bmat": (lambda np, x: np.bmat([[x]]), "would turn"),
     "nested_iters": (lambda np, x: np.nested_iters([x, x], [[0], []]), "would turn"),
     "float64": (lambda np, x: np.float64(x[0]), "would turn"),
-    "as_strided": (lambda np, x: np.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)), "as_strided"),
 }
 """Names that take no tensor, and a part of what they say."""
 
@@ -321,3 +324,20 @@ def test_an_array_that_met_no_tensor_is_plain():
         np.testing.assert_allclose(run(), X[[2, 0]] ** 2 + [1.0, 2.0])
     assert isinstance(kept[0], Tensor)
     np.testing.assert_array_equal(np.asarray(kept[0]) + 1, [1.0, 1.5, 2.0])
+
+
+def test_a_view_by_strides_is_a_copy_that_nobody_writes_beside():
+    """Its base refuses a write while it lives; strides that leave the array are refused."""
+    strided = fnp.lib.stride_tricks.as_strided
+
+    def f(x):
+        y = x * 2.0
+        z = strided(y, (2, 2), y.strides * 2)
+        y[0] = 5.0
+        return z
+
+    for run in (lambda: ft.vmap(f)(X[None]), lambda: ft.jvp(f, (X,), (X,))):
+        with pytest.raises(ft.MutationError, match=r"as_strided at .*test_names\.py:\d+"):
+            run()
+    with pytest.raises(ValueError, match="outside of the elements of x"):
+        ft.vmap(lambda x: strided(x, (4, 2), x.strides * 2))(X[None])

@@ -69,6 +69,12 @@ LAYOUT = {
     "nbytes": "x.size * x.dtype.itemsize",
 }
 """Attributes about the memory of an array, which `hasattr` does not find, each with the remedy."""
+FORM: dict[str, Callable[[Any], Any]] = {
+    "strides": lambda x: x.level.window(x).strides,
+    "itemsize": lambda x: x.dtype.itemsize,
+    "nbytes": lambda x: x.size * x.dtype.itemsize,
+}
+"""Those that a tensor of a level has: of one example, as NumPy has it."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """Methods that reorder the tensor in place, as those of an array, and also return it."""
 
@@ -251,6 +257,8 @@ class Hidden:
     def __get__(self, x: Any, owner: type) -> Any:
         if x is None:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
+        if self.name in FORM and hasattr(x.level, "window"):
+            return FORM[self.name](x)
         raise AttributeError(message_on_memory(x, self.name, LAYOUT[self.name]))
 
 

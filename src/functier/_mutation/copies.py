@@ -1,8 +1,8 @@
 """Copies that NumPy has as views: neither may be written to while the other one is alive.
 
 A few functions (`numpy.einsum` of one operand, `numpy.diag` of a matrix, `numpy.ix_`,
-`sliding_window_view`) give a view in NumPy and are computed as a copy here. What the one is
-written would not be seen by the other.
+`sliding_window_view`, `as_strided`) give a view in NumPy and are computed as a copy here. A write
+to the one would not be seen by the other.
 """
 
 import functools
@@ -27,6 +27,7 @@ COPYING: set[Function] = {
     np.meshgrid,
     np.ix_,
     np.lib.stride_tricks.sliding_window_view,
+    np.lib.stride_tricks.as_strided,
 }
 """Functions that give a view in NumPy, and a copy here."""
 Partners = list[tuple[Any, str, str]]

@@ -26,6 +26,7 @@ from . import (
     statistics,
     ufunc_methods,
     unsupported,
+    windows,
 )
 from .linalg import eig, factorization, linear_systems, lstsq, norm, orthogonal, products
 
@@ -58,6 +59,7 @@ __all__ = [
     "statistics",
     "ufunc_methods",
     "unsupported",
+    "windows",
 ]
 
 PENDING["numpy.char"] = f"{__name__}.unsupported_text"

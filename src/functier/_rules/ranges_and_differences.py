@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Axis, Function, Index, Shape, Value
+from .._core.types import Axis, Function, Index, Value
 from .axes import as_array, as_strong, convert_lists, normalize, promotion_operand, replace_zeros
 from .constructors import check_values, composite
 
@@ -407,24 +407,3 @@ def _trim_zeros(filt: Value, trim: str = "fb", axis: Axis = None) -> Value:
             stop = int(last) + 1
         index[i] = slice(start, stop)
     return filt[tuple(index)]
-
-
-@lambda body: composite(np.lib.stride_tricks.sliding_window_view, body)
-def _sliding_window_view(
-    x: Value,
-    window_shape: int | Shape,
-    axis: Axis = None,
-    *,
-    subok: bool = False,
-    writeable: bool = False,
-) -> Value:
-    window_shape = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
-    axes = normalize(axis, np.ndim(x))
-    if len(window_shape) != len(axes):
-        raise ValueError("window_shape and axis must have the same number of elements")
-    for size, i in zip(window_shape, axes):
-        n = np.shape(x)[i] - size + 1
-        if size < 0 or n < 1:
-            raise ValueError("window shape cannot be larger than input array shape")
-        x = np.moveaxis(np.take(x, np.arange(n)[:, None] + np.arange(size), axis=i), i + 1, -1)
-    return x

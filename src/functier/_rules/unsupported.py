@@ -12,9 +12,3 @@ for func in (np.save, np.savez, np.savez_compressed, np.savetxt):
 
 for func in (np.busday_count, np.busday_offset, np.is_busday, np.datetime_as_string):
     unsupported(func, "dates are neither batched nor differentiated; use them outside")
-
-unsupported(
-    np.lib.stride_tricks.as_strided,
-    "it looks at memory, of which a tensor has none; write "
-    "numpy.lib.stride_tricks.sliding_window_view, or take slices",
-)
