@@ -53,6 +53,7 @@ if _typing.TYPE_CHECKING:
     from . import overrides as overrides
     from . import random as random
     from . import testing as testing
+    from ._adopt.adoption import adopt as adopt
     from ._control.checkpoint import checkpoint as checkpoint
     from ._control.collectives import all_gather as all_gather
     from ._control.collectives import axis_index as axis_index
@@ -96,6 +97,7 @@ _MODULES = (
     "debug", "errors", "modes", "nn", "numpy", "ops", "overrides", "random", "testing",
 )  # fmt: skip
 _NAMES = {
+    "_adopt.adoption": "adopt",
     "_control.branches": "cond switch",
     "_control.checkpoint": "checkpoint",
     "_control.collectives": "all_gather axis_index axis_size pmax pmean pmin psum psum_scatter",

@@ -51,7 +51,7 @@ ORDER = [
     "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
     "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
-    "nn", "testing", "__init__",
+    "_adopt", "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package: each imports from those before it."""
 
@@ -119,6 +119,7 @@ def test_rules_import_numpy_the_record_and_other_rules_only(path):
 
 
 EXTRAS = {
+    ("_adopt.mathematics", "_special"): ("scipy.special", "for erf and gamma of tensors alone"),
     ("_chunks.compute", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
     ("_chunks.streams", "digest"): ("hashlib", "a third of the import, for those who draw"),
     ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
@@ -156,6 +157,8 @@ def test_only_the_table_and_the_package_import_by_a_name():
     assert found == {
         ("_core.table", "load"),
         ("__init__", "__getattr__"),
+        ("_adopt.adoption", "_module_of"),
+        ("_adopt.twins", "load_module"),
         ("overrides.__init__", "get_function"),
         ("numpy._namespaces", "_namespace"),
         ("numpy._namespaces", "numpy_module"),
@@ -517,7 +520,7 @@ PUBLIC = {
     "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
     "custom_root", "depth_of", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd",
     "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter", "scan",
-    "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
+    "adopt", "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 
 

@@ -1,0 +1,215 @@
+"""`adopt`: the adopted modules, how often each is, and how an adoption is undone.
+
+NOTE [adoptions are counted]
+    A module has one record, `Bindings`, however many adoptions it is in: the last one that is
+    undone restores it. One lock is held while names change, so blocks of several threads may
+    overlap.
+"""
+
+import sys
+import threading
+from importlib import import_module
+from types import ModuleType, TracebackType
+from typing import Any
+
+from .bindings import Bindings
+from .importing import Finder
+from .search import functions_of
+from .twins import load_twins
+
+REFUSED = ("numpy", "functier", "builtins")
+
+_LOCK = threading.RLock()
+_ADOPTED: dict[int, Bindings] = {}
+_ACTIVE: "list[Adoption]" = []
+
+
+class Adoption:
+    """Some adopted modules, until `undo` or the end of a ``with`` block."""
+
+    def __init__(self, modules: list[ModuleType]):
+        self.names = tuple(dict.fromkeys(m.__name__ for m in modules))
+        self.modules: list[ModuleType] = []
+        with _LOCK:
+            found = [m for name in self.names for m in _loaded(name)]
+            _add(self, list({id(m): m for m in (*modules, *found)}.values()))
+            _ACTIVE.append(self)
+            _FINDER.install()
+
+    def undo(self) -> None:
+        """Restore the modules, unless another adoption has them; do nothing the second time."""
+        with _LOCK:
+            if self not in _ACTIVE:
+                return
+            _ACTIVE.remove(self)
+            if not _ACTIVE:
+                _FINDER.remove()
+            last = []
+            for module in self.modules:
+                record = _ADOPTED[id(module)]
+                record.count -= 1
+                if not record.count:
+                    last.append(_ADOPTED.pop(id(module)))
+            found = functions_of([record.module for record in last])
+            for record in last:
+                record.unbind(found[id(record.namespace)][0])
+
+    def __enter__(self) -> "Adoption":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        what = ", ".join(self.names)
+        with _LOCK:
+            if self not in _ACTIVE:
+                return f"<functier.adopt({what}): undone>"
+            sizes = [_ADOPTED[id(module)].size() for module in self.modules]
+        names, functions = [sum(n) for n in zip(*sizes)]
+        return (
+            f"<functier.adopt({what}): {len(sizes)} modules, {names} names bound, "
+            f"{functions} functions rewritten>"
+        )
+
+
+def adopt(*modules: Any) -> Adoption:
+    """Make NumPy code that cannot be edited work under transforms.
+
+    In these modules, names that are NumPy, one of its functions, `math` or one of its functions
+    are bound to functier's twins: global names, imports inside functions, default arguments and
+    attributes of classes. Calls of ``float``, ``int``, ``complex``, ``max``, ``min``,
+    ``sorted``, ``isinstance`` and of NumPy's types of numbers take tensors. Everywhere else
+    these names are what they were, as in ``dtype=float``. Other modules notice nothing.
+
+    Parameters
+    ----------
+    *modules : module, str, function or class
+        Modules or their names; of a function or a class, the module that it is defined in. A
+        package counts with its submodules, also with those that are imported later.
+
+    Returns
+    -------
+    Adoption
+        Its method ``undo()`` restores the modules; in a ``with`` statement, the end of the block
+        does. Adoptions are counted: where several have one module, the last undo restores it.
+
+    Raises
+    ------
+    ValueError
+        For `numpy`, `functier`, `builtins` and their submodules.
+    TypeError
+        For an object that belongs to no module.
+
+    Warns
+    -----
+    UserWarning
+        If a module keeps a function of NumPy in a container, or has code that cannot be changed.
+
+    Notes
+    -----
+    Code that a call has compiled or copied before is not changed: functions in C, Cython or
+    Numba, and objects that were made by another module. A 0-d tensor answers ``isinstance`` as
+    the NumPy scalar of its dtype. ``float(x)`` keeps the derivative. ``max`` and ``min`` have
+    Python's meaning: the first of equal values, and no later NaN. Functions of `math` raise their
+    errors if one example of a batch would.
+
+    Examples
+    --------
+    >>> import sys, types
+    >>> import functier as ft
+    >>> module = types.ModuleType("model")
+    >>> sys.modules["model"] = module
+    >>> exec("import math\\ndef area(r): return math.pi * math.pow(max(float(r), 0.0), 2)",
+    ...      vars(module))
+    >>> with ft.adopt("model") as adoption:
+    ...     float(ft.grad(module.area)(1.0))
+    6.283185307179586
+    >>> adoption
+    <functier.adopt(model): undone>
+    """
+    if not modules:
+        raise TypeError("adopt: no module was given; write functier.adopt('package.module')")
+    found = [_module_of(x) for x in modules]
+    for module in found:
+        if module.__name__.partition(".")[0] in REFUSED:
+            raise ValueError(
+                f"adopt: {module.__name__} is what adopted code calls, and cannot be adopted; "
+                f"give the module that calls it"
+            )
+    return Adoption(found)
+
+
+def _module_of(x: Any) -> ModuleType:
+    """Return a module, the one of a name, or the one that a function or class is defined in."""
+    if isinstance(x, ModuleType):
+        return x
+    if isinstance(x, str):
+        if x.partition(".")[0] in REFUSED and x not in sys.modules:
+            return ModuleType(x)  # refused
+        return import_module(x)
+    name = getattr(x, "__module__", None)
+    module = sys.modules.get(name) if isinstance(name, str) else None
+    if module is None or not callable(x):
+        raise TypeError(
+            f"adopt: {x!r} is no module, and belongs to none; give a module, its name, or a "
+            f"function or a class that is defined in it"
+        )
+    return module
+
+
+def _loaded(name: str) -> list[ModuleType]:
+    """Return the modules inside a package that have been imported."""
+    return [
+        module
+        for key, module in list(sys.modules.items())
+        if key.startswith(f"{name}.") and isinstance(module, ModuleType)
+        and module.__name__.startswith(f"{name}.")
+    ]  # fmt: skip
+
+
+def _add(adoption: Adoption, modules: list[ModuleType]) -> None:
+    """Bind what is in the modules and not bound yet, and count them."""
+    load_twins()
+    found = functions_of(modules)
+    try:
+        for module in modules:
+            record = _ADOPTED.setdefault(id(module), Bindings(module))
+            record.count += 1
+            adoption.modules.append(module)
+            record.bind(*found[id(vars(module))])
+    except BaseException:  # a warning may be an error
+        _ACTIVE.append(adoption)
+        adoption.undo()
+        raise
+
+
+def _covers(name: str) -> bool:
+    """Tell if a module that is imported now belongs to an adoption."""
+    return any([_is_inside(name, adoption) for adoption in list(_ACTIVE)])
+
+
+def _is_inside(name: str, adoption: Adoption) -> bool:
+    return any([name == given or name.startswith(f"{given}.") for given in adoption.names])
+
+
+def _imported(module: ModuleType) -> None:
+    """Adopt a module whose code has just run, or has run again."""
+    with _LOCK:
+        load_twins()
+        found = functions_of([module])[id(vars(module))]
+        for adoption in _ACTIVE:
+            if _is_inside(module.__name__, adoption):
+                record = _ADOPTED.setdefault(id(module), Bindings(module))
+                if module not in adoption.modules:
+                    adoption.modules.append(module)
+                    record.count += 1
+                record.bind(*found)
+
+
+_FINDER = Finder(_covers, _imported)

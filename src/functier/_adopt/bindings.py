@@ -1,0 +1,197 @@
+"""The names of one adopted module: what they were, what they are bound to, and the way back."""
+
+import functools
+import warnings
+import weakref
+from collections.abc import Iterable
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from .call_sites import Names, loads_in, rewrite, stored_globals
+from .search import is_running
+from .twins import (
+    ALIASES,
+    alias_of_call,
+    alias_of_module,
+    alias_of_owner,
+    dispatches,
+    original_of,
+    twin_of,
+    twin_of_object,
+)
+
+DESCRIPTORS = (staticmethod, classmethod)
+
+
+class Bindings:
+    """The twins in one module; `count` is the number of adoptions that it is in."""
+
+    def __init__(self, module: ModuleType):
+        self.module, self.count = module, 0
+        self.namespace = vars(module)
+        self.names: dict[str, tuple[Any, Any]] = {}  # before, and the twin
+        self.had: set[str] = set()  # names that had a twin before
+        self.aliases: set[str] = set()
+        self.codes: dict[int, tuple[CodeType, CodeType]] = {}  # of a new one: itself, the old one
+        self.made: dict[int, tuple[CodeType, CodeType]] = {}  # of an old one: itself, the new one
+        self.functions: dict[int, weakref.ref] = {}
+        self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
+        self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
+        self.left: dict[str, str] = {}  # what keeps NumPy's object, and why
+
+    # ---- binding ----
+
+    def bind(self, functions: Iterable[FunctionType], classes: Iterable[type]) -> None:
+        """Bind what is not bound yet; warn of what cannot be."""
+        functions = list(functions)
+        before = len(self.left)
+        self._rewrite(functions)
+        self._bind_names()
+        for func in functions:
+            self._bind_defaults(func)
+        for cls in classes:
+            self._bind_attributes(cls)
+        if len(self.left) > before:
+            news = list(self.left.items())[before:]
+            warnings.warn(
+                f"functier.adopt: in {self.module.__name__}, "
+                + "; ".join(f"{name} {why}" for name, why in news)
+                + "; give it the twin by an assignment from outside, or do not call it with "
+                "tensors",
+                UserWarning,
+                stacklevel=5,
+            )
+
+    def _bind_names(self) -> None:
+        for name, value in list(self.namespace.items()):
+            if name[:2] == "__":
+                continue
+            twin = twin_of_object(value)
+            if twin is not None:
+                self.names[name] = value, twin
+                self.namespace[name] = twin
+            elif name not in self.names and original_of(value) is not None:
+                self.had.add(name)
+            else:
+                self._look_inside(name, value)
+
+    def _look_inside(self, name: str, value: Any) -> None:
+        """Note a container or a partial function with an object that needs a twin."""
+        parts: Any = ()
+        if isinstance(value, dict):
+            parts = value.values()
+        elif isinstance(value, (list, tuple, set)):
+            parts = value
+        elif isinstance(value, functools.partial):
+            parts = (value.func, *value.args, *value.keywords.values())
+        for part in parts if len(parts) < 1000 else ():
+            if _needs_twin(part):
+                self.left.setdefault(name, f"holds {_name_of(part)}, which stays as it is")
+
+    def _rewrite(self, functions: list[FunctionType]) -> None:
+        names = Names(self.namespace, alias_of_call, alias_of_owner, alias_of_module)
+        fresh = [f for f in functions if id(f.__code__) not in self.codes]
+        for func in fresh:
+            names.stored |= stored_globals(func.__code__)
+        for func in fresh:
+            code = func.__code__
+            if id(code) not in self.made:
+                try:
+                    new = rewrite(code, names)
+                except NotImplementedError as error:
+                    self.left[f"the function {func.__qualname__}"] = (
+                        f"has code that cannot be changed ({error}), so that its calls of float, "
+                        f"int, max and the like meet the builtins"
+                    )
+                    new = code
+                self.made[id(code)] = code, new
+                if new is not code:
+                    self._note_code(code, new)
+            new = self.made[id(code)][1]
+            if new is not code:
+                func.__code__ = new
+                self.functions[id(func)] = weakref.ref(func)
+
+    def _note_code(self, code: CodeType, new: CodeType) -> None:
+        """Note the pairs of code objects, those inside included, and the aliases they need."""
+        for old, made in zip(loads_in(code), loads_in(new)):
+            if made is not old:
+                self.codes[id(made)] = made, old
+                for alias in set(made.co_names) & ALIASES.keys():
+                    self.aliases.add(alias)
+                    self.namespace[alias] = ALIASES[alias]
+
+    def _bind_defaults(self, func: FunctionType) -> None:
+        values = func.__defaults__
+        if values and any([twin_of(v) is not None for v in values]):
+            new: Any = tuple([v if twin_of(v) is None else twin_of(v) for v in values])
+            func.__defaults__ = new
+            self.defaults.append((weakref.ref(func), "__defaults__", values, new))
+        words = func.__kwdefaults__
+        if words and any([twin_of(v) is not None for v in words.values()]):
+            new = {k: v if twin_of(v) is None else twin_of(v) for k, v in words.items()}
+            func.__kwdefaults__ = new
+            self.defaults.append((weakref.ref(func), "__kwdefaults__", words, new))
+        for value in (*(values or ()), *(words or {}).values()):
+            if isinstance(value, functools.partial) and _needs_twin(value.func):
+                place = f"a default argument of {func.__qualname__}"
+                self.left.setdefault(place, f"holds {_name_of(value.func)}, which stays as it is")
+
+    def _bind_attributes(self, cls: type) -> None:
+        for name, value in list(vars(cls).items()):
+            inner = value.__func__ if isinstance(value, DESCRIPTORS) else value
+            twin = twin_of_object(inner)
+            if twin is None:
+                continue
+            new = type(value)(twin) if isinstance(value, DESCRIPTORS) else twin
+            if inner is value and not hasattr(type(value), "__get__"):
+                new = staticmethod(twin)  # a C function does not become a method
+            try:
+                type.__setattr__(cls, name, new)
+            except (AttributeError, TypeError) as error:
+                self.left.setdefault(f"{cls.__qualname__}.{name}", f"cannot be bound ({error})")
+                continue
+            self.attributes.append((weakref.ref(cls), name, value, vars(cls)[name]))
+
+    # ---- the way back ----
+
+    def unbind(self, functions: Iterable[FunctionType]) -> None:
+        """Undo all that `bind` did, where nobody has changed it since."""
+        for func in functions:  # also those that adopted code has made
+            pair = self.codes.get(id(func.__code__))
+            if pair is not None:
+                func.__code__ = pair[1]
+        for target, name, old, new in reversed(self.defaults):
+            func = target()
+            if func is not None and getattr(func, name) is new:
+                setattr(func, name, old)
+        for target, name, old, new in reversed(self.attributes):
+            cls = target()
+            if cls is not None and vars(cls).get(name) is new:
+                type.__setattr__(cls, name, old)
+        for name, (old, new) in self.names.items():
+            if self.namespace.get(name) is new:
+                self.namespace[name] = old
+        for name, value in list(self.namespace.items()):  # what a rewritten import has bound
+            if name not in self.names and name not in self.had and name[:2] != "__":
+                original = original_of(value)
+                if original is not None:
+                    self.namespace[name] = original
+        if self.aliases and not is_running(set(self.codes)):
+            for alias in self.aliases:
+                self.namespace.pop(alias, None)
+
+    def size(self) -> tuple[int, int]:
+        """Return how many names and how many functions are bound or rewritten."""
+        names = len(self.names) + len(self.defaults) + len(self.attributes)
+        return names, len([f for f in self.functions.values() if f() is not None])
+
+
+def _needs_twin(value: Any) -> bool:
+    """Tell if an object does not take tensors itself, but its twin does."""
+    return callable(value) and twin_of(value) is not None and not dispatches(value)
+
+
+def _name_of(value: Any) -> str:
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return f"{module}.{getattr(value, '__name__', type(value).__name__)}"

@@ -1,0 +1,258 @@
+"""Twins of builtins that adopted code calls: they take tensors as NumPy's scalars.
+
+Without a tensor each of them is the builtin. Only calls meet these twins: see `call_sites`.
+
+NOTE [Python's order]
+    ``max`` and ``min`` keep the first of equal values and never choose a later NaN, as each
+    comparison is ``item > best``. Where examples differ, `numpy.where` makes the same choice
+    for each of them. `numpy.maximum` would not: it returns NaN and halves the derivative of
+    equal values.
+"""
+
+import types
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from .._core.tensor import Tensor
+from .._mutation.array import Array, settle
+from .._transforms.stop_gradient import stop_gradient
+from .values import as_float, as_scalar, in_level, is_batched, likeness, plain_values, settled
+
+MISSING: Any = object()
+LARGEST = 2.0**63
+NUMBERS = (Tensor, np.ndarray, np.generic, int, float, complex)
+PLAIN_ITEMS = (str, bytes, range)
+_isinstance, _issubclass = isinstance, issubclass
+
+
+# ---- numbers ----
+
+
+def float_(x: Any = 0.0, /) -> Any:
+    """Return ``float(x)``; a tensor without axes keeps its derivative and its batch."""
+    if not _isinstance(x, Tensor):
+        return float(x)
+    x = settle(x)
+    return as_float(x) if in_level(x) else float(x)
+
+
+def int_(*args: Any, **kwargs: Any) -> Any:
+    """Return ``int(x)``: a Python int, or under vmap an int64 for each example."""
+    if len(args) != 1 or kwargs or not _isinstance(args[0], Tensor):
+        return int(*args, **kwargs)
+    return as_int(args[0], int, np.trunc)
+
+
+def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
+    """Return ``convert(x)``, an integer; `rounded` is the same on arrays, with floats."""
+    x = settle(x)
+    if not in_level(x):
+        return convert(x)
+    x = as_scalar(x, convert)
+    values = plain_values(x)
+    if not is_batched(x):
+        return convert(values[()])
+    values = np.asarray(values)
+    if values.dtype.kind == "f":
+        whole = rounded(values)
+        bad = ~((whole >= -LARGEST) & (whole < LARGEST))
+        if bad.any():
+            whole = convert(values[bad].flat[0])  # raises for NaN and for infinity
+            raise OverflowError(f"{convert.__name__}(x): {whole} of an example exceeds an int64")
+        return rounded(stop_gradient(x)).astype(np.int64)
+    if values.dtype.kind == "u" and values.size and int(values.max()) >= LARGEST:
+        raise OverflowError(f"{convert.__name__}(x): {values.max()} of an example exceeds an int64")
+    return x.astype(np.int64)
+
+
+def complex_(*args: Any, **kwargs: Any) -> Any:
+    """Return ``complex(real, imag)``; tensors without axes keep their derivatives."""
+    if not any([_isinstance(x, Tensor) for x in (*args, *kwargs.values())]):
+        return complex(*args, **kwargs)
+    parts: Any = dict(zip(("real", "imag"), settled(args)))
+    parts |= {name: settle(x) for name, x in kwargs.items()}
+    if len(args) + len(kwargs) != len(parts) or parts.keys() - {"real", "imag"}:
+        return complex(*args, **kwargs)  # raises
+    for x in parts.values():
+        if not _isinstance(x, (Tensor, int, float, complex)) and not hasattr(x, "__float__"):
+            return complex(*args, **kwargs)  # raises
+        if np.ndim(x):
+            complex(np.zeros(np.shape(x)))  # raises as NumPy does
+    a, b = parts.get("real", 0.0), parts.get("imag")
+    if not in_level(a) and not in_level(b):
+        return complex(**parts)
+    if b is None:
+        return np.reshape(a, ()).astype(complex)[()]
+    if np.iscomplexobj(a) or np.iscomplexobj(b):
+        return complex_(np.real(a) - np.imag(b), np.imag(a) + np.real(b))
+    x, y = [as_float(v) if in_level(v) else float(v) for v in (a, b)]
+    if not np.all(np.isfinite(plain_values(y))):
+        return complex(**parts)  # refused: the product with 1j would make NaNs
+    return _joined(x, y)
+
+
+def _joined(x: Any, y: Any) -> Any:
+    """Return x + 1j * y with the signs of zeros, which decide the side of a branch cut."""
+    left, below = np.signbit(x), np.signbit(y)
+    z = np.where(left, np.negative(x), x) + 1j * np.where(below, np.negative(y), y)
+    z = np.where(left != below, np.conj(z), z)
+    return np.where(left, np.negative(z), z)[()]
+
+
+# ---- choices ----
+
+
+def max_(*args: Any, **kwargs: Any) -> Any:
+    """Return ``max(...)``: see NOTE [Python's order]."""
+    return _extremum(max, np.greater, args, kwargs)
+
+
+def min_(*args: Any, **kwargs: Any) -> Any:
+    """Return ``min(...)``: see NOTE [Python's order]."""
+    return _extremum(min, np.less, args, kwargs)
+
+
+def _extremum(builtin: Callable, better: Callable, args: tuple, kwargs: dict) -> Any:
+    if not args or kwargs.keys() - {"key", "default"}:
+        return builtin(*args, **kwargs)  # raises
+    if len(args) > 1:
+        if "default" in kwargs:
+            return builtin(*args, **kwargs)  # raises
+        items: Any = args
+    else:
+        items = args[0]
+    key = kwargs.get("key")
+    if key is None:
+        kind = type(items)
+        if kind in PLAIN_ITEMS or kind is np.ndarray:
+            return builtin(*args, **kwargs)
+        if kind is tuple or kind is list:
+            for item in items:
+                if _isinstance(item, Tensor):
+                    break
+            else:
+                return builtin(*args, **kwargs)
+    best = found = MISSING
+    for item in items:
+        value = item if key is None else key(item)
+        if best is MISSING:
+            best, found = item, value
+            continue
+        chosen = value > found if builtin is max else value < found
+        if not is_batched(chosen):
+            if chosen:
+                best, found = item, value
+            continue
+        joined = _select(chosen, item, best)
+        found = joined if key is None else _select(chosen, value, found)
+        best = joined
+    if best is not MISSING:
+        return best
+    return builtin((), **kwargs)
+
+
+def _select(chosen: Any, a: Any, b: Any) -> Any:
+    """Return `a` where `chosen` holds, else `b`: two numbers of one form."""
+    if chosen.ndim:
+        bool(np.zeros(chosen.shape, bool))  # raises as NumPy does
+    if a is b:
+        return a
+    if not (_isinstance(a, NUMBERS) and _isinstance(b, NUMBERS)) or np.shape(a) != np.shape(b):
+        bool(chosen)  # refused: one object cannot be two
+    return np.where(chosen, a, b)[()] if not np.ndim(a) else np.where(chosen, a, b)
+
+
+def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:
+    """Return ``sorted(...)``, a list; equal keys keep their order, also for the derivative."""
+    kind = type(iterable)
+    if kind in PLAIN_ITEMS or kind is np.ndarray:
+        return sorted(iterable, key=key, reverse=reverse)
+    items = settled(iterable)
+    keys = items if key is None else settled(map(key, items))
+    if not any([_isinstance(k, Tensor) and is_batched(k) for k in keys]):
+        given = iter(keys)
+        return sorted(items, key=None if key is None else lambda _: next(given), reverse=reverse)
+    if len(items) < 2:
+        return items
+    for k in keys:
+        if not _isinstance(k, NUMBERS) or np.iscomplexobj(k) or np.ndim(k):
+            return sorted(keys)  # raises, or is refused
+    table = np.stack(keys)
+    if table.dtype.kind == "f" and np.isnan(plain_values(table)).any():
+        raise ValueError(
+            "sorted: a key is NaN in an example, where the order that Python returns depends on "
+            "the comparisons that it makes; remove NaNs first, or write numpy.sort"
+        )
+    if any([not _isinstance(v, NUMBERS) or np.shape(v) != np.shape(items[0]) for v in items]):
+        return sorted(keys)  # refused: one object cannot be two
+    order = np.argsort(stop_gradient(table[::-1] if reverse else table), kind="stable")
+    if reverse:  # equal keys keep their order in this direction, too
+        order = (len(items) - 1 - order)[::-1]
+    values = np.stack(items)
+    order = order.reshape(order.shape + (1,) * (values.ndim - 1))
+    values = np.take_along_axis(values, order, axis=0)
+    return [values[i] for i in range(len(items))]
+
+
+# ---- classes ----
+
+
+def isinstance_(x: Any, classes: Any, /) -> bool:
+    """Return ``isinstance(x, classes)``; a tensor answers as what NumPy has for it."""
+    if not _isinstance(x, Tensor) or not (x.level.depth or type(x) is Array):
+        return _isinstance(x, classes)
+    return _isinstance(likeness(x), classes) or _names_tensor(x, classes)
+
+
+def _names_tensor(x: Any, classes: Any) -> bool:
+    """Tell if `x` is an instance of one of the classes that is made for tensors."""
+    if _isinstance(classes, tuple):
+        return any([_names_tensor(x, c) for c in classes])
+    if _isinstance(classes, types.UnionType) or typing.get_origin(classes) is typing.Union:
+        return any([_names_tensor(x, c) for c in typing.get_args(classes)])
+    return _isinstance(classes, type) and _issubclass(classes, Tensor) and _isinstance(x, classes)
+
+
+# ---- NumPy's types of numbers ----
+
+
+def caller_of(kind: Any) -> Callable:
+    """Return the twin of calls of `kind`, such as ``numpy.float64(x)``."""
+
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or not _isinstance(args[0], Tensor):
+            return kind(*args, **kwargs)
+        x = settle(args[0])
+        if not in_level(x):
+            return kind(x)
+        y = x.astype(kind)
+        if not x.ndim:
+            return y[()]
+        return np.copy(y) if y is x else y
+
+    convert.__name__ = convert.__qualname__ = kind.__name__
+    return convert
+
+
+_KINDS = {kind for kind in np.sctypeDict.values() if np.dtype(kind).kind in "biufc"}
+KINDS: dict[str, Any] = {
+    name: kind for name, kind in vars(np).items() if _isinstance(kind, type) and kind in _KINDS
+}
+"""NumPy's types of numbers by their names in its namespace."""
+
+BUILTINS: dict[Any, Callable] = {
+    float: float_,
+    int: int_,
+    complex: complex_,
+    max: max_,
+    min: min_,
+    sorted: sorted_,
+    isinstance: isinstance_,
+}
+"""The twins of calls of builtins."""
+
+CALLERS: dict[type, Callable] = {kind: caller_of(kind) for kind in set(KINDS.values())}
+"""The twins of calls of NumPy's types of numbers."""

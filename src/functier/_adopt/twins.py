@@ -1,0 +1,167 @@
+"""The twins of objects, found by identity: what functier has where a library has them.
+
+The table is made of namespaces, name by name, when something is adopted for the first time. It
+knows no function itself: what `functier.numpy` defines is a twin.
+"""
+
+import math
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .calls import BUILTINS, CALLERS, KINDS
+from .mathematics import MATH
+
+PREFIX = "_functier "
+PRIVATE = ("numpy.core", "numpy.distutils", "numpy.f2py")
+
+MODULES: dict[str, str] = {
+    name: f"functier.{name}"
+    for name in (
+        "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib", "numpy.lib.scimath",
+        "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
+        "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
+    )
+}  # fmt: skip
+"""Modules whose functions have twins, and the modules with these.
+
+Those of other libraries are added here; they count where they have been imported.
+"""
+
+_TWINS: dict[int, tuple[Any, Any]] = {}
+_ORIGINALS: dict[int, tuple[Any, Any]] = {}
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module of NumPy, or the one with its twins."""
+    return import_module(name)
+
+
+def load_twins() -> None:
+    """Fill the table; later calls add the modules that have been imported since."""
+    _note(math, MATH)
+    for name, twin in vars(MATH).items():
+        if name[0] != "_":
+            _note(getattr(math, name), twin)
+    for name, other in MODULES.items():
+        if name.startswith("numpy"):
+            load_module(name)
+        module = sys.modules.get(name)
+        if module is None or id(module) in _TWINS:
+            continue
+        namespace = load_module(other)
+        for attribute, value in list(vars(module).items()):
+            if attribute[0] != "_" and not isinstance(value, ModuleType):
+                _note(value, getattr(namespace, attribute, value))
+        _note(module, namespace)
+
+
+def _note(value: Any, twin: Any) -> None:
+    if twin is not value:
+        _TWINS.setdefault(id(value), (value, twin))
+        _ORIGINALS.setdefault(id(twin), (twin, value))
+
+
+def twin_of(value: Any) -> Any:
+    """Return the twin of an object, or None."""
+    found = _TWINS.get(id(value))
+    if found is not None:
+        return found[1]
+    if type(value) is ModuleType and _is_public(value.__name__) and sys.modules.get(
+        value.__name__
+    ) is value:  # fmt: skip
+        return load_module(f"functier.{value.__name__}")
+    return None
+
+
+def twin_of_object(value: Any) -> Any:
+    """Return the twin of an object, of an instance of `numpy.vectorize` as well, or None."""
+    if type(value) is not np.vectorize or id(np.vectorize) not in _TWINS:
+        return twin_of(value)
+    twin = object.__new__(_TWINS[id(np.vectorize)][1])
+    vars(twin).update(vars(value))
+    return twin
+
+
+def _is_public(name: str) -> bool:
+    return name.startswith("numpy.") and "._" not in name and not name.startswith(PRIVATE)
+
+
+def original_of(value: Any) -> Any:
+    """Return the object that `value` is the twin of, or None."""
+    found = _ORIGINALS.get(id(value))
+    if found is not None:
+        return found[1]
+    name = getattr(value, "__name__", "") if isinstance(value, ModuleType) else ""
+    if name.startswith(f"{fnp.__name__}.") and sys.modules.get(name) is value:
+        return sys.modules.get(name.removeprefix("functier."))
+    return None
+
+
+def dispatches(value: Any) -> bool:
+    """Tell if an object of NumPy takes tensors itself, so that it needs no twin."""
+    return isinstance(value, (np.ufunc, type(np.sum)))
+
+
+# ---- what calls and imports in rewritten code look up ----
+
+
+class Callees:
+    """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``."""
+
+    def __init__(self) -> None:
+        for name, kind in KINDS.items():
+            setattr(self, name, CALLERS[kind])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(fnp, name)
+
+
+ALIASES: dict[str, Any] = {f"{PREFIX}numpy": Callees()}
+"""The aliases that globals of adopted modules have, and their objects."""
+
+_CALLED: dict[int, str] = {}
+for _builtin, _twin in (*BUILTINS.items(), *CALLERS.items()):
+    _alias = f"{PREFIX}{_builtin.__name__}"
+    if _builtin.__module__ != "builtins":
+        _alias = f"{PREFIX}numpy.{_builtin.__name__}"
+    _CALLED[id(_builtin)] = _alias
+    ALIASES[_alias] = _twin
+
+
+def alias_of_call(value: Any) -> str | None:
+    """Return the alias for calls of an object: a builtin, or a type of numbers."""
+    return _CALLED.get(id(value))
+
+
+def alias_of_owner(value: Any, name: str) -> str | None:
+    """Return the alias for NumPy where its attribute `name`, a type of numbers, is called."""
+    if name in KINDS and (value is np or value is fnp):
+        return f"{PREFIX}numpy"
+    return None
+
+
+def alias_of_module(name: str) -> str | None:
+    """Return the name by which rewritten code imports the twin of a module, or None.
+
+    An import statement returns the outermost package, so ``functier.numpy`` would not do.
+    """
+    root, _, rest = name.partition(".")
+    if name == "math":
+        twin: Any = MATH
+    elif name == "numpy" or _is_public(name) or name in MODULES:
+        try:
+            twin = load_module(MODULES.get(name, f"functier.{name}"))
+        except ImportError:  # the statement is in code that does not run here
+            return None
+        if rest:
+            alias_of_module(name.rpartition(".")[0])
+    else:
+        return None
+    alias = f"functier-{root}{'.' if rest else ''}{rest}"
+    sys.modules[alias] = twin
+    return alias

@@ -1,0 +1,63 @@
+"""Tensors as Python's numbers: their form, their plain values, and what NumPy has for them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._control.masks import bare, narrow
+from .._core.tensor import Tensor
+from .._levels.views import is_array
+from .._mutation.array import Array, settle
+
+
+def in_level(x: Any) -> bool:
+    """Tell if `x` is a tensor of a transform."""
+    return isinstance(x, Tensor) and x.level.depth > 0
+
+
+def is_batched(x: Any) -> bool:
+    """Tell if a level of vmap is among those of `x`."""
+    while isinstance(x, Tensor) and x.level.depth:
+        if x.level.kind.batches:
+            return True
+        x = x.level.elem(x)
+    return False
+
+
+def plain_values(x: Any) -> Any:
+    """Return the values of all examples of `x`, batch axes first, without derivatives.
+
+    Where a function runs for some examples only, the others have the values of one of these.
+    """
+    return bare(narrow(x))[0]
+
+
+def likeness(x: Any) -> Any:
+    """Return what NumPy has for a tensor: a scalar or an array of its dtype and shape."""
+    if type(x) is not Array and not x.ndim and not is_array(x):
+        return x.dtype.type()
+    return np.empty(x.shape, x.dtype)
+
+
+def as_scalar(x: Any, convert: Callable) -> Any:
+    """Return a tensor as one without axes, that is no array; raise where `convert` would.
+
+    `convert` is ``float`` or another function that takes a real number.
+    """
+    if x.dtype.kind == "c":
+        raise TypeError(f"{convert.__name__}: a real number is needed, not {x.dtype}")
+    if x.ndim:
+        convert(np.zeros(x.shape, x.dtype))  # NumPy decides which forms are numbers
+        x = x.reshape(())
+    return x
+
+
+def as_float(x: Any, convert: Callable = float) -> Any:
+    """Return a tensor of a level as a float64 scalar, which keeps derivative and batch."""
+    return as_scalar(x, convert).astype(float)[()]
+
+
+def settled(args: Any) -> list[Any]:
+    """Return arguments with the snapshots of arrays that were made inside a level."""
+    return [settle(x) if type(x) is Array else x for x in args]

@@ -1,0 +1,388 @@
+"""Adoptions: undo, counts, threads, packages, later imports, and what is refused."""
+
+import functools
+import gc
+import importlib
+import pickle
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+from adopt_support import importable, module_of, state, write
+
+import functier as ft
+import functier.numpy  # which has a finder
+from functier._adopt import adoption, bindings
+from functier._adopt.adoption import _ACTIVE, _ADOPTED
+
+TEXT = """
+import functools, math
+import numpy as np
+from numpy import zeros, linalg as la, float64
+
+SCALE = 2.0
+
+def f(x, norm=np.linalg.norm, *, sin=math.sin):
+    import numpy.fft
+    return float(x[0]) * max(x[1], sin(x[2])) * norm(np.array([x[0], x[1]])) * float64(x[2])
+
+def make(a):
+    def g(x):
+        return float(x) * a
+    return g
+
+def generate(x):
+    for v in x:
+        yield float(v)
+        yield np.float64(v)
+
+class A:
+    norm = np.linalg.norm
+    root = math.sqrt
+    both = staticmethod(np.zeros)
+
+    def g(self, x):
+        return isinstance(x, float)
+
+    @functools.cached_property
+    def h(self):
+        return int(2.5)
+"""
+
+X = np.array([0.7, -1.3, 2.1])
+
+
+@pytest.fixture
+def module(tmp_path):
+    made = module_of(tmp_path, TEXT)
+    sys.modules[made.__name__] = made
+    yield made
+    del sys.modules[made.__name__]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left():
+    finders = list(sys.meta_path)
+    yield
+    assert not _ACTIVE and not _ADOPTED and sys.meta_path == finders
+
+
+def works(module):
+    """Tell if the module takes tensors."""
+    try:
+        ft.grad(module.f)(X)
+    except ft.LevelError:
+        return False
+    return True
+
+
+def test_undo_restores_everything(module):
+    closure = module.make(3.0)
+    before, code = state(module), closure.__code__
+    for _ in range(2):
+        adopted = ft.adopt(module)
+        assert works(module) and ft.grad(closure)(2.0) == 3.0
+        assert state(module) != before
+        adopted.undo()
+        adopted.undo()
+        assert state(module) == before and closure.__code__ is code and not works(module)
+
+
+def test_functions_keep_their_identity(module):
+    f, method = module.f, module.A.g
+    with ft.adopt(module):
+        assert module.f is f and module.A.g is method
+        assert pickle.loads(pickle.dumps(f)) is f
+        assert pickle.loads(pickle.dumps(f.__kwdefaults__["sin"]))(0.5) == np.sin(0.5)
+
+
+def test_a_block_ends_with_an_error(module):
+    before = state(module)
+    with pytest.raises(KeyError), ft.adopt(module):
+        raise KeyError
+    assert state(module) == before
+
+
+def test_what_was_changed_meanwhile_stays(module):
+    mine = lambda x: x  # noqa: E731
+    with ft.adopt(module):
+        module.zeros = mine
+        module.f.__defaults__ = (mine,)
+        module.A.root = mine
+        module.make.__code__ = mine.__code__
+    assert module.zeros is mine and module.f.__defaults__ == (mine,)
+    assert vars(module.A)["root"] is mine and module.make.__code__ is mine.__code__
+    assert module.np is np
+
+
+def test_closures_that_adopted_code_made_are_restored(module):
+    with ft.adopt(module):
+        g = module.make(2.0)
+        assert ft.grad(g)(1.0) == 2.0
+    assert g(1.5) == 3.0 and "float" in g.__code__.co_names
+    with pytest.raises(ft.ConversionError):
+        ft.grad(g)(1.0)
+
+
+def test_a_generator_that_is_suspended_goes_on(module):
+    with ft.adopt(module):
+        running = module.generate(X)
+        first = next(running)
+    assert [first, *running] == np.repeat(X, 2).tolist()
+    assert any(name.startswith("_functier") for name in vars(module))
+    del running
+    gc.collect()
+
+
+def test_adoptions_are_counted(module):
+    before = state(module)
+    first, second = ft.adopt(module), ft.adopt(module.f)
+    first.undo()
+    assert works(module)
+    second.undo()
+    assert state(module) == before
+    with ft.adopt(module), ft.adopt(module, module):
+        pass
+    assert state(module) == before
+
+
+def test_threads_may_overlap(module):
+    before, failed, start = state(module), [], threading.Barrier(4)
+
+    def run(times):
+        start.wait()
+        for _ in range(times):
+            with ft.adopt(module):
+                if not works(module):
+                    failed.append(1)
+
+    threads = [threading.Thread(target=run, args=(5,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not failed and state(module) == before
+
+
+def test_an_import_that_binds_a_global_is_undone(tmp_path):
+    module = module_of(
+        tmp_path, "import functier.numpy as fnp\ndef f():\n    global np\n    import numpy as np\n"
+    )
+    with ft.adopt(module):
+        module.f()
+        assert module.np is ft.numpy
+    assert module.np is np and module.fnp is ft.numpy
+
+
+def test_other_modules_notice_nothing(module, tmp_path):
+    other = module_of(tmp_path, TEXT)
+    before = state(other), state(np), state(np.linalg), dir(__builtins__)
+    with ft.adopt(module):
+        assert (state(other), state(np), state(np.linalg), dir(__builtins__)) == before
+        assert not works(other)
+
+
+# ---- packages and later imports ----
+
+PACKAGE = {
+    "pack/__init__.py": "import numpy as np\nfrom .one import f\n",
+    "pack/one.py": "import numpy as np\ndef f(x):\n    return np.array([x, float(x)])[1]\n",
+    "pack/two.py": """
+        from math import sin
+        from .one import f as g
+        def f(x):
+            return g(x) * sin(x)
+        """,
+    "pack/sub/__init__.py": "",
+    "pack/sub/three.py": "from math import exp\ndef f(x):\n    return max(exp(x), 0.5)\n",
+    "packer.py": "def f(x):\n    return float(x)\n",
+}
+
+
+@pytest.fixture
+def package(tmp_path):
+    write(tmp_path, PACKAGE)
+    with importable(tmp_path):
+        yield
+
+
+def derivative(name):
+    return ft.grad(importlib.import_module(name).f)(0.5)
+
+
+def test_a_package_is_adopted_with_its_modules_and_later_imports(package):
+    with ft.adopt("pack") as adopted:
+        assert derivative("pack") == derivative("pack.one") == 1.0
+        assert np.isclose(derivative("pack.two"), np.sin(0.5) + 0.5 * np.cos(0.5))
+        assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
+        with pytest.raises(ft.ConversionError):
+            derivative("packer")
+        assert "pack" in repr(adopted) and "5 modules" in repr(adopted)
+        spec = sys.modules["pack.two"].__spec__
+        assert type(spec.loader) is type(sys.modules["pack.two"].__loader__)
+        assert "functier" not in type(spec.loader).__module__
+    for name in ("pack", "pack.two", "pack.sub.three"):
+        with pytest.raises(ft.ConversionError):
+            derivative(name)
+    assert sys.modules["pack.two"].sin.__module__ == "math"
+    assert "undone" in repr(adopted)
+
+
+def test_a_module_alone_is_adopted_alone(package):
+    with ft.adopt("pack.one"):
+        assert derivative("pack.one") == 1.0
+        with pytest.raises(ft.ConversionError):
+            derivative("pack.sub.three")
+
+
+def test_overlapping_packages_count_what_is_imported_later(package):
+    first, second = ft.adopt("pack"), ft.adopt("pack.sub")
+    assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
+    first.undo()
+    assert np.isclose(derivative("pack.sub.three"), np.exp(0.5))
+    second.undo()
+    with pytest.raises(ft.ConversionError):
+        derivative("pack.sub.three")
+
+
+def test_a_module_that_is_loaded_again_is_adopted_again(package):
+    with ft.adopt("pack"):
+        module = importlib.import_module("pack.sub.three")
+        old = module.f
+        importlib.reload(module)
+        assert module.f is not old and np.isclose(ft.grad(module.f)(0.5), np.exp(0.5))
+    with pytest.raises(ft.ConversionError):
+        ft.grad(module.f)(0.5)
+
+
+def test_an_import_that_fails_leaves_nothing(package, tmp_path):
+    write(tmp_path, {"pack/broken.py": "import numpy\nraise RuntimeError('broken')"})
+    importlib.invalidate_caches()
+    with ft.adopt("pack"), pytest.raises(RuntimeError, match="broken"):
+        importlib.import_module("pack.broken")
+    assert "pack.broken" not in sys.modules
+    with ft.adopt("pack"), pytest.raises(ModuleNotFoundError, match=r"pack\.nothing"):
+        importlib.import_module("pack.nothing")
+
+
+def test_a_function_or_a_class_stands_for_its_module(package):
+    one = importlib.import_module("pack.one")
+    for given in (one.f, one, "pack.one"):
+        with ft.adopt(given) as adopted:
+            assert adopted.names == ("pack.one",)
+    with ft.adopt(functools.wraps(one.f)(lambda x: x)) as adopted:
+        assert adopted.names == ("pack.one",)
+
+
+def test_main_can_be_adopted():
+    main = sys.modules["__main__"]
+    before = state(main)
+    with ft.adopt("__main__"):
+        pass
+    assert state(main) == before
+
+
+# ---- what is refused, and what is named ----
+
+
+@pytest.mark.parametrize(
+    "given", [np, "numpy", "numpy.linalg", np.linalg.norm, ft, "functier", ft.grad, "builtins", max]
+)
+def test_what_adopted_code_calls_is_refused(given):
+    with pytest.raises(ValueError, match=r"adopt: .* cannot be adopted; give the module"):
+        ft.adopt(given)
+
+
+@pytest.mark.parametrize("given", [3, None, [1], object(), types.SimpleNamespace()])
+def test_an_object_without_a_module_is_refused(given):
+    with pytest.raises(TypeError, match="is no module, and belongs to none; give a module"):
+        ft.adopt(given)
+
+
+def test_nothing_and_an_unknown_name_are_refused():
+    with pytest.raises(TypeError, match=r"no module was given; write functier\.adopt"):
+        ft.adopt()
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        ft.adopt("no_such_module")
+
+
+KEPT = {
+    "a dict": ("TABLE = {'a': np.zeros}", "TABLE holds numpy.zeros"),
+    "a list": ("TABLE = [math.sin]", "TABLE holds math.sin"),
+    "a partial": ("part = functools.partial(np.full, 3)", "part holds numpy.full"),
+    "a default": (
+        "def f(x, g=functools.partial(np.array)):\n    return g(x)",
+        "a default argument of f holds numpy.array",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_cannot_be_bound_is_named(name, tmp_path):
+    text, message = KEPT[name]
+    module = module_of(tmp_path, f"import functools, math\nimport numpy as np\n{text}\n")
+    before = state(module)
+    with pytest.warns(UserWarning, match=f"{module.__name__}, {message}, which stays") as caught:
+        with ft.adopt(module):
+            pass
+    assert caught[0].filename == __file__
+    with pytest.raises(UserWarning):  # as the suite makes errors of warnings
+        ft.adopt(module)
+    assert state(module) == before
+
+
+def test_code_that_cannot_be_changed_is_named(tmp_path):
+    names = "".join([f"v{i} = {i}\n" for i in range(300)])
+    used = " + ".join([f"v{i}" for i in range(300)])
+    text = f"{names}def f(x):\n    return float(x) if float is type(1.0) else {used}\n"
+    module = module_of(tmp_path, text)
+    with pytest.warns(UserWarning, match="the function f has code that cannot be changed"):
+        with ft.adopt(module):
+            assert module.f(2.0) == 2.0
+
+
+def test_what_takes_tensors_itself_is_not_named(tmp_path):
+    module = module_of(tmp_path, "import numpy as np\nTABLE = {1: np.sum, 2: np.sin, 3: float}\n")
+    with ft.adopt(module):
+        assert module.TABLE[1] is np.sum
+
+
+# ---- planted faults ----
+
+
+def no_count(self):
+    with adoption._LOCK:
+        if self in _ACTIVE:
+            _ACTIVE.remove(self)
+            adoption._FINDER.remove()
+            for module in self.modules:
+                record = _ADOPTED.pop(id(module), None)
+                if record is not None:
+                    found = adoption.functions_of([record.module])
+                    record.unbind(found[id(record.namespace)][0])
+
+
+def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
+    monkeypatch.setattr(adoption.Adoption, "undo", no_count)
+    with pytest.raises(AssertionError):
+        test_adoptions_are_counted(module)
+    for left in list(_ACTIVE):
+        left.undo()
+
+
+@pytest.mark.parametrize("part", ["aliases", "defaults", "attributes"])
+def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
+    whole = bindings.Bindings.unbind
+
+    def unbind(self, functions):
+        kept, empty = getattr(self, part), type(getattr(self, part))()
+        setattr(self, part, empty)
+        whole(self, functions)
+        setattr(self, part, kept)
+
+    monkeypatch.setattr(bindings.Bindings, "unbind", unbind)
+    with pytest.raises(AssertionError):
+        test_undo_restores_everything(module)
