@@ -67,9 +67,26 @@ def _full(
 
 def _stack_nested(value: Value) -> Value:
     """Return a nested sequence, which may hold tensors, as one array."""
-    if isinstance(value, (list, tuple)):
-        return np.stack([_stack_nested(v) for v in value]) if value else np.zeros(0)
-    return value
+    if not isinstance(value, (list, tuple)):
+        return value
+    leaves: list[Value] = []
+    shape = _nest(value, leaves)
+    if shape is None:  # arrays beside lists
+        return np.stack([_stack_nested(v) for v in value])
+    if not leaves:
+        return np.zeros(shape)
+    made = np.stack(leaves)
+    return made if len(shape) == 1 else np.reshape(made, shape + np.shape(made)[1:])
+
+
+def _nest(value: Value, leaves: list[Value]) -> Shape | None:
+    """Return the shape of a nest of sequences, whose items go to `leaves`; None if it has none."""
+    if not isinstance(value, (list, tuple)):
+        leaves.append(value)
+        return ()
+    shapes = [_nest(v, leaves) for v in value]
+    first = shapes[0] if shapes else ()
+    return None if first is None or shapes.count(first) < len(shapes) else (len(shapes), *first)
 
 
 def _convert(
