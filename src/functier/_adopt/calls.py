@@ -51,13 +51,13 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     x = settle(x)
     if not in_level(x):
         return convert(x)
-    x = as_scalar(x, convert)
+    x = as_scalar(x, convert.__name__)
     values = plain_values(x)
     if not is_batched(x):
-        return convert(values[()])
+        return convert(values)
     values = np.asarray(values)
     if values.dtype.kind == "f":
-        whole = rounded(values)
+        whole = rounded(values.astype(np.float64))  # whose range an int64 is in
         bad = ~((whole >= -LARGEST) & (whole < LARGEST))
         if bad.any():
             whole = convert(values[bad].flat[0])  # raises for NaN and for infinity
@@ -90,7 +90,10 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
         return complex_(np.real(a) - np.imag(b), np.imag(a) + np.real(b))
     x, y = [as_float(v) if in_level(v) else float(v) for v in (a, b)]
     if not np.all(np.isfinite(plain_values(y))):
-        return complex(**parts)  # refused: the product with 1j would make NaNs
+        raise ValueError(
+            "complex(x, y): y is not finite in an example, where 1j * y is NaN; replace such "
+            "values before, with numpy.where"
+        )
     return _joined(x, y)
 
 

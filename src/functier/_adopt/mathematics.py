@@ -21,7 +21,7 @@ from .values import as_float, in_level, plain_values, settled
 
 def _number(x: Any, func: Callable) -> Any:
     """Return an argument as a float64, a tensor or a Python float; raise as `math` does."""
-    return as_float(x, func) if in_level(x) else math.ldexp(x, 0)
+    return as_float(x, func.__name__) if in_level(x) else math.ldexp(x, 0)
 
 
 def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> Any:
@@ -43,7 +43,13 @@ def _check(func: Callable, numbers: list, y: Any) -> None:
     table = np.stack([*numbers, y])
     rows = np.asarray(plain_values(table)).reshape(-1, len(numbers) + 1)
     for row in np.unique(rows[~np.isfinite(rows[:, -1])], axis=0):
-        func(*row[:-1].tolist())
+        *given, found = row.tolist()
+        wanted = func(*given)
+        if wanted != found and not (math.isnan(wanted) and math.isnan(found)):
+            raise ArithmeticError(
+                f"math.{func.__name__} is {wanted} for {given} of an example, and the formula for "
+                f"tensors makes {found}; replace such values before, with numpy.where"
+            )
 
 
 def _truth(y: Any) -> Any:
@@ -55,7 +61,10 @@ def _truth(y: Any) -> Any:
 
 
 def _logarithm(x: Any, base: Any = None) -> Any:
-    return np.log(x) if base is None else np.log(x) / np.log(base)
+    if base is None:
+        return np.log(x)
+    above, below = [_compute(math.log, np.log, (v,), {}) for v in (x, base)]
+    return np.divide(above, below)
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -100,7 +109,7 @@ FORMULAS: dict[str, Callable] = {
     "copysign": np.copysign, "cos": np.cos, "cosh": np.cosh, "degrees": np.degrees,
     "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "fabs": np.fabs, "fmod": np.fmod,
     "hypot": _hypotenuse, "log": _logarithm, "log10": np.log10, "log1p": np.log1p,
-    "log2": np.log2, "nextafter": np.nextafter, "pow": np.power, "radians": np.radians,
+    "log2": np.log2, "nextafter": np.nextafter, "pow": np.float_power, "radians": np.radians,
     "remainder": _remainder, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt, "tan": np.tan,
     "tanh": np.tanh, "ulp": _unit,
 }  # fmt: skip
@@ -132,7 +141,7 @@ def _frexp(x: Any, /) -> Any:
     (x,) = settled((x,))
     if not in_level(x):
         return math.frexp(x)
-    x = as_float(x, math.frexp)
+    x = as_float(x, "frexp")
     power = np.frexp(x)[1]
     small = np.ldexp(x, -power // 2)  # in two steps, as 2 to the power may not be a number
     return np.ldexp(small, -power - -power // 2), as_int(power, int, np.trunc)
@@ -147,15 +156,19 @@ def _ldexp(x: Any, i: Any, /) -> Any:
     x = _number(x, math.ldexp)
     with np.errstate(all="ignore"):
         y = np.ldexp(x, i if in_level(i) else max(-5000, min(5000, i)))
-    _check(lambda a, b: math.ldexp(a, int(b)), [x, i], y)
+    _check(_ldexp_of_floats, [x, i], y)
     return y
+
+
+def _ldexp_of_floats(x: float, i: float) -> float:
+    return math.ldexp(x, int(i))
 
 
 def _modf(x: Any, /) -> Any:
     (x,) = settled((x,))
     if not in_level(x):
         return math.modf(x)
-    return np.modf(as_float(x, math.modf))
+    return np.modf(as_float(x, "modf"))
 
 
 def _fsum(seq: Any, /) -> Any:
@@ -173,8 +186,12 @@ def _fsum(seq: Any, /) -> Any:
     total = partials[0]
     for x in partials[1:]:
         total = total + x
-    _check(lambda *xs: math.fsum(xs), numbers, total)
+    _check(_fsum_of_floats, numbers, total)
     return total
+
+
+def _fsum_of_floats(*xs: float) -> float:
+    return math.fsum(xs)
 
 
 def _prod(iterable: Any, /, *, start: Any = 1) -> Any:

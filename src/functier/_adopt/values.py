@@ -1,6 +1,5 @@
 """Tensors as Python's numbers: their form, their plain values, and what NumPy has for them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,22 +39,22 @@ def likeness(x: Any) -> Any:
     return np.empty(x.shape, x.dtype)
 
 
-def as_scalar(x: Any, convert: Callable) -> Any:
-    """Return a tensor as one without axes, that is no array; raise where `convert` would.
+def as_scalar(x: Any, name: str) -> Any:
+    """Return a tensor as one without axes, that is no array, for the function of this name.
 
-    `convert` is ``float`` or another function that takes a real number.
+    Raise where Python would, which takes real numbers without axes.
     """
     if x.dtype.kind == "c":
-        raise TypeError(f"{convert.__name__}: a real number is needed, not {x.dtype}")
+        raise TypeError(f"{name}: a real number is needed, not {x.dtype}")
     if x.ndim:
-        convert(np.zeros(x.shape, x.dtype))  # NumPy decides which forms are numbers
+        float(np.zeros(x.shape, x.dtype))  # NumPy decides which forms are numbers
         x = x.reshape(())
     return x
 
 
-def as_float(x: Any, convert: Callable = float) -> Any:
+def as_float(x: Any, name: str = "float") -> Any:
     """Return a tensor of a level as a float64 scalar, which keeps derivative and batch."""
-    return as_scalar(x, convert).astype(float)[()]
+    return as_scalar(x, name).astype(float)[()]
 
 
 def settled(args: Any) -> list[Any]:

@@ -1,0 +1,322 @@
+"""The twins of builtins: Python's results on numbers, and loops and differences on tensors."""
+
+import collections.abc
+import inspect
+import math
+import numbers
+import pickle
+import typing
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import functier as ft
+import functier.numpy as fnp
+from functier._adopt import calls
+from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_
+
+ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
+numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
+lists = st.lists(numbers_, max_size=5)
+
+
+def outcome(f, *args, **kwargs):
+    """A result with its type, or the error."""
+    try:
+        result = f(*args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+    return type(result), repr(result)
+
+
+# ---- without tensors ----
+
+
+@given(lists, st.sampled_from([None, abs, lambda v: -v, str]), st.booleans(), numbers_)
+def test_without_tensors_choices_are_the_builtins(values, key, reverse, default):
+    for twin, builtin in ((max_, max), (min_, min)):
+        for kwargs in ({}, {"key": key}, {"default": default}, {"key": key, "default": default}):
+            forms = [values], [tuple(values)], [iter(values)], values, [np.array(values)], [default]
+            again = [values], [tuple(values)], [iter(values)], values, [np.array(values)], [default]
+            for args, same in zip(forms, again):
+                assert outcome(twin, *args, **kwargs) == outcome(builtin, *same, **kwargs)
+    for form in (list, tuple, iter, np.array):
+        found = outcome(sorted_, form(values), key=key, reverse=reverse)
+        assert found == outcome(sorted, form(values), key=key, reverse=reverse)
+
+
+PLAIN = [
+    *ODD, 3, True, 10**400, "12", " 2.5 ", "x", b"7", None, [], (1,), 1j, np.float32(0.5),
+    np.int8(3), np.array(2.5), np.array([2.5]), np.ones(2), np.complex128(1), object(),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")  # a complex number of NumPy's loses its imaginary part
+@pytest.mark.parametrize("value", PLAIN, ids=repr)
+def test_without_tensors_numbers_are_the_builtins(value):
+    for twin, builtin in ((float_, float), (int_, int), (complex_, complex)):
+        assert outcome(twin, value) == outcome(builtin, value)
+        for args, words in [((value, value), {}), ((value,), {"imag": 1}), ((value,), {"base": 8})]:
+            found, expected = outcome(twin, *args, **words), outcome(builtin, *args, **words)
+            assert found == expected or (twin is float_ and found[0] is expected[0] is TypeError)
+        assert outcome(twin) == outcome(builtin)
+    for classes in (float, int, (int, (str,)), np.ndarray, int | None, numbers.Real, 3):
+        assert outcome(isinstance_, value, classes) == outcome(isinstance, value, classes)
+    assert outcome(max_, value) == outcome(max, value)
+    assert outcome(sorted_, value) == outcome(sorted, value)
+    for kind, twin in calls.CALLERS.items():
+        assert outcome(twin, value) == outcome(kind, value)
+
+
+# ---- batches against loops ----
+
+
+def columns(n):
+    return st.lists(st.lists(st.sampled_from(ODD), min_size=n, max_size=n), min_size=1, max_size=4)
+
+
+@given(columns(3), st.sampled_from([max_, min_]), st.sampled_from([None, abs, lambda v: -v]))
+def test_a_batch_of_choices_is_a_loop(rows, twin, key):
+    builtin = {max_: max, min_: min}[twin]
+    batch = np.array(rows)
+    expected = [builtin(*row, key=key) for row in rows]
+    for call in (lambda x: twin(*x, key=key), lambda x: twin(x, key=key)):
+        found = ft.vmap(call)(batch)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))  # of zeros and NaNs
+
+
+@given(columns(4), st.booleans(), st.sampled_from([None, abs, lambda v: -v]))
+def test_a_batch_of_sorts_is_a_loop(rows, reverse, key):
+    batch = np.array(rows)
+    sort = lambda x: np.stack(sorted_(x, key=key, reverse=reverse))  # noqa: E731
+    if np.isnan(batch).any():
+        with pytest.raises(ValueError, match="sorted: a key is NaN in an example"):
+            ft.vmap(sort)(batch)
+        return
+    expected = [sorted(row, key=key, reverse=reverse) for row in rows]
+    found = ft.vmap(sort)(batch)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@given(columns(3), st.sampled_from([max_, min_]))
+def test_the_derivative_of_a_choice_goes_to_the_chosen_one(rows, twin):
+    better = {max_: np.greater, min_: np.less}[twin]
+    batch = np.array(rows)
+    for row, slope in zip(rows, ft.vmap(ft.grad(lambda x: twin(*x)))(batch)):
+        chosen = 0
+        for i in (1, 2):
+            chosen = i if better(row[i], row[chosen]) else chosen
+        assert slope.tolist() == np.eye(3)[chosen].tolist()
+        assert ft.grad(lambda x: twin(*x))(np.array(row)).tolist() == slope.tolist()
+        same = [ft.jvp(lambda x: twin(*x), (np.array(row),), (t,))[1] for t in np.eye(3)]
+        assert same == slope.tolist()
+
+
+@given(st.lists(st.integers(0, 2), min_size=4, max_size=4), st.booleans())
+def test_equal_keys_keep_their_order_for_the_derivative(row, reverse):
+    weights = np.array([1.0, 10.0, 100.0, 1000.0])
+    x = np.array(row, float)
+    order = sorted(range(4), key=lambda i: row[i], reverse=reverse)
+    expected = np.zeros(4)
+    expected[order] = weights
+    f = lambda x: np.sum(np.stack(sorted_(x, reverse=reverse)) * weights)  # noqa: E731
+    assert ft.grad(f)(x).tolist() == expected.tolist()
+    assert ft.vmap(ft.grad(f))(x[None]).tolist() == [expected.tolist()]
+
+
+@given(st.lists(st.sampled_from([v for v in ODD if v == v and abs(v) < 9]), min_size=1))
+def test_a_batch_of_numbers_is_a_loop(row):
+    x = np.array(row)
+    assert ft.vmap(int_)(x).tolist() == [int(v) for v in row]
+    np.testing.assert_array_equal(ft.vmap(float_)(x.astype(np.float32)), x)
+    z, y = ft.vmap(complex_)(x, x[::-1]), [complex(a, b) for a, b in zip(row, row[::-1])]
+    assert repr(z.tolist()) == repr(y)
+
+
+DTYPES = [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_of_each_dtype(dtype):
+    x = np.array([0, 1, 1], dtype) * dtype(1)
+    assert ft.vmap(float_)(x).dtype == np.float64
+    assert ft.vmap(int_)(x).dtype == np.int64
+    assert ft.vmap(lambda v: int_(v) - 2)(x).tolist() == [-2, -1, -1]
+    assert ft.vmap(complex_)(x).dtype == np.complex128
+    if np.dtype(dtype).kind == "f":
+        assert type(ft.jvp(float_, (x[1],), (x[1],))[1]) is np.float64
+        assert ft.grad(float_)(x[1]).dtype == dtype
+        assert ft.grad(lambda v: int_(v) * v)(x[1]) == 1.0
+
+
+def test_a_kept_derivative_of_a_complex_number():
+    f = lambda x: abs(complex_(x, x * x) * complex_(0.0, imag=x)) ** 2  # noqa: E731
+    g = lambda x: (x**2 + x**4) * x**2  # noqa: E731
+    for x in (0.7, -1.3):
+        assert np.isclose(ft.grad(f)(x), ft.grad(g)(x))
+        assert np.isclose(ft.jvp(f, (x,), (1.0,))[1], ft.grad(g)(x))
+    assert np.isclose(ft.vmap(ft.grad(f))(np.array([0.7]))[0], ft.grad(g)(0.7))
+
+
+# ---- errors are Python's, also of one example ----
+
+
+BAD = [
+    (int_, [1.0, math.nan], ValueError, "cannot convert float NaN to integer"),
+    (int_, [1.0, math.inf], OverflowError, "cannot convert float infinity to integer"),
+    (int_, [1.0, 1e30], OverflowError, "of an example exceeds an int64"),
+    (float_, [1j, 1.0], TypeError, "a real number is needed, not complex128"),
+    (int_, [1j, 1.0], TypeError, "a real number is needed, not complex128"),
+    (float_, [[1.0, 2.0]], TypeError, "only 0-dimensional arrays"),
+    (int_, [[1.0, 2.0]], TypeError, "only 0-dimensional arrays"),
+    (complex_, [[1.0, 2.0]], TypeError, "only 0-dimensional arrays"),
+    (lambda x: complex_(0.0, x), [1.0, math.inf], ValueError, "y is not finite"),
+    (lambda x: max_(x, x + 1), [[1.0, 2.0]], ValueError, "truth value of an array"),
+    (lambda x: max_("ab", key=lambda _: x), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: max_((x, 1), (1.5, 2)), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: sorted_([x * 1j, x]), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: sorted_("ab", key=lambda v: x), [1.0, 2.0], ft.DataDependentError, "bool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x", "error", "text"), BAD)
+def test_errors_under_vmap(f, x, error, text):
+    with pytest.raises(error, match=text):
+        ft.vmap(f)(np.array(x))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, np.ones(2), 1j])
+def test_errors_under_grad(value):
+    for twin, builtin in ((int_, int), (float_, float)):
+        try:
+            builtin(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                ft.grad(lambda x: twin(x * 1.0), holomorphic=value == 1j)(np.asarray(value) * 1.0)
+
+
+# ---- isinstance ----
+
+CLASSES = [
+    float, int, complex, bool, np.float64, np.float32, np.generic, np.number, np.integer,
+    np.ndarray,
+    numbers.Number, numbers.Real, numbers.Integral, collections.abc.Iterable, collections.abc.Sized,
+    (int, float), (str, (np.ndarray, list)), int | float, float | None, str, object,
+    typing.SupportsFloat, typing.SupportsIndex,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", CLASSES, ids=str)
+@pytest.mark.parametrize("dtype", [bool, np.int64, np.uint8, np.float32, np.float64, complex])
+def test_a_tensor_answers_as_what_numpy_has(classes, dtype):
+    xs = np.ones((2, 3), dtype)
+
+    def ask(x):
+        found.extend([isinstance_(v, classes) for v in (x, x[0], x[0, ...], np.sum(x))])
+        return x
+
+    answers = []
+    for run in (ask, ft.vmap(ask)):
+        found = []
+        run(xs[0] if run is ask else xs)
+        answers.append(found)
+    if np.dtype(dtype).kind in "fc":
+        found = []
+        ft.vjp(ask, xs[0])
+        answers.append(found)
+        found = []
+        ft.jvp(ask, (xs[0],), (xs[0],))
+        answers.append(found)
+    assert all(found == answers[0] for found in answers[1:]), answers
+
+
+def test_arrays_that_take_writes_and_classes_for_tensors():
+    def f(x):
+        y = fnp.zeros(())
+        assert isinstance_(y, np.ndarray) and not isinstance_(y, float)
+        y[...] = x
+        assert isinstance_(y, np.ndarray) and not isinstance_(y, float)
+        assert isinstance_(x, ft.Tensor) and isinstance_(x, (str, ft.Tensor))
+        assert isinstance_(x, ft.Tensor | str) and not isinstance_(x, type("Sub", (ft.Tensor,), {}))
+        assert float_(y).ndim == 0 and not isinstance_(float_(y), np.ndarray)
+        return y * 1.0
+
+    assert ft.vmap(f)(np.ones(2)).tolist() == [1.0, 1.0] and ft.grad(f)(2.0) == 1.0
+    assert float_(ft.tensor(2.5)) == 2.5 and int_(ft.tensor(2.5)) == 2
+    assert isinstance_(ft.tensor(2.5), ft.Tensor) and not isinstance_(ft.tensor(2.5), float)
+
+
+def test_float_is_a_number_that_later_writes_do_not_change():
+    def f(x):
+        y = x[0, ...]
+        v = float_(y)
+        y[...] = 7.0
+        return v + x[0]
+
+    assert f(np.array([2.0])) == 9.0
+    assert ft.vmap(f)(np.array([[2.0], [3.0]])).tolist() == [9.0, 10.0]
+    assert ft.grad(f)(np.array([2.0])).tolist() == [1.0]
+
+
+def test_a_dead_tensor_is_refused():
+    with ft.vmap() as B:
+        x = B(np.ones(3))
+    for call in (float_, int_, complex_, lambda v: max_(v, 1.0), lambda v: isinstance_(v, float)):
+        with pytest.raises(ft.EscapedTensorError):
+            call(x)
+
+
+def test_a_function_that_some_examples_chose_has_no_errors_of_the_others():
+    f = lambda x: ft.cond(x > 0, lambda v: int_(1 / v) * v, lambda v: v * 0, x)  # noqa: E731
+    with np.errstate(divide="ignore"):
+        assert ft.vmap(f)(np.array([0.0, 0.3])).tolist() == [0.0, 3 * 0.3]
+
+
+def test_twins_are_pickled_by_their_names():
+    for twin in (float_, int_, complex_, max_, min_, sorted_, isinstance_):
+        assert pickle.loads(pickle.dumps(twin)) is twin
+
+
+# ---- planted faults ----
+
+
+FAULTS = {
+    "numpy.maximum": (
+        "_extremum",
+        lambda builtin, better, args, kwargs: (np.maximum if builtin is max else np.minimum)(
+            *(args if len(args) > 1 else list(args[0]))[:2]
+        ),
+        "test_a_batch_of_choices_is_a_loop",
+    ),
+    "the last of equal values": (
+        "_select",
+        lambda chosen, a, b: np.where(b > a, b, a),
+        "test_a_batch_of_choices_is_a_loop",
+    ),
+    "no signs": (
+        "_joined",
+        lambda x, y: x + 1j * y,
+        "test_a_batch_of_numbers_is_a_loop",
+    ),
+    "a class": (
+        "likeness",
+        lambda x: np.empty(x.shape, x.dtype),
+        "test_a_tensor_answers_as_what_numpy_has",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault, monkeypatch):
+    name, value, test = FAULTS[fault]
+    assert inspect.isfunction(getattr(calls, name))
+    monkeypatch.setattr(calls, name, value)
+    with pytest.raises((AssertionError, BaseExceptionGroup)):
+        if test == "test_a_tensor_answers_as_what_numpy_has":
+            test_a_tensor_answers_as_what_numpy_has(float, np.float64)
+        else:
+            globals()[test]()
