@@ -9,6 +9,7 @@ NOTE [Python's order]
     equal values.
 """
 
+import functools
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -25,7 +26,14 @@ MISSING: Any = object()
 LARGEST = 2.0**63
 NUMBERS = (Tensor, np.ndarray, np.generic, int, float, complex)
 PLAIN_ITEMS = (str, bytes, range)
+FAST = frozenset({int, float, bool, np.float64, np.int64})
 _isinstance, _issubclass = isinstance, issubclass
+
+
+def has_tensor(items: list | tuple) -> bool:
+    """Tell if a tensor is among the items."""
+    kinds = set(map(type, items))
+    return not kinds <= FAST and any([_issubclass(kind, Tensor) for kind in kinds])
 
 
 # ---- numbers ----
@@ -39,11 +47,11 @@ def float_(x: Any = 0.0, /) -> Any:
     return as_float(x) if in_level(x) else float(x)
 
 
-def int_(*args: Any, **kwargs: Any) -> Any:
+def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
     """Return ``int(x)``: a Python int, or under vmap an int64 for each example."""
-    if len(args) != 1 or kwargs or not _isinstance(args[0], Tensor):
-        return int(*args, **kwargs)
-    return as_int(args[0], int, np.trunc)
+    if base or words:
+        return int(x, *base, **words)
+    return as_int(x, int, np.trunc) if _isinstance(x, Tensor) else int(x)
 
 
 def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
@@ -110,16 +118,24 @@ def _joined(x: Any, y: Any) -> Any:
 
 def max_(*args: Any, **kwargs: Any) -> Any:
     """Return ``max(...)``: see NOTE [Python's order]."""
+    if not kwargs and args:
+        items = args if len(args) > 1 else args[0]
+        if type(items) in (tuple, list) and set(map(type, items)) <= FAST:
+            return max(items)
     return _extremum(max, np.greater, args, kwargs)
 
 
 def min_(*args: Any, **kwargs: Any) -> Any:
     """Return ``min(...)``: see NOTE [Python's order]."""
+    if not kwargs and args:
+        items = args if len(args) > 1 else args[0]
+        if type(items) in (tuple, list) and set(map(type, items)) <= FAST:
+            return min(items)
     return _extremum(min, np.less, args, kwargs)
 
 
 def _extremum(builtin: Callable, better: Callable, args: tuple, kwargs: dict) -> Any:
-    if not args or kwargs.keys() - {"key", "default"}:
+    if not args or (kwargs and kwargs.keys() - {"key", "default"}):
         return builtin(*args, **kwargs)  # raises
     if len(args) > 1:
         if "default" in kwargs:
@@ -133,10 +149,7 @@ def _extremum(builtin: Callable, better: Callable, args: tuple, kwargs: dict) ->
         if kind in PLAIN_ITEMS or kind is np.ndarray:
             return builtin(*args, **kwargs)
         if kind is tuple or kind is list:
-            for item in items:
-                if _isinstance(item, Tensor):
-                    break
-            else:
+            if not has_tensor(items):
                 return builtin(*args, **kwargs)
     best = found = MISSING
     for item in items:
@@ -164,33 +177,36 @@ def _select(chosen: Any, a: Any, b: Any) -> Any:
     if a is b:
         return a
     if not (_isinstance(a, NUMBERS) and _isinstance(b, NUMBERS)) or np.shape(a) != np.shape(b):
-        bool(chosen)  # refused: one object cannot be two
+        return a if chosen else b  # refused where examples differ: one object cannot be two
     return np.where(chosen, a, b)[()] if not np.ndim(a) else np.where(chosen, a, b)
 
 
 def sorted_(iterable: Iterable, /, *, key: Any = None, reverse: Any = False) -> Any:
     """Return ``sorted(...)``, a list; equal keys keep their order, also for the derivative."""
-    kind = type(iterable)
-    if kind in PLAIN_ITEMS or kind is np.ndarray:
-        return sorted(iterable, key=key, reverse=reverse)
-    items = settled(iterable)
-    keys = items if key is None else settled(map(key, items))
-    if not any([_isinstance(k, Tensor) and is_batched(k) for k in keys]):
-        given = iter(keys)
-        return sorted(items, key=None if key is None else lambda _: next(given), reverse=reverse)
-    if len(items) < 2:
+    items = list(iterable)
+    if key is None and not has_tensor(items):
+        items.sort(reverse=reverse)
         return items
+    items = settled(items)
+    keys = items if key is None else settled(map(key, items))
+    given = iter(keys)
+    builtin = functools.partial(
+        sorted, items, key=None if key is None else lambda _: next(given), reverse=reverse
+    )
+    if len(items) < 2 or not any(map(is_batched, keys)):
+        return builtin()
     for k in keys:
         if not _isinstance(k, NUMBERS) or np.iscomplexobj(k) or np.ndim(k):
-            return sorted(keys)  # raises, or is refused
+            return builtin()  # raises, or is refused where examples differ
+    for v in items:
+        if not _isinstance(v, NUMBERS) or np.shape(v) != np.shape(items[0]):
+            return builtin()
     table = np.stack(keys)
     if table.dtype.kind == "f" and np.isnan(plain_values(table)).any():
         raise ValueError(
             "sorted: a key is NaN in an example, where the order that Python returns depends on "
             "the comparisons that it makes; remove NaNs first, or write numpy.sort"
         )
-    if any([not _isinstance(v, NUMBERS) or np.shape(v) != np.shape(items[0]) for v in items]):
-        return sorted(keys)  # refused: one object cannot be two
     order = np.argsort(stop_gradient(table[::-1] if reverse else table), kind="stable")
     if reverse:  # equal keys keep their order in this direction, too
         order = (len(items) - 1 - order)[::-1]

@@ -267,12 +267,21 @@ def _with_formula(func: Callable, formula: Callable) -> Callable:
     if getattr(formula, "nin", 0) == 1 or func.__name__ in ("ulp", *SPECIAL):
         return _of_one(func, lambda x: _compute(func, formula, (x,), {}))
 
+    if getattr(formula, "nin", 0) == 2 or formula is _remainder:
+
+        @functools.wraps(func)
+        def call_two(x: Any, y: Any, /, **words: Any) -> Any:
+            if isinstance(x, Tensor) or isinstance(y, Tensor):
+                return _compute(func, formula, (x, y), words)
+            return func(x, y, **words)
+
+        return call_two
+
     @functools.wraps(func)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        for x in args:
-            if isinstance(x, Tensor):
-                return _compute(func, formula, args, kwargs)
-        return func(*args, **kwargs)
+    def call(*args: Any, **words: Any) -> Any:
+        if any([isinstance(x, Tensor) for x in args]):
+            return _compute(func, formula, args, words)
+        return func(*args, **words)
 
     return call
 
