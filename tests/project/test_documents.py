@@ -21,6 +21,7 @@ NOTES = sorted(DESIGN.glob("*.md"))
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = {
     "chunked_cluster.py": ["chunked_cluster.png"],
+    "circuit_fit.py": ["circuit_fit.png"],
     "compiled_code.py": [],
     "convolutional_digits.py": ["convolutional_digits.png"],
     "digits.py": ["hardest.png", "newton.png"],
@@ -28,12 +29,14 @@ EXAMPLES = {
     "essay.py": [],
     "functier_in_200_lines.py": [],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
+    "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
     "modes.py": [],
     "newton_scipy.py": ["newton_scipy.png"],
     "numba_ufunc.py": [],
     "ode_sensitivity.py": ["sensitivity.png"],
+    "option_risk.py": ["option_risk.png"],
     "subclasses.py": [],
 }
 """Each example and the pictures that it makes."""
@@ -274,6 +277,42 @@ def test_ode_sensitivity(tmp_path):
     assert iterations and 3 < int(iterations[1]) < int(iterations[2]) < 30, out
     ratio = re.search(r"ratio of the two ([\d.]+) to ([\d.]+)", out)
     assert ratio and 0.7 < float(ratio[1]) < float(ratio[2]) < 1.4, out
+
+
+def numbers(pattern, out, count):
+    """The numbers that a pattern finds in the output of an example, which are so many."""
+    found = [float(number) for number in re.findall(pattern, out, re.MULTILINE)]
+    assert len(found) == count, out
+    return found
+
+
+@pytest.mark.slow
+def test_circuit_fit(tmp_path):
+    """The gradient is that of differences; the fit finds the parts; vmap does what a loop does."""
+    out = run_example("circuit_fit.py", tmp_path)
+    assert max(numbers(r"relative difference .*?(\S+)$", out, 3)) < 1e-6, out
+    assert max(map(abs, numbers(r"^ +\w.*, \w+ .* (-?\d\.\d\d)$", out, 5))) < 3, out
+    ripple = numbers(r"deviation ([\d.]+) mV", out, 1) + numbers(r"gradient: ([\d.]+) mV", out, 1)
+    assert abs(ripple[0] / ripple[1] - 1) < 0.15, out
+
+
+@pytest.mark.slow
+def test_kalman_noise(tmp_path):
+    """The variances are those of the literature, and the gradient that of differences."""
+    out = run_example("kalman_noise.py", tmp_path)
+    assert max(numbers(r"relative difference .*?(\S+)$", out, 2)) < 1e-6, out
+    assert numbers(r"variance of .* (\d+)   standard", out, 2) == [15099, 1469]
+
+
+@pytest.mark.slow
+def test_option_risk(tmp_path):
+    """Derivatives are those of the package's formulas and of differences."""
+    out = run_example("option_risk.py", tmp_path)
+    assert max(numbers(r"relative difference (\S+), from", out, 1)) < 1e-12, out
+    assert max(numbers(r"central differences (\S+)$", out, 3)) < 1e-6, out
+    assert numbers(r"delta is\n +(-[\d.]+);", out, 1) == [-1]
+    gradient, both = numbers(r"error of a scenario (\d+)%", out, 2)
+    assert both < gradient / 2, out
 
 
 @pytest.mark.slow
