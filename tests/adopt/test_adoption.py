@@ -7,6 +7,7 @@ import pickle
 import sys
 import threading
 import types
+import weakref
 
 import numpy as np
 import pytest
@@ -88,6 +89,15 @@ def test_undo_restores_everything(module):
         adopted.undo()
         adopted.undo()
         assert state(module) == before and closure.__code__ is code and not works(module)
+
+
+def test_odd_objects_in_a_module_are_no_obstacle(module):
+    module.proxy = weakref.proxy(set())  # that refers to nothing any more
+    module.itself = [module]
+    module.itself.append(module.itself)
+    module.strange = type("Strange", (), {"__class__": property(lambda self: 1 / 0)})()
+    with ft.adopt(module):
+        assert works(module)
 
 
 def test_functions_keep_their_identity(module):
@@ -342,6 +352,15 @@ def test_code_that_cannot_be_changed_is_named(tmp_path):
     with pytest.warns(UserWarning, match="the function f has code that cannot be changed"):
         with ft.adopt(module):
             assert module.f(2.0) == 2.0
+
+
+def test_a_module_with_functions_of_numba_stays_as_it_is(tmp_path):
+    pytest.importorskip("numba")
+    text = "import math, numba\n@numba.njit\ndef f(x):\n    return max(math.sin(x), 0.0)\n"
+    module = module_of(tmp_path, text)
+    with pytest.warns(UserWarning, match="f and others are compiled by Numba, whose functions"):
+        with ft.adopt(module):
+            assert module.f(1.0) == np.sin(1.0) and module.math.__name__ == "math"
 
 
 def test_what_takes_tensors_itself_is_not_named(tmp_path):

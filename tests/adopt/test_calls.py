@@ -176,10 +176,10 @@ BAD = [
     (complex_, [[1.0, 2.0]], TypeError, "only 0-dimensional arrays"),
     (lambda x: complex_(0.0, x), [1.0, math.inf], ValueError, "y is not finite"),
     (lambda x: max_(x, x + 1), [[1.0, 2.0]], ValueError, "truth value of an array"),
-    (lambda x: max_("ab", key=lambda _: x), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: max_("ab", key=lambda v: x if v == "a" else 1.5), [1.0, 2.0], ft.DataDependentError, "bool"),
     (lambda x: max_((x, 1), (1.5, 2)), [1.0, 2.0], ft.DataDependentError, "bool"),
-    (lambda x: sorted_([x * 1j, x]), [1.0, 2.0], ft.DataDependentError, "bool"),
-    (lambda x: sorted_("ab", key=lambda v: x), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: sorted_([x - 1.5 + 0j, 0j]), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: sorted_("ab", key=lambda v: x if v == "a" else 1.5), [1.0, 2.0], ft.DataDependentError, "bool"),
 ]  # fmt: skip
 
 

@@ -23,6 +23,12 @@ from .twins import (
 DESCRIPTORS = (staticmethod, classmethod)
 
 
+HOLDS = (
+    "holds {}, which stays as it is; give it the twin by an assignment from outside, or do not "
+    "call it with tensors"
+)
+
+
 class Bindings:
     """The twins in one module; `count` is the number of adoptions that it is in."""
 
@@ -45,19 +51,24 @@ class Bindings:
         """Bind what is not bound yet; warn of what cannot be."""
         functions = list(functions)
         before = len(self.left)
-        self._rewrite(functions)
-        self._bind_names()
-        for func in functions:
-            self._bind_defaults(func)
-        for cls in classes:
-            self._bind_attributes(cls)
+        compiled = [name for name, value in self.namespace.items() if _is_of_numba(value)]
+        if compiled:
+            self.left[", ".join(compiled[:3])] = (
+                "and others are compiled by Numba, whose functions take no tensors, so that the "
+                "module stays as it is; import it without Numba (NUMBA_DISABLE_JIT=1 does for jit)"
+            )
+        else:
+            self._rewrite(functions)
+            self._bind_names()
+            for func in functions:
+                self._bind_defaults(func)
+            for cls in classes:
+                self._bind_attributes(cls)
         if len(self.left) > before:
             news = list(self.left.items())[before:]
             warnings.warn(
                 f"functier.adopt: in {self.module.__name__}, "
-                + "; ".join(f"{name} {why}" for name, why in news)
-                + "; give it the twin by an assignment from outside, or do not call it with "
-                "tensors",
+                + "; ".join(f"{name} {why}" for name, why in news),
                 UserWarning,
                 stacklevel=5,
             )
@@ -77,16 +88,17 @@ class Bindings:
 
     def _look_inside(self, name: str, value: Any) -> None:
         """Note a container or a partial function with an object that needs a twin."""
+        kind = type(value)  # isinstance would ask what a weak proxy refers to
         parts: Any = ()
-        if isinstance(value, dict):
+        if issubclass(kind, dict):
             parts = value.values()
-        elif isinstance(value, (list, tuple, set)):
+        elif issubclass(kind, (list, tuple, set)):
             parts = value
-        elif isinstance(value, functools.partial):
+        elif issubclass(kind, functools.partial):
             parts = (value.func, *value.args, *value.keywords.values())
         for part in parts if len(parts) < 1000 else ():
             if _needs_twin(part):
-                self.left.setdefault(name, f"holds {_name_of(part)}, which stays as it is")
+                self.left.setdefault(name, HOLDS.format(_name_of(part)))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
         names = Names(self.namespace, alias_of_call, alias_of_owner, alias_of_module)
@@ -135,15 +147,16 @@ class Bindings:
         for value in (*(values or ()), *(words or {}).values()):
             if isinstance(value, functools.partial) and _needs_twin(value.func):
                 place = f"a default argument of {func.__qualname__}"
-                self.left.setdefault(place, f"holds {_name_of(value.func)}, which stays as it is")
+                self.left.setdefault(place, HOLDS.format(_name_of(value.func)))
 
     def _bind_attributes(self, cls: type) -> None:
         for name, value in list(vars(cls).items()):
-            inner = value.__func__ if isinstance(value, DESCRIPTORS) else value
+            wrapped = type(value) in DESCRIPTORS
+            inner = value.__func__ if wrapped else value
             twin = twin_of_object(inner)
             if twin is None:
                 continue
-            new = type(value)(twin) if isinstance(value, DESCRIPTORS) else twin
+            new = type(value)(twin) if wrapped else twin
             if inner is value and not hasattr(type(value), "__get__"):
                 new = staticmethod(twin)  # a C function does not become a method
             try:
@@ -189,7 +202,12 @@ class Bindings:
 
 def _needs_twin(value: Any) -> bool:
     """Tell if an object does not take tensors itself, but its twin does."""
-    return callable(value) and twin_of(value) is not None and not dispatches(value)
+    return twin_of(value) is not None and callable(value) and not dispatches(value)
+
+
+def _is_of_numba(value: Any) -> bool:
+    """Tell if an object is a function that Numba compiles: from the source and the globals."""
+    return type(value).__module__.partition(".")[0] == "numba" and callable(value)
 
 
 def _name_of(value: Any) -> str:

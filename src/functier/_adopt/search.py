@@ -52,22 +52,23 @@ def _reach(module: ModuleType, found: dict, namespaces: set[int]) -> None:
     seen: set[int] = set()
     while waiting and len(seen) < MOST:
         x = waiting.pop()
-        if id(x) in seen or isinstance(x, ATOMS) or id(x) in namespaces:
+        kind = type(x)  # isinstance would ask what a weak proxy refers to
+        if id(x) in seen or issubclass(kind, ATOMS) or id(x) in namespaces:
             continue
         seen.add(id(x))
-        if type(x) is FunctionType:
+        if kind is FunctionType:
             if id(x.__globals__) in found:
                 found[id(x.__globals__)][0][id(x)] = x
             waiting += [x.__defaults__, x.__kwdefaults__, x.__dict__]
             waiting += _contents(x)
-        elif isinstance(x, type):
+        elif issubclass(kind, type):
             if x.__module__ == module.__name__:
                 classes[id(x)] = x
                 waiting += list(vars(x).values())
-        elif isinstance(x, functools.partial):
+        elif issubclass(kind, functools.partial):
             waiting += [x.func, x.args, x.keywords]
         else:
-            waiting += [y for y in gc.get_referents(x) if not isinstance(y, type)]
+            waiting += [y for y in gc.get_referents(x) if not issubclass(type(y), type)]
 
 
 def _contents(func: Any) -> list[Any]:

@@ -96,7 +96,7 @@ def original_of(value: Any) -> Any:
     found = _ORIGINALS.get(id(value))
     if found is not None:
         return found[1]
-    name = getattr(value, "__name__", "") if isinstance(value, ModuleType) else ""
+    name = value.__name__ if issubclass(type(value), ModuleType) else ""
     if name.startswith(f"{fnp.__name__}.") and sys.modules.get(name) is value:
         return sys.modules.get(name.removeprefix("functier."))
     return None
