@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.fft
 import scipy.integrate
 import scipy.interpolate
@@ -34,6 +35,7 @@ VECTORS = np.array([[0.5, 1.5, 2.0], [1.0, 0.25, 3.0]])
 MATRICES = np.array([[[2.0, 0.5], [0.5, 1.0]], [[3.0, -1.0], [-1.0, 2.0]]])
 A = np.array([10.0, 20.0, 30.0, 40.0])
 M = np.array([[1.0, 2.0, 0.5], [0.0, 1.0, -1.0]])
+SERIES = pd.Series([1.0, 2.0, 3.0], index=[4, 5, 6])
 HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
 
 DERIVATIVES = "vmap", "grad", "jvp", "vmap grad"
@@ -93,6 +95,43 @@ def assigned_part_inside(x):
     out = fnp.array(np.ones(3))
     out[:2] = x
     return out
+
+
+def summed(x):
+    out = np.zeros(3)
+    out += x
+    return out
+
+
+def summed_anew(x):
+    out = np.zeros(3)
+    out = out + x
+    return out
+
+
+def multiplied(x):
+    out = np.zeros(3)
+    np.multiply(x, 2.0, out=out)
+    return out
+
+
+def multiplied_inside(x):
+    out = fnp.zeros(3)
+    np.multiply(x, 2.0, out=out)
+    return out
+
+
+def assigned_with_labels(x):
+    s = pd.Series([1.0, 2.0, 3.0])
+    s[1] = x
+    return s.to_numpy()
+
+
+def assigned_without_labels(x):
+    s = pd.Series([1.0, 2.0, 3.0])
+    s = fnp.array(s.to_numpy())
+    s[1] = x
+    return s
 
 
 def filled(x):
@@ -191,6 +230,14 @@ ROWS = mistakes(
     ("a[i] = x", assigned, assigned_inside),
     ("a[i] = x", assigned_part, assigned_part_inside),
     ("a.fill", filled, filled_inside),
+    ("a += x", summed, summed_anew),
+    ("out=", multiplied, multiplied_inside),
+    ("labels", lambda x: np.asarray(SERIES * x), lambda x: SERIES.to_numpy() * x),
+    ("labels", lambda x: np.asarray(x * SERIES**x), lambda x: x * SERIES.to_numpy() ** x),
+    ("labels", lambda x: SERIES.dot(x), lambda x: ft.tensor(SERIES.to_numpy()).dot(x), VECTORS),
+    ("labels written", assigned_with_labels, assigned_without_labels),
+    ("labels method", lambda x: np.asarray(SERIES.mul(x)),
+     lambda x: np.multiply(SERIES.to_numpy(), x)),
     ("a[x]", lambda n: A[n] * 2, lambda n: ft.tensor(A)[n] * 2, COUNTS, ("vmap",)),
     ("a[x]", lambda x: A[np.argsort(x)], lambda x: ft.tensor(A)[np.argsort(x)], VECTORS, ("vmap",)),
     ("r_", lambda x: np.r_[x, 1.0, x], lambda x: np.concatenate(

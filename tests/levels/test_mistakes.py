@@ -107,7 +107,7 @@ def test_numpy_has_what_cmath_has_under_the_name(name):
 
 def test_without_positions_the_remedy_is_a_general_one(monkeypatch):
     """As with ``python -X no_debug_ranges``."""
-    monkeypatch.setattr(_hints, "_node_at", lambda frame: None)
+    monkeypatch.setattr(_hints, "node_at", lambda frame: None)
     for row in ROWS:
         if row.table is not GENERAL:
             with pytest.raises(ft.LevelError, match="; write "):
@@ -117,7 +117,7 @@ def test_without_positions_the_remedy_is_a_general_one(monkeypatch):
 
 
 def test_a_reader_that_fails_does_not_hide_the_error(monkeypatch):
-    monkeypatch.setattr(_hints, "_node_at", lambda frame: 1 / 0)
+    monkeypatch.setattr(_hints, "node_at", lambda frame: 1 / 0)
     with pytest.raises(ft.ConversionError, match=re.escape(GENERAL["float"])):
         ft.grad(lambda x: float(x))(1.0)
 

@@ -7,6 +7,7 @@ sources are searched for what no message may say.
 
 import ast
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,7 @@ def refused(row, mode):
     except ft.LevelError as error:
         return str(error)
     same(result, wanted(mode, row.wrong, row.xs))  # it happened to be right
-    return "; write " + row.text.format(name="", last="", args="", owner="")
+    return "; write " + row.text.format_map(defaultdict(str))
 
 
 def says_so(row):
@@ -201,7 +202,7 @@ def unsaid(texts):
 
 TEXTS = {
     *_methods.MEMORY.values(),
-    *_methods.LAYOUT.values(),
+    *[text for name, text in _methods.LAYOUT.items() if name not in _methods.FORM],
     _sampling.DRAW_REMEDIES["vmap"],
     _sampling.FORWARD.format("jacfwd"),
 } - {_methods.MEMORY[name] for name in ("resize", "setfield", "setflags")}  # see tests/mutation

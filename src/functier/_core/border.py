@@ -8,15 +8,20 @@ NOTE [what is refused]
     meets a tensor, and the message says what to write. Other subclasses of `numpy.ndarray`
     (`numpy.memmap`), and arrays of other libraries that speak both of NumPy's protocols, are
     arrays like any other.
+
+NOTE [what is converted]
+    What NumPy converts without losing anything is converted beside a tensor, too: lists and
+    other sequences, buffers (`memoryview`, `array.array`), and what has ``__array__`` or
+    ``__array_interface__``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
-from .numpy_facts import SCALARS
+from .numpy_facts import SCALARS, dtype_of
 from .tensor import Tensor
 from .types import Value
 
@@ -35,6 +40,8 @@ CLASSES = {
     "chararray": "whose operators cut spaces off; pass numpy.asarray(x)",
 }
 """NumPy's classes that are not plain arrays, each with the reason and the remedy."""
+
+INTERFACES = "__array__", "__array_interface__", "__array_struct__"
 
 OPERATORS = (
     "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "matmul",
@@ -83,9 +90,15 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
                 "is a structured array, whose fields are values by themselves; pass them as a "
                 "dict of arrays, {name: x[name] for name in x.dtype.names}"
             )
-        if dtype.hasobject and has_tensors(x, arrays=True):
-            return ConversionError, _describe_object_array(x)
+        if dtype.hasobject:
+            if has_tensors(x, arrays=True):
+                return ConversionError, _describe_object_array(x)
+            return _of_elements(x)
         return None
+    instead = code_for_array(x)
+    if instead:
+        reason, write = instead
+        return TypeError, f"is a {name_of_class(kind)}, {reason}; write {write} where it comes from"
     if hasattr(kind, "__array_ufunc__"):
         for name in ("__array_ufunc__", "__array_function__"):
             if getattr(kind, name, None) is None:
@@ -95,6 +108,71 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
                     f"numpy.asarray(x) where it comes from"
                 )
     return None
+
+
+def _of_elements(x: ndarray) -> tuple[type[Exception], str] | None:
+    """Return why the elements of an object array are no numbers, where they are arrays."""
+    for kind, element in {type(v): v for v in x.flat}.items():
+        found = None if kind in SCALARS else code_for_array(element)
+        if found is not None:
+            return TypeError, (
+                f"holds a {name_of_class(kind)}, {found[0]}; write {found[1]} where it comes from"
+            )
+    return None
+
+
+def code_for_array(x: Any) -> tuple[str, str] | None:
+    """Return why an object of another library is no array, and the code that makes one of it.
+
+    None stands for objects that NumPy converts, and for those that no code is known for.
+    """
+    kind = type(x)
+    for base in kind.__mro__:
+        library = base.__module__.partition(".")[0]
+        if library == "pandas" and hasattr(kind, "to_numpy"):
+            return "whose labels and missing values no transform knows of", _of_pandas(x)
+        if library == "xarray" and hasattr(kind, "dims"):
+            dataset = hasattr(kind, "to_dataarray") and not hasattr(kind, "data")
+            return (
+                "whose names of axes and labels no transform knows of",
+                "x.to_dataarray().data" if dataset else "x.data",
+            )
+        if library == "scipy" and hasattr(kind, "toarray"):
+            return "which stores some elements only", "x.toarray()"
+    if hasattr(kind, "__dlpack__") and not is_convertible(x):
+        return "which NumPy does not convert by itself", "numpy.from_dlpack(x)"
+    return None
+
+
+def label_of(x: Any) -> str:
+    """Name the class of an object of `code_for_array`, and what else has to be rewritten."""
+    product = any(base.__name__ == "spmatrix" for base in type(x).__mro__)
+    return f"a {name_of_class(type(x))}" + (", and @ for its *" if product else "")
+
+
+def _of_pandas(x: Any) -> str:
+    """Return the code for the array of numbers in an object of pandas."""
+    try:
+        data = x.to_numpy()
+    except ConversionError:
+        return "a.to_numpy() for the labelled array `a` that it is computed from,"
+    if data.dtype.kind in "biufc":
+        return "x.to_numpy()"
+    if data.dtype.kind in "mM":
+        return "x.to_numpy().astype(float)"
+    if has_tensors(data, arrays=True):
+        whole = "numpy.stack(list(x))"
+        return whole if data.ndim == 1 else "numpy.stack(list(x.to_numpy().flat)).reshape(x.shape)"
+    try:
+        x.to_numpy(float)
+    except (TypeError, ValueError):
+        return 'x.select_dtypes("number").to_numpy()' if data.ndim == 2 else "its numbers"
+    return "x.to_numpy(float)"
+
+
+def is_convertible(x: Any) -> bool:
+    """Tell if NumPy makes an array of `x`, which is none; see NOTE [what is converted]."""
+    return isinstance(x, Sequence) or any([hasattr(x, name) for name in INTERFACES])
 
 
 def _describe_object_array(x: ndarray) -> str:
@@ -145,6 +223,16 @@ def operand(label: object, x: Value) -> Value:
     return x
 
 
+def converted(x: Value) -> Value:
+    """Return the array that NumPy makes of an operand; see NOTE [what is converted].
+
+    Lists and tuples stay, as tensors may be in them.
+    """
+    if isinstance(x, (Tensor, ndarray, list, tuple, str, np.generic)):
+        return x
+    return np.asarray(x) if not hasattr(x, "__array_ufunc__") and is_convertible(x) else x
+
+
 def one_value(label: object, x: Value) -> Value:
     """Return `x`, the argument of ``unwrap``; raise where it is not one value."""
     if not isinstance(x, Tensor):
@@ -192,8 +280,8 @@ def without_derivative(x: Value) -> ConversionError:
     if isinstance(x, ndarray) and has_tensors(x):
         return ConversionError(f"the result of an operation {_describe_object_array(x)}")
     return ConversionError(
-        f"the result of an operation has dtype {x.dtype}, which has no derivative; make arrays of "
-        f"numbers of the operands, with a.astype(float)"
+        f"the result of an operation has dtype {dtype_of(x)}, which has no derivative; make arrays "
+        f"of numbers of the operands, with a.astype(float)"
     )
 
 

@@ -6,18 +6,45 @@ source is missing, or has no positions, the remedy is a general one. `remedies` 
 """
 
 import ast
+import inspect
 import linecache
-import os
+import re
 import sys
 from dis import opname
-from itertools import islice
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from .border import code_for_array, label_of
+from .frames import asking_frames, is_foreign, node_at, public_name, without_private
+from .imports import (
+    find_import,
+    find_value,
+    is_compiled,
+    is_numpys,
+    is_plain_python,
+    line_to_change,
+    module_of,
+    root_of,
+    tree_of,
+)
 from .numpy_facts import name_of
-from .remedies import BY_EXPRESSION, CALLS, GENERAL, SAME, SHOWING, WRITING
+from .remedies import (
+    ADOPTION,
+    BY_EXPRESSION,
+    CALLS,
+    FIRST,
+    GENERAL,
+    MAKERS,
+    OF_LIBRARY,
+    SAME,
+    SHOWING,
+    WITH_ADOPTED,
+    WITH_ARRAY,
+    WITH_TWIN,
+    WRITING,
+)
 from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()
@@ -25,7 +52,6 @@ UNKNOWN: Any = object()
 
 NAMED = type, FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum)
 """Callables that know their name; a method is named as the source names it."""
-STANDARD = os.path.dirname(os.__file__) + os.sep
 BUILDERS = {"r_": (np.r_,), "c_": (np.c_,), "mgrid": (np.mgrid, np.ogrid)}
 
 
@@ -39,20 +65,33 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     try:
         use = Use(how, batch)
         remedy = use.remedy()
+        change = use.change()
     except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format(), False
     asked = f"{asked}, which {use.library} calls," if use.library else asked
-    return asked, remedy, remedy.endswith(WRITING)
+    writing = remedy.endswith(WRITING)
+    if change:
+        remedy = change if use.text in OF_LIBRARY else f"{remedy}, or {change}"
+    return asked, remedy, writing
 
 
-def augmented_assignment() -> str | None:
-    """Return ``a = a + x`` where the user wrote ``a += x``, else None."""
-    frame, _ = _asking_frames()
-    node = None if frame is None else _node_at(frame)
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.target, ast.Name):
-        return None
-    left = ast.Name(node.target.id)
-    return f"{node.target.id} = {ast.unparse(ast.BinOp(left, node.op, node.value))}"
+def explain_write(call: str) -> str:
+    """Return what to write where ``call(..., out=a)`` would write a tensor to a plain array."""
+    text = BY_EXPRESSION["out="].format(name=call)
+    try:
+        use = Use("numpy.asarray", False)
+        node = use.node
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            left = ast.Name(node.target.id)
+            value = ast.unparse(ast.BinOp(left, node.op, node.value))
+            text = BY_EXPRESSION["a += x"].format(name=node.target.id, args=value)
+        use.text = BY_EXPRESSION["a += x"]
+        change = use.change()
+    except Exception:  # as above
+        return text
+    if change and any(map(is_foreign, use.inside)):
+        return f"write {change}"
+    return f"{text}, or {change}" if change else text
 
 
 class Use:
@@ -63,11 +102,17 @@ class Use:
     code of that function asked.
     """
 
-    def __init__(self, how: str, batch: bool):
+    text = ""  # the remedy, as the tables have it
+    array = label = ""  # of an object with labels: its array in the source, and its class
+
+    frame: FrameType | None
+    inside: list[FrameType]
+
+    def __init__(self, how: str, batch: bool, frames: Any = None):
         self.how, self.batch = how, batch
-        self.frame, self.inside = _asking_frames()
-        self.node = None if self.frame is None else _node_at(self.frame)
-        self.library = _public_name(self.inside)
+        self.frame, self.inside = frames or asking_frames()
+        self.node = None if self.frame is None else node_at(self.frame)
+        self.library = public_name(self.inside)
         self.name, self.callee, self.owner = self.library, UNKNOWN, UNKNOWN
         if isinstance(self.node, ast.Call):
             func = self.node.func
@@ -75,7 +120,7 @@ class Use:
                 func = func.func
             if isinstance(func, ast.Attribute):
                 self.owner = self.value(func.value)
-            self.callee = self.value(func)
+            self.callee = called = self.value(func)
             if self.callee is not UNKNOWN and not isinstance(self.callee, (MethodType, *NAMED)):
                 self.callee = type(self.callee)
             name = self.name_in_message(func)
@@ -85,6 +130,10 @@ class Use:
                 self.name = name
             if self.library:
                 self.library = self.name
+            else:
+                self.library = self.compiled(func, called)
+                if self.library and called is not UNKNOWN:
+                    self.name = self.library
 
     def value(self, node: ast.AST) -> Any:
         """Return the object behind a name, or behind an attribute of a module."""
@@ -102,7 +151,7 @@ class Use:
     def name_in_message(self, func: ast.expr) -> str:
         """Return the name of a function in its library, else its name in the source."""
         if isinstance(self.callee, NAMED):
-            return _without_private(name_of(self.callee).split("."))
+            return without_private(name_of(self.callee).split("."))
         if isinstance(func, ast.Attribute):
             kind = type(self.owner)
             if kind.__module__.startswith("scipy.stats"):
@@ -112,6 +161,97 @@ class Use:
             root = root.value
         return ast.unparse(func) if isinstance(root, ast.Name) else ""
 
+    def compiled(self, func: ast.expr, called: Any) -> str:
+        """Return the name of a compiled function that is called, else an empty text."""
+        last = func.attr if isinstance(func, ast.Attribute) else ""
+        module = self.owner.__name__ if isinstance(self.owner, ModuleType) else ""
+        if called is UNKNOWN and last and self.owner is not UNKNOWN:
+            called = inspect.getattr_static(type(self.owner), last, UNKNOWN)
+            module = f"{module_of(called)}.{type(self.owner).__name__}"
+        if not is_compiled(called):
+            return ""
+        if isinstance(func, ast.Name):
+            assert self.frame is not None
+            tree = tree_of(self.frame)
+            node: Any = None if tree is None else find_import(tree, func.id, self.frame.f_lineno)
+            known = {part.asname or part.name: part.name for part in getattr(node, "names", ())}
+            last = known.get(func.id, func.id)
+            module = getattr(node, "module", None) or module_of(called)
+        return ".".join([part for part in module.split(".") if part[:1] != "_"] + [last])
+
+    # ---- the line to change ----
+
+    def change(self) -> str | None:
+        """Return the import to change, where the twins of `functier.numpy` do what NumPy does."""
+        places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
+        if places:
+            return self.adoption(places[-1])
+        name = self.makers_import()
+        return line_to_change(self.frame, name) if name and self.frame else None
+
+    def makers_import(self) -> str:
+        """Return the name of NumPy's by which the code has what was called, or has made the array.
+
+        It is empty where the twin would not be right.
+        """
+        if self.frame is None or not self.has_twin():
+            return ""
+        first = self.made(inside=True) if self.text in WITH_ARRAY else self.node
+        for node in (first, self.made(inside=False)):  # or f = np.vectorize(g), called later
+            name = root_of(node)
+            value = self.value(ast.Name(name)) if name else UNKNOWN
+            if value is not UNKNOWN and is_numpys(value) and not isinstance(value, np.vectorize):
+                return name
+        return ""
+
+    def has_twin(self) -> bool:
+        """Tell if the twin of what was called is right here, or of what has made the array."""
+        if self.text in WITH_ARRAY:  # which the function itself has made
+            node = self.made(inside=True)
+            return isinstance(node, ast.Call) and self.name_of_maker(node) in MAKERS
+        return self.text in WITH_TWIN and self.callee is not np.matrix
+
+    def adoption(self, place: int) -> str | None:
+        """Return the call that gives a library's module the twins, where these are enough."""
+        frame = self.inside[place]
+        names = frame.f_globals
+        module = names.get("__name__", "")
+        if vars(sys.modules.get(module, sys)) is not names:
+            return None
+        if not is_plain_python(names) or any(key.startswith("_functier ") for key in names):
+            return None
+        use = Use(self.how, self.batch, (frame, self.inside[place + 1 :]))
+        if self.text == BY_EXPRESSION["a += x"]:
+            use.text = self.text
+        else:
+            use.remedy()
+        if use.text not in WITH_ADOPTED and not use.makers_import():
+            return None
+        return ADOPTION.format(name=module)
+
+    def name_of_maker(self, node: ast.Call) -> str:
+        """Return the name of the function of NumPy that a call makes an array by."""
+        func = self.value(node.func)
+        return name_of(func) if func is not UNKNOWN and is_numpys(func) else ""
+
+    def made(self, inside: bool) -> ast.expr | None:
+        """Return the expression that made the array, or the function, in question."""
+        assert self.frame is not None
+        node: Any = self.node
+        if isinstance(node, ast.AugAssign):
+            node = node.target
+        elif isinstance(node, ast.Call):
+            out = [word.value for word in node.keywords if word.arg == "out"]
+            node = node.args[0] if self.text in FIRST else out[0] if out else node.func
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            node = node.value
+        if isinstance(node, ast.Call):
+            return node
+        tree = tree_of(self.frame)
+        if tree is None or not isinstance(node, ast.Name):
+            return None
+        return find_value(tree, node.id, self.frame.f_lineno, inside)
+
     # ---- the remedy, by kinds of expression ----
 
     def remedy(self) -> str:
@@ -119,9 +259,16 @@ class Use:
             reason = declared_reason(frame)
             if reason:
                 return reason
-        for find in (self.of_statement, self.of_call, self.of_truth, self.of_library):
+        for find in (
+            self.of_labels,
+            self.of_statement,
+            self.of_call,
+            self.of_truth,
+            self.of_library,
+        ):
             text = find()
             if text is not None:
+                self.text = text
                 return text.format(**self.names())
         return GENERAL[self.how].format(**self.names())
 
@@ -132,7 +279,67 @@ class Use:
             name = name or ast.unparse(self.node.func)
             args = ", ".join(map(ast.unparse, self.node.args))
         owner, _, last = name.rpartition(".")
-        return {"name": name, "owner": owner, "last": last, "args": args}
+        found = {"name": name, "owner": owner, "last": last, "args": args}
+        return found | {"array": self.array, "label": self.label}
+
+    def of_labels(self) -> str | None:
+        """Return the remedy where an object of another library met the tensor first."""
+        for frame in self.inside:
+            owner = frame.f_locals.get("self")
+            try:
+                known = None if owner is None else code_for_array(owner)
+            except Exception:  # it is being made, or has the tensor in it
+                known = None
+            if known is None or frame.f_code.co_name == "__init__":
+                continue
+            node = self.source_of(owner, frame.f_code.co_name.startswith("__r"))
+            name = "x" if node is None else ast.unparse(node)
+            self.label = label_of(owner)
+            if isinstance(node, (ast.BinOp, ast.UnaryOp)):
+                name = f"({name})"
+            base = name
+            if isinstance(node, ast.Attribute) and node.attr in ("iloc", "loc", "iat", "at"):
+                base = ast.unparse(node.value)
+            self.array = base.join(re.split(r"\bx\b", known[1]))
+            self.name, self.library = name, ""
+            key, func = "labels", getattr(self.node, "func", None)
+            if self.stores():
+                key = "labels written"
+            elif isinstance(self.node, ast.Subscript):
+                self.array = f"functier.tensor({self.array})"
+            elif isinstance(func, ast.Attribute) and node is func.value:
+                if hasattr(np.ndarray, func.attr):
+                    self.array = f"functier.tensor({self.array})"
+                else:
+                    key = "labels method"
+            return BY_EXPRESSION[key]
+        return None
+
+    def source_of(self, x: Any, right: bool) -> Any:
+        """Return the node of the operand `x`, the `right` one of an operator or not, or None."""
+        node: Any = self.node
+        if isinstance(node, ast.BinOp):
+            node = node.right if right else node.left
+        elif isinstance(node, ast.Compare):
+            node = node.left
+        elif isinstance(node, ast.AugAssign):
+            node = node.target
+        elif isinstance(node, (ast.Subscript, ast.Attribute)):
+            node = node.value
+        elif isinstance(node, ast.Call):
+            parts = [*node.args, *[word.value for word in node.keywords]]
+            of_module = isinstance(self.owner, ModuleType)
+            method = getattr(node.func, "value", None) if not of_module else None
+            node = next((v for v in parts if self.value(v) is x), method)
+        return node if isinstance(node, ast.expr) else None
+
+    def stores(self) -> bool:
+        """Tell if the statement assigns to an item."""
+        assert self.frame is not None
+        code = self.frame.f_code.co_code
+        return isinstance(self.node, ast.Subscript) and (
+            opname[code[self.frame.f_lasti]].startswith("STORE")
+        )
 
     def of_statement(self) -> str | None:
         """Return the remedy for an index, an assignment to an item, or a format."""
@@ -149,9 +356,7 @@ class Use:
                 return BY_EXPRESSION[key]
         if how == "__index__":
             return BY_EXPRESSION["a[:x]" if isinstance(node.slice, ast.Slice) else "list[x]"]
-        assert self.frame is not None
-        stored = opname[self.frame.f_code.co_code[self.frame.f_lasti]].startswith("STORE")
-        return BY_EXPRESSION["a[i] = x" if stored else "a[x]"]
+        return BY_EXPRESSION["a[i] = x" if self.stores() else "a[x]"]
 
     def of_call(self) -> str | None:
         """Return the remedy for a function that is known by its name, or by its library."""
@@ -240,7 +445,7 @@ class Use:
 def calls_shuffle(frame: FrameType) -> bool:
     """Tell if `frame` is at a call of a function or method that is named ``shuffle``."""
     try:
-        node = _node_at(frame)
+        node = node_at(frame)
     except Exception:  # where the source is not there
         return False
     func = node.func if isinstance(node, ast.Call) else None
@@ -262,69 +467,6 @@ def declared_reason(frame: FrameType) -> str:
 
 def asking_line() -> str:
     """Return the file and line of the user's code that is running, ``file.py:12``."""
-    frame, inside = _asking_frames()
+    frame, inside = asking_frames()
     frame = inside[0] if frame is None and inside else frame
     return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _asking_frames() -> tuple[FrameType | None, list[FrameType]]:
-    """Return the user's frame, and those of other libraries that it called, outermost first."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_own(frame):
-        frame = frame.f_back
-    inside: list[FrameType] = []
-    while frame is not None and not _is_own(frame) and _is_of_library(frame):
-        inside.insert(0, frame)
-        frame = frame.f_back
-    return None if frame is None or _is_own(frame) else frame, inside
-
-
-def _is_own(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__", "").partition(".")[0] == "functier"
-
-
-def _is_of_library(frame: FrameType) -> bool:
-    path = frame.f_code.co_filename
-    installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
-    return installed or path.startswith((STANDARD, "<frozen", "<__array_function__"))
-
-
-def _public_name(frames: list[FrameType]) -> str:
-    """Return the public name of the outermost of some functions."""
-    found = ""
-    for frame in frames:
-        module = frame.f_globals.get("__name__", "").split(".")
-        parts = [part for part in frame.f_code.co_qualname.split(".") if part[:1] != "_"]
-        if parts and "<locals>" not in parts:
-            return _without_private([*module, *parts])
-        found = found or _without_private([*module, ""]).rstrip(".")
-    return found
-
-
-def _without_private(parts: list[str]) -> str:
-    """Return ``scipy.linalg.solve`` for ``scipy.linalg._basic.solve``."""
-    module = parts[:-1]
-    for i, part in enumerate(module):
-        if part.startswith("_"):
-            module = module[:i]
-            break
-    if module[:1] == ["numpy"] and hasattr(np, parts[-1]):
-        module = ["numpy"]
-    return ".".join([*module, parts[-1]])
-
-
-def _node_at(frame: FrameType) -> ast.AST | None:
-    """Return the expression, or the statement, that a frame is at."""
-    code = frame.f_code
-    line, last, start, stop = next(islice(code.co_positions(), frame.f_lasti // 2, None))
-    if line is None or last is None or start is None or stop is None:
-        return None
-    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
-    rows = [row.encode() for row in lines]  # columns count bytes
-    rows[-1] = rows[-1][:stop]
-    rows[0] = rows[0][start:]
-    text = b"".join(rows).decode()
-    try:
-        return ast.parse(f"({text})", mode="eval").body
-    except SyntaxError:  # a statement
-        return ast.parse(text).body[0]

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import optree
 
+from .border import code_for_array, is_convertible
 from .numpy_facts import SCALARS
 from .tensor import Tensor
 from .types import Function, PyTree
@@ -249,7 +250,8 @@ class _Form:
     """A leaf in a message: ``float64[3, 2]``, or the name of its type."""
 
     def __init__(self, x: Any):
-        self.text = f"{x.dtype}{list(x.shape)}" if hasattr(x, "shape") else type(x).__name__
+        known = hasattr(x, "shape") and hasattr(x, "dtype")
+        self.text = f"{x.dtype}{list(x.shape)}" if known else type(x).__name__
 
     def __repr__(self) -> str:
         return self.text
@@ -260,6 +262,11 @@ def instead_of(x: Any, verb: str = "pass") -> str:
     kind, arrays = type(x), f"{verb} arrays or pytrees of arrays"
     if dataclasses.is_dataclass(kind):
         return f"{arrays}, which functier.register_dataclass({kind.__name__}) makes of this one"
+    if is_convertible(x) and not isinstance(x, (str, bytes)):
+        return f"{verb} numpy.asarray(x), its array"
+    known = code_for_array(x)
+    if known is not None:
+        return f"{verb} {known[1]}, its array"
     if kind.__module__ == "builtins" or callable(x):
         return arrays
     return f"{arrays}; functier.register_pytree_node({kind.__name__}, ...) makes such of a class"

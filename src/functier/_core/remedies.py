@@ -35,9 +35,16 @@ GENERAL: dict[str, str] = {
 BY_EXPRESSION: dict[str, str] = {
     "a[i] = x": "{name} = functier.numpy.array({name}) before it, inside the function, or make it "
     "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
+    "out=": "write a = {name}(...) without out=, or make a inside the function, with "
+    "functier.numpy.zeros or numpy.zeros_like(x)",
+    "a += x": "write {name} = {args}, or make {name} inside the function, with "
+    "functier.numpy.zeros or numpy.zeros_like(x)",
     "a.fill": "{owner} = functier.numpy.array({owner}) before it, inside the function, or make it "
     "by functier.numpy.zeros, .empty or numpy.zeros_like(x): " + WRITING,
     "a[x]": "functier.tensor({name})[x] for {name}[x]",
+    "labels": "{array} for {name}, {label}",
+    "labels method": "NumPy's functions of {array} for the methods of {name}, {label}",
+    "labels written": "{name} = functier.numpy.array({array}) before it, for {label}: " + WRITING,
     "r_": "numpy.concatenate([x, y]), with numpy.atleast_1d(x) for a number x, for numpy.r_[x, y]",
     "c_": "numpy.column_stack([x, y]) for numpy.c_[x, y]",
     "mgrid": "numpy.meshgrid(x, y, indexing='ij') for {name}[...], of "
@@ -143,6 +150,49 @@ CALLS: dict[str, str] = {
     "scipy.stats.norm.ppf": "scipy.special.ndtri(x) for {name}(x)",
 }
 """Remedies by the name of the function that the user called."""
+
+ADOPTION = 'functier.adopt("{name}") before the transform: its code then takes tensors'
+"""The remedy for a library whose module has plain NumPy code alone."""
+
+OF_LIBRARY = frozenset({BY_EXPRESSION["library"], BY_EXPRESSION["library of a batch"]})
+"""Remedies that an adoption makes unnecessary."""
+
+WITH_TWIN = frozenset({
+    *[BY_EXPRESSION[key] for key in (
+        "numpy.array of a list", "numpy.array of lists", "numpy of a list", "r_", "c_", "mgrid",
+        "numpy function",
+    )],
+    *[CALLS[f"numpy.{name}"] for name in (
+        "array", "full", "fromiter", "vectorize", "nditer", "ndenumerate", "broadcast",
+    )],
+})  # fmt: skip
+"""Remedies of calls whose twin in `functier.numpy` takes the tensor as it is."""
+
+WITH_ADOPTED = frozenset({
+    BY_EXPRESSION["math"],
+    *[CALLS[name] for name in ("float", "int", "complex", "max", "min", "sorted")],
+    *[CALLS[f"math.{name}"] for name in (
+        "log", "fsum", "dist", "isclose", "remainder", "erf", "erfc", "gamma", "lgamma", "ulp",
+    )],
+})  # fmt: skip
+"""Remedies of calls that `functier.adopt` gives twins to in another module."""
+
+WITH_ARRAY = frozenset({
+    *[BY_EXPRESSION[key] for key in ("a[i] = x", "a.fill", "a += x", "a[x]", "method")],
+    CALLS["numpy.fill_diagonal"],
+})  # fmt: skip
+"""Remedies for uses of a plain array that its maker's twin in `functier.numpy` makes right."""
+
+FIRST = frozenset({CALLS["numpy.fill_diagonal"]})
+"""Those of `WITH_ARRAY` whose array is the first argument."""
+
+MAKERS = frozenset(
+    f"numpy.{name}" for name in (
+        "array", "asarray", "zeros", "ones", "empty", "full", "eye", "identity", "arange", "tri",
+        "linspace", "zeros_like", "ones_like", "empty_like", "full_like", "copy",
+    )
+)  # fmt: skip
+"""Functions whose twin makes an array that tensors can be written to, and can index."""
 
 SAME: dict[str, str] = {
     "numpy.asarray": "numpy.array",

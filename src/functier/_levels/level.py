@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._core.border import one_value, operand
+from .._core.border import converted, one_value, operand
 from .._core.errors import ConversionError, LevelError, MutationError
 from .._core.hints import calls_shuffle, explain
 from .._core.methods import PROPERTIES, methods_of
@@ -214,7 +214,7 @@ class Level:
     def binary(self, func: Function, a: Value, b: Value) -> Value:
         if opts_out(a) or opts_out(b):
             return NotImplemented
-        a, b = [array_of(v) if type(v) is list or type(v) is tuple else v for v in (a, b)]
+        a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.border import check_reach
+from .._core.border import check_reach, code_for_array
 from .._core.errors import MutationError
-from .._core.numpy_facts import UFUNC_OF, dtype_of
+from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of
 from .._core.root import tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
@@ -127,6 +127,9 @@ def augment(x: Any, func: Callable, value: Value) -> Any:
     view = view_of(x)
     if type(value) is list or type(value) is tuple:
         value = stacked(value)
+    elif type(value) not in PLAIN and not isinstance(value, Tensor):
+        if hasattr(value, "__array__") and code_for_array(value):
+            value = np.asarray(value)  # its labels cannot be kept, as in NumPy
     func = UFUNC_OF.get(func, func)
     simple = view.memory.plain and type(view) is View and _all_plain(value)
     if simple and not CHOSEN.get() and REGION.get() < 0:

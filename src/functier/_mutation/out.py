@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import MutationError
+from .._core.hints import explain_write
 from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.op import Op
 from .._core.tensor import Tensor
@@ -64,9 +65,8 @@ def _write(func: Callable, out: Any, result: Value, where: Any, casting: Any) ->
     if not isinstance(out, Tensor):
         if isinstance(result, Tensor) and result.level.depth:
             raise MutationError(
-                f"{name_of(func)}(..., out=a) would write a tensor to a plain array; make a inside "
-                f"the function, with functier.numpy.zeros or numpy.zeros_like(x), or write "
-                f"a = {name_of(func)}(...) without out="
+                f"{name_of(func)}(..., out=a) would write a tensor to a plain array; "
+                f"{explain_write(name_of(func))}"
             )
         out[...] = result if where is True else np.where(where, result, out)
         return out

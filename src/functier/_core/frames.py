@@ -1,0 +1,86 @@
+"""Frames of the call stack: the user's, those of other libraries, and the expression at each.
+
+Only errors ask for them. Imports nothing of the package.
+"""
+
+import ast
+import linecache
+import os
+import sys
+from itertools import islice
+from types import FrameType
+
+import numpy as np
+
+STANDARD = os.path.dirname(os.__file__) + os.sep
+
+
+def asking_frames() -> tuple[FrameType | None, list[FrameType]]:
+    """Return the user's frame, and those of other libraries that it called, outermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    inside: list[FrameType] = []
+    while frame is not None and not _is_own(frame) and _is_of_library(frame):
+        inside.insert(0, frame)
+        frame = frame.f_back
+    return None if frame is None or _is_own(frame) else frame, inside
+
+
+def _is_own(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__", "").partition(".")[0] == "functier"
+
+
+def _is_of_library(frame: FrameType) -> bool:
+    path = frame.f_code.co_filename
+    installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
+    return installed or path.startswith((STANDARD, "<frozen", "<__array_function__"))
+
+
+def public_name(frames: list[FrameType]) -> str:
+    """Return the public name of the outermost of some functions."""
+    found = ""
+    for frame in frames:
+        module = frame.f_globals.get("__name__", "").split(".")
+        parts = [part for part in frame.f_code.co_qualname.split(".") if part[:1] != "_"]
+        if parts and "<locals>" not in parts:
+            return without_private([*module, *parts])
+        found = found or without_private([*module, ""]).rstrip(".")
+    return found
+
+
+def without_private(parts: list[str]) -> str:
+    """Return ``scipy.linalg.solve`` for ``scipy.linalg._basic.solve``."""
+    module = parts[:-1]
+    for i, part in enumerate(module):
+        if part.startswith("_"):
+            module = module[:i]
+            break
+    if module[:1] == ["numpy"] and hasattr(np, parts[-1]):
+        module = ["numpy"]
+    return ".".join([*module, parts[-1]])
+
+
+def node_at(frame: FrameType) -> ast.AST | None:
+    """Return the expression, or the statement, that a frame is at."""
+    code = frame.f_code
+    line, last, start, stop = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    if line is None or last is None or start is None or stop is None:
+        return None
+    lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
+    rows = [row.encode() for row in lines]  # columns count bytes
+    rows[-1] = rows[-1][:stop]
+    rows[0] = rows[0][start:]
+    text = b"".join(rows).decode()
+    try:
+        return ast.parse(f"({text})", mode="eval").body
+    except SyntaxError:  # a statement
+        return ast.parse(text).body[0]
+
+
+def is_foreign(frame: FrameType) -> bool:
+    """Tell if a frame runs the code of a library other than NumPy and Python's own."""
+    name = frame.f_globals.get("__name__", "").partition(".")[0]
+    path = frame.f_code.co_filename
+    installed = f"{os.sep}site-packages{os.sep}" in path or f"{os.sep}dist-packages{os.sep}" in path
+    return name != "numpy" and installed

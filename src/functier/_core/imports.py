@@ -1,0 +1,188 @@
+"""The line to change in code that was written for plain NumPy: its import of a name.
+
+Only errors ask for it. The source of the module is read and parsed then, and the statement that
+binds the name is found in it. Imports nothing of the package.
+"""
+
+import ast
+import functools
+import linecache
+import os
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+HERE = "functier.numpy"
+Import = ast.Import | ast.ImportFrom
+
+
+def line_to_change(frame: FrameType, name: str) -> str | None:
+    """Return what to write for the import of `name`, by which a frame's code has NumPy.
+
+    None where the name is not NumPy's, or where nothing tells how the module has it.
+    """
+    tree = tree_of(frame)
+    node = None if tree is None else find_import(tree, name, frame.f_lineno)
+    if node is None:
+        known = frame.f_globals.get(name)  # of a session: another cell has imported it
+        bound = name in frame.f_code.co_varnames or known is not np
+        return None if bound else f'"import {HERE} as {name}" for "import numpy as {name}"'
+    old, new = rewrite(node, name)
+    if new is None:
+        return None
+    file = os.path.basename(frame.f_code.co_filename)
+    return f'"{new}" for "{old}" in line {node.lineno} of {file}'
+
+
+def rewrite(node: Import, name: str) -> tuple[str, str | None]:
+    """Return a part of an import statement, and what to write for it to have the twins, or None."""
+    if isinstance(node, ast.ImportFrom):
+        module = node.module or ""
+        if node.level or not _is_numpy(module):
+            return "", None
+        return f"from {module} import", f"from {HERE}{module[5:]} import"
+    for part in node.names:
+        if name == (part.asname or part.name.partition(".")[0]) and _is_numpy(part.name):
+            old = part.name + (f" as {part.asname}" if part.asname else "")
+            inner = part.name if part.asname else "numpy"
+            first = node.names[0] is part
+            new = f"{HERE}{inner[5:]} as {name}"
+            return (f"import {old}", f"import {new}") if first else (old, new)
+    return "", None
+
+
+def _is_numpy(module: str) -> bool:
+    return module.partition(".")[0] == "numpy"
+
+
+def find_import(tree: ast.Module, name: str, line: int) -> Import | None:
+    """Return the statement that binds `name` for the code in a line, if that is an import."""
+    found = None
+    for scope in scopes_at(tree, line):
+        for node in statements(scope):
+            names = node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ()
+            for part in names:
+                own = part.asname or part.name
+                if isinstance(node, ast.Import):
+                    own = part.asname or part.name.partition(".")[0]
+                if own == name or (own == "*" and hasattr(np, name)):
+                    found = node
+    return found  # type: ignore[return-value]
+
+
+def find_value(tree: ast.Module, name: str, line: int, inside: bool) -> ast.expr | None:
+    """Return what was assigned to `name` last, in the function of a line or around it.
+
+    With `inside` only what the function itself makes counts, and what is made in the ``with``
+    blocks that the line is in.
+    """
+    found, first = None, 0
+    scopes = scopes_at(tree, line)
+    if inside:
+        scopes = scopes[1:][-1:]
+        blocks = [n for s in scopes for n in statements(s) if isinstance(n, ast.With)]
+        first = max(
+            (n.lineno for n in blocks if n.lineno <= line <= (n.end_lineno or 0)), default=0
+        )
+    for scope in scopes:
+        for node in statements(scope):
+            if node.lineno < first:
+                continue
+            targets: list[Any] = []
+            value: ast.expr | None = None
+            if isinstance(node, ast.Assign) and node.lineno <= line:
+                targets, value = node.targets, node.value
+            elif isinstance(node, ast.AnnAssign) and node.value is not None:
+                targets, value = [node.target], node.value
+            elif isinstance(node, ast.FunctionDef) and node.decorator_list and node.name == name:
+                found = node.decorator_list[-1]
+            if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+                found = value
+    return found
+
+
+def scopes_at(tree: ast.Module, line: int) -> list[Any]:
+    """Return the module and the functions around a line, from the outermost."""
+    inside = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        and node.lineno <= line <= (node.end_lineno or line)
+    ]
+    return [tree, *sorted(inside, key=lambda node: (node.lineno, node.col_offset))]
+
+
+def statements(scope: Any) -> list[ast.stmt]:
+    """Return the statements of a module or a function, without those of functions in it."""
+    found, waiting = [], list(scope.body) if isinstance(scope.body, list) else []
+    while waiting:
+        node = waiting.pop(0)
+        found.append(node)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            children = [
+                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
+            ]
+            handlers = [h for h in ast.iter_child_nodes(node) if isinstance(h, ast.ExceptHandler)]
+            waiting[:0] = children + [child for h in handlers for child in h.body]
+    return found
+
+
+def tree_of(frame: FrameType) -> ast.Module | None:
+    """Return the module of a frame as it is parsed, or None without a source."""
+    return _parse("".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
+
+
+@functools.lru_cache(8)
+def _parse(source: str) -> ast.Module | None:
+    try:
+        return ast.parse(source) if source else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+def root_of(node: Any) -> str:
+    """Return the name that an expression begins with: ``np`` of ``np.linalg.norm(x)[0]``."""
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_numpys(value: Any) -> bool:
+    """Tell if an object is NumPy, a module of it, or what such a module has."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", "")
+    return _is_numpy(name or "") or isinstance(value, np.ufunc)
+
+
+def is_compiled(function: Any) -> bool:
+    """Tell if an object that is called is compiled code of a library other than NumPy."""
+    if isinstance(function, (FunctionType, type, np.ufunc)) or not callable(function):
+        return False
+    return type(function).__name__ == "fortran" or is_extension(module_of(function))
+
+
+def module_of(x: Any) -> str:
+    """Return the module of a function, or that of the class which a method belongs to."""
+    owner = getattr(x, "__objclass__", None) or x
+    return getattr(owner, "__module__", None) or ""
+
+
+def is_extension(module: str) -> bool:
+    """Tell if a module of a library is compiled; NumPy's and Python's own are not meant."""
+    if module.partition(".")[0] in sys.stdlib_module_names or _is_numpy(module):
+        return False
+    path = getattr(sys.modules.get(module), "__file__", None) or ""
+    return path.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def is_plain_python(names: dict[str, Any]) -> bool:
+    """Tell if a module, by its global names, has no compiled code of a library but NumPy."""
+    for value in names.values():
+        if isinstance(value, ModuleType):
+            if is_extension(value.__name__):
+                return False
+        elif is_compiled(value) or (isinstance(value, type) and is_extension(module_of(value))):
+            return False
+    return True

@@ -1,0 +1,166 @@
+"""The module to adopt: what a message says of a library is followed literally, and is right.
+
+A library is a package in a folder of installed packages, whose code cannot be edited.
+"""
+
+import importlib
+import re
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import functier as ft
+from levels.test_import_lines import RUNS, X, message
+
+ADOPTION = re.compile(r'write functier\.adopt\("([\w.]+)"\) before the transform')
+
+LIBRARY = {
+    "array of a list": """
+        import numpy as np
+        def f(x):
+            return np.array([x, 1.0, x * x])
+        """,
+    "float": """
+        def f(x):
+            return float(x) ** 2
+        """,
+    "math": """
+        import math
+        def f(x):
+            return math.sin(x) * math.pi
+        """,
+    "the error function": """
+        import math
+        def f(x):
+            return math.erf(x) * math.dist([x], [2.0])
+        """,
+    "int": """
+        def f(x):
+            return x * int(x * 3)
+        """,
+    "from math": """
+        from math import exp
+        def f(x):
+            return exp(x) * x
+        """,
+    "max": """
+        def f(x):
+            return max(x, 1.0) * x
+        """,
+    "a write": """
+        import numpy as np
+        def f(x):
+            out = np.zeros(3)
+            out[1] = x * x
+            return out
+        """,
+    "a sum in place": """
+        import numpy as np
+        def f(x):
+            total = np.zeros(2)
+            total += x * x
+            return total
+        """,
+    "vectorize": """
+        import numpy as np
+        square = np.vectorize(lambda v: v * v)
+        def f(x):
+            return square(x)
+        """,
+    "full": """
+        from numpy import full as filled
+        def f(x):
+            return filled(2, x)
+        """,
+    "a helper": """
+        import numpy as np
+        def _pair(x):
+            return np.asarray([x, 2 * x])
+        class Model:
+            def predict(self, x):
+                return np.mean(_pair(x))
+        def f(x):
+            return Model().predict(x)
+        """,
+}
+LIBRARY_CASES = [
+    (name, mode)
+    for name in LIBRARY
+    for mode in RUNS
+    if name not in ("max", "int") or "vmap" in mode
+]  # without a batch, these run as they are
+COMPILED = {
+    "compiled": """
+        import numpy as np
+        from scipy.spatial._ckdtree import cKDTree
+        def f(x):
+            return np.array([x, 1.0])
+        """,
+    "an if": """
+        def f(x):
+            return x if x > 1.0 else 1.0
+        """,
+    "a class": """
+        import numpy as np
+        def f(x):
+            return np.float64(x)
+        """,
+}
+"""Modules of a library that an adoption would not make right."""
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A function that installs a module and returns its `f`, by way of a package."""
+    home = tmp_path / "site-packages"
+    package = home / "surveyed"
+    package.mkdir(parents=True)
+    monkeypatch.syspath_prepend(home)
+
+    def install(source):
+        (package / "__init__.py").write_text("from .inner import f\n")
+        (package / "inner.py").write_text(textwrap.dedent(source))
+        importlib.invalidate_caches()
+        return importlib.import_module("surveyed").f
+
+    yield install
+    for name in ("surveyed", "surveyed.inner"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("name,mode", LIBRARY_CASES, ids=[f"{n}-{m}" for n, m in LIBRARY_CASES])
+def test_a_library_is_adopted_as_the_message_says(name, mode, library):
+    f = library(LIBRARY[name])
+    run, expected = RUNS[mode]
+    wanted = expected(f)
+
+    text = message(run, lambda x: f(x))
+
+    assert ADOPTION.search(text), text
+    assert "site-packages" not in text and "functier.numpy as" not in text
+    with ft.adopt(ADOPTION.search(text)[1]):
+        np.testing.assert_allclose(run(lambda x: f(x)), wanted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_no_adoption_where_it_would_not_help(name, library):
+    f = library(COMPILED[name])
+
+    text = message(lambda f: ft.vmap(f)(X), f)
+
+    assert "adopt" not in text and "; write " in text
+
+
+def test_what_is_adopted_already_is_not_named_again(library):
+    f = library("""
+        import numpy as np
+        def f(x):
+            return np.float64(float(x) + np.array([x])[0])
+        """)
+    with ft.adopt("surveyed.inner"):
+        try:
+            ft.vmap(f)(X)
+        except ft.LevelError as error:
+            assert "adopt" not in str(error)
