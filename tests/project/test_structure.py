@@ -198,6 +198,13 @@ ALLOWED = {
     ("contract", "ensure_array", "np.asarray(x)"): "a number or a list: what is no array yet",
     ("creation", "_arange", "np.arange(*args, **kwargs)"): "where all of them are plain numbers",
     ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
+    ("join", "_broadcast_batch", "np.full(batch, a)"): "where `a` is a number",
+    ("join", "_stack", "np.array(arrays)"): "where all of them are numbers",
+    (
+        "constructors",
+        "data_dependent_vmap",
+        "bool(np.all(args[0] == first))",
+    ): "an answer that all examples of the levels around share",
 }
 """(file, function, call) and why the argument there is not a value."""
 

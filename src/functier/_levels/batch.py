@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._core.agreement import answer
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
 from .._core.errors import (
     ConversionError,
@@ -363,12 +364,16 @@ class BatchLevel(Level):
         return np.moveaxis(x, 0, out_dim)
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+        if how in CONVERSIONS:
+            found = answer(x, how)
+            if found:
+                return found[0]
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
+            why = "differs from example to example" if self.size else "has no example to answer it"
             raise self.refusal(
                 DataDependentError,
-                f"{asked} differs from example to example, so Python cannot branch or index by it; "
-                f"write {remedy}",
+                f"{asked} {why}, so Python cannot branch or index by it; write {remedy}",
             )
         raise self.refusal(
             MutationError if writing else ConversionError,
@@ -379,6 +384,9 @@ class BatchLevel(Level):
         # `self` may have ended.
         sizes = [f"{level.cls.__name__} size {level.size}" for level in BatchLevel.group(self)]
         return f"Batched[{', '.join(sizes)}]({x._value!r})"
+
+
+CONVERSIONS = {bool, int, float, complex, "__index__"}
 
 
 class _Slot:

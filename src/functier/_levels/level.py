@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from .._core.agreement import settle_masks
 from .._core.border import converted, one_value, operand
 from .._core.errors import ConversionError, LevelError, MutationError
 from .._core.hints import calls_shuffle, explain
@@ -220,7 +221,10 @@ class Level:
     def getitem(self, x: Tensor, index: Index) -> Value:
         choice = choice_of(index, x.ndim)
         if choice is not None and choice.mask.level.batches:
-            return Selection.of(choice.shown(x), choice)
+            shared = settle_masks(index)
+            if shared is index or choice_of(shared, x.ndim) is not None:
+                return Selection.of(choice.shown(x), choice)
+            index = shared
         y = self.function(getitem, (x, index), {})
         parts = index if type(index) is tuple else (index,)
         return views.note_point(self, x, y) if any([part is ... for part in parts]) else y

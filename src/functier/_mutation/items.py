@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.border import check_reach, code_for_array
 from .._core.errors import MutationError
@@ -30,6 +31,9 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     parts = parts_of(index)
     if parts is None:
         choice = choice_of(index, view.window.ndim)
+        if choice is not None:
+            index = settle_masks(index)
+            choice = choice_of(index, view.window.ndim)
         if choice is not None:
             return Selection.of(view.at(choice.shown(view.window)).snapshot(), choice)
         found = make_writable(view.read(index))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.agreement import settle_masks
 from .._core.errors import MutationError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
@@ -171,6 +172,9 @@ class View:
             )
         parts = () if index is ... else parts_of(index)
         choice = choice_of(index, self.window.ndim) if parts is None else None
+        if choice is not None:
+            index = settle_masks(index)
+            choice = choice_of(index, self.window.ndim)
         if choice is not None:
             self.at(choice.shown(self.window)).write_masked(choice, value, add)
             return

@@ -117,10 +117,20 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
     return rule
 
 
-def data_dependent_vmap(func: Callable, remedy: str) -> Callable:
-    """Return the rule of an operation whose result has no fixed shape: it raises."""
+def data_dependent_vmap(func: Callable, remedy: str, constant: bool = False) -> Callable:
+    """Return the rule of an operation whose result has no fixed shape: it raises.
+
+    Where the result is a `constant`, it is that of all examples if these are equal.
+    """
 
     def rule(k: int, *args: Value, **params: Any) -> Value:
+        if constant and 0 not in args[0].shape[:k]:
+            first = args[0][(slice(1),) * k]
+            if bool(np.all(args[0] == first)):
+                result = func(np.reshape(first, first.shape[k:]), **params)
+                if isinstance(result, tuple):
+                    return tuple([r[(None,) * k] for r in result])
+                return result[(None,) * k]
         raise DataDependentError(
             f"the shape of the result of {name_of(func)} depends on the data, which differs "
             f"from example to example; {remedy}"

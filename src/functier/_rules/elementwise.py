@@ -225,7 +225,7 @@ def _where_vmap(k: int, condition: Value, *branches: Value) -> Value:
 
 
 _nonzero = data_dependent_vmap(
-    np.where, "write numpy.where(condition, x, y), which keeps its shape"
+    np.where, "write numpy.where(condition, x, y), which keeps its shape", constant=True
 )
 
 elementwise(

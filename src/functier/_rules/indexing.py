@@ -370,7 +370,7 @@ REMEDY = "write numpy.where(condition, x, y), which keeps all elements"
 for func, params in (
     (np.nonzero, "a"), (np.flatnonzero, "a"), (np.argwhere, "a"),
 ):  # fmt: skip
-    constant(func, params, vmap=data_dependent_vmap(func, REMEDY), by_value=params)
+    constant(func, params, vmap=data_dependent_vmap(func, REMEDY, True), by_value=params)
 
 constant(np.count_nonzero, "a axis keepdims", vmap=reduction_vmap(np.count_nonzero))
 
