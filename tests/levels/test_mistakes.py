@@ -152,7 +152,7 @@ def test_a_function_of_another_library_that_is_transformed_itself():
         "numpy.linalg.solve(a, b) for scipy.linalg.solve(a, b)",
     )
     with pytest.raises(ft.ConversionError, match=r"numpy\.sin\(x\) for math\.sin\(x\)"):
-        ft.vmap(math.sin)(np.ones(2))
+        ft.vmap(math.sin)(np.array([1.0, 2.0]))
 
 
 def test_names_of_the_user_are_used():
