@@ -165,6 +165,11 @@ def test_a_kept_derivative_of_a_complex_number():
 # ---- errors are Python's, also of one example ----
 
 
+def one(x):
+    """A key that is `x` for one of two items, larger in some examples and smaller in others."""
+    return lambda v: x if v == "a" else 1.5
+
+
 BAD = [
     (int_, [1.0, math.nan], ValueError, "cannot convert float NaN to integer"),
     (int_, [1.0, math.inf], OverflowError, "cannot convert float infinity to integer"),
@@ -176,10 +181,10 @@ BAD = [
     (complex_, [[1.0, 2.0]], TypeError, "only 0-dimensional arrays"),
     (lambda x: complex_(0.0, x), [1.0, math.inf], ValueError, "y is not finite"),
     (lambda x: max_(x, x + 1), [[1.0, 2.0]], ValueError, "truth value of an array"),
-    (lambda x: max_("ab", key=lambda v: x if v == "a" else 1.5), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: max_("ab", key=one(x)), [1.0, 2.0], ft.DataDependentError, "bool"),
     (lambda x: max_((x, 1), (1.5, 2)), [1.0, 2.0], ft.DataDependentError, "bool"),
     (lambda x: sorted_([x - 1.5 + 0j, 0j]), [1.0, 2.0], ft.DataDependentError, "bool"),
-    (lambda x: sorted_("ab", key=lambda v: x if v == "a" else 1.5), [1.0, 2.0], ft.DataDependentError, "bool"),
+    (lambda x: sorted_("ab", key=one(x)), [1.0, 2.0], ft.DataDependentError, "bool"),
 ]  # fmt: skip
 
 

@@ -109,6 +109,16 @@ return A().g
 return int(x[2] * 3) * x[0] + int('7', 8) + int(b'3', base=4)
 # complex
 return (complex(x[0], x[1]) * complex(x[2])).real + complex('1j').imag
+# case
+match x[0]:
+    case int(): return x[1]
+    case float(y) if y > -9: return y * float(y)
+    case _: return x[2]
+# case of an array
+match x:
+    case float() | int(): return x * 3
+    case np.ndarray(ndim=1): return x * x[0]
+    case _: return x
 # math
 return math.sin(x[0]) * cosine(x[1]) * math.pi + math.pow(x[2], 3)
 # math of a list
@@ -168,6 +178,8 @@ return {float: 1, int: 2, max: 3}[float], {max: 1}.get(max), float in {float}
 return {float: abs, int: str}[type(-2.0)](-2.0), (float, int)[1](2.5)
 # called from a list
 return [max, min][1](3, 2), (max if x is None else min)(3, 2)
+# returned
+return (lambda: float)() is float, (lambda: max)()(1, 2)
 # attribute
 return float.fromhex('0x1p1'), int.from_bytes(*[b'1', 'big']), max.__name__
 # equal

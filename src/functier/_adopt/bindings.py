@@ -14,6 +14,7 @@ from .twins import (
     alias_of_call,
     alias_of_module,
     alias_of_owner,
+    alias_of_pattern,
     dispatches,
     original_of,
     twin_of,
@@ -101,7 +102,9 @@ class Bindings:
                 self.left.setdefault(name, HOLDS.format(_name_of(part)))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
-        names = Names(self.namespace, alias_of_call, alias_of_owner, alias_of_module)
+        names = Names(
+            self.namespace, alias_of_call, alias_of_owner, alias_of_module, alias_of_pattern
+        )
         fresh = [f for f in functions if id(f.__code__) not in self.codes]
         for func in fresh:
             names.stored |= stored_globals(func.__code__)

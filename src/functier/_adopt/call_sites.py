@@ -22,7 +22,7 @@ from dis import Instruction, stack_effect
 from types import CodeType
 from typing import Any
 
-SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME"}
+SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 """Instructions that touch no value; PRECALL belongs to the CALL behind it."""
 
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
@@ -59,10 +59,15 @@ class Names:
         Returns the alias for an object whose attribute is called, given both, or None.
     module : function
         Returns the alias for the name of an imported module, or None.
+    pattern : function
+        Returns the alias for a class in a ``case``, or None.
     """
 
-    def __init__(self, namespace: dict, call: Callable, owner: Callable, module: Callable):
-        self.namespace, self.call, self.owner, self.module = namespace, call, owner, module
+    def __init__(
+        self, namespace: dict, call: Callable, owner: Callable, module: Callable, pattern: Callable
+    ):
+        self.namespace = namespace
+        self.call, self.owner, self.module, self.pattern = call, owner, module, pattern
         self.stored: set[str] = set()
 
     def value(self, name: str) -> Any:
@@ -113,7 +118,10 @@ def _changes(code: CodeType, names: Names) -> dict[int, str]:
             if value is not None:
                 alias = names.call(value)
                 if alias is not None:
-                    alias = alias if _is_called(instructions, i) else None
+                    if [u.opname for u in instructions[i + 2 : i + 3]] == ["MATCH_CLASS"]:
+                        alias = names.pattern(value)
+                    elif not _is_called(instructions, i):
+                        alias = None
                 elif _calls_attribute(instructions, i):
                     alias = names.owner(value, instructions[i + 1].argval)
         elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class

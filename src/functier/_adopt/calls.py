@@ -235,6 +235,19 @@ def _names_tensor(x: Any, classes: Any) -> bool:
     return _isinstance(classes, type) and _issubclass(classes, Tensor) and _isinstance(x, classes)
 
 
+class PatternMeta(type):
+    """The class of the twins of classes in a ``case``: they match what `isinstance_` says."""
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance_(x, cls.__bases__[0])
+
+
+PATTERNS: dict[type, type] = {
+    kind: PatternMeta(kind.__name__, (kind,), {}) for kind in (float, int, complex)
+}
+"""The twins of classes in a ``case``."""
+
+
 # ---- NumPy's types of numbers ----
 
 

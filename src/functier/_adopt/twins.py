@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
-from .calls import BUILTINS, CALLERS, KINDS
+from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
 from .mathematics import MATH
 
 PREFIX = "_functier "
@@ -131,11 +131,17 @@ for _builtin, _twin in (*BUILTINS.items(), *CALLERS.items()):
         _alias = f"{PREFIX}numpy.{_builtin.__name__}"
     _CALLED[id(_builtin)] = _alias
     ALIASES[_alias] = _twin
+ALIASES |= {f"{PREFIX}case {kind.__name__}": twin for kind, twin in PATTERNS.items()}
 
 
 def alias_of_call(value: Any) -> str | None:
     """Return the alias for calls of an object: a builtin, or a type of numbers."""
     return _CALLED.get(id(value))
+
+
+def alias_of_pattern(value: Any) -> str | None:
+    """Return the alias for a class in a ``case`` that matches tensors like NumPy's scalars."""
+    return f"{PREFIX}case {value.__name__}" if value in PATTERNS else None
 
 
 def alias_of_owner(value: Any, name: str) -> str | None:
