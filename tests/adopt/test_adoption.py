@@ -3,6 +3,7 @@
 import functools
 import gc
 import importlib
+import math
 import pickle
 import sys
 import threading
@@ -144,6 +145,21 @@ def test_a_generator_that_is_suspended_goes_on(module):
     assert any(name.startswith("_functier") for name in vars(module))
     del running
     gc.collect()
+
+
+def test_a_second_adoption_finds_what_is_new(module):
+    before = state(module)
+    with ft.adopt(module):
+        exec("def late(x):\n    return np.float64(float(np.array([x, x])[0]))", vars(module))
+        exec("from math import exp\nbox = np.zeros(2)", vars(module))
+        with pytest.raises(ft.LevelError):
+            ft.grad(module.late)(1.0)
+        with ft.adopt(module):
+            assert ft.grad(module.late)(1.0) == 1.0 and ft.grad(module.exp)(0.0) == 1.0
+    assert "float" in module.late.__code__.co_names and module.exp is math.exp
+    for name in ("late", "exp", "box"):
+        delattr(module, name)
+    assert state(module) == before
 
 
 def test_adoptions_are_counted(module):
@@ -381,7 +397,7 @@ def no_count(self):
                 record = _ADOPTED.pop(id(module), None)
                 if record is not None:
                     found = adoption.functions_of([record.module])
-                    record.unbind(found[id(record.namespace)][0])
+                    record.unbind(found[id(record.namespace)][0], set())
 
 
 def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
@@ -396,10 +412,10 @@ def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
 def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
     whole = bindings.Bindings.unbind
 
-    def unbind(self, functions):
+    def unbind(self, functions, running):
         kept, empty = getattr(self, part), type(getattr(self, part))()
         setattr(self, part, empty)
-        whole(self, functions)
+        whole(self, functions, running)
         setattr(self, part, kept)
 
     monkeypatch.setattr(bindings.Bindings, "unbind", unbind)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .bindings import Bindings
 from .importing import Finder
-from .search import functions_of
+from .search import functions_of, running_code
 from .twins import load_twins
 
 REFUSED = ("numpy", "functier", "builtins")
@@ -50,9 +50,10 @@ class Adoption:
                 record.count -= 1
                 if not record.count:
                     last.append(_ADOPTED.pop(id(module)))
-            found = functions_of([record.module for record in last])
-            for record in last:
-                record.unbind(found[id(record.namespace)][0])
+            if last:
+                found, running = functions_of([r.module for r in last]), running_code()
+                for record in last:
+                    record.unbind(found[id(record.namespace)][0], running)
 
     def __enter__(self) -> "Adoption":
         return self

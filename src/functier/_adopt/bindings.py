@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from .call_sites import Names, loads_in, rewrite, stored_globals
-from .search import is_running
 from .twins import (
     ALIASES,
     alias_of_call,
@@ -171,8 +172,11 @@ class Bindings:
 
     # ---- the way back ----
 
-    def unbind(self, functions: Iterable[FunctionType]) -> None:
-        """Undo all that `bind` did, where nobody has changed it since."""
+    def unbind(self, functions: Iterable[FunctionType], running: set[int]) -> None:
+        """Undo all that `bind` did, where nobody has changed it since.
+
+        `running` has the numbers of the code objects that still run: they keep their aliases.
+        """
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(func.__code__))
             if pair is not None:
@@ -193,7 +197,7 @@ class Bindings:
                 original = original_of(value)
                 if original is not None:
                     self.namespace[name] = original
-        if self.aliases and not is_running(set(self.codes)):
+        if not running & self.codes.keys():
             for alias in self.aliases:
                 self.namespace.pop(alias, None)
 
@@ -205,7 +209,9 @@ class Bindings:
 
 def _needs_twin(value: Any) -> bool:
     """Tell if an object does not take tensors itself, but its twin does."""
-    return twin_of(value) is not None and callable(value) and not dispatches(value)
+    if twin_of(value) is None or isinstance(value, ModuleType) or not callable(value):
+        return False
+    return not dispatches(value) and value is not np.ndarray
 
 
 def _is_of_numba(value: Any) -> bool:

@@ -19,7 +19,7 @@ import dis
 import sys
 from collections.abc import Callable, Iterator
 from dis import Instruction, stack_effect
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
@@ -27,6 +27,7 @@ SILENT = {"NOP", "CACHE", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN"}
 
 LEAVING = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"}
 UNCONDITIONAL = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+STORES = {dis.opmap["STORE_GLOBAL"], dis.opmap["DELETE_GLOBAL"]}
 METHODS = {"LOAD_METHOD", "LOAD_ATTR"}
 
 
@@ -43,8 +44,9 @@ def stored_globals(code: CodeType) -> set[str]:
     return {
         i.argval
         for inner in loads_in(code)
+        if not STORES.isdisjoint(inner.co_code[::2])
         for i in dis.get_instructions(inner)
-        if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
+        if i.opcode in STORES
     }
 
 
@@ -69,6 +71,13 @@ class Names:
         self.namespace = namespace
         self.call, self.owner, self.module, self.pattern = call, owner, module, pattern
         self.stored: set[str] = set()
+
+    def may_change(self, name: str) -> bool:
+        """Tell if an instruction with this name may need another: others are not looked at."""
+        value = self.value(name)
+        if value is not None and (self.call(value) or isinstance(value, ModuleType)):
+            return True
+        return self.module(name) is not None
 
     def value(self, name: str) -> Any:
         """Return the object behind a global name, or None where it may become another one."""
@@ -109,6 +118,8 @@ def rewrite(code: CodeType, names: Names) -> CodeType:
 def _changes(code: CodeType, names: Names) -> dict[int, str]:
     """Return the aliases of the instructions that should look another name up."""
     found: dict[int, str] = {}
+    if not any(map(names.may_change, code.co_names)):
+        return found
     instructions = list(dis.get_instructions(code))
     own = {i.argval for i in instructions if i.opname in ("STORE_NAME", "DELETE_NAME")}
     for i, use in enumerate(instructions):

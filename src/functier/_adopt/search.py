@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 MOST = 200_000
-"""How many objects are looked at, at most, from one module."""
+"""How many objects are followed, at most, for each module."""
 
 ATOMS = (
     str, bytes, int, float, complex, type(None), CodeType, FrameType, ModuleType, np.ndarray,
@@ -33,38 +33,42 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[int, tuple[list, list]]:
     The names of a module lead to those that it has, also through decorators, closures and
     containers. The garbage collector knows the others, such as closures that a caller keeps.
     """
-    found: dict[int, tuple[dict, dict]] = {}
+    functions: dict[int, dict] = {}
+    classes: dict[str, dict] = {}
+    waiting: list[Any] = []
     for module in modules:
-        found[id(vars(module))] = {}, {}
-    namespaces = {id(vars(m)) for m in list(sys.modules.values()) if isinstance(m, ModuleType)}
-    for module in modules:
-        _reach(module, found, namespaces)
+        functions[id(vars(module))], classes[module.__name__] = {}, {}
+        waiting += vars(module).values()
+    _follow(waiting, functions, classes)
     for x in gc.get_objects():
-        if type(x) is FunctionType and id(x.__globals__) in found:
-            found[id(x.__globals__)][0][id(x)] = x
-    return {key: (list(a.values()), list(b.values())) for key, (a, b) in found.items()}
+        if type(x) is FunctionType and id(x.__globals__) in functions:
+            functions[id(x.__globals__)][id(x)] = x
+    return {
+        id(vars(m)): (list(functions[id(vars(m))].values()), list(classes[m.__name__].values()))
+        for m in modules
+    }
 
 
-def _reach(module: ModuleType, found: dict, namespaces: set[int]) -> None:
-    """Note the functions and classes that the names of a module lead to."""
-    classes = found[id(vars(module))][1]
-    waiting: list[Any] = list(vars(module).values())
+def _follow(waiting: list[Any], functions: dict, classes: dict) -> None:
+    """Note the functions and classes that some objects lead to, where they are asked for."""
+    namespaces = {id(vars(m)) for m in list(sys.modules.values()) if isinstance(m, ModuleType)}
+    most = MOST * len(functions)
     seen: set[int] = set()
-    while waiting and len(seen) < MOST:
+    while waiting and len(seen) < most:
         x = waiting.pop()
         kind = type(x)  # isinstance would ask what a weak proxy refers to
         if id(x) in seen or issubclass(kind, ATOMS) or id(x) in namespaces:
             continue
         seen.add(id(x))
         if kind is FunctionType:
-            if id(x.__globals__) in found:
-                found[id(x.__globals__)][0][id(x)] = x
+            if id(x.__globals__) in functions:
+                functions[id(x.__globals__)][id(x)] = x
             waiting += [x.__defaults__, x.__kwdefaults__, x.__dict__]
             waiting += _contents(x)
         elif issubclass(kind, type):
-            if x.__module__ == module.__name__:
-                classes[id(x)] = x
-                waiting += list(vars(x).values())
+            if x.__module__ in classes:
+                classes[x.__module__][id(x)] = x
+                waiting += vars(x).values()
         elif issubclass(kind, functools.partial):
             waiting += [x.func, x.args, x.keywords]
         else:
@@ -82,25 +86,21 @@ def _contents(func: Any) -> list[Any]:
     return values
 
 
-def is_running(codes: set[int]) -> bool:
-    """Tell if a frame, or a generator that is suspended, runs one of the code objects."""
+def running_code() -> set[int]:
+    """Return the numbers of the code objects that frames and suspended generators run."""
+    found = set()
     for frame in list(sys._current_frames().values()):
         at: FrameType | None = frame
         while at is not None:
-            if id(at.f_code) in codes:
-                return True
+            found.add(id(at.f_code))
             at = at.f_back
     for x in gc.get_objects():
-        if type(x) in SUSPENDED and id(_code_of(x)) in codes:
-            return True
-    return False
+        name = SUSPENDED.get(type(x))
+        if name is not None:
+            found.add(id(getattr(x, name)))
+    return found
 
 
-SUSPENDED = (GeneratorType, CoroutineType, AsyncGeneratorType)
-
-
-def _code_of(x: Any) -> Any:
-    for name in ("gi_code", "cr_code", "ag_code"):
-        if hasattr(x, name):
-            return getattr(x, name)
-    return None
+SUSPENDED: dict[type, str] = {
+    GeneratorType: "gi_code", CoroutineType: "cr_code", AsyncGeneratorType: "ag_code",
+}  # fmt: skip
