@@ -5,9 +5,9 @@
 The filter is that of the package filterpy. It is used as it is: `functier.adopt` makes its NumPy
 code work under transforms.
 
-(a) The flow of the Nile, 1871 to 1970: its level wanders, and each year differs from it. How much
-    of each, is found by maximum likelihood, with the gradient of the filter. The gradient is
-    compared with differences, and standard errors come from the Hessian.
+(a) The flow of the Nile, 1871 to 1970: its level wanders, and each year differs from the level.
+    The variances of both are found by maximum likelihood, with the gradient of the filter. The
+    gradient is compared with differences, and standard errors come from the Hessian.
 (b) The likelihood of 2500 pairs of variances at once, by `vmap`: the map in the picture.
 (c) 40 simulated rivers, fitted at once by Newton's method, show how far such a fit is to be
     trusted. Their spread is compared with that which the mean Hessian predicts.
