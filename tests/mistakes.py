@@ -270,6 +270,7 @@ ROWS = mistakes(
     ("numpy of a list", lambda x: np.sum([x, x * x]), lambda x: np.sum(np.stack([x, x * x]))),
     ("numpy of a list", lambda x: np.linalg.norm([x, 1.0]),
      lambda x: np.linalg.norm(np.stack([x, 1.0]))),
+    ("numpy of a list", lambda x: np.sin([x, 1.0]), lambda x: np.sin(np.stack([x, 1.0]))),
     ("numpy function", lambda n: np.take(A, n), lambda n: np.take(ft.tensor(A), n), COUNTS,
      ("vmap",)),
     ("initial=", lambda x: np.sum(A, initial=x), lambda x: np.sum(A) + x),

@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import scipy.linalg.lapack
 
 import functier as ft
 from levels.test_import_lines import RUNS, X, message
@@ -164,3 +165,21 @@ def test_what_is_adopted_already_is_not_named_again(library):
             ft.vmap(f)(X)
         except ft.LevelError as error:
             assert "adopt" not in str(error)
+
+
+# ---- compiled functions ----
+
+
+def test_compiled_functions_are_named():
+    from scipy.linalg.blas import ddot as product
+    from scipy.spatial import cKDTree
+
+    tree = cKDTree(np.ones((3, 2)))
+    for program, name in (
+        (lambda x: product(x, X), "scipy.linalg.blas.ddot"),
+        (lambda x: scipy.linalg.lapack.dgesv(np.eye(2), x), "scipy.linalg.lapack.dgesv"),
+        (lambda x: tree.query(x), "scipy.spatial.cKDTree.query"),
+    ):
+        text = message(lambda f: ft.vmap(f)(np.stack([X, X])), program)
+        assert f"numpy.asarray(x), which {name} calls, would turn a batch" in text
+        assert "g = functier.sequential_vmap(" in text and "adopt" not in text

@@ -81,7 +81,10 @@ def answer(x: Tensor, how: str | Callable) -> Any:
         truths = flat.astype(bool)
         return (bool(truths[0]),) if (truths == truths[0]).all() else ()
     kept = np.trunc(flat) if flat.dtype.kind == "f" else flat
-    if not ((kept == kept[0]) | (kept != kept)).all() or (kept != kept).any() != (kept != kept).all():
+    if (
+        not ((kept == kept[0]) | (kept != kept)).all()
+        or (kept != kept).any() != (kept != kept).all()
+    ):
         return ()
     return (_convert(flat[0].reshape(x.shape), how),)
 

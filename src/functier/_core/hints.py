@@ -43,6 +43,7 @@ from .remedies import (
     WITH_ADOPTED,
     WITH_ARRAY,
     WITH_TWIN,
+    WITHOUT_TWIN,
     WRITING,
 )
 from .table import UNSUPPORTED, load
@@ -65,9 +66,9 @@ def explain(how: str, batch: bool = False) -> tuple[str, str, bool]:
     try:
         use = Use(how, batch)
         remedy = use.remedy()
-        change = use.change()
     except Exception:  # the error that is being made must come out, for any kind of frames
         return asked, GENERAL[how].format(), False
+    change = use.change()
     asked = f"{asked}, which {use.library} calls," if use.library else asked
     writing = remedy.endswith(WRITING)
     if change:
@@ -85,10 +86,10 @@ def explain_write(call: str) -> str:
             left = ast.Name(node.target.id)
             value = ast.unparse(ast.BinOp(left, node.op, node.value))
             text = BY_EXPRESSION["a += x"].format(name=node.target.id, args=value)
-        use.text = BY_EXPRESSION["a += x"]
-        change = use.change()
     except Exception:  # as above
         return text
+    use.text = BY_EXPRESSION["a += x"]
+    change = use.change()
     if change and any(map(is_foreign, use.inside)):
         return f"write {change}"
     return f"{text}, or {change}" if change else text
@@ -183,6 +184,12 @@ class Use:
 
     def change(self) -> str | None:
         """Return the import to change, where the twins of `functier.numpy` do what NumPy does."""
+        try:
+            return self.find_change()
+        except Exception:  # the remedy without it has to come out
+            return None
+
+    def find_change(self) -> str | None:
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
         if places:
             return self.adoption(places[-1])
@@ -209,6 +216,10 @@ class Use:
         if self.text in WITH_ARRAY:  # which the function itself has made
             node = self.made(inside=True)
             return isinstance(node, ast.Call) and self.name_of_maker(node) in MAKERS
+        if isinstance(self.callee, np.ufunc) or self.name in WITHOUT_TWIN:
+            return False
+        if self.text == BY_EXPRESSION["numpy of a list"] and isinstance(self.node, ast.Call):
+            return any(map(self.is_list, self.node.args))  # and not an array of objects
         return self.text in WITH_TWIN and self.callee is not np.matrix
 
     def adoption(self, place: int) -> str | None:
@@ -384,6 +395,9 @@ class Use:
             return BY_EXPRESSION["scalar type"]
         if module.startswith("numpy.testing"):
             return BY_EXPRESSION["output"]
+        if isinstance(self.callee, np.ufunc) and isinstance(node, ast.Call):
+            if any(map(self.is_list, node.args)):
+                return BY_EXPRESSION["numpy of a list"]
         if isinstance(self.callee, type(np.sum)) and isinstance(node, ast.Call):
             if self.is_list(first) or len(node.args) == 1:  # or an array of objects
                 return BY_EXPRESSION["numpy of a list"]

@@ -168,6 +168,9 @@ WITH_TWIN = frozenset({
 })  # fmt: skip
 """Remedies of calls whose twin in `functier.numpy` takes the tensor as it is."""
 
+WITHOUT_TWIN = frozenset({"numpy.lexsort", "numpy.min_scalar_type", "numpy.linalg.matrix_rank"})
+"""Functions that no twin makes right for tensors in a list; nor does it ufuncs."""
+
 WITH_ADOPTED = frozenset({
     BY_EXPRESSION["math"],
     *[CALLS[name] for name in ("float", "int", "complex", "max", "min", "sorted")],
