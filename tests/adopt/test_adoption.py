@@ -324,7 +324,7 @@ def test_what_adopted_code_calls_is_refused(given):
 
 @pytest.mark.parametrize("given", [3, None, [1], object(), types.SimpleNamespace()])
 def test_an_object_without_a_module_is_refused(given):
-    with pytest.raises(TypeError, match="is no module, and belongs to none; give a module"):
+    with pytest.raises(TypeError, match="is not a module and belongs to none; give a module"):
         ft.adopt(given)
 
 

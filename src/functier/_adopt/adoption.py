@@ -158,7 +158,7 @@ def _module_of(x: Any) -> ModuleType:
     module = sys.modules.get(name) if isinstance(name, str) else None
     if module is None or not callable(x):
         raise TypeError(
-            f"adopt: {x!r} is no module, and belongs to none; give a module, its name, or a "
+            f"adopt: {x!r} is not a module and belongs to none; give a module, its name, or a "
             f"function or a class that is defined in it"
         )
     return module

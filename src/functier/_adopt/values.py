@@ -40,7 +40,7 @@ def likeness(x: Any) -> Any:
 
 
 def as_scalar(x: Any, name: str) -> Any:
-    """Return a tensor as one without axes, that is no array, for the function of this name.
+    """Return a tensor as one without axes, for the function of this name.
 
     Raise where Python would, which takes real numbers without axes.
     """
