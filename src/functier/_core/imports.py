@@ -106,27 +106,28 @@ def find_value(tree: ast.Module, name: str, line: int, inside: bool) -> ast.expr
 
 def scopes_at(tree: ast.Module, line: int) -> list[Any]:
     """Return the module and the functions around a line, from the outermost."""
-    inside = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        and node.lineno <= line <= (node.end_lineno or line)
-    ]
-    return [tree, *sorted(inside, key=lambda node: (node.lineno, node.col_offset))]
+    found = [f for f in _functions(tree) if f.lineno <= line <= (f.end_lineno or line)]
+    return [tree, *sorted(found, key=lambda f: (f.lineno, f.col_offset))]
 
 
+@functools.lru_cache(8)
+def _functions(tree: ast.Module) -> list[Any]:
+    kinds = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+    return [node for node in ast.walk(tree) if isinstance(node, kinds)]
+
+
+@functools.lru_cache(32)
 def statements(scope: Any) -> list[ast.stmt]:
     """Return the statements of a module or a function, without those of functions in it."""
-    found, waiting = [], list(scope.body) if isinstance(scope.body, list) else []
+    found, waiting = [], list(reversed(scope.body)) if isinstance(scope.body, list) else []
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.pop()
         found.append(node)
         if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            children = [
-                child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)
-            ]
-            handlers = [h for h in ast.iter_child_nodes(node) if isinstance(h, ast.ExceptHandler)]
-            waiting[:0] = children + [child for h in handlers for child in h.body]
+            inner = list(ast.iter_child_nodes(node))
+            handlers = [h for h in inner if isinstance(h, ast.ExceptHandler)]
+            children = [child for child in inner if isinstance(child, ast.stmt)]
+            waiting += reversed([*children, *[child for h in handlers for child in h.body]])
     return found
 
 
