@@ -8,7 +8,7 @@ NOTE [an answer for all]
 
 from collections.abc import Callable
 from operator import index as as_index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,67 @@ from .tensor import Tensor
 from .types import Index
 
 ndarray = np.ndarray
+
+
+class Split(BaseException):
+    """The examples of one level answer differently: its transform runs the groups apart.
+
+    `token` is that of the transform, and `groups` has the numbers of the examples of each group.
+    It is no `Exception`, so that a handler in the user's function does not catch it.
+    """
+
+    def __init__(self, token: object, groups: list[ndarray]):
+        super().__init__("vmap(..., branches='split') runs groups of examples apart")
+        self.token, self.groups = token, groups
+
+
+class Varying(NamedTuple):
+    """A level along whose examples an answer varies, and the answers: a row for each example."""
+
+    level: Any
+    rows: ndarray
+
+    def groups(self) -> list[ndarray]:
+        """Return the numbers of the examples with equal answers, by the first of each group."""
+        found: dict[bytes, list[int]] = {}
+        for i, row in enumerate(self.rows):
+            found.setdefault(row.tobytes(), []).append(i)
+        return [np.array(group) for group in found.values()]
+
+
+def varying_levels(x: Tensor, how: str | Callable) -> list[Varying]:
+    """Return the levels along whose examples the answer of `x` varies, the innermost first."""
+    values = examples_of(x)
+    if values is None:
+        return []
+    if how is bool:
+        values = values.astype(bool)
+    elif values.dtype.kind == "f":
+        values = np.trunc(values) + 0.0  # whose zeros have one sign
+    found: list[Varying] = []
+    for axis, level in enumerate(_levels_of_axes(x)):
+        rows = np.moveaxis(values, axis, 0)
+        if len(rows) < 2 or not rows.size:
+            continue
+        rows = rows.reshape(len(rows), -1)
+        if any(row.tobytes() != rows[0].tobytes() for row in rows[1:]):
+            found.append(Varying(level, rows))
+    return found[::-1]
+
+
+def _levels_of_axes(x: Tensor) -> list[Any]:
+    """Return the level of each axis that `examples_of` has in front."""
+    value: Any = x
+    levels: list[Any] = []
+    while isinstance(value, Tensor):
+        if type(value) in SNAPSHOTS:
+            value = SNAPSHOTS[type(value)](value)
+            continue
+        level: Any = type(value).level
+        if level.depth and level.kind.batches:
+            levels = [*level.group(), *levels]
+        value = value._value
+    return levels
 
 
 def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
@@ -81,12 +142,8 @@ def answer(x: Tensor, how: str | Callable) -> Any:
         truths = flat.astype(bool)
         return (bool(truths[0]),) if (truths == truths[0]).all() else ()
     kept = np.trunc(flat) if flat.dtype.kind == "f" else flat
-    if (
-        not ((kept == kept[0]) | (kept != kept)).all()
-        or (kept != kept).any() != (kept != kept).all()
-    ):
-        return ()
-    return (_convert(flat[0].reshape(x.shape), how),)
+    alike = (kept == kept[0]) | ((kept != kept) & (kept[0] != kept[0]))
+    return (_convert(flat[0].reshape(x.shape), how),) if alike.all() else ()
 
 
 def _convert(value: Any, how: str | Callable) -> Any:

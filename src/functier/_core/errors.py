@@ -1,5 +1,7 @@
 """The exceptions and the warning of functier; imports nothing of the package."""
 
+from typing import Any
+
 
 class LevelError(Exception):
     """A tensor was used where its level does not reach.
@@ -40,7 +42,12 @@ class ConversionError(LevelError):
 
 
 class DataDependentError(LevelError):
-    """A shape, a branch or an index depends on the data, which differs along the batch."""
+    """A shape, a branch or an index depends on the data, which differs along the batch.
+
+    `pattern` has the answers of all examples, where a rule that raises knows them.
+    """
+
+    pattern: Any = None
 
 
 class MutationError(LevelError):

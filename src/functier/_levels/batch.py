@@ -12,11 +12,11 @@ NOTE [contiguous levels share one wrapper]
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from operator import getitem, matmul
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from .._core.agreement import answer
+from .._core.agreement import Split, Varying, answer, varying_levels
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
 from .._core.errors import (
     ConversionError,
@@ -65,6 +65,8 @@ class BatchLevel(Level):
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`
     axis_name: Hashable = None  # the name for collectives
     chunk: Any = None  # the `_chunks.chunk.Chunk` that it computes, where it has a name
+    branches: Any = None  # the token of a call that runs groups of examples apart
+    unanswered: Any = None  # the error for an answer that its examples do not share
 
     size: int | None
     k: int
@@ -78,6 +80,8 @@ class BatchLevel(Level):
         self.size = None
         if self.randomness != "error":  # set by the level that had this class before
             self.randomness = "error"
+        if self.branches is not None or self.unanswered is not None:
+            self.branches = self.unanswered = None
 
     def group(self) -> "list[BatchLevel]":
         """Return the contiguous levels that share its tensors, from the outermost to this one."""
@@ -371,14 +375,44 @@ class BatchLevel(Level):
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
-            raise self.refusal(
-                DataDependentError,
-                f"{asked} {why}, so Python cannot branch or index by it; write {remedy}",
+            self.run_apart(
+                varying_levels(x, how),
+                self.refusal(
+                    DataDependentError,
+                    f"{asked} {why}, so Python cannot branch or index by it; write {remedy}; or "
+                    f"vmap(..., branches='split') to run groups of examples apart",
+                ),
             )
         raise self.refusal(
             MutationError if writing else ConversionError,
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
+
+    def run_apart(self, varying: list[Varying], error: Exception) -> NoReturn:
+        """Have a transform run the examples apart whose answers differ, or raise `error`.
+
+        All levels along which they differ have to allow it; the innermost one is split first.
+        The error is noted for the function's return: its code may catch it, and go on.
+        """
+        for level, _ in varying:
+            level.unanswered = error
+        if varying and all([level.branches is not None for level, _ in varying]):
+            raise Split(varying[0].level.branches, varying[0].groups())
+        raise error
+
+    def name_error(self, error: LevelError) -> LevelError:
+        pattern = getattr(error, "pattern", None)
+        error = Level.name_error(self, error)
+        if pattern is not None:
+            error.pattern = None  # type: ignore[attr-defined]
+            self.run_apart(varying_levels(self.wrap(pattern), bool), error)
+        return error
+
+    def check_answered(self) -> None:
+        """Raise where the function has caught the error for an answer, and has returned."""
+        if self.unanswered is not None:
+            error, self.unanswered = self.unanswered, None
+            raise error
 
     def repr(self, x: Tensor) -> str:
         # `self` may have ended.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from .._core.agreement import varying_levels
 from .._core.errors import DataDependentError
 from .._core.methods import BINARY, UNARY
 from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
@@ -87,9 +88,16 @@ def check_written(mask: Any, ndim: int, value: Value, first: bool = True) -> Val
     shape, rest = shape_of(value), ndim - mask.ndim
     if len(shape) > rest or (shape and not first):
         if len(shape) > rest + 1 or shape[0] != 1 or not first:
-            raise DataDependentError(ADVICE)
+            refuse(mask)
         value = np.reshape(value, shape[1:])
     return value
+
+
+def refuse(mask: Any) -> NoReturn:
+    """Raise the error for what examples that differ in their masks cannot do together."""
+    level: Any = type(mask).level
+    level.run_apart(varying_levels(mask, bool), level.refusal(DataDependentError, ADVICE))
+    raise AssertionError  # it has raised
 
 
 class Selection:
@@ -134,8 +142,8 @@ class Selection:
         return Selection(ufunc(*values), self.mask, self.first)
 
     def refusal(self) -> Exception:
-        """Return the error for what has no meaning."""
-        return type(self.mask).level.refusal(DataDependentError, ADVICE)
+        """Return the error for what has no meaning; a level may run its examples apart instead."""
+        return refuse(self.mask)
 
     def check_same(self, mask: Any) -> None:
         """Raise where `mask` may be another one."""

@@ -131,10 +131,13 @@ def data_dependent_vmap(func: Callable, remedy: str, constant: bool = False) -> 
                 if isinstance(result, tuple):
                     return tuple([r[(None,) * k] for r in result])
                 return result[(None,) * k]
-        raise DataDependentError(
+        error = DataDependentError(
             f"the shape of the result of {name_of(func)} depends on the data, which differs "
             f"from example to example; {remedy}"
         )
+        if constant:
+            error.pattern = np.not_equal(args[0], 0)
+        raise error
 
     return rule
 

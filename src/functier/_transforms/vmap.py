@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -30,11 +30,13 @@ from .._levels.life import LevelContext, run
 from .._levels.lineage import line_of
 from .._levels.memory import separate
 from .._levels.options import check_escape, check_flag, check_randomness
+from .splitting import in_groups, join_groups
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 ndarray = np.ndarray
+Branches = Literal["error", "split"]
 
 
 @overload
@@ -42,12 +44,14 @@ def vmap(
     func: Callable[P, R], in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
     *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
     executor: Any = None, progress: bool = False, escape: Escape = "dead",
+    branches: Branches = "error",
 ) -> Callable[P, R]: ...  # fmt: skip
 @overload
 def vmap(
     func: None = None, in_dims: Any = 0, out_dims: Any = 0, randomness: Randomness = "error",
     *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
     executor: Any = None, progress: bool = False, escape: Escape = "dead",
+    branches: Branches = "error",
 ) -> Any: ...  # fmt: skip
 def vmap(
     func: Callable | None = None,
@@ -61,6 +65,7 @@ def vmap(
     executor: Any = None,
     progress: bool = False,
     escape: Escape = "dead",
+    branches: Branches = "error",
 ) -> Any:
     """Return a function that applies `func`, written for one example, to a whole batch.
 
@@ -97,6 +102,10 @@ def vmap(
     escape : {"dead", "passthrough"}
         What a tensor of this level does once the call is over: raise an error on every use,
         or act as the value it wraps.
+    branches : {"error", "split"}
+        What an ``if``, a ``while``, ``range(int(n))``, an index of a list or the length of
+        ``x[mask]`` does where the examples differ. They raise an error, or `func` runs once for
+        each group of examples that take one path, and the results are put together.
 
     Returns
     -------
@@ -112,6 +121,9 @@ def vmap(
         the argument by its path.
     TypeError
         If a chunk cannot be sent to the process that should compute it.
+    DataDependentError
+        If `func` asks for an answer that its examples do not share, except with
+        ``branches="split"``; also if it has caught that error and returned.
     LevelError
         If `func` meets a tensor of another, unrelated level.
 
@@ -132,6 +144,12 @@ def vmap(
     the executor that computes this chunk again, as its workers would wait for themselves.
     Dask warns of chunks of more than 10 MB.
 
+    With ``branches="split"`` a run that meets an answer which its examples do not share is thrown
+    away, and the groups of equal answers run from the start: less than twice as many runs as
+    paths. Side effects of `func` (prints, plain writes to arrays from outside) happen in every
+    run. All paths have to return results of one form. An exception that single examples raise is
+    that of the first of them, as in a loop. More than 8 groups give a `FallbackWarning`.
+
     Examples
     --------
     >>> import numpy as np
@@ -142,6 +160,13 @@ def vmap(
     >>> with ThreadPoolExecutor(2) as pool:
     ...     vmap(np.sum, chunk_size=4, executor=pool)(xs)
     array([2., 2., 2., 2., 2., 2., 2., 2., 2., 2.])
+    >>> def root(x):
+    ...     y = x
+    ...     while abs(y * y - x) > 1e-9:
+    ...         y = 0.5 * (y + x / y)
+    ...     return y
+    >>> vmap(root, branches="split")(np.array([1.0, 4.0, 100.0]))
+    array([ 1.,  2., 10.])
     """
     if type(escape) is not str or escape != "dead":
         check_escape("vmap", func, escape)
@@ -159,26 +184,40 @@ def vmap(
         if axis_size is not None:
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
         attributes = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
+    if type(branches) is not str or branches != "error":
+        _check_branches(func, branches, axis_name)
     in_parts = chunk_size is not None or executor is not None or progress
     if in_parts:
         chunk_size = check_chunking("vmap", chunk_size, executor, progress)
     if func is None:
-        return (_Decorator if in_parts else LevelContext)(
+        return (_Decorator if in_parts or branches != "error" else LevelContext)(
             BatchLevel,
             "vmap()",
             escape,
             lambda f: vmap(
                 f, in_dims, out_dims, randomness, chunk_size=chunk_size, axis_size=axis_size,
                 axis_name=axis_name, executor=executor, progress=progress, escape=escape,
+                branches=branches,
             ),
             **(attributes or {}),
         )  # fmt: skip
     check_callable("vmap", func)
     label = f"vmap({name_of_function(func)})"
-    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes)
+    mapping = _Mapping(func, label, in_dims, out_dims, escape, attributes, branches)
     if chunk_size is not None:
         return _in_chunks(mapping, chunk_size, executor, progress)
-    return _whole(mapping)
+    return _in_groups(mapping) if branches == "split" else _whole(mapping)
+
+
+def _check_branches(func: Function | None, branches: Any, axis_name: Hashable) -> None:
+    label = "vmap()" if func is None else f"vmap({name_of_function(func)})"
+    if not isinstance(branches, str) or branches not in ("error", "split"):
+        raise ValueError(f"{label}: branches={branches!r}; write 'error' or 'split'")
+    if branches == "split" and axis_name is not None:
+        raise ValueError(
+            f"{label}: branches='split' runs groups of examples apart, and a collective over "
+            f"axis_name={axis_name!r} needs all examples; leave one of the two out"
+        )
 
 
 @dataclass(slots=True)
@@ -191,6 +230,7 @@ class _Mapping:
     out_dims: PyTree
     escape: Escape
     attributes: dict[str, Any] | None
+    branches: str = "error"
 
     @property
     def axis_size(self) -> int | None:
@@ -219,6 +259,8 @@ def _whole(mapping: _Mapping) -> Function:
         if structure is not None:
             inner = unflatten(structure, inner)
         out = func(*inner, **kwargs)
+        if level.unanswered is not None:
+            level.check_answered()
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
@@ -293,6 +335,44 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
     return vmapped
 
 
+def _in_groups(mapping: _Mapping) -> Function:
+    """Return the mapped function for a batch whose examples take several paths."""
+    label, in_dims, out_dims = mapping.label, mapping.in_dims, mapping.out_dims
+    attributes = mapping.attributes
+
+    @functools.wraps(mapping.func)
+    def vmapped(*args: Any, **kwargs: Any) -> Any:
+        axis_size = mapping.axis_size
+        leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+        size = _batch_size(label, leaves, dims, args, axis_size)
+        frame = sys._getframe(1)
+        made = frame.f_code, frame.f_lasti
+        del frame
+
+        def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
+            given = {
+                **(attributes or {"randomness": "error", "axis_name": None}),
+                "size": len(examples), "made": made, "branches": token,
+            }  # fmt: skip
+            part = _Mapping(mapping.func, label, in_dims, out_dims, mapping.escape, given)
+            parts = list(leaves)
+            if len(examples) < size:
+                parts = [
+                    leaf if dim is None else np.take(leaf, examples, dim)
+                    for leaf, dim in zip(leaves, dims)
+                ]
+            return _whole(part)(*unflatten(structure, parts), **kwargs)
+
+        randomness = attributes["randomness"] if attributes else "error"
+        found = in_groups(label, call, size, randomness)
+        if len(found) == 1:
+            return found[0][1]
+        results = flatten(found[0][1], label, "the result")[0]
+        return join_groups(label, found, leaf_dims(out_dims, found[0][1], results, label))
+
+    return vmapped
+
+
 class _Part:
     """A mapped function for a part of a batch; it can be pickled if the function can."""
 
@@ -307,8 +387,9 @@ class _Part:
         if attributes["axis_name"] is not None:
             attributes["chunk"] = chunk
         m = self.mapping
-        part = _Mapping(m.func, m.label, m.in_dims, m.out_dims, m.escape, attributes)
-        return _whole(part)(*args, **kwargs)
+        part = _Mapping(m.func, m.label, m.in_dims, m.out_dims, m.escape, attributes, m.branches)
+        whole = _in_groups(part) if m.branches == "split" else _whole(part)
+        return whole(*args, **kwargs)
 
     def __getstate__(self) -> dict:
         code, instruction = self.made
@@ -322,13 +403,13 @@ class _Part:
 
 
 class _Decorator(LevelContext):
-    """`vmap` in chunks without a function: a decorator, but not a context manager."""
+    """`vmap` in parts without a function: a decorator, but not a context manager."""
 
     def __enter__(self) -> Any:
         raise TypeError(
-            "vmap(chunk_size=...) is not a context manager, as a with block runs once and not "
-            "for every chunk; write it as a decorator, or vmap(f, chunk_size=...), or leave "
-            "chunk_size out"
+            "vmap(chunk_size=...) and vmap(branches='split') are no context managers, as a with "
+            "block runs once and not for every part of a batch; write it as a decorator, or "
+            "vmap(f, ...), or leave the option out"
         )
 
 

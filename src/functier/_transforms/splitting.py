@@ -1,0 +1,122 @@
+"""vmap with ``branches="split"``: groups of examples that take one path through the function.
+
+NOTE [a path is a sequence of answers]
+    The function runs for a group of examples. Where these answer differently (`if`, `while`,
+    ``range(int(n))``, the length of a mask), `Split` leaves the function with the groups of equal
+    answers, and each is run again, from the start. A run that is left is thrown away, so there
+    are less than twice as many runs as paths. The levels around the call are those of any call:
+    the parts of the arguments, and the results put together, are operations on their tensors.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from .._chunks.chunk import CHUNK, Chunk, Run
+from .._core.agreement import Split
+from .._core.errors import FallbackWarning
+from .._core.pytree import describe, flatten, same_structure, unflatten
+from .._core.types import PyTree, Value
+
+MANY = 8
+"""From so many groups on there is a warning."""
+
+Examples = np.ndarray
+Call = Callable[[Chunk, Examples, object], PyTree]
+"""A function of a chunk, the numbers of its examples, and the token that a `Split` of it has."""
+
+
+def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[Examples, PyTree]]:
+    """Return the results of all groups, each with the numbers of its examples.
+
+    An exception that one example raises alone is found by halving its group; that of the example
+    with the lowest number is raised.
+    """
+    run, outer, token = Run(label, None, randomness), CHUNK.get(), object()
+    reports: dict[Callable, set] = {}
+    waiting: list[Examples] = [np.arange(size)]
+    found: list[tuple[Examples, PyTree]] = []
+    failed: tuple[int, Exception] | None = None
+    try:
+        while waiting:
+            examples = waiting.pop()
+            first = int(examples[0]) if size else 0
+            if failed is not None and first > failed[0]:
+                continue
+            chunk = Chunk(run, first, size or 1, 0, len(examples), size, outer)
+            try:
+                CHUNK.set(chunk)
+                found.append((examples, call(chunk, examples, token)))
+                for merge, items in chunk.reports.items():
+                    reports.setdefault(merge, set()).update(items)
+            except Split as split:
+                if split.token is not token:
+                    raise
+                waiting += reversed([examples[group] for group in split.groups])
+            except Exception as error:
+                half = (len(examples) + 1) // 2
+                if len(examples) > 1:
+                    waiting += [examples[half:], examples[:half]]
+                else:
+                    failed = first, error
+            finally:
+                CHUNK.set(outer)
+        if failed is not None:
+            raise failed[1]
+    finally:
+        failed = None  # its traceback has this frame
+        for merge, items in reports.items():
+            merge(run, items)
+    if len(found) > MANY:
+        warnings.warn(
+            f"{label}: branches='split' ran the function for {len(found)} groups of examples that "
+            f"take different paths, one after the other; write functier.cond and "
+            f"functier.while_loop for one run",
+            FallbackWarning,
+            stacklevel=3,
+        )
+    return found
+
+
+def join_groups(label: str, found: list[tuple[Examples, PyTree]], dims: list) -> PyTree:
+    """Put the results of groups together, each leaf along its axis in `dims`."""
+    first, structure = flatten(found[0][1], label, "the result")
+    columns = [[leaf] for leaf in first]
+    for examples, result in found[1:]:
+        leaves, other = flatten(result, label, "the result")
+        if structure != other and not same_structure(result, found[0][1]):
+            raise ValueError(
+                f"{label}: the result has another structure for example {examples[0]} than for "
+                f"example {found[0][0][0]}: {describe(result)}, and not {describe(found[0][1])}; "
+                f"return one structure on all paths"
+            )
+        for column, leaf in zip(columns, leaves):
+            column.append(leaf)
+    order = np.argsort(np.concatenate([examples for examples, _ in found]))
+    numbers = [int(examples[0]) for examples, _ in found]
+    joined = [_join(label, c, d, order, numbers) for c, d in zip(columns, dims)]
+    return unflatten(structure, joined)
+
+
+def _join(label: str, parts: list, dim: int | None, order: Examples, numbers: list[int]) -> Value:
+    """Return one leaf of the result for all examples."""
+    if dim is None:
+        for part, number in zip(parts[1:], numbers[1:]):
+            if not np.array_equal(part, parts[0], equal_nan=np.result_type(part).kind in "fc"):
+                raise ValueError(
+                    f"{label}: a result with out_dims=None is another one for example {number} "
+                    f"than for example {numbers[0]}; write the axis that the batch should have"
+                )
+        return parts[0]
+    axis = dim % np.ndim(parts[0])
+    forms = [(*np.shape(x)[:axis], *np.shape(x)[axis + 1 :]) for x in parts]
+    for form, number in zip(forms, numbers):
+        if form != forms[0]:
+            raise ValueError(
+                f"{label}: the result has shape {form} for example {number} and {forms[0]} for "
+                f"example {numbers[0]}; return arrays of one shape on all paths"
+            )
+    if len(parts) == 1:
+        return parts[0]
+    return np.take(np.concatenate(parts, axis), order, axis)
