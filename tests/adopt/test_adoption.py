@@ -109,6 +109,15 @@ def test_functions_keep_their_identity(module):
         assert pickle.loads(pickle.dumps(f.__kwdefaults__["sin"]))(0.5) == np.sin(0.5)
 
 
+def test_adopted_functions_may_be_pickled_by_value(module):
+    cloudpickle = pytest.importorskip("cloudpickle")
+    cloudpickle.register_pickle_by_value(module)
+    with ft.adopt(module):
+        text = cloudpickle.dumps(module.f)
+    cloudpickle.unregister_pickle_by_value(module)
+    assert np.allclose(ft.vmap(pickle.loads(text))(X[None]), module.f(X))
+
+
 def test_a_block_ends_with_an_error(module):
     before = state(module)
     with pytest.raises(KeyError), ft.adopt(module):
@@ -379,6 +388,15 @@ def test_a_module_with_functions_of_numba_stays_as_it_is(tmp_path):
             assert module.f(1.0) == np.sin(1.0) and module.math.__name__ == "math"
 
 
+def test_the_values_of_a_lazy_dict_are_not_asked_for(tmp_path):
+    text = (
+        "class Lazy(dict):\n    def values(self):\n        raise RuntimeError\nTABLE = Lazy(a=1)\n"
+    )
+    module = module_of(tmp_path, text)
+    with ft.adopt(module) as adopted:
+        assert "1 modules, 0 names bound, 0 functions" in repr(adopted)
+
+
 def test_what_takes_tensors_itself_is_not_named(tmp_path):
     module = module_of(tmp_path, "import numpy as np\nTABLE = {1: np.sum, 2: np.sin, 3: float}\n")
     with ft.adopt(module):
@@ -397,7 +415,8 @@ def no_count(self):
                 record = _ADOPTED.pop(id(module), None)
                 if record is not None:
                     found = adoption.functions_of([record.module])
-                    record.unbind(found[id(record.namespace)][0], set())
+                    record.unbind(found[id(record.namespace)][0])
+                    record.remove_aliases(set())
 
 
 def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
@@ -408,14 +427,14 @@ def test_a_planted_fault_of_the_counts_is_found(module, monkeypatch):
         left.undo()
 
 
-@pytest.mark.parametrize("part", ["aliases", "defaults", "attributes"])
+@pytest.mark.parametrize("part", ["codes", "defaults", "attributes"])
 def test_a_planted_fault_of_undo_is_found(part, module, monkeypatch):
     whole = bindings.Bindings.unbind
 
-    def unbind(self, functions, running):
+    def unbind(self, functions):
         kept, empty = getattr(self, part), type(getattr(self, part))()
         setattr(self, part, empty)
-        whole(self, functions, running)
+        whole(self, functions)
         setattr(self, part, kept)
 
     monkeypatch.setattr(bindings.Bindings, "unbind", unbind)

@@ -346,6 +346,15 @@ MODULES = {
             return max(x[0], x[1])
         f = decorate(functools.partial(g))
         """,
+    "vectorized": """
+        @np.vectorize
+        def g(v, a=2.0):
+            return math.sin(v) * max(v, a)
+        class A:
+            h = staticmethod(np.vectorize(lambda v: float(v) ** 2, otypes=[float]))
+        def f(x):
+            return g(x) * A.h(x)
+        """,
     "in a table": """
         TABLE = {"a": [lambda x: float(x[0]) ** 2]}
         def f(x):

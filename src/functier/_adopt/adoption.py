@@ -51,9 +51,12 @@ class Adoption:
                 if not record.count:
                     last.append(_ADOPTED.pop(id(module)))
             if last:
-                found, running = functions_of([r.module for r in last]), running_code()
+                found = functions_of([record.module for record in last])
                 for record in last:
-                    record.unbind(found[id(record.namespace)][0], running)
+                    record.unbind(found[id(record.namespace)][0])
+                running = running_code()  # later than this, no call begins to run such code
+                for record in last:
+                    record.remove_aliases(running)
 
     def __enter__(self) -> "Adoption":
         return self
@@ -153,10 +156,11 @@ def _module_of(x: Any) -> ModuleType:
     if isinstance(x, str):
         if x.partition(".")[0] in REFUSED and x not in sys.modules:
             return ModuleType(x)  # refused
-        return import_module(x)
-    name = getattr(x, "__module__", None)
-    module = sys.modules.get(name) if isinstance(name, str) else None
-    if module is None or not callable(x):
+        module: Any = import_module(x)
+    else:
+        name = getattr(x, "__module__", None) if callable(x) else None
+        module = sys.modules.get(name) if isinstance(name, str) else None
+    if not isinstance(module, ModuleType):
         raise TypeError(
             f"adopt: {x!r} is not a module and belongs to none; give a module, its name, or a "
             f"function or a class that is defined in it"

@@ -93,8 +93,8 @@ class Bindings:
         kind = type(value)  # isinstance would ask what a weak proxy refers to
         parts: Any = ()
         if issubclass(kind, dict):
-            parts = value.values()
-        elif issubclass(kind, (list, tuple, set)):
+            parts = dict.values(value)  # that of a subclass might run code
+        elif kind in (list, tuple, set, frozenset):
             parts = value
         elif issubclass(kind, functools.partial):
             parts = (value.func, *value.args, *value.keywords.values())
@@ -172,11 +172,8 @@ class Bindings:
 
     # ---- the way back ----
 
-    def unbind(self, functions: Iterable[FunctionType], running: set[int]) -> None:
-        """Undo all that `bind` did, where nobody has changed it since.
-
-        `running` has the numbers of the code objects that still run: they keep their aliases.
-        """
+    def unbind(self, functions: Iterable[FunctionType]) -> None:
+        """Undo what `bind` did, where nobody has changed it since; the aliases stay."""
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(func.__code__))
             if pair is not None:
@@ -197,6 +194,9 @@ class Bindings:
                 original = original_of(value)
                 if original is not None:
                     self.namespace[name] = original
+
+    def remove_aliases(self, running: set[int]) -> None:
+        """Remove the aliases, unless one of the code objects with these numbers needs them."""
         if not running & self.codes.keys():
             for alias in self.aliases:
                 self.namespace.pop(alias, None)

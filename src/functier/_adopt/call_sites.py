@@ -75,7 +75,7 @@ class Names:
     def may_change(self, name: str) -> bool:
         """Tell if an instruction with this name may need another: others are not looked at."""
         value = self.value(name)
-        if value is not None and (self.call(value) or isinstance(value, ModuleType)):
+        if value is not None and (self.call(value) or issubclass(type(value), ModuleType)):
             return True
         return self.module(name) is not None
 

@@ -286,14 +286,23 @@ def _with_formula(func: Callable, formula: Callable) -> Callable:
     return call
 
 
-def _module() -> Any:
-    """Return the twin of `math`: a module with the same names."""
-    module = ModuleType("math", math.__doc__)
-    for name in dir(math):
-        if name[0] != "_":
-            setattr(module, name, _twin(name))
-    return module
+class Mathematics(ModuleType):
+    """The twin of `math`: a module with the same names."""
+
+    def __init__(self) -> None:
+        super().__init__("math", math.__doc__)
+        for name in dir(math):
+            if name[0] != "_":
+                setattr(self, name, _twin(name))
+
+    def __reduce__(self) -> tuple:
+        return the_twin, ()  # by its name it would become `math`
 
 
-MATH = _module()
+def the_twin() -> Mathematics:
+    """Return the twin of `math`."""
+    return MATH
+
+
+MATH: Any = Mathematics()
 """The twin of `math`."""
