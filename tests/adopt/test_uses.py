@@ -457,6 +457,8 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault, tmp_path, monkeypatch):
+    if fault == "a mark is enough" and sys.version_info >= (3, 13):
+        pytest.skip("it is, since then")
     place, name, value, row = FAULTS[fault]
     monkeypatch.setattr(place, name, value)
     with pytest.raises(Exception):  # noqa: B017  # of any kind: it is found

@@ -156,9 +156,11 @@ def _calls_attribute(instructions: list[Instruction], i: int) -> bool:
     use = instructions[i + 1]
     if use.opname not in METHODS:
         return False
+    if stack_effect(use.opcode, use.arg) == 1:
+        return not _has_null(instructions[i])  # it leaves what a call of a method takes
     if _has_null(instructions[i]):
-        return stack_effect(use.opcode, use.arg) == 0 and _leads_to_call(instructions, i + 2)
-    return stack_effect(use.opcode, use.arg) == 1  # it leaves what a call of a method takes
+        return _leads_to_call(instructions, i + 2)
+    return instructions[i + 2].opname == "PUSH_NULL" and _leads_to_call(instructions, i + 3)
 
 
 def _is_called(instructions: list[Instruction], i: int) -> bool:

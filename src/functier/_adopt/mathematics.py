@@ -7,6 +7,7 @@ NOTE [the errors of math]
 
 import functools
 import math
+import operator
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import ModuleType
@@ -176,18 +177,22 @@ def _fsum(seq: Any, /) -> Any:
     if not any(map(in_level, values)):
         return math.fsum(values)
     numbers = [_number(x, math.fsum) for x in values]
-    partials: list[Any] = []  # without rounding errors, as each sum comes with its error
+    with np.errstate(all="ignore"):
+        total = _exact_sum(numbers)
+    _check(_fsum_of_floats, numbers, total)
+    return total
+
+
+def _exact_sum(numbers: list) -> Any:
+    """Return a sum that keeps the rounding error of each of its steps."""
+    partials: list[Any] = []
     for x in numbers:
         for i, y in enumerate(partials):
             s = x + y
             z = s - x
             partials[i], x = (x - (s - z)) + (y - z), s
         partials.append(x)
-    total = partials[0]
-    for x in partials[1:]:
-        total = total + x
-    _check(_fsum_of_floats, numbers, total)
-    return total
+    return functools.reduce(operator.add, partials)
 
 
 def _fsum_of_floats(*xs: float) -> float:
