@@ -211,13 +211,17 @@ def nested_against_loops(row: Row, sizes: tuple[int, int], choice: list) -> None
 
 
 def check_refusal(row: Row) -> None:
-    """Check that an operation that depends on the data refuses a batch."""
+    """Check that an operation that depends on the data refuses a batch of examples that differ."""
     many = [examples(row, i, 2) for i in range(len(row.leaves))]
+    f = leaves_of(row)
     try:
-        ft.vmap(leaves_of(row))(*many)
+        found = ft.vmap(f)(*many)
     except ft.LevelError:
         return
-    raise AssertionError("vmap returned, where the shape depends on the data")
+    forms = [[np.shape(y) for y in f(*[x[i] for x in many])] for i in range(2)]
+    if forms[0] != forms[1]:
+        raise AssertionError("vmap returned, where the shape depends on the data")
+    same(found, stacked([f(*[x[i] for x in many]) for i in range(2)]))
 
 
 def check_warning(row: Row) -> None:

@@ -13,6 +13,7 @@ X = np.array([0.7, -0.4, 1.2])
 MAKERS = {
     "sin": np.sin,
     "copy": lambda c: c.copy(),
+    "zeros_like": np.zeros_like,
     "a view of a result": lambda c: np.sin(c)[::-1],
     "a result of functier.numpy": lambda c: fnp.array(c),
 }

@@ -79,6 +79,8 @@ ROWS = [
     row(np.digitize, normal(2, 3), np.sort(normal(4)), _like=_monotonic),
     row(np.digitize, normal(3), np.sort(normal(4)), right=True, _like=_monotonic),
     row(np.digitize, integers(0, 3, 4), np.array([2, 1, 0]), _shared=(1,)),
+    row(np.digitize, integers(0, 4, 6), np.array([3, 2, 0]), _like=_monotonic),
+    row(np.digitize, integers(0, 4, 6), np.array([3, 1, 0]), right=True, _like=_monotonic),
     row(np.isin, integers(0, 5, 2, 3), integers(0, 5, 4)),
     row(np.isin, integers(0, 5, 3), integers(0, 5, 2, 2), invert=True),
     row(np.isin, np.arange(4), np.arange(2, 6), assume_unique=True),

@@ -1,6 +1,6 @@
 """Frames of the call stack: the user's, those of other libraries, and the expression at each.
 
-Only errors ask for them. Imports nothing of the package.
+Errors ask for them, and few other cases that are rare. Imports nothing of the package.
 """
 
 import ast
@@ -25,6 +25,16 @@ def asking_frames() -> tuple[FrameType | None, list[FrameType]]:
         inside.insert(0, frame)
         frame = frame.f_back
     return None if frame is None or _is_own(frame) else frame, inside
+
+
+def is_called_by_user() -> bool:
+    """Tell if NumPy's function that runs was called by a user's code, and not by a rule."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        if frame.f_code.co_name.strip("_") == "array_function":
+            return frame.f_back is not None and not _is_own(frame.f_back)
+        frame = frame.f_back
+    return False
 
 
 def _is_own(frame: FrameType) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.frames import is_called_by_user
 from .._core.numpy_facts import dtype_of, name_of
 from .._core.table import AT_BODIES, OPS
 from .._core.tensor import Tensor
@@ -165,12 +166,17 @@ OPS[np.nan_to_num].body = _replace_nan(OPS[np.nan_to_num].body)  # type: ignore[
 
 
 def _make_writable(body: Callable[..., Value]) -> Callable[..., Value]:
-    """Return a body whose result can be written to, where its argument is of the ambient level."""
+    """Return a body whose result can be written to.
+
+    A value of a level around the ambient one may be what a rule computes with: it gets no array.
+    """
 
     @functools.wraps(body)
     def make(a: Value, *args: Any, **kwargs: Any) -> Value:
         made = body(a, *args, **kwargs)
-        return make_writable(made) if type(a) is AMBIENT.get() else made
+        if type(made) is not np.ndarray or AMBIENT.get() is Tensor:
+            return made
+        return make_writable(made) if type(a) is AMBIENT.get() or is_called_by_user() else made
 
     return make
 

@@ -199,10 +199,9 @@ def _digitize_vmap(k: int, x: Value, bins: Value, right: Value = False) -> Value
     if bins.shape[:k] == (1,) * k:
         return np.digitize(x, np.reshape(bins, bins.shape[k:]), right)
     side: Literal["left", "right"] = "left" if right else "right"
-    other: Literal["left", "right"] = "right" if right else "left"
     n = bins.shape[-1]
     rising = _searchsorted_vmap(k, bins, x, side=side)
-    falling = n - _searchsorted_vmap(k, np.flip(bins, -1), x, side=other)
+    falling = n - _searchsorted_vmap(k, np.flip(bins, -1), x, side=side)
     falls = np.any(np.greater(bins[..., :1], bins[..., -1:]), axis=-1)
     return np.where(np.reshape(falls, falls.shape + (1,) * (x.ndim - k)), falling, rising)
 
