@@ -23,6 +23,11 @@ def ordered(i, x, rng):
     return np.sort(rng.normal(size=x.shape), axis=-1)
 
 
+def sparse(i, x, rng):
+    """Zeros in places that differ."""
+    return 1.0 * rng.integers(0, 2, x.shape)
+
+
 ROWS = [
     # closeness and equality
     row(np.isclose, BAD, np.array([1.0 + 1e-9, np.nan, np.inf, 3.0])),
@@ -115,8 +120,8 @@ ROWS = [
     # an operand of more axes than the other
     row(np.trapezoid, normal(3), normal(2, 3)),
     row(np.trapezoid, normal(3), normal(3, 1), axis=0),
-    row(np.trim_zeros, np.zeros(2), "b", _vmap=False, _order=0),
-    row(np.trim_zeros, np.zeros((2, 3)), "f", _vmap=False, _order=0),
+    row(np.trim_zeros, np.zeros(2), "b", _vmap=False, _order=0, _like=sparse),
+    row(np.trim_zeros, np.zeros((2, 3)), "f", _vmap=False, _order=0, _like=sparse),
 ]  # fmt: skip
 
 if allows_array_function_override(polynomial.polyval2d):  # NumPy 2.1 asks no tensor here

@@ -24,6 +24,11 @@ def _monotonic(i, x, rng):
     return np.sort(x)[:: rng.choice([1, -1])] if i == 1 else x
 
 
+def _some(i, x, rng):
+    """Some of four numbers, which another operand may have, too."""
+    return rng.permutation(np.arange(4.0))[: x.size]
+
+
 ROWS = [
     row(np.sort, normal(4)),
     row(np.sort, normal(2, 3), axis=0),
@@ -99,7 +104,7 @@ ROWS = [
     row(np.intersect1d, TIES, np.array([3.0, 2.0]), return_indices=True, _order=0, _vmap=False),
     row(np.setxor1d, normal(3), normal(2), _vmap=False),
     row(np.setdiff1d, normal(3), normal(2), _vmap=False),
-    row(np.setdiff1d, normal(3), normal(2), assume_unique=True, _vmap=False),
+    row(np.setdiff1d, normal(3), normal(2), assume_unique=True, _vmap=False, _like=_some),
 ]
 
 if has(np.sort, "descending"):  # NumPy 2.5
