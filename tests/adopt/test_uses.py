@@ -17,7 +17,7 @@ import collections, functools, math, numbers
 import numpy as np
 import numpy.linalg as la
 from math import cos as cosine
-from numpy import array as make, float64, zeros as nulls
+from numpy import array as make, float64, ndarray, zeros as nulls
 """
 
 
@@ -117,8 +117,10 @@ match x[0]:
 # case of an array
 match x:
     case float() | int(): return x * 3
-    case np.ndarray(ndim=1): return x * x[0]
-    case _: return x
+    case np.ndarray(ndim=1): y = x * x[0]
+    case _: y = x
+match y:
+    case ndarray(): return y * x
 # math
 return math.sin(x[0]) * cosine(x[1]) * math.pi + math.pow(x[2], 3)
 # math of a list
@@ -133,6 +135,11 @@ return np.float64(x[0]) * np.float64(2) * np.int64(3.7) + float64(x[1])
 return np.float64(x) * x * np.asarray(x, dtype=np.float64)
 # array of a list
 return np.array([x[0], 2.0, x[1]]) * make([x[2], x[0], 1.0])
+# ndarray of a tensor
+t = 1.0 if isinstance(x, np.ndarray) and isinstance(x, (int, ndarray)) else 2.0
+y = np.ndarray((3,))
+y[:] = x
+return np.ndarray.sum(x) * y * t
 # write
 y = np.zeros(3)
 y[0] = x[1]
@@ -178,6 +185,12 @@ return {float: 1, int: 2, max: 3}[float], {max: 1}.get(max), float in {float}
 return {float: abs, int: str}[type(-2.0)](-2.0), (float, int)[1](2.5)
 # called from a list
 return [max, min][1](3, 2), (max if x is None else min)(3, 2)
+# ndarray
+a = type(x) is np.ndarray, x.__class__ == ndarray, type(nulls(2)) is ndarray
+return a, {np.ndarray: 1}[type(x)], {ndarray} & {np.ndarray}
+# methods of ndarray
+a = np.ndarray.sum(x), ndarray.sum(x), np.ndarray.__name__
+return a, np.ndarray((2,)).shape, ndarray((1,)).dtype
 # returned
 return (lambda: float)() is float, (lambda: max)()(1, 2)
 # attribute

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from .call_sites import Names, loads_in, rewrite, stored_globals
 from .twins import (
     ALIASES,
@@ -211,7 +209,7 @@ def _needs_twin(value: Any) -> bool:
     """Tell if an object does not take tensors itself, but its twin does."""
     if twin_of(value) is None or isinstance(value, ModuleType) or not callable(value):
         return False
-    return not dispatches(value) and value is not np.ndarray
+    return not dispatches(value)
 
 
 def _is_of_numba(value: Any) -> bool:

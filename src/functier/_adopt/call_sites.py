@@ -58,7 +58,8 @@ class Names:
     call : function
         Returns the alias for calls of an object, or None.
     owner : function
-        Returns the alias for an object whose attribute is called, given both, or None.
+        Returns the alias for an object whose attribute is looked up, or None: given both, if the
+        attribute is called, and if it is asked for an attribute or is the class of a ``case``.
     module : function
         Returns the alias for the name of an imported module, or None.
     pattern : function
@@ -129,12 +130,17 @@ def _changes(code: CodeType, names: Names) -> dict[int, str]:
             if value is not None:
                 alias = names.call(value)
                 if alias is not None:
-                    if [u.opname for u in instructions[i + 2 : i + 3]] == ["MATCH_CLASS"]:
+                    if _is_matched(instructions, i + 2):
                         alias = names.pattern(value)
                     elif not _is_called(instructions, i):
                         alias = None
-                elif _calls_attribute(instructions, i):
-                    alias = names.owner(value, instructions[i + 1].argval)
+                elif instructions[i + 1].opname in METHODS:
+                    called = _calls_attribute(instructions, i)
+                    other = instructions[i + 2].opname in METHODS or _is_matched(
+                        instructions, i + 3
+                    )
+                    name = instructions[i + 1].argval
+                    alias = names.owner(value, name, called, other and not called)
         elif use.opname == "LOAD_NAME" and use.argval not in own:  # the body of a class
             value = names.value(use.argval)
             alias = None if value is None else names.call(value)
@@ -144,6 +150,11 @@ def _changes(code: CodeType, names: Names) -> dict[int, str]:
         if alias is not None:
             found[i] = alias
     return found
+
+
+def _is_matched(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the instruction at `i` matches a class of a ``case``."""
+    return i < len(instructions) and instructions[i].opname == "MATCH_CLASS"
 
 
 def _has_null(use: Instruction) -> bool:

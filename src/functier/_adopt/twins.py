@@ -61,7 +61,7 @@ def load_twins() -> None:
 
 
 def _note(value: Any, twin: Any) -> None:
-    if twin is not value:
+    if twin is not value and value is not np.ndarray:
         _TWINS.setdefault(id(value), (value, twin))
         _ORIGINALS.setdefault(id(twin), (twin, value))
 
@@ -110,6 +110,18 @@ def dispatches(value: Any) -> bool:
 # ---- what calls and imports in rewritten code look up ----
 
 
+class Classes:
+    """The namespace `functier.numpy` with NumPy's own ``ndarray``: ``type(x) is np.ndarray``.
+
+    Calls of `isinstance` need no twin of it.
+    """
+
+    ndarray = np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(fnp, name)
+
+
 class Callees:
     """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``."""
 
@@ -121,17 +133,21 @@ class Callees:
         return getattr(fnp, name)
 
 
-ALIASES: dict[str, Any] = {f"{PREFIX}numpy": Callees()}
+ALIASES: dict[str, Any] = {
+    f"{PREFIX}numpy": Callees(),
+    f"{PREFIX}numpy.ndarray as a class": Classes(),
+}
 """The aliases that globals of adopted modules have, and their objects."""
 
 _CALLED: dict[int, str] = {}
-for _builtin, _twin in (*BUILTINS.items(), *CALLERS.items()):
+for _builtin, _twin in (*BUILTINS.items(), *CALLERS.items(), (np.ndarray, fnp.ndarray)):
     _alias = f"{PREFIX}{_builtin.__name__}"
     if _builtin.__module__ != "builtins":
         _alias = f"{PREFIX}numpy.{_builtin.__name__}"
     _CALLED[id(_builtin)] = _alias
     ALIASES[_alias] = _twin
-ALIASES |= {f"{PREFIX}case {kind.__name__}": twin for kind, twin in PATTERNS.items()}
+for _kind, _class in (*PATTERNS.items(), (np.ndarray, fnp.ndarray)):
+    ALIASES[f"{PREFIX}case {_kind.__name__}"] = _class
 
 
 def alias_of_call(value: Any) -> str | None:
@@ -141,13 +157,17 @@ def alias_of_call(value: Any) -> str | None:
 
 def alias_of_pattern(value: Any) -> str | None:
     """Return the alias for a class in a ``case`` that matches tensors like NumPy's scalars."""
-    return f"{PREFIX}case {value.__name__}" if value in PATTERNS else None
+    alias = f"{PREFIX}case {value.__name__}"
+    return alias if alias in ALIASES else None
 
 
-def alias_of_owner(value: Any, name: str) -> str | None:
-    """Return the alias for NumPy where its attribute `name`, a type of numbers, is called."""
-    if name in KINDS and (value is np or value is fnp):
-        return f"{PREFIX}numpy"
+def alias_of_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
+    """Return the alias for NumPy where its attribute `name` means another than in its twin."""
+    if value is np or value is fnp:
+        if name in KINDS and called:
+            return f"{PREFIX}numpy"
+        if name == "ndarray" and not called and not asked:
+            return f"{PREFIX}numpy.ndarray as a class"
     return None
 
 
