@@ -224,3 +224,18 @@ def test_copies_that_numpy_has_as_views_are_refused(run):
 
     rows = {**DERIVED, **READ_ONLY}
     run_each({name: (name, rows[name]) for name in REFUSED if name not in VIEWED}, test)
+
+
+def test_columns_of_an_array_that_has_no_name_are_no_aliases():
+    """They share no element, though each lies between the elements of the other."""
+
+    def f(a):
+        x, y = np.copy(a).T
+        x[0] = 3.0 * a[0, 1]
+        y[1] *= 2.0
+        return x * y
+
+    a = np.arange(6.0).reshape(3, 2) + 1.0
+    np.testing.assert_array_equal(ft.vmap(f)(np.stack([a, a[::-1]])), [f(a), f(a[::-1])])
+    np.testing.assert_array_equal(ft.jvp(f, (a,), (a,))[0], f(a))
+    np.testing.assert_allclose(ft.jacrev(f)(a), ft.jacfwd(f)(a))

@@ -86,25 +86,33 @@ def _arguments(level: Any) -> list[Any]:
     return []
 
 
-def view_in(level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray) -> View:
-    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`."""
+def view_in(
+    level: Any, memory: Memory, window: ndarray, whole: ndarray, form: ndarray
+) -> View | None:
+    """Return the view of `memory`, whose elements are those of `whole`, that shows `window`.
+
+    None where the two share no element, as columns of one array do.
+    """
     size = whole.itemsize
-    low, high = np.lib.array_utils.byte_bounds(whole)
-    places = np.full((high - low) // size, -1)
+    bounds = [np.lib.array_utils.byte_bounds(x) for x in (whole, window)]
+    low, high = min([b[0] for b in bounds]), max([b[1] for b in bounds])
+    low = address(whole) - (address(whole) - low + size - 1) // size * size
+    places = np.full((high - low + size - 1) // size, -1)
     steps = [s // size * 8 for s in whole.strides]
     inside = ndarray(whole.shape, int, places, (address(whole) - low) // size * 8, steps)
     inside[...] = positions_of(layout_of(form, memory.start))
-    offset = address(window) - low
     part = whole.dtype.kind == "c" and window.itemsize * 2 == size
     try:
         if not part and window.itemsize != size:
             raise ValueError
-        start, rest = divmod(offset, size)
-        if rest not in ((0, size // 2) if part else (0,)) or offset < 0:
+        start, rest = divmod(address(window) - low, size)
+        if rest not in ((0, size // 2) if part else (0,)):
             raise ValueError
         found = ndarray(
             window.shape, int, places, start * 8, [s // size * 8 for s in window.strides]
         )
+        if found.size and (found < 0).all():
+            return None
         if (found < 0).any():
             raise ValueError
     except (ValueError, TypeError):

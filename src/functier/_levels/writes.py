@@ -119,8 +119,10 @@ def _begin(level: Any, x: Any) -> View:
         View(memory, form) if i == base else view_in(level, memory, window, whole, form)
         for i, window in enumerate(windows)
     ]
-    store.put(views[base].layout, None, tensors[base])
+    store.put(views[base].layout, None, tensors[base])  # type: ignore[union-attr]  # it is all of it
     for t, view in zip(tensors, views):
+        if view is None:
+            continue
         set_view(t, view)
         del t._value
         if _has_slot(t):
