@@ -239,3 +239,37 @@ def test_columns_of_an_array_that_has_no_name_are_no_aliases():
     np.testing.assert_array_equal(ft.vmap(f)(np.stack([a, a[::-1]])), [f(a), f(a[::-1])])
     np.testing.assert_array_equal(ft.jvp(f, (a,), (a,))[0], f(a))
     np.testing.assert_allclose(ft.jacrev(f)(a), ft.jacfwd(f)(a))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+def test_parts_of_complex_numbers_do_not_spoil_each_other():
+    """Infinities, NaN and the signs of zeros stay where they are, and derivatives pass."""
+
+    def f(np, x):
+        z = np.zeros(3, complex)
+        z.real = x
+        z.imag = np.stack([x[0] * 0 + np.inf, x[1], x[2] * 0 + np.nan])
+        w = np.conj(z[:2])
+        w.imag += x[:2]
+        w.real *= -x[:2]
+        return z, w
+
+    x = np.array([0.5, -0.0, 2.0])
+    for found in (
+        [y[0] for y in ft.vmap(lambda x: f(fnp, x))(np.stack([x, x + 1.0]))],
+        ft.jvp(lambda x: f(fnp, x), (x,), (x,))[0],
+    ):
+        for a, b in zip(found, f(np, x), strict=True):
+            np.testing.assert_array_equal(a.view(float), b.view(float))
+            np.testing.assert_array_equal(np.signbit(a.view(float)), np.signbit(b.view(float)))
+
+    def g(x):
+        z = fnp.zeros(2, complex)
+        z.real, z.imag = np.sin(x), x * x
+        return np.real(np.sum(z * z * (1.0 + 2.0j)))
+
+    y = np.array([0.3, 0.7])
+    step = 1e-6 * np.eye(2)
+    slopes = [(g(y + e) - g(y - e)) / 2e-6 for e in step]
+    np.testing.assert_allclose(ft.grad(g)(y), slopes, rtol=1e-7)
+    np.testing.assert_allclose(ft.jvp(g, (y,), (step[0] * 1e6,))[1], slopes[0], rtol=1e-7)

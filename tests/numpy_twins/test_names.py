@@ -224,7 +224,7 @@ def test_names_take_tensors():
 def test_names_that_refuse_tensors_say_so():
     def test(row):
         f, text = row
-        for run in (lambda f: ft.vmap(f)(X[None]), lambda f: ft.jvp(f, (X,), (X,))):
+        for run in (lambda f: ft.vmap(f)(np.stack([X, -X])), lambda f: ft.jvp(f, (X,), (X,))):
             with pytest.raises((TypeError, ft.LevelError), match=text):
                 run(lambda x: f(fnp, x))
 
@@ -303,7 +303,7 @@ def test_plain_arrays_from_outside_name_the_line():
         return x
 
     with pytest.raises(ft.LevelError, match=r"functier\.numpy"):
-        ft.vmap(f)(X[None])
+        ft.vmap(f)(np.stack([X, -X]))
 
 
 def test_an_array_that_met_no_tensor_is_plain():

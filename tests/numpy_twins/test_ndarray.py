@@ -213,3 +213,9 @@ def test_the_order_of_an_iterator_is_that_of_the_memory():
 
     for a, b in zip(ft.jvp(lambda x: f(fnp, x), (X,), (X,))[0], f(np, X), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_typing_is_numpys():
+    from_twin, from_numpy = fnp.typing, np.typing
+    assert from_twin.NDArray[np.float64] == from_numpy.NDArray[np.float64]
+    assert from_twin.ArrayLike is from_numpy.ArrayLike and fnp.ma.add is np.ma.add

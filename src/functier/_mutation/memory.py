@@ -13,6 +13,7 @@ from .._core.errors import MutationError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
+from .._rules.complex_parts import complex_of
 from .layouts import Layout, address, layout_of, parts_of, positions_of
 from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import PlainStore, deepen
@@ -305,9 +306,9 @@ class PartView(View):
 
     def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
         """Return `value` as whole elements of the memory, where ``read()`` are those before."""
-        if self.imaginary:
-            value = 1j * value
         if add:
-            return value
-        other = read()
-        return value + (np.real(other) if self.imaginary else 1j * np.imag(other))
+            other = np.negative(np.zeros((), self.dtype))  # -0.0, which changes no number
+        else:
+            whole = read()
+            other = np.real(whole) if self.imaginary else np.imag(whole)
+        return complex_of(other, value) if self.imaginary else complex_of(value, other)

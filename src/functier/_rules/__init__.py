@@ -6,6 +6,7 @@ Imports `_core` only.
 from .._core.table import PENDING
 from . import (
     by_value,
+    complex_parts,
     constant,
     creation,
     diagonal,
@@ -32,6 +33,7 @@ from .linalg import eig, factorization, linear_systems, lstsq, norm, orthogonal,
 
 __all__ = [
     "by_value",
+    "complex_parts",
     "constant",
     "creation",
     "diagonal",

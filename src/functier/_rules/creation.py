@@ -101,7 +101,8 @@ def _convert(
 @lambda body: composite(np.array, body)
 def _array(a: Value, dtype: DTypeLike | None = None, *, copy: bool | None = True, **kw: Any) -> Any:
     made = _convert(a, dtype, **kw)
-    return np.copy(made) if copy and made is a else made
+    copies = copy is True or copy is np._CopyMode.ALWAYS  # type: ignore[attr-defined, comparison-overlap]
+    return np.copy(made) if copies and made is a else made
 
 
 for func in (

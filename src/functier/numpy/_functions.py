@@ -144,7 +144,8 @@ def _convert(
     if isinstance(a, Tensor) and not kwargs.get("ndmin"):
         if dtype is not None and np.dtype(dtype) != a.dtype:
             return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
-        return _copy(a) if kwargs.get("copy", func in COPYING) else a
+        copy = kwargs.get("copy", func in COPYING)
+        return _copy(a) if copy is True or copy is np._CopyMode.ALWAYS else a  # type: ignore[attr-defined]
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
     return dispatch_lists(func, (a, dtype, *args), kwargs)

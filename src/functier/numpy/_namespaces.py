@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,11 @@ COPIED = {
     np.polynomial.Hermite, np.polynomial.HermiteE, np.polynomial.Laguerre,
 }  # fmt: skip
 """Classes whose Python code runs on the twins."""
+
+FUNCTIONS = (
+    FunctionType, BuiltinFunctionType, MethodType, type(np.sum), type(np.random.seed),
+)  # fmt: skip
+"""The classes of NumPy's functions; that of `numpy.sum` dispatches."""
 
 INDEXERS = np.r_, np.c_, np.mgrid, np.ogrid
 """Instances of such classes."""
@@ -98,10 +103,19 @@ def twin_of(value: Any, path: str) -> Any:
     """
     made = TWINS.get(id(value))
     if made is None:
-        made = _make(value, path)
+        made = _make(value, _public_path(value, path))
         if made is not value:
             TWINS[id(value)] = made
     return made
+
+
+def _public_path(value: Any, path: str) -> str:
+    """Return the path by which `value` is public, which a copy of private code does not know."""
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__name__", path)
+    if _is_numpys(module) and "._" not in module:
+        if getattr(sys.modules.get(module), name, None) is value:
+            return f"{module}.{name}".removeprefix("numpy.")
+    return path
 
 
 def _make(value: Any, path: str) -> Any:
@@ -117,7 +131,7 @@ def _make(value: Any, path: str) -> Any:
         kind = type(value)
         made = copy_class(kind, kind.__qualname__, twin_of, __reduce__=lambda self: path)
         return made() if isinstance(made, type) else value
-    if isinstance(value, np.ufunc) or not callable(value) or not hasattr(value, "__name__"):
+    if isinstance(value, np.ufunc) or not isinstance(value, FUNCTIONS):
         return value
     return make_twin(value, path, lambda func: copy_function(func, twin_of))
 
