@@ -20,12 +20,16 @@ class LevelError(Exception):
         self.named = named
 
 
-def reveal(error: ValueError) -> None:
-    """Raise the error of a level that NumPy replaced by `error`.
+def reveal(error: ValueError | SystemError) -> None:
+    """Raise the error of a level that NumPy, or Python, replaced by `error`.
 
     NumPy does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
+    Python does where compiled code has not seen that a conversion failed, as that of
+    `scipy.optimize.brentq`.
     """
-    cause = error.__cause__
+    cause: BaseException | None = error
+    while isinstance(cause, (ValueError, SystemError)):
+        cause = cause.__cause__
     if isinstance(cause, LevelError):
         try:
             raise cause.with_traceback(error.__traceback__) from None

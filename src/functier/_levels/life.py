@@ -29,7 +29,7 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     try:
         AMBIENT.set(cls)
         result = body(level, given)
-    except ValueError as error:
+    except (ValueError, SystemError) as error:
         reveal(error)
         raise
     finally:
@@ -59,7 +59,7 @@ def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None)
         entry.manager._end_by_hand()
     else:
         entry.undo()
-    if isinstance(error, ValueError):
+    if isinstance(error, (ValueError, SystemError)):
         reveal(error)
 
 
