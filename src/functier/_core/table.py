@@ -9,7 +9,7 @@ import numpy as np
 from .errors import NoRuleError, UnsupportedError
 from .numpy_facts import name_of
 from .op import Op
-from .types import Function
+from .types import Function, Value
 
 OPS: dict[Function, Op] = {}
 """Every declared operation, by its NumPy function."""
@@ -28,6 +28,9 @@ FRESH: set[Function] = set()
 
 AT_BODIES: list[Callable[[np.ufunc], Callable[..., None]]] = []
 """The function that makes the body of ``ufunc.at``; `_mutation` has it."""
+
+COMPLEX_OF: list[Callable[[Value, Value], Value]] = []
+"""The function of a real and an imaginary part; `_rules.complex_parts` has it."""
 
 MAKERS: dict[type, Callable[[Function, np.ufunc], Op]] = {}
 """Functions that make the record of a ufunc (or of its method) that nobody declared."""

@@ -11,9 +11,9 @@ import numpy as np
 from .._core.agreement import settle_masks
 from .._core.errors import MutationError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
+from .._core.table import COMPLEX_OF
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .._rules.complex_parts import complex_of
 from .layouts import Layout, address, layout_of, parts_of, positions_of
 from .selection import Choice, Selection, check_written, choice_of, spread
 from .stores import PlainStore, deepen
@@ -311,4 +311,5 @@ class PartView(View):
         else:
             whole = read()
             other = np.real(whole) if self.imaginary else np.imag(whole)
-        return complex_of(other, value) if self.imaginary else complex_of(value, other)
+        parts = (other, value) if self.imaginary else (value, other)
+        return COMPLEX_OF[0](*parts)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .._core.numpy_facts import align
+from .._core.table import COMPLEX_OF
 from .._core.types import Value
 from .constructors import linear, primitive
 
@@ -19,6 +20,7 @@ def _complex_of(real: Value, imaginary: Value) -> Value:
 
 
 complex_of = primitive(_complex_of)
+COMPLEX_OF.append(complex_of)
 
 linear(
     complex_of,
