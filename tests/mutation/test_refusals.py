@@ -174,8 +174,11 @@ def test_a_mask_and_a_view_of_the_same_array(make):
 
 
 @each("use", [
-    lambda s: s == 1.0, lambda s: s < 1.0, lambda s: assign_first(s), len, np.sort,
-], ids=["equal", "less", "an item", "length", "sort"])  # fmt: skip
+    lambda s: assign_first(s), len, np.sort, np.cumsum, lambda s: s[0], lambda s: s @ s,
+    lambda s: np.sum(s, keepdims=True), lambda s: np.clip(s, a_min=s, a_max=None),
+], ids=[
+    "an item", "length", "sort", "cumsum", "first", "product", "keepdims", "option",
+])  # fmt: skip
 def test_what_has_no_meaning_for_a_selection(use):
     """Another number of elements for each example."""
     with pytest.raises(ft.DataDependentError, match="differs from example to example"):

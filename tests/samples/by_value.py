@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from functier._rules.complex_parts import complex_of
+
 from ._row import integers, normal, positive, row, unit
 
 C, F = complex, np.float32
@@ -27,6 +29,8 @@ WIDE = np.array([-1.5, 0.3, 2.0])
 E = np.emath
 
 ROWS = [
+    row(complex_of, normal(3), normal(2, 3)),
+    row(complex_of, normal(3, dtype=F), normal(1)),
     row(np.real_if_close, normal(3)),
     row(complexed(np.real_if_close), normal(3, dtype=C)),
     row(np.real_if_close, normal(3).astype(C), _order=0, _like=like_it),

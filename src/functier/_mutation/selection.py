@@ -2,8 +2,9 @@
 
 NOTE [a selection is the whole array]
     Each example selects another number of elements, so no array has them all. ``x[mask]`` is
-    then the whole array with its mask, of which two uses have a meaning: operations element by
-    element, and being written to the same mask, as ``x[mask] *= 2`` does. The elements that are
+    then the whole array with its mask, of which three uses have a meaning: operations element by
+    element, reductions over all of them, and being written to the same mask, as ``x[mask] *= 2``
+    does. The elements that are
     not selected are those of the first that is, so that no operation meets a value that the
     function would not have met.
 """
@@ -16,10 +17,11 @@ import numpy as np
 
 from .._core.agreement import varying_levels
 from .._core.errors import DataDependentError
-from .._core.methods import BINARY, UNARY
+from .._core.methods import BINARY, COMPARISON, UNARY
 from .._core.numpy_facts import BASIC_PARTS, UFUNC_OF, shape_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
+from .reductions import ELEMENTWISE, reduce_values
 
 ADVICE = (  # see `_rules.indexing`, which raises the same
     "a boolean mask that differs from example to example selects another number of elements in "
@@ -127,19 +129,21 @@ class Selection:
         first = np.where(np.any(mask), first, np.ones((), x.dtype))
         return cls(np.where(spread(mask, x.ndim), x, first), mask, choice.first)
 
-    def called(self, ufunc: np.ufunc, *inputs: Any) -> "Selection":
-        """Return the selection of the results of a ufunc, element by element."""
-        if ufunc.signature or ufunc.nout != 1:
+    def called(self, func: Callable, *inputs: Any, **options: Any) -> "Selection":
+        """Return the selection of the results of a function of each element."""
+        if isinstance(func, np.ufunc) and (func.signature or func.nout != 1):
+            raise self.refusal()
+        if any([isinstance(v, (Tensor, np.ndarray, Selection)) for v in options.values()]):
             raise self.refusal()
         values = []
         for x in inputs:
             if type(x) is Selection:
                 self.check_same(x.mask)
                 x = x.values
-            else:
+            elif not isinstance(x, (np.dtype, type)):
                 x = check_written(self.mask, self.values.ndim, x, self.first)
             values.append(x)
-        return Selection(ufunc(*values), self.mask, self.first)
+        return Selection(func(*values, **options), self.mask, self.first)
 
     def refusal(self) -> Exception:
         """Return the error for what has no meaning; a level may run its examples apart instead."""
@@ -151,7 +155,15 @@ class Selection:
             raise self.refusal()
 
     def __getitem__(self, index: Index) -> "Selection":
-        """Return the selection of parts of the elements: the first part is a full slice."""
+        """Return the selection of parts of the elements: the first part is a full slice.
+
+        A selection of truth values selects among the elements.
+        """
+        if type(index) is Selection and index.values.dtype.kind == "b":
+            self.check_same(index.mask)
+            if index.values.ndim != self.mask.ndim:
+                raise self.refusal()
+            return Selection(self.values, np.logical_and(self.mask, index.values), self.first)
         parts = index if type(index) is tuple else (index,)
         if parts[0] != slice(None) or not self.first or ... in parts:
             raise self.refusal()
@@ -166,12 +178,47 @@ class Selection:
         return Selection(np.reshape(self.values, (*mask.shape, *rest)), mask)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "reduce":
+            return self.reduced(getattr(ufunc, method), *inputs, **{"axis": 0, **kwargs})
         if method != "__call__" or kwargs:
             raise self.refusal()
         return self.called(ufunc, *inputs)
 
-    def __array_function__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise self.refusal()
+    def __array_function__(self, func: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
+        if func in ELEMENTWISE and not (func is np.where and len(args) != 3):
+            return self.called(func, *args, **kwargs)
+        if func is np.size and len(args) == 1:
+            return self.size
+        if func is np.ndim:
+            return self.ndim
+        return self.reduced(func, *args, **kwargs)
+
+    def reduced(self, func: Callable, x: Any, *args: Any, **options: Any) -> Any:
+        """Return a reduction over the selected elements."""
+        if x is not self or len(args) > 1 or not self.first:
+            raise self.refusal()
+        axis = args[0] if args else options.pop("axis", None)
+        options = {key: v for key, v in options.items() if v is not None and v is not np._NoValue}
+        if axis not in (None, 0) or not options.keys() <= {"ddof", "dtype", "correction"}:
+            raise self.refusal()
+        result = reduce_values(func, self.values, self.mask, axis, options)
+        if result is None:
+            raise self.refusal()
+        return result
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @property
+    def ndim(self) -> int:
+        return 1 + self.values.ndim - self.mask.ndim
+
+    @property
+    def size(self) -> Any:
+        """The number of elements of each example."""
+        rest = self.values.shape[self.mask.ndim :]
+        return np.sum(self.mask) * int(np.prod(rest, dtype=int))
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise self.refusal()
@@ -187,8 +234,7 @@ class Selection:
     __divmod__ = __rdivmod__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = __index__ = (
         _refuse
     )
-    __setitem__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __eq__ = __ne__ = _refuse  # type: ignore[assignment]
+    __setitem__ = _refuse
     __hash__ = object.__hash__
 
 
@@ -223,8 +269,22 @@ def _define(name: str, ufunc: Callable, several: bool) -> None:
         setattr(Selection, f"__r{name}__", reflected)
 
 
+def _define_method(name: str, func: Any) -> None:
+    def method(self: Selection, *args: Any, **kwargs: Any) -> Any:
+        return self.__array_function__(func, (), (self, *args), kwargs)
+
+    setattr(Selection, name, method)
+
+
+for _name, _func in {
+    "sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "max": np.max,
+    "min": np.min, "any": np.any, "all": np.all, "clip": np.clip, "round": np.round,
+    "copy": np.copy, "astype": np.astype,
+}.items():  # fmt: skip
+    _define_method(_name, _func)
+
 for _func, _ufunc in UFUNC_OF.items():
     _name = _func.__name__.strip("_")
     _name = {"and_": "and", "or_": "or"}.get(_name, _name)
-    if _name in BINARY or _name in UNARY:
+    if _name in BINARY or _name in UNARY or _name in COMPARISON:
         _define(_name, _ufunc, _name in BINARY)
