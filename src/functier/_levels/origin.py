@@ -8,7 +8,6 @@ NOTE [who can see a write]
     container of containers) holds a value of an ended level later, and refuses to be read.
 """
 
-import gc
 import sys
 from types import FrameType
 from typing import Any
@@ -20,15 +19,14 @@ from .lineage import levels_of
 CO_OPTIMIZED = 1
 
 
-def home_of(tensors: list[Any]) -> type[Tensor]:
+def home_of(tensors: list[Any], holders: list[Any]) -> type[Tensor]:
     """Return the class of the innermost level that some views of one array were made in.
 
-    They are of a level around the ambient one. See NOTE [who can see a write].
+    They are of a level around the ambient one, and `holders` refer to them. See NOTE [who can see
+    a write].
     """
     own: Any = type(tensors[0])
-    holders = {id(t) for t in tensors}
-    for t in tensors:
-        holders.update(id(h) for h in gc.get_referrers(t) if h is not tensors)
+    wanted = {id(x) for x in (*tensors, *holders)}
     home = own
     frame: FrameType | None = sys._getframe(1)
     for level in levels_of(AMBIENT.get()):
@@ -37,7 +35,7 @@ def home_of(tensors: list[Any]) -> type[Tensor]:
         frame = _frame_outside(level, frame)
         if frame is None:
             break
-        if not _holds(frame, holders):
+        if not _holds(frame, wanted):
             home = level.cls
             break
     return home

@@ -62,17 +62,16 @@ def _view_inside(level: Any, x: Any) -> View:
     memory = view_of(x).memory
     views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
-    for t in views:
-        for holder in gc.get_referrers(t):
-            if isinstance(holder, (tuple, Tensor)):
-                raise level.refusal(
-                    MutationError,
-                    f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
-                    f"which has kept it as a constant; make a copy inside, "
-                    f"y = functier.numpy.array(x), and write to that, or return the value",
-                )
+    holders = [h for h in gc.get_referrers(*views) if h is not views]
+    if any([isinstance(h, (tuple, Tensor)) for h in holders]):
+        raise level.refusal(
+            MutationError,
+            f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
+            f"which has kept it as a constant; make a copy inside, "
+            f"y = functier.numpy.array(x), and write to that, or return the value",
+        )
     if begins:
-        memory.home = home_of(views)
+        memory.home = home_of(views, holders)
     for t in views:
         t.__class__ = Array
     return view_of(x)
