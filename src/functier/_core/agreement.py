@@ -52,7 +52,7 @@ def varying_levels(x: Tensor, how: str | Callable) -> list[Varying]:
         return []
     if how is bool:
         values = values.astype(bool)
-    elif values.dtype.kind == "f":
+    elif values.dtype.kind == "f" and how is not float and how is not complex:
         values = np.trunc(values) + 0.0  # whose zeros have one sign
     found: list[Varying] = []
     for axis, level in enumerate(_levels_of_axes(x)):

@@ -16,7 +16,7 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from .._core.agreement import Split, Varying, answer, varying_levels
+from .._core.agreement import Split, Varying, answer, examples_of, varying_levels
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
 from .._core.errors import (
     ConversionError,
@@ -66,7 +66,6 @@ class BatchLevel(Level):
     axis_name: Hashable = None  # the name for collectives
     chunk: Any = None  # the `_chunks.chunk.Chunk` that it computes, where it has a name
     branches: Any = None  # the token of a call that runs groups of examples apart
-    unanswered: Any = None  # the error for an answer that its examples do not share
 
     size: int | None
     k: int
@@ -80,8 +79,8 @@ class BatchLevel(Level):
         self.size = None
         if self.randomness != "error":  # set by the level that had this class before
             self.randomness = "error"
-        if self.branches is not None or self.unanswered is not None:
-            self.branches = self.unanswered = None
+        if self.branches is not None:
+            self.branches = None
 
     def group(self) -> "list[BatchLevel]":
         """Return the contiguous levels that share its tensors, from the outermost to this one."""
@@ -383,12 +382,17 @@ class BatchLevel(Level):
                     f"vmap(..., branches='split') to run groups of examples apart",
                 ),
             )
-        raise self.refusal(
+        error = self.refusal(
             MutationError if writing else ConversionError,
             f"{asked} would turn a batch of examples into one plain value; write {remedy}",
         )
+        if how is float or how is complex:
+            self.unanswered = error
+            if examples_of(x, differentiated=False) is not None:
+                self.run_apart(varying_levels(x, how), error)
+        raise error
 
-    def run_apart(self, varying: list[Varying], error: Exception) -> NoReturn:
+    def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
         """Have a transform run the examples apart whose answers differ, or raise `error`.
 
         All levels along which they differ have to allow it; the innermost one is split first.
@@ -407,12 +411,6 @@ class BatchLevel(Level):
             error.pattern = None  # type: ignore[attr-defined]
             self.run_apart(varying_levels(self.wrap(pattern), bool), error)
         return error
-
-    def check_answered(self) -> None:
-        """Raise where the function has caught the error for an answer, and has returned."""
-        if self.unanswered is not None:
-            error, self.unanswered = self.unanswered, None
-            raise error
 
     def repr(self, x: Tensor) -> str:
         # `self` may have ended.

@@ -80,6 +80,7 @@ class Level:
     forwards_methods = False  # a method is passed on itself, not the function that it means
     alone = ALONE  # references to a class that nobody holds
     serves = True  # a later level may have the class
+    unanswered: LevelError | None = None  # the error for an answer, which the function may catch
     in_generator = False  # a generator has entered this level or one around it
     parent: "Level | None" = None  # the level around it with the same tensors
     label: str
@@ -154,6 +155,8 @@ class Level:
                 level.partners = None
             if level.in_generator:
                 level.in_generator = False
+            if level.unanswered is not None:
+                level.unanswered = None
             if level.label != label:
                 level.label = label
                 type.__setattr__(level.cls, "__name__", label)
@@ -444,11 +447,23 @@ class Level:
         if how == "__index__":
             return self.index(x._value)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
-        raise self.refusal(
+        error = self.refusal(
             MutationError if writing else ConversionError,
             f"{asked} would turn a tensor of this level into a plain value and lose what the "
             f"transform knows of it; write {remedy}",
         )
+        if how is float or how is complex:
+            self.unanswered = error
+        raise error
+
+    def check_answered(self) -> None:
+        """Raise where the function has caught the error for an answer, and has returned.
+
+        It has taken a path that the plain function would not have taken.
+        """
+        if self.unanswered is not None:
+            error, self.unanswered = self.unanswered, None
+            raise error
 
     def index(self, value: Value) -> int:
         """Return a value as an index; raise Python's error where it is not one."""

@@ -29,6 +29,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
     try:
         AMBIENT.set(cls)
         result = body(level, given)
+        if level.unanswered is not None:
+            level.check_answered()
     except (ValueError, SystemError) as error:
         reveal(error)
         raise

@@ -47,7 +47,8 @@ def reduce_values(
         return np.sum(np.logical_and(values != 0, where), axis=over)
     if func in EXTREMA:
         extreme, largest = EXTREMA[func]
-        chosen = examples_of(np.any(mask))
+        some: Any = np.any(mask)
+        chosen = examples_of(some)
         if chosen is not None and not chosen.all():
             raise ValueError(
                 f"zero-size array to reduction operation {'max' if largest else 'min'}imum which "

@@ -259,8 +259,6 @@ def _whole(mapping: _Mapping) -> Function:
         if structure is not None:
             inner = unflatten(structure, inner)
         out = func(*inner, **kwargs)
-        if level.unanswered is not None:
-            level.check_answered()
         if generators:
             check_unmoved(level, generators, args, kwargs)
         if leading and (type(out) is level.cls or type(out) is ndarray):
