@@ -255,6 +255,31 @@ def test_an_answer_that_was_refused_and_caught_raises_at_the_return():
         close(ft.vmap(f)(XS[2:3]), loop(f, XS[2:3]))
 
 
+def test_a_float_that_was_refused_and_caught_raises_at_the_return():
+    """Under every transform: the plain function would not have gone that way."""
+
+    def f(x):
+        try:
+            return x * float(x)
+        except Exception:
+            return x * 0.0
+
+    runs = {
+        "grad": lambda: ft.grad(f)(2.0), "vjp": lambda: ft.vjp(f, 2.0),
+        "jvp": lambda: ft.jvp(f, (2.0,), (1.0,)), "jacfwd": lambda: ft.jacfwd(f)(2.0),
+        "jacrev": lambda: ft.jacrev(f)(2.0), "hessian": lambda: ft.hessian(f)(2.0),
+        "linearize": lambda: ft.linearize(f, 2.0), "vmap": lambda: ft.vmap(f)(XS),
+        "vmap of grad": lambda: ft.vmap(ft.grad(f), branches="split")(XS),
+    }  # fmt: skip
+
+    def test(run):
+        with pytest.raises(ft.ConversionError, match=r"float\(x\)"):
+            run()
+
+    run_each(runs, test)
+    close(split(f)(XS), XS * XS)
+
+
 def test_random_numbers():
     """As with chunks: the same numbers for all, or others for each example."""
 
