@@ -65,6 +65,11 @@ def varying_levels(x: Tensor, how: str | Callable) -> list[Varying]:
     return found[::-1]
 
 
+def splits(x: Tensor) -> bool:
+    """Tell if a level of the examples of `x` runs groups of them apart."""
+    return any([level.branches is not None for level in _levels_of_axes(x)])
+
+
 def _levels_of_axes(x: Tensor) -> list[Any]:
     """Return the level of each axis that `examples_of` has in front."""
     value: Any = x

@@ -16,7 +16,15 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 
-from .._core.agreement import Split, Varying, answer, examples_of, varying_levels
+from .._core.agreement import (
+    Split,
+    Varying,
+    agreed,
+    answer,
+    examples_of,
+    splits,
+    varying_levels,
+)
 from .._core.border import OBJECT, check_leaf, one_array, unexpected
 from .._core.errors import (
     ConversionError,
@@ -39,7 +47,7 @@ from .._core.numpy_facts import (
 )
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
-from .._core.root import tree_map
+from .._core.root import convert_to, tree_map
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
@@ -371,6 +379,10 @@ class BatchLevel(Level):
             found = answer(x, how)
             if found:
                 return found[0]
+        elif splits(x) and examples_of(x, differentiated=False) is not None:
+            shared = agreed(x)
+            if shared is not None:
+                return convert_to(shared.copy(), how, *args)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
         if how in (bool, int, "__index__"):
             why = "differs from example to example" if self.size else "has no example to answer it"
@@ -388,8 +400,8 @@ class BatchLevel(Level):
         )
         if how is float or how is complex:
             self.unanswered = error
-            if examples_of(x, differentiated=False) is not None:
-                self.run_apart(varying_levels(x, how), error)
+        if (how in CONVERSIONS or splits(x)) and examples_of(x, False) is not None:
+            self.run_apart(varying_levels(x, float), error)
         raise error
 
     def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
