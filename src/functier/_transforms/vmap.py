@@ -105,7 +105,8 @@ def vmap(
     branches : {"error", "split"}
         What an ``if``, a ``while``, ``range(int(n))``, an index of a list or the length of
         ``x[mask]`` does where the examples differ. They raise an error, or `func` runs once for
-        each group of examples that take one path, and the results are put together.
+        each group of examples that take one path, and the results are put together. Code that
+        asks for plain values (compiled code, texts) then runs for each example.
 
     Returns
     -------
