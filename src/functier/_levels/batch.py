@@ -52,9 +52,10 @@ from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
 from .._mutation.array import Array, settle
+from .attributes import has_methods
 from .axes import check_axis, check_mapped, short, wrong_size
 from .fast_calls import FastCalls
-from .level import Level, has_methods
+from .level import Level
 from .stores import BatchStore
 
 new = object.__new__

@@ -14,12 +14,13 @@ from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._mutation.array import Array, make_result_writable, settle
+from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
 from .cotangents import complex_derivatives, fill_zeros, fix_for, is_inexact, one
 from .fast_calls import WITHOUT_AXES, FastCalls
 from .grad_store import GradStore
-from .level import Level, has_methods
+from .level import Level
 from .memory import own_memory
 from .tape import node_numbers, node_of, output_rule
 

@@ -19,10 +19,11 @@ from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._mutation.array import Array, make_result_writable, settle
+from .attributes import has_methods
 from .checks import check_inputs, match
 from .cotangents import add, fit, fix_for, is_inexact, zeros
 from .fast_calls import WITHOUT_AXES, FastCalls
-from .level import Level, has_methods
+from .level import Level
 from .stores import JvpStore
 
 new = object.__new__

@@ -15,7 +15,7 @@ NOTE [nothing large on a class]
 from collections.abc import Iterable
 from operator import getitem
 from operator import index as as_index
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -38,6 +38,7 @@ from .._mutation.out import name_out, write_out
 from .._mutation.selection import Selection, choice_of
 from . import views, writes
 from .armed import arm
+from .attributes import attribute_inside, forward_attribute
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .operands import array_of, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
@@ -381,23 +382,7 @@ class Level:
 
     def attribute(self, x: Tensor, name: str) -> Any:
         """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
-        value: Any = x
-        while isinstance(value, Tensor) and value.level.depth:
-            value = value._value
-        if isinstance(value, Tensor):
-            for cls in type(value).__mro__:
-                member = vars(cls).get(name)
-                if isinstance(member, (FunctionType, property)):
-                    return member.__get__(x, type(x))
-            found = getattr(value, name)
-            if not isinstance(found, (np.ndarray, Tensor)):
-                return found
-            raise self.refusal(
-                LevelError,
-                f"x.{name} is an array that a {type(value).__name__} has beside its value, and the "
-                f"transform does not track it; pass it to the function as an argument",
-            )
-        raise AttributeError(f"a tensor of {self} has no attribute {name!r}")
+        return attribute_inside(self, x, name)
 
     def setitem(self, x: Tensor, index: Index, value: Value) -> None:
         writes.write(self, x, index, value)
@@ -496,15 +481,3 @@ class _Bare(Level):
 
     def __init__(self) -> None:
         super().__init__(Tensor, "")
-
-
-def has_methods(x: Any) -> bool:
-    """Tell if `x` is of a user's class, which may have more methods and attributes."""
-    return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
-
-
-def forward_attribute(x: Tensor, name: str) -> Any:
-    """Look up an attribute for `__getattr__` of a level; see `Level.attribute`."""
-    if name.startswith("__") or name in Tensor.__slots__:
-        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
-    return x.level.attribute(x, name)

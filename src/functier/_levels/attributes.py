@@ -1,0 +1,42 @@
+"""Attributes of a user's class, which a tensor of a level forwards to the value inside."""
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._core.errors import LevelError
+from .._core.tensor import Tensor
+
+
+def attribute_inside(level: Any, x: Tensor, name: str) -> Any:
+    """Look up an attribute in the user's class inside `x`; methods get `x` as `self`."""
+    value: Any = x
+    while isinstance(value, Tensor) and value.level.depth:
+        value = value._value
+    if isinstance(value, Tensor):
+        for cls in type(value).__mro__:
+            member = vars(cls).get(name)
+            if isinstance(member, (FunctionType, property)):
+                return member.__get__(x, type(x))
+        found = getattr(value, name)
+        if not isinstance(found, (np.ndarray, Tensor)):
+            return found
+        raise level.refusal(
+            LevelError,
+            f"x.{name} is an array that a {type(value).__name__} has beside its value, and the "
+            f"transform does not track it; pass it to the function as an argument",
+        )
+    raise AttributeError(f"a tensor of {level} has no attribute {name!r}")
+
+
+def has_methods(x: Any) -> bool:
+    """Tell if `x` is of a user's class, which may have more methods and attributes."""
+    return isinstance(x, Tensor) and type(x) is not Tensor and not x.level.depth
+
+
+def forward_attribute(x: Tensor, name: str) -> Any:
+    """Look up an attribute for `__getattr__` of a level; see `Level.attribute`."""
+    if name.startswith("__") or name in Tensor.__slots__:
+        raise AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}")
+    return x.level.attribute(x, name)
