@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
-from .numpy_facts import SCALARS, dtype_of
+from .numpy_facts import PLAIN, SCALARS, dtype_of
 from .tensor import Tensor
 from .types import Value
 
@@ -228,7 +228,7 @@ def converted(x: Value) -> Value:
 
     Lists and tuples stay, as tensors may be in them.
     """
-    if isinstance(x, (Tensor, ndarray, list, tuple, str, np.generic)):
+    if type(x) in PLAIN or isinstance(x, (Tensor, ndarray, list, tuple, str, np.generic)):
         return x
     return np.asarray(x) if not hasattr(x, "__array_ufunc__") and is_convertible(x) else x
 

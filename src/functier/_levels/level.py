@@ -40,7 +40,7 @@ from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
-from .operands import array_of, stack_lists
+from .operands import LISTS, array_of, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
 
@@ -274,7 +274,8 @@ class Level:
                     return self.apply_single(op, args[0], given)
             for value in (*args, *kwargs.values()) if kwargs else args:
                 if type(value) is list or type(value) is tuple:
-                    args, kwargs = stack_lists(func, op, args, kwargs)
+                    if op.variadic is None or any([type(v) in LISTS for v in value]):
+                        args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
                 return op.body(*args, **kwargs)

@@ -12,7 +12,7 @@ from .._core.types import Value
 from .._mutation.items import stacked
 
 ndarray = np.ndarray
-LISTS = (list, tuple)
+LISTS = frozenset({list, tuple})
 
 SEQUENCES: dict[Callable, tuple[tuple[int, str], ...]] = {
     np.hstack: ((0, "tup"),),
