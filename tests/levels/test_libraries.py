@@ -11,6 +11,7 @@ import textwrap
 import numpy as np
 import pytest
 import scipy.linalg.lapack
+from scipy import optimize
 
 import functier as ft
 from levels.test_import_lines import RUNS, X, message
@@ -183,3 +184,19 @@ def test_compiled_functions_are_named():
         text = message(lambda f: ft.vmap(f)(np.stack([X, X])), program)
         assert f"numpy.asarray(x), which {name} calls, would turn a batch" in text
         assert "g = functier.sequential_vmap(" in text and "adopt" not in text
+
+
+@pytest.mark.parametrize("solve", ["brentq", "bisect", "root_scalar"])
+def test_an_error_of_compiled_code_shows_the_conversion_that_failed(solve):
+    """SciPy's solvers raise their own errors where a function returned a tensor."""
+
+    def root(a):
+        if solve == "root_scalar":
+            bracket = [0.0, 3.0]
+            return optimize.root_scalar(lambda x, a: x * x - a, args=(a,), bracket=bracket).root
+        return getattr(optimize, solve)(lambda x: x * x - a, 0.0, 3.0)
+
+    with pytest.raises(ft.ConversionError, match=rf"scipy\.optimize\.{solve} calls"):
+        ft.grad(root)(2.0)
+    split = ft.vmap(root, branches="split")(np.array([2.0, 3.0]))
+    np.testing.assert_allclose(split, np.sqrt([2.0, 3.0]))

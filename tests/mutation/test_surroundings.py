@@ -107,6 +107,12 @@ def test_a_tensor_is_not_written_to_an_array_of_a_level_that_has_ended():
     close(np.asarray(w)[0], np.float64(4.0))
 
 
+def written(x):
+    a = fnp.zeros(3)
+    a[0] = x[0]
+    return a
+
+
 def test_an_array_that_a_tensor_was_written_to_is_a_tensor():
     """It neither indexes plain arrays with a batch, nor enters other libraries: it raises."""
 
@@ -114,14 +120,16 @@ def test_an_array_that_a_tensor_was_written_to_is_a_tensor():
         a = fnp.zeros(3)
         a[0] = x[0]
         for use in (
-            lambda: scipy.linalg.expm(np.outer(a, a)), lambda: float(a[0]), lambda: np.asarray(a),
-            lambda: a.tolist(), lambda: f"{a[0]:.1f}",
+            lambda: scipy.linalg.expm(np.outer(a, a)), lambda: np.asarray(a), lambda: a.tolist(),
+            lambda: f"{a[0]:.1f}",
         ):  # fmt: skip
             with pytest.raises(ft.LevelError):
                 use()
         return a * 1.0
 
     everywhere(f)
+    with pytest.raises(ft.ConversionError):  # also if the function has caught it
+        ft.grad(lambda x: float(written(x)[0]) + x[0])(X)
 
 
 def test_what_numpy_asarray_gave_is_not_forgotten():

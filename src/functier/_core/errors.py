@@ -20,17 +20,23 @@ class LevelError(Exception):
         self.named = named
 
 
-def reveal(error: ValueError | SystemError) -> None:
-    """Raise the error of a level that NumPy, or Python, replaced by `error`.
+REPLACING = ValueError, SystemError, RuntimeError
+"""The classes of errors that compiled code raises where a conversion of a tensor has failed."""
+
+
+def reveal(error: BaseException, refused: LevelError | None = None) -> None:
+    """Raise the error of a level that NumPy, Python or compiled code replaced by `error`.
 
     NumPy does so where ``a[0] = x`` asks a sequence for a float: "setting an array element".
     Python does where compiled code has not seen that a conversion failed, as that of
-    `scipy.optimize.brentq`.
+    `scipy.optimize.brentq`; `scipy.optimize.root_scalar` raises an error without a cause. `refused`
+    is the last refused conversion, if there was one.
     """
     cause: BaseException | None = error
-    while isinstance(cause, (ValueError, SystemError)):
+    while isinstance(cause, REPLACING):
         cause = cause.__cause__
-    if isinstance(cause, LevelError):
+    cause = cause if isinstance(cause, LevelError) else refused
+    if cause is not None:
         try:
             raise cause.with_traceback(error.__traceback__) from None
         finally:

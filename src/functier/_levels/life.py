@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from .._core.blocks import Entry, Exit, claim
-from .._core.errors import reveal
+from .._core.errors import REPLACING, reveal
 from .._core.tensor import Tensor
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
@@ -31,8 +31,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
         result = body(level, given)
         if level.unanswered is not None:
             level.check_answered()
-    except (ValueError, SystemError) as error:
-        reveal(error)
+    except REPLACING as error:
+        reveal(error, level.unanswered)
         raise
     finally:
         # Not `level.end()`, as a signal can interrupt a call before its first line.
@@ -61,7 +61,7 @@ def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None)
         entry.manager._end_by_hand()
     else:
         entry.undo()
-    if isinstance(error, (ValueError, SystemError)):
+    if isinstance(error, REPLACING):
         reveal(error)
 
 
