@@ -33,10 +33,11 @@ def reveal(error: BaseException, refused: LevelError | None = None) -> None:
     is the last refused conversion, if there was one.
     """
     cause: BaseException | None = error
-    while isinstance(cause, REPLACING):
+    while isinstance(cause, (ValueError, SystemError)):
         cause = cause.__cause__
-    cause = cause if isinstance(cause, LevelError) else refused
-    if cause is not None:
+    if error.__cause__ is None:
+        cause = refused
+    if isinstance(cause, LevelError):
         try:
             raise cause.with_traceback(error.__traceback__) from None
         finally:
