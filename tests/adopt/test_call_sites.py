@@ -10,7 +10,19 @@ import pytest
 
 from functier._adopt.call_sites import Names, loads_in, rewrite
 
-CALLED = {"float", "int", "max", "min", "sorted", "isinstance", "len", "type", "tuple", "getattr"}
+CALLED = {
+    "float",
+    "int",
+    "max",
+    "min",
+    "sorted",
+    "isinstance",
+    "str",
+    "len",
+    "type",
+    "tuple",
+    "getattr",
+}
 FILES = [
     "argparse", "ast", "asyncio.base_events", "contextlib", "dataclasses", "csv",
     "enum", "fractions", "functools", "inspect", "numpy.lib._function_base_impl", "statistics",

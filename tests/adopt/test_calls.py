@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import functier as ft
 import functier.numpy as fnp
 from functier._adopt import calls
-from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_
+from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, str_
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
@@ -325,3 +325,13 @@ def test_a_planted_fault_is_found(fault, monkeypatch):
             test_a_tensor_answers_as_what_numpy_has(float, np.float64)
         else:
             globals()[test]()
+
+
+def test_the_text_of_a_whole_number_is_its_digits():
+    """Adopted code may look something up by it."""
+    f = lambda x: x * {"1": 10.0, "2": 20.0}.get(str_(int_(x)), 0.0)  # noqa: E731
+    assert ft.vmap(f, branches="split")(np.array([1.0, 2.0])).tolist() == [10.0, 40.0]
+    assert ft.vmap(ft.grad(f), branches="split")(np.array([1.0, 2.0])).tolist() == [10.0, 20.0]
+    with pytest.raises(ft.ConversionError):
+        ft.vmap(f)(np.array([1.0, 2.0]))
+    assert str_(2.5) == "2.5" and str_() == "" and str_(b"a", "ascii") == "a"

@@ -181,3 +181,16 @@ def test_an_array_of_several_elements_has_no_truth():
         ft.vmap(lambda x: x if x > 0 else -x)(X)
     with pytest.raises(TypeError):
         ft.vmap(lambda x: operator.index(x[0]))(X * 0)
+
+
+def test_the_text_of_a_whole_number_is_an_answer():
+    """It may be part of a name, by which code looks something up."""
+    table = {"k1": 10.0, "k2": 20.0}
+    f = lambda x: x * table.get(f"k{x.astype(int)}", 0.0)  # noqa: E731
+    np.testing.assert_array_equal(ft.vmap(f)(np.array([1.0, 1.5])), [10.0, 15.0])
+    np.testing.assert_array_equal(ft.vmap(f, branches="split")(np.array([1.0, 2.0])), [10.0, 40.0])
+    with pytest.raises(ft.ConversionError, match=r"format\(x\)"):
+        ft.vmap(f)(np.array([1.0, 2.0]))
+    texts = []
+    ft.vmap(lambda x: [x, texts.append(f"{x}")][0])(X)  # of other values a text to look at
+    assert "Batched" in texts[0]

@@ -54,6 +54,13 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
     return as_int(x, int, np.trunc) if _isinstance(x, Tensor) else int(x)
 
 
+def str_(*args: Any, **options: Any) -> str:
+    """Return ``str(x)``; of a whole number the digits, by which code may look something up."""
+    if len(args) == 1 and _isinstance(args[0], Tensor) and not options:
+        return format(settle(args[0]))
+    return str(*args, **options)
+
+
 def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
     """Return ``convert(x)``, an integer; `rounded` is the same on arrays, with floats."""
     x = settle(x)
@@ -283,6 +290,7 @@ BUILTINS: dict[Any, Callable] = {
     min: min_,
     sorted: sorted_,
     isinstance: isinstance_,
+    str: str_,
 }
 """The twins of calls of builtins."""
 

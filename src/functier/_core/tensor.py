@@ -249,7 +249,9 @@ class Tensor:
         return (self.level.convert(self, "pickle.dumps"),)
 
     def __format__(self, spec: str) -> str:
-        return repr(self) if not spec else self.level.convert(self, "format", spec)
+        """Return a text of the value; without a `spec` a whole number may be part of a name."""
+        whole = self.dtype.kind in "iub" and not self.ndim and self.level.depth
+        return self.level.convert(self, "format", spec) if spec or whole else repr(self)
 
     def __repr__(self) -> str:
         return self.level.repr(self)

@@ -380,7 +380,7 @@ class BatchLevel(Level):
             found = answer(x, how)
             if found:
                 return found[0]
-        elif splits(x) and examples_of(x, differentiated=False) is not None:
+        elif (how == "format" or splits(x)) and examples_of(x, differentiated=False) is not None:
             shared = agreed(x)
             if shared is not None:
                 return convert_to(shared.copy(), how, *args)
