@@ -250,8 +250,9 @@ class Tensor:
 
     def __format__(self, spec: str) -> str:
         """Return a text of the value; without a `spec` a whole number may be part of a name."""
-        whole = self.dtype.kind in "iub" and not self.ndim and self.level.depth
-        return self.level.convert(self, "format", spec) if spec or whole else repr(self)
+        level = self.level
+        whole = level.depth and level.live and not self.ndim and self.dtype.kind in "iub"
+        return level.convert(self, "format", spec) if spec or whole else repr(self)
 
     def __repr__(self) -> str:
         return self.level.repr(self)
