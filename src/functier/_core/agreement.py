@@ -23,7 +23,7 @@ class Split(BaseException):
     """The examples of one level answer differently: its transform runs the groups apart.
 
     `token` is that of the transform, and `groups` has the numbers of the examples of each group.
-    It is no `Exception`, so that a handler in the user's function does not catch it.
+    As a `BaseException` it passes ``except Exception`` in the user's function.
     """
 
     def __init__(self, token: object, groups: list[ndarray]):

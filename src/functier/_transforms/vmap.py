@@ -406,9 +406,9 @@ class _Decorator(LevelContext):
 
     def __enter__(self) -> Any:
         raise TypeError(
-            "vmap(chunk_size=...) and vmap(branches='split') are no context managers, as a with "
-            "block runs once and not for every part of a batch; write it as a decorator, or "
-            "vmap(f, ...), or leave the option out"
+            "vmap(chunk_size=...) and vmap(branches='split') cannot be context managers: a with "
+            "block runs once, and these options run a function for every part of a batch; write "
+            "a decorator, or vmap(f, ...), or leave the option out"
         )
 
 
