@@ -55,9 +55,13 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
 
 
 def str_(*args: Any, **options: Any) -> str:
-    """Return ``str(x)``; of a whole number the digits, by which code may look something up."""
+    """Return ``str(x)``; of a number the digits, by which code may look something up.
+
+    They would lose a derivative, and are refused where a level has one.
+    """
     if len(args) == 1 and _isinstance(args[0], Tensor) and not options:
-        return format(settle(args[0]))
+        x = settle(args[0])
+        return x.level.convert(x, "format", "") if in_level(x) and not x.ndim else str(x)
     return str(*args, **options)
 
 

@@ -249,10 +249,10 @@ class Tensor:
         return (self.level.convert(self, "pickle.dumps"),)
 
     def __format__(self, spec: str) -> str:
-        """Return a text of the value; without a `spec` a whole number may be part of a name."""
+        """Return a text of the value; without a `spec` it may be a description."""
         level = self.level
-        whole = level.depth and level.live and not self.ndim and self.dtype.kind in "iub"
-        return level.convert(self, "format", spec) if spec or whole else repr(self)
+        asked = spec or (level.depth and level.live and not self.ndim and level.has_text(self))
+        return level.convert(self, "format", spec) if asked else repr(self)
 
     def __repr__(self) -> str:
         return self.level.repr(self)

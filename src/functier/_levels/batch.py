@@ -405,6 +405,12 @@ class BatchLevel(Level):
             self.run_apart(varying_levels(x, float), error)
         raise error
 
+    def has_text(self, x: Tensor) -> bool:
+        """The same of any number that all examples share, or whose examples may run apart."""
+        if Level.has_text(self, x):
+            return True
+        return examples_of(x, False) is not None and (splits(x) or agreed(x) is not None)
+
     def run_apart(self, varying: list[Varying], error: LevelError) -> NoReturn:
         """Have a transform run the examples apart whose answers differ, or raise `error`.
 

@@ -442,6 +442,10 @@ class Level:
             self.unanswered = error
         raise error
 
+    def has_text(self, x: Tensor) -> bool:
+        """Tell if the text of a number is its value: of a whole one, which may name something."""
+        return x.dtype.kind in "iub"
+
     def check_answered(self) -> None:
         """Raise where the function has caught the error for an answer, and has returned.
 
