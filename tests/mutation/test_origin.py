@@ -137,3 +137,27 @@ def test_a_with_block_takes_a_copy():
             value, tangent = outer.unwrap(inner.unwrap(s))
     close(value, np.sin(C) + X[:, None])
     close(tangent, np.cos(C) * C + 0 * X[:, None])
+
+
+@pytest.mark.parametrize("outer", OUTSIDE)
+def test_functions_that_write_take_a_result_of_an_outer_tensor(outer):
+    """The arguments of the running call are no tape that has kept it."""
+
+    def writing(x, c):
+        s = np.outer(c, c)
+        np.fill_diagonal(s, x)
+        np.put(s, [1], x[0])
+        np.copyto(s[2], x)
+        return s[:, 0] * np.sum(s)
+
+    def pure(x, c):
+        s = np.where(np.eye(3) > 0, x, np.outer(c, c))
+        s = np.where(np.arange(9).reshape(3, 3) == 1, x[0], s)
+        s = np.concatenate([s[:2], np.reshape(x, (1, 3))])
+        return s[:, 0] * np.sum(s)
+
+    for inner in INSIDE.values():
+        close(
+            OUTSIDE[outer](lambda c, run=inner: run(lambda x: writing(x, c))),
+            OUTSIDE[outer](lambda c, run=inner: run(lambda x: pure(x, c))),
+        )

@@ -24,10 +24,12 @@ TWINS = {
 """The twins of NumPy's functions."""
 
 ARRAYS_ONLY = {
+    np.histogram2d, np.split, np.array_split,
     np.histogramdd, np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_along_axis,
     np.unstack, np.lib.stride_tricks.sliding_window_view,
 }  # fmt: skip
-"""Functions to which a list means something else than an array, or that write to it."""
+"""Functions to which a list means something else than an array (`numpy.split` counts its rows
+whatever the axis), or that write to it."""
 
 
 def apart(x):

@@ -10,6 +10,7 @@ NOTE [a tensor that was written to]
 
 import gc
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def _view_inside(level: Any, x: Any) -> View:
     views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
     holders = [h for h in gc.get_referrers(*views) if h is not views]
-    if any([isinstance(h, (tuple, Tensor)) for h in holders]):
+    if any([isinstance(h, Tensor) for h in holders]) or _is_kept(holders):
         raise level.refusal(
             MutationError,
             f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
@@ -75,6 +76,15 @@ def _view_inside(level: Any, x: Any) -> View:
     for t in views:
         t.__class__ = Array
     return view_of(x)
+
+
+def _is_kept(holders: list[Any]) -> bool:
+    """Tell if one of the tuples is kept: a tape has it, and not just a call that is running."""
+    tuples = [h for h in holders if isinstance(h, tuple)]
+    if not tuples:
+        return False
+    keepers = gc.get_referrers(*tuples)
+    return any([k is not holders and k is not tuples and type(k) is not FrameType for k in keepers])
 
 
 def _begin(level: Any, x: Any) -> View:

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from .._core.numpy_facts import align
 from .._core.table import COMPLEX_OF
 from .._core.types import Value
-from .constructors import linear, primitive
+from .constructors import elementwise, primitive
 
 
 def _complex_of(real: Value, imaginary: Value) -> Value:
@@ -22,10 +21,11 @@ def _complex_of(real: Value, imaginary: Value) -> Value:
 complex_of = primitive(_complex_of)
 COMPLEX_OF.append(complex_of)
 
-linear(
+elementwise(
     complex_of,
-    "real imaginary",
-    "real imaginary",
-    vmap=lambda k, *parts: complex_of(*align(k, parts)),
+    lambda g: complex_of(g, np.zeros_like(g)),
+    lambda g: complex_of(np.zeros_like(g), g),
+    params="real imaginary",
+    holomorphic=False,
     vjp={"real": lambda g: np.real(g), "imaginary": lambda g: np.imag(g)},
 )

@@ -318,9 +318,11 @@ composite(np.take, _take)
 composite(np.take_along_axis, _take_along_axis)
 composite(
     np.compress,
-    lambda condition, a, axis=None, out=None: np.take(a, np.flatnonzero(condition), axis),
+    lambda condition, a, axis=None, out=None: _take(as_array(a), np.flatnonzero(condition), axis),
 )
-composite(np.extract, lambda condition, arr: np.take(np.ravel(arr), np.flatnonzero(condition)))
+composite(
+    np.extract, lambda condition, arr: read_at(np.ravel(as_array(arr)), np.flatnonzero(condition))
+)
 
 # ---- choosing element by element ----
 

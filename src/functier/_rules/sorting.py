@@ -11,7 +11,7 @@ from .._core.numpy_facts import align, dtype_of
 from .._core.types import Function, Shape, Value
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
 from .constructors import composite, constant, data_dependent_vmap, one_axis_vmap, op
-from .indexing import index_along, transpose_read
+from .indexing import index_along, read_at, transpose_read
 
 
 def _parameter_names(func: Function) -> Value:
@@ -315,7 +315,7 @@ def _setxor1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
 
 def _setdiff1d(ar1: Value, ar2: Value, assume_unique: bool = False) -> Value:
     ar1 = np.ravel(ar1) if assume_unique else np.unique(ar1)
-    return np.take(ar1, np.flatnonzero(np.isin(ar1, ar2, invert=True)))
+    return read_at(ar1, np.flatnonzero(np.isin(ar1, ar2, invert=True)))
 
 
 composite(np.union1d, lambda ar1, ar2: np.unique(np.concatenate((ar1, ar2), axis=None)))

@@ -4,6 +4,9 @@ CONSTANT: dict[str, str] = {
     r"^MutationError: .*cannot be written to inside .*make a copy inside": (
         "an array of an outer level may be a constant of the inner one"
     ),
+    r"^MutationError: .*cannot be written to an array that was made outside of it": (
+        "an array of an outer level would hold a value of the inner one, which ends before it"
+    ),
 }
 """Those of programs that make arrays of what no derivative goes through, as indices and masks."""
 
