@@ -141,7 +141,7 @@ def test_a_with_block_takes_a_copy():
 
 @pytest.mark.parametrize("outer", OUTSIDE)
 def test_functions_that_write_take_a_result_of_an_outer_tensor(outer):
-    """The arguments of the running call are no tape that has kept it."""
+    """The arguments of the running call do not count as a tape that has kept it."""
 
     def writing(x, c):
         s = np.outer(c, c)

@@ -110,7 +110,7 @@ LABELLED: dict[str, Callable] = {
     "structured array": records,
     "recarray": lambda a: records(a).view(np.recarray),
 }
-"""What is refused by name; some of it is converted where NumPy itself converts."""
+"""Objects that are refused by name; some are converted where NumPy itself converts."""
 
 CONVERTED: dict[str, Callable] = {
     "list": lambda a: a.tolist(),

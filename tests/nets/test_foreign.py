@@ -25,7 +25,7 @@ REASONS = {
     "loop of ufunc does not support": "NumPy's, for an object array",
     "values should be integer|Cannot broadcast np.ndarray|truth value of an array": "pandas' own",
 }
-"""What refuses a foreign object, as a text, and why that is enough."""
+"""Texts of errors that refuse a foreign object, and why each is enough."""
 
 EXCUSED = {
     ("sparse matrix", "the result"): "the sum of a constant is a number",

@@ -72,17 +72,26 @@ def splits(x: Tensor) -> bool:
 
 def _levels_of_axes(x: Tensor) -> list[Any]:
     """Return the level of each axis that `examples_of` has in front."""
+    axes: list[Any] = []
+    for level in _unwrapped(x)[0]:
+        if level.kind.batches:
+            axes = [*level.group(), *axes]
+    return axes
+
+
+def _unwrapped(x: Tensor) -> tuple[list[Any], Any]:
+    """Return the levels of a value, the innermost first, and the plain value."""
     value: Any = x
     levels: list[Any] = []
     while isinstance(value, Tensor):
-        if type(value) in SNAPSHOTS:
+        if type(value) in SNAPSHOTS:  # of an array that was written to
             value = SNAPSHOTS[type(value)](value)
             continue
         level: Any = type(value).level
-        if level.depth and level.kind.batches:
-            levels = [*level.group(), *levels]
+        if level.depth:
+            levels.append(level)
         value = value._value
-    return levels
+    return levels, value
 
 
 def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
@@ -91,17 +100,12 @@ def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
     None where a level has not computed them yet or, without `differentiated`, where a level has
     a derivative of them.
     """
-    value: Any = x
-    while isinstance(value, Tensor):
-        if type(value) in SNAPSHOTS:  # of an array that was written to
-            value = SNAPSHOTS[type(value)](value)
-            continue
-        level = type(value).level
-        if level.depth and (level.kind.records or not level.live):
+    levels, value = _unwrapped(x)
+    for level in levels:
+        if level.kind.records or not level.live:
             return None
-        if level.depth and level.kind.differentiates and not differentiated:
+        if level.kind.differentiates and not differentiated:
             return None
-        value = value._value
     return np.asarray(value)
 
 

@@ -111,7 +111,7 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
 
 
 def _of_elements(x: ndarray) -> tuple[type[Exception], str] | None:
-    """Return why the elements of an object array are no numbers, where they are arrays."""
+    """Return why an object array of arrays does not count as one of numbers."""
     for kind, element in {type(v): v for v in x.flat}.items():
         found = None if kind in SCALARS else code_for_array(element)
         if found is not None:
@@ -122,7 +122,7 @@ def _of_elements(x: ndarray) -> tuple[type[Exception], str] | None:
 
 
 def code_for_array(x: Any) -> tuple[str, str] | None:
-    """Return why an object of another library is no array, and the code that makes one of it.
+    """Return why an object of another library is refused, and the code that makes an array of it.
 
     None stands for objects that NumPy converts, and for those that no code is known for.
     """
@@ -171,7 +171,7 @@ def _of_pandas(x: Any) -> str:
 
 
 def is_convertible(x: Any) -> bool:
-    """Tell if NumPy makes an array of `x`, which is none; see NOTE [what is converted]."""
+    """Tell if NumPy makes an array of `x`, another object; see NOTE [what is converted]."""
     return isinstance(x, Sequence) or any([hasattr(x, name) for name in INTERFACES])
 
 

@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CodeType
 from typing import Any, Literal, ParamSpec, TypeVar, overload
 
@@ -353,14 +353,14 @@ def _in_groups(mapping: _Mapping) -> Function:
                 **(attributes or {"randomness": "error", "axis_name": None}),
                 "size": len(examples), "made": made, "branches": token,
             }  # fmt: skip
-            part = _Mapping(mapping.func, label, in_dims, out_dims, mapping.escape, given)
             parts = list(leaves)
             if len(examples) < size:
                 parts = [
                     leaf if dim is None else np.take(leaf, examples, dim)
                     for leaf, dim in zip(leaves, dims)
                 ]
-            return _whole(part)(*unflatten(structure, parts), **kwargs)
+            whole = _whole(replace(mapping, attributes=given))
+            return whole(*unflatten(structure, parts), **kwargs)
 
         randomness = attributes["randomness"] if attributes else "error"
         found = in_groups(label, call, size, randomness)
@@ -385,9 +385,8 @@ class _Part:
         }  # fmt: skip
         if attributes["axis_name"] is not None:
             attributes["chunk"] = chunk
-        m = self.mapping
-        part = _Mapping(m.func, m.label, m.in_dims, m.out_dims, m.escape, attributes, m.branches)
-        whole = _in_groups(part) if m.branches == "split" else _whole(part)
+        part = replace(self.mapping, attributes=attributes)
+        whole = _in_groups(part) if part.branches == "split" else _whole(part)
         return whole(*args, **kwargs)
 
     def __getstate__(self) -> dict:

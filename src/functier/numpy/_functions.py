@@ -184,11 +184,15 @@ def _as_finite(func: Callable, a: Any, dtype: Any = None, order: Any = None) -> 
     return made
 
 
+def is_scalar(x: Tensor) -> bool:
+    """Tell if NumPy has a scalar for a tensor: one without axes, and not a view of an array."""
+    if x.ndim or type(x) is Array:
+        return False
+    return not (is_array(x) if x.level.depth else isinstance(x._value, ndarray))
+
+
 def _is_scalar(func: Callable, element: Any) -> bool:
-    """Tell if NumPy has a scalar; of a tensor without axes the index that made it tells."""
-    if isinstance(element, Tensor):
-        return not element.ndim and not is_array(element)
-    return func(element)
+    return is_scalar(element) if isinstance(element, Tensor) else func(element)
 
 
 def _is_fortran(func: Callable, a: Any) -> bool:

@@ -84,7 +84,7 @@ def numpy_module(name: str) -> ModuleType:
     return import_module(f"numpy{name.removeprefix(HERE)}")
 
 
-sys.meta_path[:] = [f for f in sys.meta_path if type(f).__qualname__ not in ("Finder", "_Finder")]
+sys.meta_path[:] = [f for f in sys.meta_path if type(f).__module__ != __name__]  # of a reload
 sys.meta_path.append(Finder())
 
 

@@ -15,18 +15,9 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.methods import METHODS
 from .._core.tensor import Tensor
-from .._levels.views import is_array
-from .._mutation.array import Array
-from ._functions import make_new_writable
+from ._functions import is_scalar, make_new_writable
 
 original = np.ndarray
-
-
-def is_scalar(x: Tensor) -> bool:
-    """Tell if NumPy has a scalar for a tensor: one without axes that is no view of an array."""
-    if x.ndim or type(x) is Array:
-        return False
-    return not (is_array(x) if x.level.depth else isinstance(x._value, original))
 
 
 class NdarrayMeta(type):
