@@ -114,6 +114,14 @@ def endless(a):
     return out
 
 
+def attempt(call):
+    """The result of a call, or its error."""
+    try:
+        return call()
+    except Exception as error:
+        return error
+
+
 KINDS: dict[str, tuple[Callable, str]] = {
     # what makes it, and what a refusal has to say
     "memmap": (mapped, ""),

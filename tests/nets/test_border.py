@@ -24,7 +24,7 @@ from functier._rules.linalg import factorization
 from functier._transforms import arguments as _arguments
 from functier.testing import gradcheck
 from nets import border_cases as cases
-from nets.border_cases import KINDS, M, V, alike, dead, named, plainly
+from nets.border_cases import KINDS, M, V, alike, attempt, dead, named, plainly
 from nets.verdicts import Verdicts
 
 REASONS = {
@@ -55,14 +55,6 @@ def quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def attempt(call):
-    """The result of a call, or its error."""
-    try:
-        return call()
-    except Exception as error:
-        return error
 
 
 # ---- odd values ----

@@ -10,6 +10,7 @@ import functier as ft
 from functier._core import border as _border
 from functier._core import root as _root
 from nets import foreign_cases as cases
+from nets.border_cases import attempt
 from nets.foreign_cases import CONTAINERS, KINDS, LABELLED, V
 from nets.verdicts import Verdicts
 
@@ -43,13 +44,6 @@ def quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def attempt(call):
-    try:
-        return call()
-    except Exception as error:
-        return error
 
 
 AS_NUMPY = object()

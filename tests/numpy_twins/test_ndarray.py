@@ -4,6 +4,8 @@ import copy
 import functools
 import inspect
 import pickle
+import subprocess
+import sys
 import typing
 
 import numpy as np
@@ -219,3 +221,19 @@ def test_typing_is_numpys():
     from_twin, from_numpy = fnp.typing, np.typing
     assert from_twin.NDArray[np.float64] == from_numpy.NDArray[np.float64]
     assert from_twin.ArrayLike is from_numpy.ArrayLike and fnp.ma.add is np.ma.add
+
+
+def test_the_finders_of_others_stay():
+    """Also one whose class has the name of functier's."""
+    program = """
+import sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return None
+
+sys.meta_path.append(Finder())
+import functier.numpy
+assert [type(f) for f in sys.meta_path].count(Finder) == 1
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
