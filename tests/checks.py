@@ -125,7 +125,7 @@ def check_value(row: Row, rtol: float = 1e-9) -> None:
             same(value, expected, rtol)
             same(ft.vjp(f, *points)[0], expected, rtol)
         except ft.NoRuleError:
-            op = OPS.get(row.func)
+            op = OPS.get(row.operation)
             assert constant and not (op and op.constant), "no derivative rule"
         else:
             assert not constant or not any(np.any(t) for t in moved), "the derivative is not zero"

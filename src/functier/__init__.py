@@ -52,6 +52,7 @@ if _typing.TYPE_CHECKING:
     from . import ops as ops
     from . import overrides as overrides
     from . import random as random
+    from . import scipy as scipy
     from . import testing as testing
     from ._adopt.adoption import adopt as adopt
     from ._control.checkpoint import checkpoint as checkpoint
@@ -94,7 +95,8 @@ if _typing.TYPE_CHECKING:
     from ._sparse.jacobian import sparse_jacobian as sparse_jacobian
 
 _MODULES = (
-    "debug", "errors", "modes", "nn", "numpy", "ops", "overrides", "random", "testing",
+    "debug", "errors", "modes", "nn", "numpy", "ops", "overrides", "random",
+    "scipy", "testing",
 )  # fmt: skip
 _NAMES = {
     "_adopt.adoption": "adopt",

@@ -17,6 +17,7 @@ PACKAGE = Path(ft.__file__).parent
 DECLARATIONS = {
     ".".join(["functier", *path.relative_to(PACKAGE).with_suffix("").parts])
     for path in (PACKAGE / "_rules").rglob("[!_]*.py")
+    if "scipy" not in path.parts[len(PACKAGE.parts) :]
 }
 LATE = {
     f"functier._rules.{name}"
@@ -24,8 +25,6 @@ LATE = {
         "fft",
         "neural",
         "polynomial_multivariate",
-        "scipy_formulas",
-        "scipy_special",
         "unsupported_records",
         "unsupported_text",
     )
@@ -120,12 +119,7 @@ print(*loaded())
         if allows_array_function_override(np.char.join)
         else {"functier._rules.unsupported_text"}
     )
-    assert (
-        loaded
-        >= DECLARATIONS
-        - {f"functier._rules.{name}" for name in ("neural", "scipy_formulas", "scipy_special")}
-        - text
-    )
+    assert loaded >= DECLARATIONS - {"functier._rules.neural"} - text
     assert not any(name.startswith("scipy") for name in loaded)
 
 
@@ -136,12 +130,12 @@ ft.vmap(double)(np.ones(2))
 assert not any(name.startswith("scipy") for name in loaded())
 from scipy import special
 ft.vmap(double)(np.ones(2))
-assert "functier._rules.scipy_special" not in sys.modules
+assert "functier._rules.scipy.special" not in sys.modules
 assert ft.grad(special.erf)(0.0) == 2 / np.sqrt(np.pi)
 print(*loaded())
 """)
 
-    assert "functier._rules.scipy_special" in loaded
+    assert "functier._rules.scipy.special" in loaded
 
 
 def test_every_function_is_known_from_the_first_call():

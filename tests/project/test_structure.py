@@ -51,7 +51,7 @@ ORDER = [
     "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
     "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
-    "_adopt", "nn", "testing", "__init__",
+    "_adopt", "scipy", "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package: each imports from those before it."""
 
@@ -106,12 +106,12 @@ def test_few_private_modules_are_loose():
 
 @each("path", RULES, ids=name_of)
 def test_rules_import_numpy_the_record_and_other_rules_only(path):
-    names = "errors", "numpy_facts", "op", "rule", "table", "types"
+    names = "errors", "foreign", "numpy_facts", "op", "rule", "table", "types"
     allowed = {f"functier._core.{name}" for name in names}
     allowed |= {f"functier.{name_of(p)}".removesuffix(".__init__") for p in RULES}
 
     packages = {"numpy", *sys.stdlib_module_names}
-    if path.stem in ("scipy_special", "scipy_formulas"):  # imported where SciPy is
+    if PACKAGE / "_rules" / "scipy" in path.parents:  # imported where SciPy is
         packages.add("scipy")
 
     for module in imports(path):
@@ -160,8 +160,9 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),
         ("overrides.__init__", "get_function"),
-        ("numpy._namespaces", "_namespace"),
-        ("numpy._namespaces", "numpy_module"),
+        ("numpy._mirror", "namespace"),
+        ("numpy._mirror", "original"),
+        ("scipy._namespaces", "load_own"),
     }
 
 

@@ -53,6 +53,12 @@ class Row:
     def leaves(self) -> list:
         return [x for x in optree.tree_leaves((self.args, self.kwargs)) if is_array(x)]
 
+    @property
+    def operation(self) -> Callable:
+        """The function whose record the operation has: SciPy's own for a twin."""
+        func = self.func
+        return func.__wrapped__ if getattr(func, "__module__", "") == "functier.scipy" else func
+
     def call(self, *operands: Any) -> Any:
         """The call on other operands."""
         given = iter(operands)

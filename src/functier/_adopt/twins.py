@@ -25,19 +25,26 @@ MODULES: dict[str, str] = {
         "numpy", "numpy.linalg", "numpy.fft", "numpy.random", "numpy.lib", "numpy.lib.scimath",
         "numpy.lib.stride_tricks", "numpy.polynomial", "numpy.polynomial.polynomial",
         "numpy.polynomial.chebyshev", "numpy.polynomial.legendre",
+        "scipy", "scipy.fft", "scipy.integrate", "scipy.interpolate", "scipy.linalg",
+        "scipy.ndimage", "scipy.optimize", "scipy.signal", "scipy.sparse", "scipy.sparse.linalg",
+        "scipy.spatial", "scipy.spatial.distance", "scipy.spatial.transform", "scipy.special",
+        "scipy.stats",
     )
 }  # fmt: skip
 """Modules whose functions have twins, and the modules with these.
 
-Those of other libraries are added here; they count where they have been imported.
+Those of SciPy count where they have been imported.
 """
+
+MIRRORS = f"{fnp.__name__}.", "functier.scipy."
+"""The beginnings of the names of modules with twins."""
 
 _TWINS: dict[int, tuple[Any, Any]] = {}
 _ORIGINALS: dict[int, tuple[Any, Any]] = {}
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module of NumPy, or the one with its twins."""
+    """Import a module of NumPy or SciPy, or the one with its twins."""
     return import_module(name)
 
 
@@ -97,7 +104,7 @@ def original_of(value: Any) -> Any:
     if found is not None:
         return found[1]
     name = value.__name__ if issubclass(type(value), ModuleType) else ""
-    if name.startswith(f"{fnp.__name__}.") and sys.modules.get(name) is value:
+    if name.startswith(MIRRORS) and sys.modules.get(name) is value:
         return sys.modules.get(name.removeprefix("functier."))
     return None
 

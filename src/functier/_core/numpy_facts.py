@@ -125,5 +125,7 @@ def name_of(func: Callable) -> str:
     module = getattr(func, "__module__", None) or ""
     if isinstance(func, np.ufunc):
         module = home_of(func)
+    elif module.startswith("scipy."):
+        module = module.partition("._")[0]
     name: Any = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
     return f"{module}.{name}" if module and module != "builtins" else name

@@ -50,11 +50,16 @@ NumPy imports on demand, by the names of these modules."""
 def load(module: str | None = None) -> None:
     """Import the declarations, which fill the tables, unless that has been done.
 
+    `module` may be inside one that they are for: ``scipy.linalg._basic`` in ``scipy.linalg``.
     They are a large part of the package, and nothing needs them before the first level. They are
     in a later room, which imports this one, so this room knows their name only. Another thread
     waits in its import until all are there.
     """
-    for key in (None, module):
+    keys: list[str | None] = [None]
+    while module:
+        keys.append(module)
+        module = module.rpartition(".")[0]
+    for key in keys:
         name = PENDING.get(key)
         if name is not None:
             import_module(name)

@@ -69,4 +69,5 @@ PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_multivariate"
 PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
-PENDING["scipy.special"] = f"{__name__}.scipy_special"
+for _name in ("special", "linalg", "fft", "stats", "integrate", "signal"):
+    PENDING[f"scipy.{_name}"] = f"{__name__}.scipy.{_name}"

@@ -49,7 +49,7 @@ _namespaces.TWINS[id(_numpy.random.default_rng)] = _default_rng
 
 
 def __getattr__(name: str) -> Any:
-    value = _namespaces.resolve(_numpy, name, __name__)
+    value = _namespaces.MIRROR.resolve(_numpy, name, __name__)
     globals()[name] = value
     return value
 

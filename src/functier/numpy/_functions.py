@@ -11,7 +11,6 @@ NOTE [the twin of a function]
 import functools
 from collections.abc import Callable
 from itertools import islice
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,13 @@ ndarray = np.ndarray
 ambient = AMBIENT.get
 
 
-def make_twin(func: Callable, path: str, copy_of: Callable) -> Callable:
-    """Return the twin of a function; ``copy_of(func)`` is NumPy's Python code, run on twins."""
+def make_twin(
+    func: Callable, path: str, copy_of: Callable, package: str = "functier.numpy"
+) -> Callable:
+    """Return the twin of a function.
+
+    ``copy_of(func)`` is its Python code, run on twins, or None where that would not do.
+    """
     make = _twin_inside(func, copy_of)
     direct = func not in INSIDE and _dispatches(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
@@ -57,7 +61,7 @@ def make_twin(func: Callable, path: str, copy_of: Callable) -> Callable:
             return call_plain(func, make, args, kwargs)
         return answer if ambient() is Tensor else make_new_writable(answer, (args, kwargs))
 
-    call.__module__, call.__qualname__ = "functier.numpy", path  # by which it is pickled
+    call.__module__, call.__qualname__ = package, path  # by which it is pickled
     return call
 
 
@@ -95,17 +99,14 @@ def _twin_inside(func: Callable, copy_of: Callable) -> Callable:
             result = dispatch_lists(func, args, kwargs)
         elif getattr(func, "__module__", "").startswith("numpy.testing"):
             return call_with_values(func, args, kwargs)
-        elif isinstance(func, FunctionType) and func.__module__.startswith(PYTHON):
-            return copy_of(func)(*args, **kwargs)
         else:
+            copy = copy_of(func)
+            if copy is not None:
+                return copy(*args, **kwargs)
             result = func(*args, **kwargs)
         return make_new_writable(result, (args, kwargs))
 
     return make
-
-
-PYTHON = ("numpy.polynomial", "numpy.lib", "numpy._core.numeric", "numpy._core.function_base")
-"""Modules of NumPy whose functions do not dispatch, and whose Python code runs on twins."""
 
 
 def make_new_writable(result: Any, given: Any) -> Any:

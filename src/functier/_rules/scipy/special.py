@@ -15,11 +15,11 @@ import numpy as np
 from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from .._core.table import PARTIALS
-from .._core.types import Function
-from .axes import replace_zeros
-from .constructors import elementwise, unsupported
-from .scipy_formulas import (
+from ..._core.table import PARTIALS
+from ..._core.types import Function
+from ..axes import replace_zeros
+from ..constructors import elementwise, unsupported
+from .special_formulas import (
     DEGREE,
     PI,
     SQRT_2PI,

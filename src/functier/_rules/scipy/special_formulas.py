@@ -1,6 +1,6 @@
 """Derivatives that SciPy's special functions share, and rules of more than one line.
 
-Only `scipy_special` imports this file, since it imports SciPy. The citations are those there.
+Only `special` imports this file, since it imports SciPy. The citations are those there.
 """
 
 import math
@@ -8,9 +8,9 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
-from .._core.numpy_facts import dtype_of
-from .._core.types import Function, Value
-from .axes import as_array, convert_lists
+from ..._core.numpy_facts import dtype_of
+from ..._core.types import Function, Value
+from ..axes import as_array, convert_lists
 
 PI, DEGREE = math.pi, math.pi / 180
 SQRT_PI, SQRT_2, SQRT_2PI = math.sqrt(PI), math.sqrt(2), math.sqrt(2 * PI)

@@ -1,0 +1,1 @@
+"""Rules for SciPy's functions: one file a module of SciPy, imported where a tensor meets it."""

@@ -1,0 +1,1 @@
+"""Rules for the eigenvalues and singular values of `scipy.linalg`."""

@@ -1,0 +1,1 @@
+"""Rules for the matrix equations of `scipy.linalg`."""

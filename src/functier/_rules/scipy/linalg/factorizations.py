@@ -1,0 +1,1 @@
+"""Rules for the factorizations of `scipy.linalg`."""

@@ -1,0 +1,1 @@
+"""Rules for the norms and spaces of `scipy.linalg`."""

@@ -1,0 +1,1 @@
+"""Rules for the matrices of a structure of `scipy.linalg`."""

@@ -1,0 +1,30 @@
+"""SciPy's namespace, for functions inside a transform.
+
+With ``import functier.scipy.linalg as sl`` instead of ``import scipy.linalg as sl``, SciPy's
+functions take tensors, and their results are differentiated and batched. Values are SciPy's:
+outside of transforms a function calls SciPy's at once. A function without a rule is SciPy's own.
+Code that cannot be edited gets the same by `functier.adopt`.
+"""
+
+# Imports `numpy`.
+
+from typing import Any
+
+try:
+    import scipy as _scipy  # type: ignore[import-untyped]
+except ImportError as error:
+    raise ImportError(
+        "functier.scipy needs SciPy, which is not installed; install functier[scipy]"
+    ) from error
+
+from . import _namespaces
+
+
+def __getattr__(name: str) -> Any:
+    value = _namespaces.MIRROR.resolve(_scipy, name, __name__)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return dir(_scipy)
