@@ -50,6 +50,7 @@ if _typing.TYPE_CHECKING:
     from . import nn as nn
     from . import numpy as numpy
     from . import ops as ops
+    from . import optim as optim
     from . import overrides as overrides
     from . import random as random
     from . import scipy as scipy
@@ -76,6 +77,7 @@ if _typing.TYPE_CHECKING:
     from ._custom.function import once_differentiable as once_differentiable
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
+    from ._core.vectors import ravel_pytree as ravel_pytree
     from ._control.solves import custom_linear_solve as custom_linear_solve
     from ._control.solves import custom_root as custom_root
     from ._tracing.linearize import linear_transpose as linear_transpose
@@ -95,8 +97,8 @@ if _typing.TYPE_CHECKING:
     from ._sparse.jacobian import sparse_jacobian as sparse_jacobian
 
 _MODULES = (
-    "debug", "errors", "modes", "nn", "numpy", "ops", "overrides", "random",
-    "scipy", "testing",
+    "debug", "errors", "modes", "nn", "numpy", "ops", "optim", "overrides",
+    "random", "scipy", "testing",
 )  # fmt: skip
 _NAMES = {
     "_adopt.adoption": "adopt",
@@ -106,6 +108,7 @@ _NAMES = {
     "_control.loops": "fori_loop while_loop",
     "_control.scan": "associative_scan map scan",
     "_control.solves": "custom_linear_solve custom_root",
+    "_core.vectors": "ravel_pytree",
     "_custom.custom_op": "custom_op",
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_custom.function": "Function once_differentiable",

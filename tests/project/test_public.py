@@ -38,7 +38,7 @@ def shown(name):
 
 def test_these_are_the_public_modules():
     expected = (
-        "debug errors modes nn nn.functional nn.init numpy ops overrides random scipy testing"
+        "debug errors modes nn nn.functional nn.init numpy ops optim overrides random scipy testing"
     ).split()
     assert MODULES == ["functier", *[f"functier.{name}" for name in expected]]
 

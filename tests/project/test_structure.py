@@ -51,7 +51,7 @@ ORDER = [
     "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
     "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
-    "_adopt", "scipy", "nn", "testing", "__init__",
+    "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
 """The rooms of the package: each imports from those before it."""
 
@@ -527,7 +527,8 @@ PUBLIC = {
     "MutationError", "NoRuleError", "RandomnessError", "Tensor", "UnsupportedError", "all_gather",
     "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
     "custom_root", "depth_of", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd",
-    "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter", "scan",
+    "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter",
+    "ravel_pytree", "scan",
     "adopt", "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 
