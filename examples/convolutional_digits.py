@@ -1,11 +1,11 @@
-"""A small convolutional network on 1797 handwritten digits, trained with Adam over pytrees.
+"""A small convolutional network on 1797 handwritten digits, trained with Adam.
 
     python examples/convolutional_digits.py [--out DIR]
 
 The network is a module of `functier.nn` and a pytree. `value_and_grad` takes it and returns a
-module of gradients, and Adam is a few lines of `optree.tree_map` over modules. The network has an
-axis for the batch; ``vmap`` of the network with `in_dims` would work, too. The picture shows test
-images that the network gets wrong, and its first filters.
+module of gradients, which `functier.optim.adam` takes. The network has an axis for the batch;
+``vmap`` of the network with `in_dims` would work, too. The picture shows test images that the
+network gets wrong, and its first filters.
 """
 
 import argparse
@@ -13,13 +13,12 @@ import time
 from pathlib import Path
 
 import numpy as np
-import optree
 from matplotlib.figure import Figure
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import trange
 
-from functier import grad, nn, value_and_grad, vmap
+from functier import grad, nn, optim, value_and_grad, vmap
 from functier.nn import functional as F
 
 SEED = 0
@@ -57,25 +56,10 @@ def loss(network, images, digits):
     return F.cross_entropy(network(images), digits, label_smoothing=0.05)
 
 
-def tree_map(f, *trees):
-    return optree.tree_map(f, *trees, namespace="functier")
-
-
-def adam(network, grads, state, rate, b1=0.9, b2=0.999, eps=1e-8):
-    """One step: the new network, and the new means of gradients and of their squares."""
-    step, mean, square = state
-    mean = tree_map(lambda m, g: b1 * m + (1 - b1) * g, mean, grads)
-    square = tree_map(lambda s, g: b2 * s + (1 - b2) * g * g, square, grads)
-    rate = rate * np.sqrt(1 - b2 ** (step + 1)) / (1 - b1 ** (step + 1))
-    network = tree_map(lambda p, m, s: p - rate * m / (np.sqrt(s) + eps), network, mean, square)
-    return network, (step + 1, mean, square)
-
-
 def train(network, images, digits, epochs=EPOCHS, rate=4e-3):
     """Return the network after training on mini-batches, with a rate that falls to zero."""
     rng = np.random.default_rng(SEED)
-    zeros = tree_map(np.zeros_like, network)
-    state, step = (0, zeros, zeros), value_and_grad(loss)
+    state, step = optim.adam_init(network), value_and_grad(loss)
     steps = len(images) // BATCH
     with trange(epochs, desc="training", unit="epoch") as progress:
         for epoch in progress:
@@ -84,7 +68,7 @@ def train(network, images, digits, epochs=EPOCHS, rate=4e-3):
             ):
                 now = rate * (1 + np.cos(np.pi * (epoch + i / steps) / epochs)) / 2
                 value, grads = step(network, images[batch], digits[batch])
-                network, state = adam(network, grads, state, now)
+                network, state = optim.adam(network, grads, state, now)
             progress.set_postfix(loss=f"{value:.3f}")
     return network
 

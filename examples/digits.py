@@ -2,7 +2,7 @@
 
     python examples/digits.py [--out DIR]
 
-(a) train a small network with `value_and_grad` and an Adam written over a pytree;
+(a) train a small network with `value_and_grad` and `functier.optim.adam`;
 (b) the gradient of every single training image, in one call of ``vmap(grad(loss))``;
 (c) an ensemble of eight networks, trained at once by `vmap` over their parameters;
 (d) Newton's method, with Hessian-vector products from `jvp` of `grad`.
@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm, trange
 
-from functier import grad, jvp, value_and_grad, vmap
+from functier import grad, jvp, optim, value_and_grad, vmap
 
 SEED = 0
 CLASSES = 10
@@ -31,6 +31,7 @@ MEMBERS = 8
 BATCH = 32
 EPOCHS = 30
 RIDGE = 1e-4
+RATE = 3e-3
 
 
 # ---- data ----
@@ -86,26 +87,6 @@ def accuracy(logits, y):
     return np.mean(np.argmax(logits, axis=-1) == np.argmax(y, axis=-1))
 
 
-# ---- Adam, on any pytree of arrays ----
-
-
-def adam_init(params):
-    zeros = optree.tree_map(np.zeros_like, params)
-    return {"step": 0, "mean": zeros, "square": zeros}
-
-
-def adam(params, grads, state, rate=3e-3, b1=0.9, b2=0.999, eps=1e-8):
-    """One step: the new parameters and the new state."""
-    step = state["step"] + 1
-    mean = optree.tree_map(lambda m, g: b1 * m + (1 - b1) * g, state["mean"], grads)
-    square = optree.tree_map(lambda s, g: b2 * s + (1 - b2) * g * g, state["square"], grads)
-    rate = rate * np.sqrt(1 - b2**step) / (1 - b1**step)
-    params = optree.tree_map(
-        lambda p, m, s: p - rate * m / (np.sqrt(s) + eps), params, mean, square
-    )
-    return params, {"step": step, "mean": mean, "square": square}
-
-
 # ---- (a) one network ----
 
 
@@ -113,13 +94,13 @@ def train_one(x, y):
     """Train a network on mini-batches."""
     rng = np.random.default_rng(SEED)
     params = init(SEED)
-    state = adam_init(params)
+    state = optim.adam_init(params)
     step = value_and_grad(loss)
     with trange(EPOCHS, desc="(a) one network", unit="epoch") as progress:
         for _ in progress:
             for batch in batches(rng, len(x)):
                 value, grads = step(params, x[batch], y[batch])
-                params, state = adam(params, grads, state)
+                params, state = optim.adam(params, grads, state, RATE)
             progress.set_postfix(loss=f"{value:.3f}")
     return params
 
@@ -178,14 +159,14 @@ def train_ensemble(x, y):
     rngs = [np.random.default_rng(SEED + member) for member in range(MEMBERS)]
     members = [init(SEED + member) for member in range(MEMBERS)]
     params = optree.tree_map(lambda *leaves: np.stack(leaves), *members)
-    state = adam_init(params)
+    state = optim.adam_init(params)
     step = vmap(value_and_grad(loss))
     with trange(EPOCHS, desc=f"(c) {MEMBERS} networks", unit="epoch") as progress:
         for _ in progress:
             shuffled = np.stack([batches(rng, len(x)) for rng in rngs], axis=1)
             for batch in shuffled:  # (MEMBERS, BATCH)
                 values, grads = step(params, x[batch], y[batch])
-                params, state = adam(params, grads, state)
+                params, state = optim.adam(params, grads, state, RATE)
             progress.set_postfix(loss=f"{values.mean():.3f}")
     return params
 

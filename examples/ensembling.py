@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from tqdm import trange
 
 import functier as ft
-from functier import value_and_grad, vmap
+from functier import optim, value_and_grad, vmap
 
 SEED = 0
 MEMBERS = 20
@@ -96,26 +96,6 @@ def loss(params, x, y, rng=None):
     return np.mean(examples(params, x, y, rng))
 
 
-# ---- Adam, on any pytree of arrays ----
-
-
-def adam_init(params):
-    zeros = optree.tree_map(np.zeros_like, params)
-    return {"step": 0, "mean": zeros, "square": zeros}
-
-
-def adam(params, grads, state, rate=1e-2, b1=0.9, b2=0.99, eps=1e-8):
-    """One step: the new parameters and the new state."""
-    step = state["step"] + 1
-    mean = optree.tree_map(lambda m, g: b1 * m + (1 - b1) * g, state["mean"], grads)
-    square = optree.tree_map(lambda s, g: b2 * s + (1 - b2) * g * g, state["square"], grads)
-    rate = rate * np.sqrt(1 - b2**step) / (1 - b1**step)
-    params = optree.tree_map(
-        lambda p, m, s: p - rate * m / (np.sqrt(s) + eps), params, mean, square
-    )
-    return params, {"step": step, "mean": mean, "square": square}
-
-
 # ---- the ensemble: one vmap more ----
 
 
@@ -140,11 +120,11 @@ def slopes_in_a_loop(params, x, y, rng=None):
 def train(x, y, rng):
     """Train all networks at once. The optimizer is elementwise and works unchanged."""
     params = init_all(rng)
-    state = adam_init(params)
+    state = optim.adam_init(params)
     with trange(STEPS, desc=f"{MEMBERS} networks", unit="step") as progress:
         for step in progress:
             values, grads = slopes(params, x, y, rng)
-            params, state = adam(params, grads, state)
+            params, state = optim.adam(params, grads, state, 1e-2, b2=0.99)
             if step % 50 == 0:
                 progress.set_postfix(loss=f"{np.mean(values):.3f}")
     return params

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from tqdm import trange
 
 import functier as ft
-from functier import grad, value_and_grad, vmap
+from functier import grad, optim, value_and_grad, vmap
 
 SEED = 0
 SHOTS = 10
@@ -100,31 +100,17 @@ def over_tasks(f):
     return lambda params, tasks: np.mean(vmap(f, in_dims=(None, 0, 0, 0, 0))(params, *tasks))
 
 
-def adam(params, grads, state, rate, b1=0.9, b2=0.99, eps=1e-8):
-    """One step: the new parameters and the new state."""
-    count, mean, square = state
-    count = count + 1
-    mean = optree.tree_map(lambda m, g: b1 * m + (1 - b1) * g, mean, grads)
-    square = optree.tree_map(lambda s, g: b2 * s + (1 - b2) * g * g, square, grads)
-    rate = rate * np.sqrt(1 - b2**count) / (1 - b1**count)
-    params = optree.tree_map(
-        lambda p, m, s: p - rate * m / (np.sqrt(s) + eps), params, mean, square
-    )
-    return params, (count, mean, square)
-
-
 def train(name, f):
     """Train a network to have a small ``f(params, *task)`` on average."""
     rng = ft.random.default_rng(SEED)
     params = init(rng)
-    zeros = optree.tree_map(np.zeros_like, params)
-    state = 0, zeros, zeros
+    state = optim.adam_init(params)
     slope = value_and_grad(over_tasks(f))
     values = []
     with trange(STEPS, desc=name, unit="step") as progress:
         for i in progress:
             value, grads = slope(params, draw_tasks(rng, TASKS))
-            params, state = adam(params, grads, state, rate=4e-3 * (1 - i / STEPS))
+            params, state = optim.adam(params, grads, state, 4e-3 * (1 - i / STEPS), b2=0.99)
             values.append(value)
             if i % 100 == 99:
                 progress.set_postfix(loss=f"{np.mean(values[-100:]):.3f}")
