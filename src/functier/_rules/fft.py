@@ -43,7 +43,7 @@ def _weigh(spectrum: Value, weights: Value, n: int, axis: int) -> Value:
     return spectrum * np.reshape(row, (-1,) + (1,) * (spectrum.ndim - axis - 1))
 
 
-def _resize(x: Value, n: int, axis: int) -> Value:
+def resize(x: Value, n: int, axis: int) -> Value:
     """Return the first `n` elements along an axis, with zeros where there are fewer."""
     lacking = n - x.shape[axis]
     if lacking < 0:
@@ -53,10 +53,49 @@ def _resize(x: Value, n: int, axis: int) -> Value:
     return x
 
 
-def _declare_transform(
-    func: Function, inverse: Function, half_result: bool = False, half_operand: bool = False
+def adjoint_along(
+    g: Value,
+    shape: Shape,
+    dtype: np.dtype,
+    lengths: Sequence[int],
+    axes: Sequence[int],
+    inverse: Function,
+    half_result: bool = False,
+    half_operand: bool = False,
+) -> Value:
+    """Return the cotangent of the operand of a transform of some `lengths` along `axes`.
+
+    ``inverse(g, lengths)`` is the inverse, with the norm of `INVERSE_NORM`. Half of a spectrum is
+    along the last of the axes.
+    """
+    if half_result:
+        g = _weigh(g, HALVED, lengths[-1], axes[-1])
+    else:
+        lengths = [g.shape[axis] for axis in axes]
+    c = inverse(g, lengths)
+    if half_operand:
+        # The engine does not look where operand and result have one form.
+        c = _weigh(c if dtype.kind == "c" else np.real(c), DOUBLED, lengths[-1], axes[-1])
+        c = np.astype(c, dtype, copy=False)
+    for axis in axes:
+        c = resize(c, shape[axis], axis)
+    return c
+
+
+def declare_transform(
+    func: Function,
+    inverse: Function,
+    half_result: bool = False,
+    half_operand: bool = False,
+    call: Function | None = None,
+    params: str = "a n axis norm out",
 ) -> None:
-    """Declare a transform and its inverse: see NOTE [the adjoint ...]."""
+    """Declare a transform and its inverse: see NOTE [the adjoint ...].
+
+    `call` is the function that rules and kernels call, if `func` does not dispatch.
+    """
+    call = call or func
+    operand = params.split()[0]
 
     def adjoint(
         g: Value,
@@ -65,37 +104,35 @@ def _declare_transform(
         n: int | None = None,
         axis: int = -1,
         norm: str | None = None,
+        workers: int | None = None,
     ) -> Value:
         axis = normalize_axis_index(axis, len(a_shape))
-        own = a_shape[axis]
-        if half_result:
-            n = own if n is None else n
-            g = _weigh(g, HALVED, n, axis)
-        else:
-            n = g.shape[axis]
-        c = inverse(g, n, axis, INVERSE_NORM[norm])
-        if half_operand:
-            # The engine does not look where operand and result have one form.
-            c = _weigh(c if a_dtype.kind == "c" else np.real(c), DOUBLED, n, axis)
-            c = np.astype(c, a_dtype, copy=False)
-        return _resize(c, own, axis)
+        options = {} if workers is None else {"workers": workers}
 
+        def back(g: Value, lengths: Sequence[int]) -> Value:
+            return inverse(g, lengths[0], axis, INVERSE_NORM[norm], **options)
+
+        lengths = [a_shape[axis] if n is None else n]
+        return adjoint_along(g, a_shape, a_dtype, lengths, [axis], back, half_result, half_operand)
+
+    needs = f"{operand}_shape", f"{operand}_dtype", "n", "axis", "norm", "workers"
     linear(
         func,
-        "a n axis norm out",
-        vmap=lambda k, a, n=None, axis=-1, norm=None: func(
-            a, n, shift(axis, k, np.ndim(a) - k), norm
+        params,
+        kernel=call,
+        vmap=lambda k, a, n=None, axis=-1, norm=None, **options: call(
+            a, n, shift(axis, k, np.ndim(a) - k), norm, **options
         ),
-        vjp={"a": adjoint},
+        vjp={operand: (adjoint, *needs)},
     )
 
 
-_declare_transform(fft.fft, fft.ifft)
-_declare_transform(fft.ifft, fft.fft)
-_declare_transform(fft.rfft, fft.irfft, half_result=True)
-_declare_transform(fft.irfft, fft.rfft, half_operand=True)
-_declare_transform(fft.hfft, fft.ihfft, half_operand=True)
-_declare_transform(fft.ihfft, fft.hfft, half_result=True)
+declare_transform(fft.fft, fft.ifft)
+declare_transform(fft.ifft, fft.fft)
+declare_transform(fft.rfft, fft.irfft, half_result=True)
+declare_transform(fft.irfft, fft.rfft, half_operand=True)
+declare_transform(fft.hfft, fft.ihfft, half_operand=True)
+declare_transform(fft.ihfft, fft.hfft, half_result=True)
 
 # ---- along several axes: one after the other ----
 
