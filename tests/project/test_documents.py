@@ -28,6 +28,7 @@ EXAMPLES = {
     "ensembling.py": ["ensemble.png"],
     "essay.py": [],
     "functier_in_200_lines.py": [],
+    "gaussian_process.py": ["gaussian_process.png"],
     "jacobians_hessians.py": ["jacobians_hessians.png"],
     "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
@@ -302,6 +303,18 @@ def test_kalman_noise(tmp_path):
     out = run_example("kalman_noise.py", tmp_path)
     assert max(numbers(r"relative difference .*?(\S+)$", out, 2)) < 1e-6, out
     assert numbers(r"variance of .* (\d+)   standard", out, 2) == [15099, 1469]
+
+
+@pytest.mark.slow
+def test_gaussian_process(tmp_path):
+    """The likelihood is scikit-learn's; the map is as good as it says that it is."""
+    out = run_example("gaussian_process.py", tmp_path)
+    assert max(numbers(r"(?:value|gradient) (\d\S*e-\d+)", out, 2)) < 1e-10, out
+    *adam, scipy = numbers(r"surprise ([\d.]+)$", out, 5)
+    assert scipy < min(adam) and max(adam) < scipy + 4, out
+    spread, error = numbers(r"by +([\d.]+) m$", out, 2)
+    assert error < spread / 2, out
+    assert 92 < numbers(r"two standard deviations +([\d.]+)%", out, 1)[0] < 98, out
 
 
 @pytest.mark.slow
