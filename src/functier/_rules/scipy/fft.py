@@ -126,8 +126,9 @@ def _scale(x: Value, places: Sequence[int], factor: float, axis: int) -> Value:
     """Multiply the elements at some places along an axis."""
     if not places:
         return x
-    row = np.ones(x.shape[axis], np.finfo(x.dtype).dtype)
-    row[list(places)] = factor
+    n = x.shape[axis]
+    scaled = np.isin(np.arange(n), [place % n for place in places])
+    row = np.where(scaled, factor, np.ones((), np.finfo(x.dtype).dtype))
     return x * np.reshape(row, (-1,) + (1,) * (x.ndim - axis - 1))
 
 
@@ -244,8 +245,10 @@ composite(sf.ifftshift, lambda x, axes=None: np.fft.ifftshift(x, axes))
 
 LN_2 = np.log(2.0)
 RFFT, IRFFT = _keeping(sf.rfft), _keeping(sf.irfft)
-SINGULAR = "scipy.fft.fht: the transform is singular, so that it has no derivative here; write "
-SINGULAR += "another bias"
+SINGULAR = (
+    "scipy.fft.fht or ifht is singular, and has no derivative by its parameters here; write another "
+    "bias"
+)
 
 
 def _is_plain(*values: Value) -> bool:
@@ -267,8 +270,8 @@ def _coefficients(
     return check_values(u, _is_regular, SINGULAR)
 
 
-def _is_regular(u: Value) -> bool:
-    return bool(np.all(np.isfinite(u)) and np.all(u != 0))
+def _is_regular(u: Value) -> Value:
+    return np.all(np.isfinite(u) & (u != 0))
 
 
 def _hankel(

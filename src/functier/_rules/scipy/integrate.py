@@ -219,8 +219,8 @@ def _cumulative_simpson(
     return np.swapaxes(result, -1, axis)
 
 
-def _is_positive(h: Value) -> bool:
-    return bool(np.all(h > 0))
+def _is_positive(h: Value) -> Value:
+    return np.all(h > 0)
 
 
 # ---- Romberg's rule: Richardson's extrapolation of the trapezoidal rule ----
