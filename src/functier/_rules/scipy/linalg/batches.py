@@ -1,0 +1,97 @@
+"""Batches of functions that SciPy computes one matrix at a time, and checks of operands.
+
+NOTE [one example after the other]
+    SciPy's own batches of these functions, where it has any, are a loop in Python around
+    LAPACK. So is the batching rule: it takes as long, and works in versions without them.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy  # type: ignore[import-untyped]
+
+from ...._core.errors import DataDependentError, UnsupportedError
+from ...._core.numpy_facts import name_of
+from ...._core.types import Function, Shape, Value
+from ...constructors import check_values
+
+TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 17)
+"""True where SciPy takes a stack of vectors or matrices, which it flattened or refused before."""
+
+
+def each_vmap(call: Function, form: Callable | None = None) -> Callable:
+    """Return a batching rule that calls a function for one example after the other.
+
+    ``form(*operands, **params)`` returns a result for an empty batch, for operands of the
+    shapes and dtypes of one example; else it is the result for multiples of the identity.
+    See NOTE [one example after the other].
+    """
+    def rule(k: int, *operands: Value, **params: Any) -> Value:
+        names = [n for n, v in params.items() if getattr(v, "ndim", 0) >= k]
+        values = [*operands, *(params[n] for n in names)]
+        batch = np.broadcast_shapes(*(np.shape(v)[:k] for v in values))
+
+        def run(of: Function, pick: Callable) -> Value:
+            chosen = [pick(v) if np.ndim(v) >= k else v for v in values]
+            named = dict(zip(names, chosen[len(operands) :]))
+            return of(*chosen[: len(operands)], **{**params, **named})
+
+        if 0 in batch:
+            results = [run(form or call, lambda v: _example(v.shape[k:], v.dtype))]
+        else:
+            results = [
+                run(call, lambda v: v[tuple(i if n > 1 else 0 for i, n in zip(at, v.shape[:k]))])
+                for at in np.ndindex(*batch)
+            ]
+        if not isinstance(results[0], tuple):
+            return _stack(call, results, batch)
+        return tuple(_stack(call, list(column), batch) for column in zip(*results))
+
+    return rule
+
+
+def _example(shape: Shape, dtype: np.dtype) -> Value:
+    """Return an operand for which every function here is defined."""
+    if not shape:
+        return np.ones(shape, dtype)
+    if len(shape) < 2:
+        return np.eye(1, shape[0], dtype=dtype)[0]
+    x = 0.5 if np.dtype(dtype).kind in "fc" else 1
+    return np.broadcast_to(x * np.eye(*shape[-2:]), shape).astype(dtype)
+
+
+def _stack(func: Function, results: list, batch: Shape) -> Value:
+    shapes = {np.shape(x) for x in results}
+    if len(shapes) > 1:
+        raise DataDependentError(
+            f"the shape of the result of {name_of(func)} depends on the data, and differs from "
+            f"example to example: {', '.join(map(str, sorted(shapes)))}; call it for one example "
+            f"at a time, in a loop outside of vmap"
+        )
+    whole = np.stack(results)
+    shape = whole.shape[1:]
+    if 0 in batch:
+        return np.broadcast_to(whole[:1], (1,) * len(batch) + shape)[:0].reshape((*batch, *shape))
+    return np.reshape(whole, (*batch, *shape))
+
+
+# ---- checks ----
+
+
+def check_finite_values(x: Value, check: bool) -> Value:
+    """Return `x`; raise SciPy's error where it has infinities or NaNs, with ``check_finite``."""
+    if not check:
+        return x
+    return check_values(
+        x, lambda v: bool(np.all(np.isfinite(v))), "array must not contain infs or NaNs"
+    )
+
+
+def refuse_stacks(func: Function, remedy: str, *ranks: tuple) -> None:
+    """Raise for a stack where this SciPy takes none: ``(operand, rank)`` says how many axes."""
+    if not TAKES_STACKS and any(np.ndim(x) > rank for x, rank in ranks):
+        raise UnsupportedError(
+            f"{name_of(func)} of a stack is not supported with SciPy {scipy.__version__}, which "
+            f"takes no stack; {remedy}"
+        )
