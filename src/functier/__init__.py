@@ -75,6 +75,9 @@ if _typing.TYPE_CHECKING:
     from ._custom.decorators import sequential_vmap as sequential_vmap
     from ._custom.function import Function as Function
     from ._custom.function import once_differentiable as once_differentiable
+    from ._programs.compiled import compile as compile
+    from ._programs.program import Program as Program
+    from ._programs.trace import trace as trace
     from ._transforms.hooks import register_hook as register_hook
     from ._transforms.hooks import requires_grad as requires_grad
     from ._core.vectors import ravel_pytree as ravel_pytree
@@ -112,6 +115,9 @@ _NAMES = {
     "_custom.custom_op": "custom_op",
     "_custom.decorators": "custom_jvp custom_vjp custom_vmap sequential_vmap",
     "_custom.function": "Function once_differentiable",
+    "_programs.compiled": "compile",
+    "_programs.program": "Program",
+    "_programs.trace": "trace",
     "_registry": "registry",
     "_sparse.jacobian": "jacobian_pattern sparse_hessian sparse_jacobian",
     "_tracing.linearize": "linear_transpose linearize",
@@ -139,4 +145,4 @@ def __dir__() -> list[str]:
 
 
 # A star brings the functions and classes, and neither modules nor what hides a builtin.
-__all__ = [n for n in __dir__() if n not in _MODULES and n != "map"]
+__all__ = [n for n in __dir__() if n not in _MODULES and n not in ("compile", "map")]

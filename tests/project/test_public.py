@@ -47,7 +47,7 @@ def test_dir_shows_public_names_only():
     for name in LISTED:
         module = importlib.import_module(name)
         assert dir(module) == sorted(module.__all__)
-    assert {*dir(ft)} == {*ft.__all__, *ft._MODULES, "map"}
+    assert {*dir(ft)} == {*ft.__all__, *ft._MODULES, "compile", "map"}
     assert dir(ft.numpy) == dir(np)
     assert dir(ft.scipy) == dir(scipy)
     assert {*dir(ft.ops)} >= {"numpy", "scipy"}

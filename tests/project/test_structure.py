@@ -49,7 +49,7 @@ def imports(path):
 
 ORDER = [
     "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
-    "debug",
+    "_programs", "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip
@@ -355,15 +355,15 @@ def test_minted_classes_hold_their_level_and_what_all_of_their_kind_share():
 
 # ---- kinds of level state what they do ----
 
-KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel"}
-FACTS = ["batches", "differentiates", "records"]
+KINDS = {"BatchLevel", "GradLevel", "JvpLevel", "TraceLevel", "RecordLevel"}
+FACTS = ["batches", "differentiates", "records", "guards"]
 LADDERS = {"_levels.states"}
 """The modules that may compare the class of a level: ``type(level) is not ContextualLevel``."""
 
 
 def classes_of_levels():
     """The names of all classes of level objects, those of mixins included."""
-    for name in ("debug._watching", "_tracing.level", "modes._asking"):
+    for name in ("debug._watching", "_tracing.level", "_programs.recorder", "modes._asking"):
         importlib.import_module(f"functier.{name}")
     found, waiting = {"RootLevel"}, [Level]
     while waiting:
@@ -441,12 +441,13 @@ def test_each_kind_states_all_facts():
     }  # put on a kind; no kind
     assert [f for f in FACTS if f in Level.__annotations__] == FACTS
     assert stated == {
-        "RootLevel": [False, None, False],
-        "EndedLevel": [False, None, False],
-        "BatchLevel": [True, None, False],
-        "GradLevel": [False, "reverse", False],
-        "JvpLevel": [False, "forward", False],
-        "TraceLevel": [False, None, True],
+        "RootLevel": [False, None, False, False],
+        "EndedLevel": [False, None, False, False],
+        "BatchLevel": [True, None, False, False],
+        "GradLevel": [False, "reverse", False, False],
+        "JvpLevel": [False, "forward", False, False],
+        "TraceLevel": [False, None, True, False],
+        "RecordLevel": [False, None, False, True],
     }
 
 
@@ -457,15 +458,15 @@ def facts_of(level):
 def test_facts_of_live_ended_and_contextual_levels():
     """See `Level`: an ended level does nothing; its kind says what it did."""
     for make, facts in (
-        (ft.vmap, [True, None, False]),
-        (ft.grad, [False, "reverse", False]),
+        (ft.vmap, [True, None, False, False]),
+        (ft.grad, [False, "reverse", False, False]),
     ):
         for escape in ("dead", "passthrough"):
             with make(escape=escape) as cls:
                 assert facts_of(cls.level) == facts
                 with ft.no_dispatch(cls):
                     assert facts_of(cls.level) == facts
-            assert facts_of(cls.level) == [False, None, False]
+            assert facts_of(cls.level) == [False, None, False, False]
             assert facts_of(cls.level.kind) == facts
             with resume(cls):
                 assert facts_of(cls.level) == facts
@@ -528,7 +529,7 @@ PUBLIC = {
     "associative_scan", "axis_index", "axis_size", "checkpoint", "cond", "custom_linear_solve",
     "custom_root", "depth_of", "fori_loop", "grad", "grad_and_value", "hessian", "jacfwd",
     "jacrev", "jvp", "map", "no_dispatch", "pmax", "pmean", "pmin", "psum", "psum_scatter",
-    "ravel_pytree", "scan",
+    "ravel_pytree", "scan", "compile", "trace", "Program",
     "adopt", "switch", "tensor", "unwrap", "value_and_grad", "vjp", "vmap", "while_loop",
 }  # fmt: skip
 

@@ -106,6 +106,8 @@ def examples_of(x: Tensor, differentiated: bool = True) -> ndarray | None:
             return None
         if level.kind.differentiates and not differentiated:
             return None
+    if levels and levels[-1].kind.guards:
+        levels[-1].guard_inside(x)
     return np.asarray(value)
 
 

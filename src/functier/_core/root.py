@@ -170,7 +170,7 @@ def strip(value: Value, classes: Collection[type]) -> Value:
 
 def convert_to(value: Value, how: str | Function, *args: Any) -> Any:
     """Convert a value by ``float``, ``bool``, ``numpy.asarray``, ``item`` or another function."""
-    if how == "numpy.asarray":
+    if how in ("numpy.asarray", "__dlpack__"):
         dtype, copy = args
         return np.array(value, dtype, copy=copy)
     if how == "pickle.dumps":
@@ -193,7 +193,7 @@ class RootLevel:
     """The level of plain tensors and of users' subclasses: depth 0, plain NumPy."""
 
     depth, live, generator, in_generator = 0, True, None, False
-    batches, differentiates, records = False, None, False  # see `Level`
+    batches, differentiates, records, guards = False, None, False, False  # see `Level`
     partners = taken = points = None
     forwards_methods = True  # a method is passed on itself, not the function that it means
 

@@ -68,7 +68,7 @@ _warned: set[str] = set()
 class BatchLevel(Level):
     """A level of vmap; `k` is its contiguous depth, `size` its batch size."""
 
-    batches, differentiates, records = True, None, False
+    batches, differentiates, records, guards = True, None, False, False
     store = BatchStore
 
     randomness: Randomness = "error"  # the effect of a draw of `functier.random`

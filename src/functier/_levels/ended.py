@@ -17,7 +17,7 @@ from .lineage import chain
 class EndedLevel(Level):
     """A level object after its level has ended; `kind` is the class that it had before."""
 
-    batches, differentiates, records = False, None, False
+    batches, differentiates, records, guards = False, None, False, False
 
     @property
     def live(self) -> bool:  # type: ignore[override]  # a property takes precedence over the attribute of a level

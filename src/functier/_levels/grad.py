@@ -32,7 +32,7 @@ ndarray = np.ndarray
 class GradLevel(Level):
     """A level of grad, value_and_grad or vjp: each tensor has a value and a node."""
 
-    batches, differentiates, records = False, "reverse", False
+    batches, differentiates, records, guards = False, "reverse", False, False
     store = GradStore
 
     holomorphic = False  # true where `gradient` is the complex derivative

@@ -39,7 +39,7 @@ class JvpLevel(Level):
     A primal is of a floating-point or complex dtype; its tangent has its shape and dtype.
     """
 
-    batches, differentiates, records = False, "forward", False
+    batches, differentiates, records, guards = False, "forward", False, False
     store = JvpStore
 
     def track(self, leaves: list[Value], directions: list[Value]) -> list[Tensor]:

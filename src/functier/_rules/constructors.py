@@ -170,6 +170,7 @@ def primitive(kernel: Callable, plain: bool = False) -> Callable:
 
     function.__name__ = function.__qualname__ = kernel.__name__
     function.__module__, function.__doc__ = kernel.__module__, kernel.__doc__
+    function.body = kernel if plain else None  # type: ignore[attr-defined]
     return function
 
 

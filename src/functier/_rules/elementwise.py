@@ -141,7 +141,7 @@ def _over_hypot(g: Value, ans: Value, x: Value) -> Value:
     """Return g x / ans, with 0 at the origin; an infinite ans has a slope by infinite x only."""
     infinite = np.isinf(ans)
     if is_known_false(infinite):
-        return g * x / replace_zeros(ans)
+        return g * (x / replace_zeros(ans))
     share = np.where(infinite, 0, x) / replace_zeros(np.where(infinite, 1, ans))
     return g * np.where(infinite, np.isinf(x) * np.sign(x), share)
 

@@ -51,7 +51,7 @@ class TraceLevel(Level):
     makes the value. See NOTE [a value that is not known yet].
     """
 
-    batches, differentiates, records = False, None, True
+    batches, differentiates, records, guards = False, None, True, False
     store = RecordStore
     instead = (
         "it stands for a tangent of linearize, whose value is known in the calls of jvp_fn only; "

@@ -15,7 +15,7 @@ from .contract import conj, ensure_array
 
 def _norm2(x: Value, axis: Axis = None, keepdims: bool = False) -> Value:
     """Return the square root of the sum of squares over `axis`."""
-    if type(x) is np.ndarray and x.dtype.kind == "f" and not keepdims:
+    if x.dtype.kind == "f" and not keepdims:
         axes = normalize(axis, x.ndim)
         first = x.ndim - len(axes)
         if sorted(axes) == [*range(first, x.ndim)]:

@@ -1,0 +1,190 @@
+"""`compile`: a function that is traced at its first call, and replayed at later ones."""
+
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.pytree import check_callable, flatten, name_of_function
+from .._core.tensor import Tensor
+from .dependencies import Watch, changed, checker, dependencies
+from .entries import Mismatch, entry_of
+from .program import Program
+from .trace import record
+
+MOST = 16
+"""So many programs of one function are kept."""
+
+BACKENDS = "auto", "numpy"
+CHANGES = "retrace", "raise"
+
+
+class Variant(NamedTuple):
+    """A program with its entry, and what it depends on."""
+
+    entry: Callable
+    program: Program
+    depends: list
+
+
+class Compiled:
+    """A function that `compile` made: see there."""
+
+    def __init__(self, func: Callable, backend: str, fastmath: bool, on_change: str):
+        functools.update_wrapper(self, func, updated=())
+        self.__wrapped__ = func
+        self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
+        self._variants: tuple[Variant, ...] = ()
+        self._lock = threading.RLock()
+        self._warned = False
+
+    def __call__(self, *args: Any) -> Any:
+        for variant in self._variants:
+            try:
+                return variant.entry(*args)
+            except (Mismatch, TypeError, LookupError):
+                if AMBIENT.get() is not Tensor:
+                    break
+        return self._first(args, sys._getframe(1))
+
+    def _first(self, args: tuple, frame: Any) -> Any:
+        """Trace a call for whose arguments there is no program that holds."""
+        func = self.__wrapped__
+        leaves, _ = flatten(args, f"compile({name_of_function(func)})", "the arguments")
+        if AMBIENT.get() is not Tensor or any([isinstance(x, Tensor) for x in leaves]):
+            return func(*args)  # inside another transform, which records or batches it
+        with self._lock:
+            self._forget()
+            with Watch() as watch:
+                program, result = record(func, args, frame)
+            found = dependencies(func, watch)
+            variant = Variant(entry_of(program, args, checker(found)), program, found)
+            self._variants = (variant, *self._variants[: MOST - 1])
+            if len(self._variants) == MOST and not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"compile({name_of_function(func)}) has traced {MOST} programs, each for other "
+                    f"forms, static arguments or answers: {self._reason(args)}; later ones replace "
+                    f"the oldest",
+                    RuntimeWarning,
+                    stacklevel=3,
+                )
+        return result
+
+    def _forget(self) -> None:
+        """Drop the programs whose dependencies have changed; raise where that is asked for."""
+        kept = []
+        for variant in self._variants:
+            if checker(variant.depends)():
+                kept.append(variant)
+            elif self.on_change == "raise":
+                name = name_of_function(self.__wrapped__)
+                raise RuntimeError(
+                    f"compile({name}): {changed(variant.depends)} has changed since the function "
+                    f"was traced; pass it as an argument, or write on_change='retrace'"
+                )
+        self._variants = tuple(kept)
+
+    def _reason(self, args: tuple) -> str:
+        program = self._variants[0].program
+        return program._guards[0] if program._guards else "the forms of the arguments"
+
+    @property
+    def programs(self) -> list[Program]:
+        """The programs that have been traced, the latest first."""
+        return [variant.program for variant in self._variants]
+
+    def explain(self) -> str:
+        """Return what each program takes as given: its guards, dependencies and constants."""
+        lines = []
+        for variant in self._variants:
+            program = variant.program
+            lines.append(repr(program))
+            lines += [f"    checks: {text}" for text in program._guards]
+            lines += [
+                f"    depends on: {d.name or 'the defaults'} of {d.function}"
+                for d in variant.depends
+                if not isinstance(d.value, type(sys))
+            ]
+            lines += [
+                f"    constant: {name}, {np.shape(value)}"
+                for name, value in program.constants.items()
+            ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<functier.compile({name_of_function(self.__wrapped__)})>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+def compile(  # torch.compile has this name
+    func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
+    on_change: str = "retrace",
+) -> Any:  # fmt: skip
+    """Make a function that is traced at its first call, and replayed at later ones.
+
+    Parameters
+    ----------
+    func : callable, optional
+        A function of arrays, numbers or pytrees; also a transform of one. Without it the result
+        is a decorator.
+    backend : {"auto", "numpy"}
+        The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy.
+        ``"auto"`` takes the fastest that is installed.
+    fastmath : bool
+        Whether results may differ from NumPy's by rounding. The NumPy backend makes no use of it.
+    on_change : {"retrace", "raise"}
+        What to do where a closed-over or global name that the function reads has another value
+        than in the trace.
+
+    Returns
+    -------
+    callable
+        A function with the arguments of `func`. The first call with arguments of new forms
+        (structure, shapes, dtypes, and the values of those that are neither arrays nor floats)
+        traces it, as `trace` does. Its method ``explain()`` says what each program depends on.
+
+    Raises
+    ------
+    ConversionError
+        At a call, where the function makes a plain number of a value, as ``float(x)`` does.
+
+    Warns
+    -----
+    RuntimeWarning
+        If many programs have been traced.
+
+    Notes
+    -----
+    A program is traced again where Python code asks for the truth of a value, or for a whole
+    number, and gets another answer; and where a global name, a closed-over variable or a default
+    of the functions that were entered is another object. Attributes, the contents of containers,
+    and arrays that change in place are not looked at: pass them as arguments.
+
+    Inside another transform the call runs `func` as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def f(x):
+    ...     return np.sum(np.sin(x) * x)
+    >>> gradient = ft.compile(ft.grad(f))
+    >>> gradient(np.zeros(3))
+    array([0., 0., 0.])
+    """
+    if func is None:
+        return functools.partial(compile, backend=backend, fastmath=fastmath, on_change=on_change)
+    check_callable("compile", func)
+    for name, value, known in (("backend", backend, BACKENDS), ("on_change", on_change, CHANGES)):
+        if value not in known:
+            choices = ", ".join(map(repr, known))
+            raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
+    return Compiled(func, backend, fastmath, on_change)

@@ -1,0 +1,102 @@
+"""Costs of a program: operations, bytes, and a picture of its steps."""
+
+import html
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._core.numpy_facts import name_of
+from .graph import Form, Graph, Node, nodes_in
+
+COLUMNS = 640
+
+
+class Cost(NamedTuple):
+    """The cost of a step: estimates of its operations and bytes, and of all that is alive then."""
+
+    name: str
+    flops: int
+    bytes: int
+    alive: int
+
+
+def size_of(form: Any) -> int:
+    """Return the number of elements of a form."""
+    if type(form) is Form:
+        return math.prod(form.shape)
+    return sum(map(size_of, form)) if isinstance(form, tuple) else 0
+
+
+def bytes_of(form: Any) -> int:
+    """Return the bytes of a form; a view of it has none."""
+    if type(form) is Form:
+        return math.prod(form.shape) * form.dtype.itemsize if form.kind is np.ndarray else 0
+    return sum(map(bytes_of, form)) if isinstance(form, tuple) else 0
+
+
+PRODUCTS = {np.matmul, np.dot}
+MOVES = {
+    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims,
+    np.squeeze, np.copy, np.astype, np.concatenate, np.stack,
+}  # fmt: skip
+
+
+def flops_of(node: Node) -> int:
+    """Return an estimate of the operations of a step."""
+    func = node.func
+    sizes = [size_of(x.form) for x in node.parents()]
+    if func in PRODUCTS and sizes:
+        shapes = [x.form.shape for x in nodes_in(node.args)] or [()]
+        return 2 * size_of(node.form) * (shapes[0][-1] if shapes[0] else 1)
+    if func in MOVES or not isinstance(func, np.ufunc):
+        return 0 if func in MOVES or node.memory else max([*sizes, 0])
+    return size_of(node.form)
+
+
+def costs_of(graph: Graph) -> list[Cost]:
+    """Return the cost of each step."""
+    last = {}
+    for node in graph.nodes:
+        for parent in node.parents():
+            last[parent] = node.number
+    for node in graph.roots():
+        last[node] = len(graph.nodes)
+    ends: dict[int, int] = {}
+    alive, found = 0, []
+    for node in graph.nodes:
+        if node.func is None:
+            continue
+        own = 0 if node.func in VIEWING else bytes_of(node.form)
+        alive += own
+        end = last.get(node, node.number)
+        ends[end] = ends.get(end, 0) + own
+        name = name_of(node.func).removeprefix("_operator.")
+        found.append(Cost(name, flops_of(node), own, alive))
+        alive -= ends.pop(node.number, 0)
+    return found
+
+
+VIEWING = {np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims}
+
+
+def picture(costs: list[Cost], name: str) -> str:
+    """Return an SVG picture: a bar for each step, as high as what is alive then."""
+    width, height = COLUMNS, 160
+    most = max((cost.alive for cost in costs), default=0) or 1
+    step = width / max(len(costs), 1)
+    bars = []
+    for i, cost in enumerate(costs):
+        tall = cost.alive / most * (height - 40)
+        place = f'x="{i * step:.2f}" y="{height - 20 - tall:.2f}"'
+        bars.append(
+            f'<rect {place} width="{max(step - 0.5, 0.5):.2f}" height="{tall:.2f}" fill="#4c72b0">'
+            f"<title>{html.escape(cost.name)}: {cost.flops} operations, {cost.alive} bytes alive"
+            f"</title></rect>"
+        )
+    head = f"{name}: {len(costs)} steps, {most} bytes at most"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'font-family="sans-serif" font-size="12"><text x="0" y="14">{html.escape(head)}</text>'
+        f"{''.join(bars)}</svg>"
+    )

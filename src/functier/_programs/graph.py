@@ -1,0 +1,141 @@
+"""The graph of a program: its nodes, in order, each a call of a NumPy function.
+
+NOTE [three kinds of node]
+    An *input* has no function. A *call* computes a value of others, and nothing else. An *effect*
+    writes to a memory, or reads one at its time; its first argument is the node of the memory.
+    Effects of one memory stay in their order.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+ndarray = np.ndarray
+
+
+class Form(NamedTuple):
+    """The form of a value: a Python number has no dtype, and what is not an array no strides."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...] | None
+    kind: type
+
+
+class Node:
+    """One step of a program.
+
+    Attributes
+    ----------
+    func : callable or None
+        The function; None for an input.
+    args, kwargs : tuple, dict
+        What it is called with: nodes stand for their values, also inside tuples, lists and slices.
+    form : Form, or a tuple of them
+        The form of the result.
+    place : tuple or None
+        The code and the instruction of the user's line that computed it.
+    memory : bool
+        True for an effect, and for the making of a memory.
+    """
+
+    __slots__ = ("args", "form", "func", "kwargs", "memory", "name", "number", "place")
+
+    def __init__(
+        self, func: Callable | None, args: tuple, kwargs: dict, form: Any, place: Any = None,
+        memory: bool = False,
+    ):  # fmt: skip
+        self.func, self.args, self.kwargs, self.form = func, args, kwargs, form
+        self.place, self.memory = place, memory
+        self.number = -1
+        self.name = ""
+
+    def parents(self) -> Iterator["Node"]:
+        """Return the nodes among the arguments."""
+        yield from nodes_in(self.args)
+        if self.kwargs:
+            yield from nodes_in(tuple(self.kwargs.values()))
+
+    def __repr__(self) -> str:
+        name = "input" if self.func is None else getattr(self.func, "__name__", repr(self.func))
+        return f"<{self.number}: {name}>"
+
+
+def nodes_in(value: Any) -> Iterator[Node]:
+    """Return the nodes in an argument, in tuples, lists, dicts and slices."""
+    kind = type(value)
+    if kind is Node:
+        yield value
+    elif kind is tuple or kind is list:
+        for part in value:
+            yield from nodes_in(part)
+    elif kind is slice:
+        yield from nodes_in((value.start, value.stop, value.step))
+    elif kind is dict:
+        yield from nodes_in(tuple(value.values()))
+
+
+def replace(value: Any, new: Callable[[Node], Any]) -> Any:
+    """Return an argument with ``new(node)`` for each node in it."""
+    kind = type(value)
+    if kind is Node:
+        return new(value)
+    if kind is tuple:
+        return tuple([replace(part, new) for part in value])
+    if kind is list:
+        return [replace(part, new) for part in value]
+    if kind is slice:
+        return slice(*[replace(part, new) for part in (value.start, value.stop, value.step)])
+    if kind is dict:
+        return {name: replace(part, new) for name, part in value.items()}
+    return value
+
+
+class Guard(NamedTuple):
+    """An answer that Python code has got: the program holds as long as it is the same."""
+
+    node: Node
+    how: str
+    answer: Any
+    place: Any
+
+
+class Graph:
+    """The nodes of a program in order, its inputs, what it returns, and its guards."""
+
+    def __init__(
+        self, nodes: Sequence[Node], inputs: Sequence[Node], outputs: Sequence[Any],
+        guards: Sequence[Guard] = (),
+    ):  # fmt: skip
+        self.nodes, self.inputs = list(nodes), list(inputs)
+        self.outputs, self.guards = list(outputs), list(guards)
+        self.renumber()
+
+    def renumber(self) -> None:
+        for number, node in enumerate(self.nodes):
+            node.number = number
+
+    def uses(self) -> dict[Node, list[Node]]:
+        """Return the nodes that take the value of each node."""
+        found: dict[Node, list[Node]] = {node: [] for node in self.nodes}
+        for node in self.nodes:
+            for parent in node.parents():
+                found[parent].append(node)
+        return found
+
+    def roots(self) -> list[Node]:
+        """Return the nodes that have to be computed: those of outputs and guards."""
+        return [*nodes_in(self.outputs), *[guard.node for guard in self.guards]]
+
+
+def form_of(value: Any) -> Any:
+    """Return the form of a value; of a tuple or list that of each part."""
+    kind = type(value)
+    if kind is ndarray:
+        return Form(value.shape, value.dtype, value.strides, ndarray)
+    if kind is tuple or kind is list or hasattr(kind, "_fields"):
+        return tuple([form_of(part) for part in value])
+    if isinstance(value, (ndarray, np.generic)):
+        return Form(value.shape, value.dtype, None, kind)
+    return Form((), None, None, kind)

@@ -1,0 +1,238 @@
+"""Passes: each takes a graph and returns one that computes the same with fewer steps.
+
+NOTE [to the last bit]
+    A pass keeps every bit of the results. So it uses identities that are exact for all numbers,
+    as ``x * 1``, and none like ``x + 0``, which is not exact for -0.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .graph import Form, Graph, Guard, Node, nodes_in, replace
+from .stores import READS, memory_of
+
+ndarray = np.ndarray
+VIEWS = {
+    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
+    np.broadcast_to, np.real, np.imag, np.diagonal, np.atleast_1d, operator.getitem,
+}  # fmt: skip
+"""Functions whose result may be a view of the first argument."""
+
+
+def rebuilt(graph: Graph, new: dict[Node, Any], kept: Callable[[Node], bool]) -> Graph:
+    """Return a graph whose nodes take ``new[node]`` for a node, with the nodes that are `kept`."""
+
+    def resolve(node: Node) -> Any:
+        while node in new:
+            found = new[node]
+            if type(found) is not Node:
+                return found
+            node = found
+        return node
+
+    nodes = []
+    for node in graph.nodes:
+        if kept(node):
+            node.args = replace(node.args, resolve)
+            node.kwargs = replace(node.kwargs, resolve)
+            nodes.append(node)
+    guards = []
+    for guard in graph.guards:
+        target = resolve(guard.node)
+        if type(target) is Node:
+            guards.append(Guard(target, *guard[1:]))
+    return Graph(nodes, graph.inputs, replace(graph.outputs, resolve), guards)
+
+
+def drop_dead(graph: Graph) -> Graph:
+    """Drop the nodes that no result and no guard needs.
+
+    A write is needed where the memory is read later.
+    """
+    effects: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        if node.memory and node.func is not memory_of:
+            effects.setdefault(node.args[0], []).append(node)
+    live: set[Node] = set()
+    waiting = graph.roots()
+    while waiting:
+        node = waiting.pop()
+        if node in live:
+            continue
+        live.add(node)
+        waiting += node.parents()
+        if node.func in READS:
+            waiting += [
+                other for other in effects[node.args[0]]
+                if other.func not in READS and other.number < node.number
+            ]  # fmt: skip
+    inputs = set(graph.inputs)
+    return rebuilt(graph, {}, lambda node: node in live or node in inputs)
+
+
+def share(graph: Graph) -> Graph:
+    """Compute once what several nodes compute alike.
+
+    Results keep separate memory: of two that are returned neither stands for the other.
+    """
+    returned = set()
+    waiting = list(nodes_in(graph.outputs))
+    while waiting:
+        node = waiting.pop()
+        if node not in returned:
+            returned.add(node)
+            if node.func in VIEWS:
+                waiting += nodes_in(node.args[:1])
+    seen: dict[Any, Node] = {}
+    new: dict[Node, Any] = {}
+    numbers: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.func is None or node.memory:
+            continue
+        key = (
+            node.func,
+            _key(node.args, numbers),
+            _key(tuple(node.kwargs.items()), numbers) if node.kwargs else None,
+        )
+        found = seen.setdefault(key, node)
+        if found is not node and not (node in returned and found in returned):
+            new[node] = found
+            numbers[node] = numbers.get(found, found)
+    return rebuilt(graph, new, lambda node: node not in new)
+
+
+def _key(value: Any, numbers: dict[Node, Node]) -> Any:
+    """Return something hashable that is equal for arguments of the same values."""
+    kind = type(value)
+    if kind is Node:
+        return Node, numbers.get(value, value)
+    if kind is tuple or kind is list:
+        return (kind, *[_key(part, numbers) for part in value])
+    if kind is slice:
+        return (slice, *[_key(part, numbers) for part in (value.start, value.stop, value.step)])
+    if kind is float or kind is complex:
+        return kind, repr(value)
+    if isinstance(value, np.generic):
+        return kind, value.dtype, value.tobytes()
+    if kind is ndarray:
+        if value.size <= 64 and not value.dtype.hasobject:
+            return kind, value.dtype, value.shape, value.strides, value.tobytes()
+        return kind, id(value)
+    try:
+        hash(value)
+    except TypeError:
+        return kind, id(value)
+    return kind, value
+
+
+def simplify(graph: Graph) -> Graph:
+    """Drop the steps that change nothing: ``x * 1``, ``-(-x)``, a reshape to the same shape."""
+    new: dict[Node, Any] = {}
+    returned = set(nodes_in(graph.outputs))
+
+    def resolved(x: Any) -> Any:
+        while type(x) is Node and x in new:
+            x = new[x]
+        return x
+
+    for node in graph.nodes:
+        if node.func is None or node.memory or node in returned:
+            continue
+        rule = IDENTITIES.get(node.func)
+        found = None if rule is None else rule(node, [resolved(x) for x in node.args])
+        if type(found) is Node and found.form == node.form:
+            new[node] = found
+    return rebuilt(graph, new, lambda node: node not in new)
+
+
+def uniform(value: Any) -> Any:
+    """Return the one number that a constant has everywhere, else None."""
+    if type(value) is ndarray:
+        if not value.size or value.dtype.kind not in "fiu":
+            return None
+        first = value.flat[0]
+        if any(value.strides) and value.size > 1 and not (value == first).all():
+            return None
+        return first
+    return value if isinstance(value, (int, float, np.floating)) else None
+
+
+def _times(node: Node, args: list) -> Any:
+    if len(args) == 2 and not node.kwargs:
+        for x, y in (args, args[::-1]):
+            if type(x) is Node and type(y) is not Node and uniform(y) == 1:
+                return x
+    return None
+
+
+def _over(node: Node, args: list) -> Any:
+    if len(args) == 2 and not node.kwargs and type(args[1]) is not Node and uniform(args[1]) == 1:
+        return args[0]
+    return None
+
+
+def _negative(node: Node, args: list) -> Any:
+    x = args[0]
+    if type(x) is Node and x.func is np.negative and not node.kwargs and not x.kwargs:
+        return x.args[0]
+    return None
+
+
+def _same(node: Node, args: list) -> Any:
+    """A function of shapes and dtypes, whose result has the form of its argument."""
+    return args[0] if type(args[0]) is Node else None
+
+
+def _transposed(node: Node, args: list) -> Any:
+    x = args[0]
+    if type(x) is Node and x.func is np.transpose and len(args) == 1 == len(x.args):
+        return x.args[0] if not node.kwargs and not x.kwargs else None
+    return None
+
+
+IDENTITIES: dict[Any, Callable[[Node, list], Any]] = {
+    np.multiply: _times, np.divide: _over, np.negative: _negative, np.positive: _same,
+    np.reshape: _same, np.astype: _same, np.broadcast_to: _same, np.transpose: _transposed,
+}  # fmt: skip
+"""Rules that return the node a node is equal to, in form and value, or None."""
+
+
+def spread_once(graph: Graph) -> Graph:
+    """Multiply by a number instead of an array that has it everywhere, where the form is the same.
+
+    That is a constant, such as the ones that a sum's derivative begins with.
+    """
+    for node in graph.nodes:
+        func = node.func
+        if not isinstance(func, np.ufunc) or func.signature or node.kwargs or len(node.args) != 2:
+            continue
+        for i in (0, 1):
+            other, constant = node.args[1 - i], node.args[i]
+            if type(constant) is not ndarray or type(other) is not Node or constant.ndim == 0:
+                continue
+            value = uniform(constant)
+            if value is None or type(other.form) is not Form or other.form.kind is not ndarray:
+                continue
+            if other.form.dtype == constant.dtype and other.form.shape == node.form.shape:
+                args = [*node.args]
+                args[i] = value
+                node.args = tuple(args)
+                break
+    return graph
+
+
+PASSES: dict[str, Callable[[Graph], Graph]] = {
+    "drop_dead": drop_dead, "spread_once": spread_once, "simplify": simplify, "share": share,
+    "drop_dead again": drop_dead,
+}  # fmt: skip
+"""The passes in their order."""
+
+
+def optimized(graph: Graph) -> Graph:
+    """Return a graph after all passes."""
+    for run in PASSES.values():
+        graph = run(graph)
+    return graph

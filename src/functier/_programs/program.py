@@ -1,0 +1,187 @@
+"""A recorded program: its source, its call, and what it costs."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._core.pytree import flatten, unflatten
+from .._core.tensor import Tensor
+from .costs import Cost, costs_of, picture
+from .graph import Form, Graph
+from .source import Source
+
+ndarray = np.ndarray
+
+
+class Changed(BaseException):
+    """An answer of Python code that differs from that of the trace; `number` is that of the guard.
+
+    Only the calls of `Program` and `compile` see it.
+    """
+
+
+class Program:
+    """A function at arguments of one form, as plain NumPy source.
+
+    `trace` makes it. ``print(program)`` shows the source, and a call replays it.
+
+    Attributes
+    ----------
+    source : str
+        The source: a module with one function, of the inputs that are arrays or numbers.
+    constants : dict of str to array
+        The arrays that the source does not write out.
+    flops : int
+        An estimate of the floating-point operations of a call.
+    memory : int
+        An estimate of the bytes that a call has allocated at one time, at most.
+    table : list of tuple
+        For each function how often it is called, its operations and its bytes.
+    """
+
+    def __init__(
+        self, name: str, graph: Graph, structure: Any, leaves: Sequence[Any],
+        dynamic: Sequence[bool], out_structure: Any, names: Sequence[str],
+    ):  # fmt: skip
+        self.name = name
+        self._structure, self._out = structure, out_structure
+        self._forms = [
+            Form(np.shape(x), getattr(x, "dtype", None), None, type(x)) if on else None
+            for x, on in zip(leaves, dynamic)
+        ]
+        self._size = len(graph.outputs)
+        self._static = [None if on else x for x, on in zip(leaves, dynamic)]
+        self._paths = list(names)
+        own = [part for part, on in zip(names, dynamic) if on]
+        shown = Source(graph, name, own)
+        self.source = shown.text
+        self.constants = {k: v for k, v in shown.constants.items() if k not in shown.written}
+        self._guards = [f"{g.how} of {shown.names[g.node]}" for g in graph.guards]
+        self._costs: list[Cost] = costs_of(graph)
+        fast = Source(graph, name, own, comments=False, fast=True)
+        self._fast = fast.text
+        self._fast_constants = fast.constants
+        self._run = self._load()
+
+    def _load(self) -> Any:
+        space = {"CONSTANTS": self._fast_constants, "Changed": Changed}
+        exec(compile(self._fast, f"<functier program {self.name}>", "exec"), space)
+        return space[self.name]
+
+    def __call__(self, *args: Any) -> Any:
+        """Replay the program.
+
+        Parameters
+        ----------
+        *args : array, number or pytree
+            Of the structure, shapes and dtypes of those that were traced.
+
+        Returns
+        -------
+        array or pytree
+            The result of the function.
+
+        Raises
+        ------
+        TypeError
+            Where an argument has another form than in the trace, or static ones differ.
+        ValueError
+            Where Python code in the function would take another path.
+        """
+        label = f"the program of {self.name}"
+        leaves, structure = flatten(args, label, "the arguments")
+        if structure != self._structure:
+            raise TypeError(
+                f"{label}: the arguments have another structure than those that were traced; "
+                f"trace the function for these"
+            )
+        inputs = []
+        for x, form, static, path in zip(leaves, self._forms, self._static, self._paths):
+            if isinstance(x, Tensor):
+                raise TypeError(
+                    f"{label}: the argument {path} is a tensor of a transform; trace the transform "
+                    f"of the function instead, functier.trace(functier.grad(f))"
+                )
+            if form is None:
+                if type(x) is not type(static) or x != static:
+                    raise TypeError(
+                        f"{label}: the argument {path} is {x!r}, and was {static!r} when it was "
+                        f"traced; it is part of the program, so trace the function again"
+                    )
+                continue
+            found = Form(np.shape(x), getattr(x, "dtype", None), None, type(x))
+            if found != form:
+                raise TypeError(
+                    f"{label}: the argument {path} is {describe(found)}, and was {describe(form)} "
+                    f"when it was traced; trace the function for it"
+                )
+            inputs.append(x)
+        try:
+            results = self._run(*inputs)
+        except Changed as changed:
+            raise ValueError(
+                f"{label}: {self._guards[changed.args[0]]} is another one than in the trace, where "
+                f"Python code has chosen by it; trace the function again, or use functier.compile"
+            ) from None
+        return unflatten(self._out, list(results))
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __repr__(self) -> str:
+        return f"<functier.Program {self.name}: {len(self._costs)} steps>"
+
+    @property
+    def flops(self) -> int:
+        return sum(cost.flops for cost in self._costs)
+
+    @property
+    def memory(self) -> int:
+        return max((cost.alive for cost in self._costs), default=0)
+
+    @property
+    def table(self) -> list[tuple[str, int, int, int]]:
+        found: dict[str, list[int]] = {}
+        for cost in self._costs:
+            row = found.setdefault(cost.name, [0, 0, 0])
+            row[0] += 1
+            row[1] += cost.flops
+            row[2] += cost.bytes
+        rows: list[Any] = [(name, *row) for name, row in found.items()]
+        return sorted(rows, key=lambda row: (-row[2], row[0]))
+
+    def save(self, path: str) -> None:
+        """Write the source to a file, and the arrays that it refers to beside it.
+
+        Parameters
+        ----------
+        path : str
+            The name of the file, such as ``"gradient.py"``; arrays go to ``"gradient.npz"``.
+        """
+        text = self.source
+        if self.constants:
+            arrays = re.sub(r"\.py$", "", path) + ".npz"
+            np.savez(arrays, **self.constants)
+            head = f"CONSTANTS = np.load({arrays!r})\n"
+            text = text.replace("import numpy as np\n", f"import numpy as np\n{head}", 1)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def _repr_svg_(self) -> str:
+        return picture(self._costs, self.name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_run"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._run = self._load()
+
+
+def describe(form: Form) -> str:
+    """Return the form of an argument in words."""
+    if form.kind is ndarray:
+        return f"{form.dtype}{list(form.shape)}"
+    return f"a {form.kind.__name__}"

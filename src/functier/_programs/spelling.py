@@ -1,0 +1,185 @@
+"""Spellings: how the calls of some functions stand in the source of a program.
+
+A spelling takes the `Source` and a node. It returns an expression, or lines for several
+statements, or None for the usual call.
+"""
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._rules import indexing as _indexing
+from . import stores as _stores
+from .graph import Node
+
+OPERATORS = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
+    np.matmul: "@", np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=",
+    np.equal: "==", np.not_equal: "!=", np.floor_divide: "//", np.remainder: "%",
+    np.negative: "-",
+}  # fmt: skip
+SPELLINGS: dict[Callable, Callable] = {}
+
+
+def operator_of(func: Any) -> str | None:
+    """Return the sign of a ufunc that Python has an operator for."""
+    return OPERATORS.get(func) if isinstance(func, np.ufunc) else None
+
+
+def spelling(*funcs: Callable) -> Callable:
+    """Register the spelling of some functions."""
+
+    def register(write: Callable) -> Callable:
+        for func in funcs:
+            SPELLINGS[func] = write
+        return write
+
+    return register
+
+
+@spelling(operator.getitem)
+def _getitem(source: Any, node: Any) -> Any:
+    x, index = node.args
+    return f"{source.expr(x)}[{source.index(index)}]"
+
+
+@spelling(_indexing.getitem)
+def _getitem_split(source: Any, node: Any) -> Any:
+    x, skeleton, *indices = node.args
+    return f"{source.expr(x)}[{source.index(_indexing.fill_holes(skeleton, indices))}]"
+
+
+def _method(name: str, *parameters: str) -> Callable:
+    """Return the spelling of a function that arrays have as a method with these parameters."""
+
+    def write(source: Any, node: Any) -> Any:
+        given = dict(zip(parameters, node.args[1:]), **node.kwargs)
+        given = {key: v for key, v in given.items() if (key, v) not in DEFAULTS}
+        x = node.args[0] if node.args else None
+        if type(x) is not Node or x.form.kind is not np.ndarray or set(given) - {*parameters}:
+            return None
+        if len(node.args) - 1 > len(parameters) or list(given) != list(parameters[: len(given)]):
+            return None
+        if name == "transpose" and not given:
+            return f"{source.expr(x)}.T"
+        return f"{source.expr(x)}.{name}({', '.join(map(source.expr, given.values()))})"
+
+    return write
+
+
+DEFAULTS = ("order", "C"), ("copy", None), ("device", None), ("axes", None)
+"""Parameters that say what is the case without them."""
+
+SPELLINGS[np.reshape] = _method("reshape", "shape")
+SPELLINGS[np.astype] = _method("astype", "dtype")
+SPELLINGS[np.swapaxes] = _method("swapaxes", "axis1", "axis2")
+SPELLINGS[np.transpose] = _method("transpose", "axes")
+
+# ---- reductions, whose function has a wrapper of 2 us ----
+
+REDUCTIONS: dict[Callable, np.ufunc] = {
+    np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.min: np.minimum,
+    np.all: np.logical_and, np.any: np.logical_or,
+}  # fmt: skip
+
+
+def _reduction(source: Any, node: Any) -> Any:
+    if not source.fast or len(node.args) != 1 or not set(node.kwargs) <= {"axis", "keepdims"}:
+        return None
+    x = node.args[0]
+    if type(x) is not type(node) or x.form.kind is not np.ndarray:
+        return None
+    axis = source.expr(node.kwargs.get("axis"))
+    keep = ", keepdims=True" if node.kwargs.get("keepdims") else ""
+    return f"{source.function(REDUCTIONS[node.func].reduce)}({source.expr(x)}, {axis}{keep})"
+
+
+SPELLINGS.update(dict.fromkeys(REDUCTIONS, _reduction))
+
+# ---- adding at an index of zeros ----
+
+
+@spelling(_indexing.place)
+def _place(source: Any, node: Any) -> Any:
+    given = dict(zip(("values", "shape", "index"), node.args), **node.kwargs)
+    values, shape, index = given.values()
+    own = source.names[node]
+    return [
+        f"{own} = np.zeros({shape}, {source.expr(node.form.dtype)})",
+        f"{own}[{source.index(index)}] = {source.expr(values)}",
+    ]
+
+
+# ---- memories ----
+
+
+def _window(source: Any, memory: Any, layout: Any) -> str:
+    """Return the expression of a layout of a memory."""
+    name = source.names[memory]
+    offset, shape, strides = layout
+    size, step = 1, []
+    for n in reversed(shape):
+        step.append(size)
+        size *= n
+    if strides == tuple(reversed(step)):
+        whole = offset == 0 and size == memory.form.shape[0]
+        part = name if whole else f"{name}[{offset}:{offset + size}]"
+        return part if len(shape) == 1 else f"{part}.reshape({shape})"
+    item = memory.form.dtype.itemsize
+    steps = tuple([s * item for s in strides])
+    return f"np.ndarray({shape}, {name}.dtype, {name}, {offset * item}, {steps})"
+
+
+@spelling(_stores.get)
+def _get(source: Any, node: Any) -> Any:
+    memory, layout, parts = node.args
+    window = _window(source, memory, layout)
+    text = window if parts is None else f"{window}[{source.index(parts)}]"
+    return (
+        f"{text}.copy('K')"
+        if node.form.kind is np.ndarray
+        else f"{window}[{source.index(parts or ())}]"
+    )
+
+
+@spelling(_stores.put)
+def _put(source: Any, node: Any) -> Any:
+    memory, layout, parts, value = node.args
+    window = _window(source, memory, layout)
+    return [f"{window}[{source.index(... if parts is None else parts)}] = {source.expr(value)}"]
+
+
+@spelling(_stores.add)
+def _add(source: Any, node: Any) -> Any:
+    memory, layout, parts, value = node.args
+    index = source.index(... if parts is None else (*parts, ...))
+    return [
+        f"window = {_window(source, memory, layout)}[{index}]",
+        f"np.add(window, {source.expr(value)}, window, casting='same_kind')",
+    ]
+
+
+@spelling(_stores.memory_of)
+def _memory(source: Any, node: Any) -> Any:
+    size, dtype = node.args
+    return f"np.empty({size}, {source.expr(dtype)})"
+
+
+@spelling(_stores.get_at)
+def _get_at(source: Any, node: Any) -> Any:
+    memory, places = node.args
+    return f"{source.names[memory]}[{source.expr(places)}]"
+
+
+@spelling(_stores.put_at)
+def _put_at(source: Any, node: Any) -> Any:
+    memory, places, value = node.args
+    return [f"{source.names[memory]}[{source.expr(places)}] = {source.expr(value)}"]
+
+
+@spelling(_stores.add_at)
+def _add_at(source: Any, node: Any) -> Any:
+    memory, places, value = map(source.expr, node.args)
+    return [f"np.add.at({memory}, {places}, np.broadcast_to({value}, np.shape({places})))"]

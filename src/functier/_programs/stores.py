@@ -1,0 +1,112 @@
+"""Writes of a program: a memory, and its effects in their order.
+
+The functions here are those of the nodes. They are plain NumPy; `source` writes them out.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .._core.tensor import Tensor
+from .._core.types import Value
+from .._levels.stores import LevelStore
+from .._mutation.layouts import Layout, contiguous, window_of
+from .graph import Node, form_of
+
+
+def memory_of(size: int, dtype: np.dtype) -> np.ndarray:
+    """Return a new memory, flat."""
+    return np.empty(size, dtype)
+
+
+def get(flat: np.ndarray, layout: Layout, parts: tuple | None) -> Value:
+    """Return a copy of what stands in a layout, or at a basic index in it."""
+    window = window_of(flat, layout)
+    found = window if parts is None else window[parts]
+    return found.copy("K") if type(found) is np.ndarray else found
+
+
+def put(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> None:
+    window_of(flat, layout)[... if parts is None else parts] = value
+
+
+def add(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> None:
+    window = window_of(flat, layout)
+    target = window[... if parts is None else (*parts, ...)]
+    np.add(target, value, out=target, casting="same_kind")
+
+
+def get_at(flat: np.ndarray, places: Value) -> Value:
+    return flat[places]
+
+
+def put_at(flat: np.ndarray, places: Value, value: Value) -> None:
+    flat[places] = value
+
+
+def add_at(flat: np.ndarray, places: Value, value: Value) -> None:
+    np.add.at(flat, places, np.broadcast_to(value, np.shape(places)))
+
+
+class ProgramStore(LevelStore):
+    """A memory of a program: `inner` has its values now, and `node` is its making.
+
+    What it had before a tensor was written to it is the first effect.
+    """
+
+    __slots__ = ("node",)
+
+    def __init__(self, level: Any, inner: Any):
+        super().__init__(level, inner)
+        whole = contiguous((inner.size,))
+        form = form_of(inner.flat)
+        self.node = level.add(Node(memory_of, (inner.size, inner.dtype), {}, form, memory=True))
+        self.effect(put, whole, None, inner.flat.copy())
+
+    def effect(self, func: Any, *args: Any) -> Node:
+        level = self.level
+        form = form_of(None)
+        node = Node(func, (self.node, *args), {}, form, level.where_now(), memory=True)
+        return level.add(node)
+
+    def read(self, value: Value, func: Any, *args: Any) -> Value:
+        node = self.effect(func, *args)
+        node.form = form_of(value)
+        return self.level.tensor(value, node)
+
+    def both(self, x: Value) -> tuple[Any, Any]:
+        """Return the node and the value of `x`."""
+        if isinstance(x, Tensor):
+            return self.level.symbol(x), self.level.lower(x)
+        return (x.copy() if type(x) is np.ndarray else x), x
+
+    def get(self, layout: Layout, parts: tuple | None) -> Value:
+        return self.read(np.copy(self.inner.get(layout, parts))[()], get, layout, parts)
+
+    def put(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        node, value = self.both(value)
+        self.inner.put(layout, parts, value)
+        self.effect(put, layout, parts, node)
+
+    def add(self, layout: Layout, parts: tuple | None, value: Value) -> None:
+        node, value = self.both(value)
+        self.inner.add(layout, parts, value)
+        self.effect(add, layout, parts, node)
+
+    def get_at(self, places: Value) -> Value:
+        where, places = self.both(places)
+        return self.read(self.inner.get_at(places), get_at, where)
+
+    def put_at(self, places: Value, value: Value) -> None:
+        (where, places), (node, value) = self.both(places), self.both(value)
+        self.inner.put_at(places, value)
+        self.effect(put_at, where, node)
+
+    def add_at(self, places: Value, value: Value) -> None:
+        (where, places), (node, value) = self.both(places), self.both(value)
+        self.inner.add_at(places, value)
+        self.effect(add_at, where, node)
+
+
+READS = {get, get_at}
+"""The effects that read a memory."""
