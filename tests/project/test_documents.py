@@ -33,6 +33,7 @@ EXAMPLES = {
     "kalman_noise.py": ["kalman_noise.png"],
     "maml.py": ["maml.png"],
     "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
+    "mixture_fit.py": ["mixture_fit.png"],
     "modes.py": [],
     "newton_scipy.py": ["newton_scipy.png"],
     "numba_ufunc.py": [],
@@ -315,6 +316,16 @@ def test_gaussian_process(tmp_path):
     spread, error = numbers(r"by +([\d.]+) m$", out, 2)
     assert error < spread / 2, out
     assert 92 < numbers(r"two standard deviations +([\d.]+)%", out, 1)[0] < 98, out
+
+
+@pytest.mark.slow
+def test_mixture_fit(tmp_path):
+    """The largest likelihood is that of EM; the standard errors of a right model agree."""
+    out = run_example("mixture_fit.py", tmp_path)
+    assert numbers(r"log likelihood (-[\d.]+)$", out, 2) == [-180.185477] * 2, out
+    assert numbers(r"right species: (\d+)", out, 1) == [145], out
+    pairs = re.findall(r"± ([\d.]+) \(([\d.]+)\)", out)
+    assert len(pairs) == 12 and all(0.9 < float(a) / float(b) < 1.1 for a, b in pairs), out
 
 
 @pytest.mark.slow
