@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from functier import Function, custom_op, grad, hessian, once_differentiable, ops, vmap
+from functier import Function, custom_op, grad, hessian, once_differentiable, ops, optim, vmap
 from functier.testing import opcheck
 
 SOURCE = """
@@ -238,11 +238,9 @@ def icosahedron():
 
 def descend(xs, steps=600):
     """Move each cluster of a batch down its gradient, with momentum."""
-    forces, v = vmap(grad(Energy.apply)), np.zeros_like(xs)
+    slopes, state = vmap(grad(Energy.apply)), optim.momentum_init(xs)
     for _ in range(steps):
-        g = forces(xs)
-        v = 0.9 * v - 4e-4 * np.clip(g, -50, 50)
-        xs = xs + v
+        xs, state = optim.momentum(xs, np.clip(slopes(xs), -50, 50), state, 4e-4)
     return xs
 
 

@@ -274,8 +274,9 @@ def adam(
         )
     before, means, squares = state
     numbers = {"learning_rate": learning_rate, "b1": b1, "b2": b2, "eps": eps}
-    for name, number in {**numbers, "state.step": before}.items():
+    for name, number in numbers.items():
         _check_number(label, name, number)
+    _check_number(label, "state.step", before, "iu")
     for name in ("b1", "b2"):
         known = numbers[name]
         if isinstance(known, (int, float, np.number)) and not 0 <= known < 1:
@@ -371,19 +372,20 @@ def _advice(label: str, name: str) -> str:
     )
 
 
-def _check_number(label: str, name: str, x: Any) -> None:
-    """Raise where `x` is not a real scalar."""
-    if type(x) in (int, float):
+def _check_number(label: str, name: str, x: Any, kinds: str = "iuf") -> None:
+    """Raise where `x` is not a scalar of a dtype of these kinds."""
+    if type(x) is int or (type(x) is float and "f" in kinds):
         return
     if callable(x):
         raise TypeError(f"{label}: {name} is a function; pass its value at this step, a number")
     if not is_value(x):
         raise TypeError(f"{label}: {name} is a {type(x).__name__}; pass a number")
     check_leaf(label, name, x)
-    if shape_of(x) != () or dtype_of(x).kind not in "iuf":
+    if shape_of(x) != () or dtype_of(x).kind not in kinds:
+        noun = "real number" if "f" in kinds else "integer"
         raise TypeError(
-            f"{label}: {name} has dtype {dtype_of(x)} and shape {shape_of(x)}; pass one real "
-            f"number (for one number for each of several fits, call the step in vmap)"
+            f"{label}: {name} has dtype {dtype_of(x)} and shape {shape_of(x)}; pass one {noun} "
+            f"(for one {noun} for each of several fits, call the step in vmap)"
         )
 
 

@@ -295,6 +295,8 @@ PARAMS = {"w": W}
         (lambda: ADAMS({"w": np.stack([W, W])}, {"w": np.stack([W, W])}), ValueError,
          "state.mean['w'] has shape (3,); in_dims of params"),
         (lambda: optim.adam(W, W, {}), TypeError, "state is a dict; pass adam_init(params)"),
+        (lambda: optim.adam(1.0, 1.0, (0.0, 0.0, 0.0)), TypeError,
+         "state.step has dtype float64; pass one integer"),
         (lambda: optim.adam(W, W, optim.momentum_init(W)), TypeError, "state is a ndarray"),
         (lambda: optim.momentum(W, W, optim.adam_init(W), 0.1), ValueError,
          "momentum: state has the structure AdamState; pass momentum_init(params)"),
