@@ -1,1 +1,0 @@
-"""Rules for the functions of `scipy.stats`."""

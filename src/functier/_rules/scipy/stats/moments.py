@@ -1,0 +1,212 @@
+"""Moments, deviations and scores."""
+
+from typing import Any
+
+import numpy as np
+import scipy.stats as stats  # type: ignore[import-untyped]
+
+from ...._core.errors import UnsupportedError
+from ...._core.types import Axis, Value
+from ...axes import as_array
+from ...constructors import check_values
+from ..declare import declare_composite
+from .means import within
+from .samples import check_policy, has_no_nan, statistic
+
+
+def as_float(x: Value) -> Value:
+    return x if x.dtype.kind in "fc" else np.astype(x, float)
+
+
+def _power(x: Value, order: int) -> Value:
+    """Return a power by squares, in SciPy's order."""
+    if order <= 2:
+        return x if order == 1 else x**2
+    half = _power(x, order // 2) ** 2
+    return half * x if order % 2 else half
+
+
+def central_moment(a: Value, order: int, center: Value = None) -> Value:
+    """Return a moment along the last axis, around its mean or around `center`."""
+    if order == 0 or (order == 1 and center is None):
+        return np.full(np.shape(a)[:-1], 1 - order, a.dtype)[()]
+    center = np.mean(a, axis=-1, keepdims=True) if center is None else center
+    return np.mean(_power(a - center, order), axis=-1)
+
+
+def _stacked(*values: Value) -> Value:
+    return values[0] if len(values) == 1 else np.stack(values)
+
+
+@statistic("moment", too_small=-1, hides_nan=True, join=_stacked)
+def _moment(a: Value, order: Any = 1, center: Value = None) -> tuple:
+    a, orders = as_float(a), np.atleast_1d(order)
+    if not orders.size or orders.ndim > 1:
+        raise ValueError("`order` must be a scalar or a non-empty 1D array.")
+    if np.any(orders != np.round(orders)):
+        raise ValueError("All elements of `order` must be integral.")
+    if not np.shape(a)[-1]:
+        return (np.full(np.shape(a)[:-1], np.nan, a.dtype)[()],) * orders.size
+    if center is not None and hasattr(center, "dtype"):
+        center = np.astype(center, a.dtype, copy=False)
+    return tuple(central_moment(a, n, center) for n in orders.astype(int).tolist())
+
+
+def _is_degenerate(a: Value, m2: Value) -> Value:
+    """Tell which samples have a variance of rounding errors only."""
+    eps = np.finfo(m2.dtype).eps
+    return np.less_equal(m2, (eps * np.mean(a, axis=-1)) ** 2)
+
+
+@statistic("skew")
+def _skew(a: Value, bias: bool = True) -> Value:
+    a, n = as_float(a), np.shape(a)[-1]
+    m2, m3 = central_moment(a, 2), central_moment(a, 3)
+    with np.errstate(all="ignore"):
+        zero = _is_degenerate(a, m2)
+        ratio = m3 / m2**1.5
+        if not bias and n > 2:
+            ratio = ((n - 1.0) * n) ** 0.5 / (n - 2.0) * m3 / m2**1.5
+        return np.where(zero, np.asarray(np.nan, m2.dtype), ratio)[()]
+
+
+@statistic("kurtosis")
+def _kurtosis(a: Value, fisher: bool = True, bias: bool = True) -> Value:
+    a, n = as_float(a), np.shape(a)[-1]
+    m2, m4 = central_moment(a, 2), central_moment(a, 4)
+    with np.errstate(all="ignore"):
+        zero = _is_degenerate(a, m2)
+        ratio = m4 / m2**2.0
+        if not bias and n > 3:
+            ratio = 1.0 / (n - 2) / (n - 3) * ((n**2 - 1.0) * ratio - 3 * (n - 1) ** 2.0) + 3.0
+        ratio = np.where(zero, np.asarray(np.nan, m2.dtype), ratio)[()]
+    return ratio - 3 if fisher else ratio
+
+
+DescribeResult = type(stats.describe(np.arange(3.0)))
+
+
+@declare_composite(stats, "describe")
+def _describe(
+    a: Value, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
+) -> Any:
+    a = as_array(a)
+    if axis is None or not np.ndim(a):
+        a, axis = np.reshape(a, (-1,)), 0
+    if check_policy(nan_policy) == "omit":
+        raise UnsupportedError(
+            "scipy.stats.describe: nan_policy='omit' makes masked arrays, which hold no tensors; "
+            "write scipy.stats.describe(a[~numpy.isnan(a)]) for one sample"
+        )
+    if not np.size(a):
+        raise ValueError("The input must not be empty.")
+    if nan_policy == "raise":
+        a = check_values(a, has_no_nan, "The input contains nan values")
+    rows, n = as_float(np.moveaxis(a, axis, -1)), np.shape(a)[axis]
+    variance = central_moment(rows, 2)
+    if ddof:
+        variance = variance * np.divide(n, n - ddof, dtype=variance.dtype)
+    return DescribeResult(
+        np.int64(n),
+        (np.min(a, axis=axis), np.max(a, axis=axis)),
+        np.mean(a, axis=axis),
+        variance,
+        _skew(rows, bias),
+        _kurtosis(rows, True, bias),
+    )
+
+
+# ---- deviations ----
+
+
+@statistic("sem", too_small=1)
+def _sem(a: Value, ddof: Value = 1) -> Value:
+    return np.std(a, axis=-1, ddof=ddof) / np.shape(a)[-1] ** 0.5
+
+
+@statistic("variation")
+def _variation(a: Value, ddof: Value = 0) -> Value:
+    n, mean = np.shape(a)[-1], np.mean(a, axis=-1)
+    deviation = np.std(a, axis=-1)
+    if n == ddof:
+        infinite = np.copysign(np.asarray(np.inf, mean.dtype), mean)
+        return np.where(np.greater(deviation, 0), infinite, np.asarray(np.nan, mean.dtype))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return deviation * (np.asarray(n / (n - ddof), mean.dtype) ** 0.5) / mean
+
+
+def _variance_within(a: Value, limits: Any, inclusive: Any, ddof: Value) -> tuple:
+    """Return the variance of the observations within limits, and their number."""
+    inside = within(a, limits, inclusive)
+    if inside is True:
+        return np.var(as_float(a), axis=-1, ddof=ddof), np.shape(a)[-1]
+    variance = np.var(as_float(np.where(inside, a, 0)), axis=-1, ddof=ddof, where=inside)
+    return variance, np.sum(inside, axis=-1)
+
+
+@statistic("tvar")
+def _tvar(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Value = 1) -> Value:
+    return _variance_within(a, limits, inclusive, ddof)[0]
+
+
+@statistic("tstd")
+def _tstd(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Value = 1) -> Value:
+    return _variance_within(a, limits, inclusive, ddof)[0] ** 0.5
+
+
+@statistic("tsem")
+def _tsem(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Value = 1) -> Value:
+    variance, n = _variance_within(a, limits, inclusive, ddof)
+    return variance**0.5 / n**0.5
+
+
+# ---- scores ----
+
+
+def _scores(
+    scores: Value, compare: Value, axis: Axis, ddof: Value, nan_policy: str, alike: bool
+) -> Value:
+    if check_policy(nan_policy) == "raise":
+        compare = check_values(compare, has_no_nan, "The input contains nan values")
+    omits = nan_policy == "omit"
+    mean = (np.nanmean if omits else np.mean)(compare, axis=axis, keepdims=True)
+    deviation = (np.nanvar if omits else np.var)(compare, axis=axis, ddof=ddof, keepdims=True)
+    deviation = deviation**0.5
+    hidden = np.isnan(scores) if omits else None
+    if omits:  # what is left out has no part in a derivative
+        scores = np.where(hidden, mean, scores)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = (scores - mean) / deviation
+    if omits:
+        z = np.where(hidden, np.asarray(np.nan, z.dtype), z)
+    if not alike:
+        return z
+    zero = np.less_equal(deviation, np.absolute(np.finfo(z.dtype).eps * mean))
+    return np.where(zero, np.asarray(np.nan, z.dtype), z)
+
+
+@declare_composite(stats, "zmap")
+def _zmap(
+    scores: Value,
+    compare: Value,
+    axis: Axis = 0,
+    ddof: Value = 0,
+    nan_policy: str = "propagate",
+) -> Value:
+    alike = scores is compare
+    scores, compare = as_float(as_array(scores)), as_float(as_array(compare))
+    dtype = np.result_type(scores, compare)
+    scores, compare = (np.astype(x, dtype, copy=False) for x in (scores, compare))
+    return _scores(scores, compare, axis, ddof, nan_policy, alike)
+
+
+@declare_composite(stats, "zscore")
+def _zscore(a: Value, axis: Axis = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
+    a = as_float(as_array(a))
+    return _scores(a, a, axis, ddof, nan_policy, True)
+
+
+@declare_composite(stats, "gzscore")
+def _gzscore(a: Value, *, axis: Axis = 0, ddof: Value = 0, nan_policy: str = "propagate") -> Value:
+    a = np.log(as_float(as_array(a)))
+    return _scores(a, a, axis, ddof, nan_policy, True)
