@@ -145,11 +145,11 @@ IN_PLACE = {
 OTHER = {
     "__getitem__", "__setitem__", "__len__", "__iter__", "__contains__", "__bool__", "__int__",
     "__float__", "__complex__", "__index__", "__array__", "__array_function__", "__array_ufunc__",
-    "__array_namespace__", "__copy__", "__deepcopy__",
+    "__array_namespace__", "__copy__", "__deepcopy__", "__dlpack__", "__dlpack_device__",
 }  # fmt: skip
 OF_MEMORY = {
     "__array_finalize__", "__array_interface__", "__array_priority__", "__array_struct__",
-    "__array_wrap__", "__class_getitem__", "__delitem__", "__dlpack__", "__dlpack_device__",
+    "__array_wrap__", "__class_getitem__", "__delitem__",
     "__setstate__", "__buffer__",
 }  # fmt: skip
 """Methods of an array for its memory, its pickles, its subclasses, or only to refuse."""
@@ -204,7 +204,7 @@ EXEMPT = {
     "__new__", "__tensor_function__", "__tensor_dispatch__", "__array_ufunc__",
     "__array_function__", "__array_namespace__", "unwrap", "gradient",  # the protocol, and levels
     "elem", "as_subclass", "shape", "ndim", "size", "dtype", "flat", "__len__", "__iter__",  # form
-    "device", "to_device",
+    "device", "to_device", "__dlpack__", "__dlpack_device__",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
     "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__hash__",  # leaving
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen

@@ -474,7 +474,8 @@ def declared_reason(frame: FrameType) -> str:
     """Return the declared reason where a frame runs an unsupported function, else an empty text."""
     load(frame.f_globals.get("__name__", "").rpartition(".")[0])
     for func, reason in UNSUPPORTED.items():
-        if getattr(func, "__code__", None) is frame.f_code:
+        # Several functions may have the code of one wrapper, which says nothing of them.
+        if getattr(func, "__code__", None) is frame.f_code and not hasattr(func, "__wrapped__"):
             return reason.partition("write ")[2] or reason
     return ""
 

@@ -17,6 +17,8 @@ GENERAL: dict[str, str] = {
     "complex": "x.astype(complex) for complex(x), and numpy.exp(x) for cmath.exp(x)",
     "numpy.asarray": "x for numpy.asarray(x), numpy.stack([x, y]) for numpy.array([x, y]), and "
     "functier.tensor(a)[x] for a[x]",
+    "__dlpack__": "`return x` in the function, and hand the result of the transform to the other "
+    "library",
     "item": "numpy.reshape(x, ()) for x.item(), which is a number under the transform",
     "tolist": "list(x) for x.tolist() of one axis, or `return x` in the function, and convert the "
     "result of the transform",

@@ -68,6 +68,14 @@ def load(module: str | None = None) -> None:
             PENDING.pop(key, None)
 
 
+def array_namespace() -> Any:
+    """Return the namespace of tensors for code of the array API standard.
+
+    It is in a later room, as the declarations are.
+    """
+    return import_module(f"{PACKAGE}.numpy._array_api").namespace_of()
+
+
 def find(func: Function) -> Op | None:
     """Look up the record of `func`; make one for a ufunc that nobody declared.
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .flat import Flat
 from .observers import OPERATIONS
-from .table import find
+from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
 
 
@@ -100,9 +100,24 @@ class Tensor:
         # Level classes override this. `self` may come from like=, and not be in `args`.
         return self.level.function(func, args, kwargs, (args, kwargs, self))
 
+    # ---- for code of the array API standard ----
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        """Return NumPy, whose functions take tensors, for code of the array API standard."""
-        return np
+        """Return the functions of `functier.numpy`, whose results are tensors."""
+        versions: Any = np.empty(0).__array_namespace__
+        versions(api_version=api_version)  # raises for an unknown one
+        return array_namespace()
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+    ) -> Any:  # fmt: skip
+        """Export the values of a plain tensor to another library; raise inside a level."""
+        values = self.level.convert(self, "__dlpack__", None, copy)
+        return values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return np.empty(0).__dlpack_device__()
 
     # ---- asking for the value, its form, and its parts ----
 

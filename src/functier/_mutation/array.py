@@ -62,6 +62,13 @@ def array_of(data: ndarray) -> Array:
     return on_view(View(Memory(flat, AMBIENT.get()), data))
 
 
+def close(x: Any) -> Any:
+    """Have the elements and the sums of an `Array` be arrays, too; see `Memory`."""
+    if type(x) is Array:
+        view_of(x).memory.closed = True
+    return x
+
+
 def array_holding(value: Value) -> Array:
     """Return an array made here, of the value of a level around."""
     made = array_of(np.zeros(value.shape, value.dtype))

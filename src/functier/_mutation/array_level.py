@@ -14,7 +14,7 @@ from .._core.root import NOBODY, RootLevel, convert_to, dispatch, opts_out, tree
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
-from .array import Array, array_of, made_here, make_writable, on_view, settle, view_of
+from .array import Array, array_of, close, made_here, make_writable, on_view, settle, view_of
 from .copies import COPYING, note
 from .exposures import expose
 from .items import (
@@ -130,7 +130,11 @@ class ArrayLevel(RootLevel):
 
         result = func(*tree_map(window, args), **tree_map(window, kwargs))
 
+        closed = any([view.memory.closed for view in views])
+
         def made(value: Any) -> Any:
+            if closed and isinstance(value, np.generic):
+                value = np.asarray(value)
             if type(value) is ndarray:
                 for view in views:
                     memory = view.memory
@@ -139,7 +143,8 @@ class ArrayLevel(RootLevel):
                         shown = window_of(memory.flat, layout)
                         shown.flags.writeable = func not in READ_ONLY and not view.readonly
                         return on_view(View(memory, shown))
-                return make_writable(value)
+                new = make_writable(value)
+                return close(new) if closed else new
             return value
 
         return tree_map(made, result)
@@ -191,6 +196,8 @@ class ArrayLevel(RootLevel):
         if view.memory.plain and type(view) is View:
             if how == "numpy.asarray" and args[1] is not True:
                 return expose(view, args[0])
+            if how == "__dlpack__":  # the other library might write to memory that it shares
+                return expose(view, None) if args[1] is False else view.window.copy()
             return convert_to(view.window, how, *args)
         value: Any = view.snapshot()
         if isinstance(value, Tensor):

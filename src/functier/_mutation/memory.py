@@ -35,17 +35,20 @@ class Memory:
 
     `flat` is the memory as NumPy has it: views are views of it. Where the values are not plain
     it stands for their places alone. `home` is the class of the level that the memory was made
-    in, and `version` counts the writes.
+    in, and `version` counts the writes. Where it is `closed`, elements and sums are arrays, too,
+    as in the array API standard, which has no scalars.
     """
 
-    __slots__ = ("__weakref__", "dtype", "flat", "home", "start", "store", "time", "version")
+    __slots__ = (
+        "__weakref__", "closed", "dtype", "flat", "home", "start", "store", "time", "version",
+    )  # fmt: skip
 
     def __init__(self, flat: ndarray, home: Any, store: Any = None):
         self.flat, self.home = flat, home
         self.start = address(flat)
         self.store = PlainStore(flat) if store is None else store
         self.dtype = self.store.dtype
-        self.version = 0
+        self.version, self.closed = 0, False
         self.time = next(clock)
 
     @property

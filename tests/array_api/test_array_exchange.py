@@ -1,0 +1,70 @@
+"""What the standard wants of an array besides a namespace: its device, and its memory."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+from support import equal
+
+X = np.array([0.3, 1.7])
+
+LEVELS = {
+    "grad": lambda f: ft.grad(lambda x: np.sum(f(x) or x))(X),
+    "jvp": lambda f: ft.jvp(lambda x: f(x) or x, (X,), (X,)),
+    "vmap": lambda f: ft.vmap(lambda x: f(x) or x)(np.stack([X, X])),
+    "vmap(grad)": lambda f: ft.vmap(ft.grad(lambda x: np.sum(f(x) or x)))(np.stack([X, X])),
+}
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_a_tensor_of_a_level_keeps_its_memory(name):
+    def f(x):
+        assert x.device == "cpu" and x.to_device("cpu") is x
+        assert x.__dlpack_device__() == X.__dlpack_device__()
+        assert x.mT is not None if x.ndim > 1 else True
+        for export in (x.__dlpack__, lambda: np.from_dlpack(x)):
+            with pytest.raises(ft.ConversionError, match="hand the result of the transform"):
+                export()
+        with pytest.raises(ValueError, match="move it before"):
+            x.to_device("gpu")
+
+    LEVELS[name](f)
+
+
+def test_a_plain_tensor_shares_its_memory():
+    x = ft.Tensor(X.copy())
+    y = np.from_dlpack(x)
+    equal(y, X)
+    assert np.shares_memory(y, x.elem())
+    assert not np.shares_memory(np.from_dlpack(x, copy=True), x.elem())
+
+
+def test_an_array_made_inside_a_level_is_copied():
+    """Another library would not see a tensor that is written to it."""
+
+    def f(x):
+        a = x.__array_namespace__().asarray([1.0, 2.0])
+        b = np.from_dlpack(a)
+        b[0] = 7.0
+        equal(np.asarray(a).copy(), np.array([1.0, 2.0]))
+        a[1] = x[0]
+        with pytest.raises(ft.ConversionError, match="__dlpack__"):
+            np.from_dlpack(a)
+        return np.sum(a)
+
+    equal(ft.grad(f)(X), np.array([1.0, 0.0]))
+
+
+def test_a_tensor_whose_level_has_ended_exports_nothing():
+    kept = []
+    ft.grad(lambda x: kept.append(x) or np.sum(x))(X)
+    with pytest.raises(ft.EscapedTensorError):
+        kept[0].__dlpack__()
+
+
+def test_numbers_of_a_tensor():
+    assert complex(ft.Tensor(2.0)) == 2 + 0j
+    assert [10, 20, 30][ft.Tensor(np.array(1))] == 20
+    picked = []
+    ft.vmap(lambda x: picked.append([10, 20][np.argmax(np.array([0, 1]), keepdims=False)]) or x)(X)
+    assert picked == [20]
