@@ -1,0 +1,214 @@
+"""Tensors in plain parts: the values and derivatives that one has, and a tensor of such parts.
+
+NOTE [parts]
+    A routine of SciPy computes with plain numbers. What it computes for the value of a function is
+    computed for each of its derivatives, too: these are the parts of the tensor that the function
+    returns. A part has a path, with one entry for each level that differentiates, innermost first:
+    0 for the value, 1 for the tangent, and one more than the number of a node for the derivative
+    by the value of that node.
+    All batch axes are in front, those of the outermost level first, then the axes of the value,
+    then those of the nodes.
+
+NOTE [the nodes of a part]
+    Only nodes that were made before the function ran count, so the tape of each call is dropped.
+    The derivative by such a node is what a backward pass brings there.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .._core.ambient import AMBIENT
+from .._core.errors import LevelError
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.root import DISABLED
+from .._core.tensor import Tensor
+from .._core.types import Shape, Value
+from .._levels.backward import backward
+from .._levels.cotangents import cast
+from .._levels.lineage import levels_of
+from .._levels.tape import Node, find_reached, join_edges, node_numbers, node_of
+from .._mutation.array import settle
+from .._transforms.vmap import vmap
+
+new = object.__new__
+Path = tuple[int, ...]
+Parts = dict[Path, np.ndarray]
+
+
+class NewBatch(Exception):
+    """A result has a batch axis that earlier results did not have: begin again."""
+
+
+class Layout:
+    """The levels around the caller, and how tensors of these are taken apart and put together.
+
+    `order` is the number of the levels that differentiate. `used` has the batch levels whose axes
+    the parts have; where a result has another one, `parts` notes it and raises `NewBatch`.
+    """
+
+    def __init__(self) -> None:
+        self.start = next(node_numbers)
+        self.nodes: dict[int, tuple[Node, np.dtype]] = {}
+        self.used: set[type] = set()
+        self.stages: list[Any] = []  # levels, innermost first; one for contiguous batch levels
+        self.grouped: dict[Any, list[Any]] = {}
+        grouped: set[Any] = set()
+        for level in levels_of(AMBIENT.get()):
+            if level.cls in DISABLED.get() or level in grouped:
+                continue
+            if level.batches:
+                self.grouped[level] = level.group()
+                grouped.update(self.grouped[level])
+            self.stages.append(level)
+        self.order = sum(bool(level.differentiates) for level in self.stages)
+        self.zero: Path = (0,) * self.order
+
+    # ---- taking apart ----
+
+    def parts(self, x: Any) -> Parts:
+        """Return the parts of a value."""
+        found: Parts = {}
+        self._take(0, x, (), found)
+        return found
+
+    def _take(self, i: int, x: Any, path: Path, found: Parts) -> None:
+        x = _standing(x)
+        if i == len(self.stages):
+            if isinstance(x, Tensor):
+                if x.level.depth:
+                    raise LevelError(
+                        f"a function of SciPy met a tensor of {x.level}, whose level is not around "
+                        f"its call; pass the value in as an argument of the transform"
+                    )
+                x = x._value
+            found[path] = np.asarray(x)
+            return
+        level = self.stages[i]
+        mine = type(x) is level.cls
+        if level.batches:
+            self._take(i + 1, self._sink(level, x), path, found)
+        elif level.records:
+            if mine:
+                level.unknown_value("a function of SciPy that calls a function")
+            self._take(i + 1, x, path, found)
+        elif not mine:
+            self._take(i + 1, x, (*path, 0), found)
+        elif level.differentiates == "forward":
+            self._take(i + 1, x._value, (*path, 0), found)
+            self._take(i + 1, x._extra, (*path, 1), found)
+        else:
+            self._take(i + 1, x._value, (*path, 0), found)
+            for key, derivative in self._derivatives(x):
+                self._take(i + 1, derivative, (*path, key), found)
+
+    def _sink(self, level: Any, x: Any) -> Any:
+        """Return a value with the axes of a batch level, and of those that share its tensors."""
+        group = self.grouped[level]
+        if isinstance(x, Tensor) and any(type(x) is part.cls for part in group):
+            if level.cls not in self.used:
+                self.used.add(level.cls)
+                raise NewBatch
+        if level.cls not in self.used:
+            return x
+        sizes = tuple([1 if part.size is None else part.size for part in group])
+        value = level.lift(x)
+        return np.broadcast_to(value, (*sizes, *shape_of(value)[len(sizes) :]))
+
+    def _derivatives(self, x: Any) -> Iterator[tuple[int, Value]]:
+        """Yield the nodes that a tensor of a grad level depends on, and its derivatives there."""
+        node, value = x._extra, x._value
+        if node[0] <= self.start:  # it was made before
+            node = node_of([(node, lambda g: g, (), None)])
+        reached = find_reached([node], self.start)
+        inputs, shape = list(reached.values()), shape_of(value)
+        kept: list[int] = []
+
+        def pull(g: Value) -> list:
+            found = backward([(node, g)], inputs, self.start)
+            kept[:] = [k for k, c in enumerate(found) if c is not None]
+            return [found[k] for k in kept]
+
+        if not shape:
+            rows = pull(dtype_of(value).type(1))
+        else:
+            size = int(np.prod(shape))
+            rows = vmap(pull)(np.eye(size, dtype=dtype_of(value)).reshape(size, *shape))
+            rows = [np.reshape(row, (*shape, *shape_of(row)[1:])) for row in rows]
+        for k, row in zip(kept, rows):
+            key = inputs[k][0] + 1
+            self.nodes[key] = inputs[k], dtype_of(row)
+            yield key, row
+
+    # ---- putting together ----
+
+    def batch_shape(self) -> Shape:
+        """Return the lengths of the batch axes that parts have."""
+        shape: Shape = ()
+        for level in self.stages:
+            if level.batches and level.cls in self.used:
+                group = self.grouped[level]
+                sizes = tuple([1 if part.size is None else part.size for part in group])
+                shape = (*sizes, *shape)
+        return shape
+
+    def tensor(self, parts: Parts) -> Any:
+        """Return the tensor of some parts, those that are missing being zero."""
+        return self._put(0, (), parts)
+
+    def constant(self, values: Any) -> Any:
+        """Return values of all examples without derivatives."""
+        return self.tensor({self.zero: values})
+
+    def _put(self, i: int, path: Path, parts: Parts) -> Any:
+        if i == len(self.stages):
+            return np.asarray(parts[path])[()]
+        level = self.stages[i]
+        if level.records:
+            return self._put(i + 1, path, parts)
+        if level.batches:
+            value = self._put(i + 1, path, parts)
+            return _tensor(level, value) if level.cls in self.used else value
+        value = self._put(i + 1, (*path, 0), parts)
+        at = len(path)
+        keys = {p[at] for p in parts if p[:at] == path} - {0}
+        if not keys:
+            return value
+        rows = {key: self._put(i + 1, (*path, key), parts) for key in sorted(keys)}
+        if level.differentiates == "forward":
+            return _tensor(level, value, rows[1])
+        dtypes = [self.nodes[key][1] for key in rows]
+        ndim = len(shape_of(value))
+
+        def pull(cotangents: tuple, *derivatives: Value) -> list:
+            (g,) = cotangents
+            if g is None:
+                return [None] * len(derivatives)
+            products = [np.tensordot(g, d, ndim) if ndim else g * d for d in derivatives]
+            return [cast(c, dtype) for c, dtype in zip(products, dtypes)]
+
+        parents = [self.nodes[key][0] for key in rows]
+        (node,) = join_edges(parents, pull, 1, tuple(rows.values()))
+        return _tensor(level, value, node)
+
+
+def _standing(x: Any) -> Any:
+    """Return a tensor of a level that is switched off, or has ended, as what it stands for."""
+    x = settle(x)
+    while isinstance(x, Tensor) and x.level.depth:
+        if type(x) in DISABLED.get():
+            x = x.elem()
+        elif not x.level.live:
+            x = x.level.release(x, x.level)
+        else:
+            break
+    return x
+
+
+def _tensor(level: Any, value: Any, *extra: Any) -> Any:
+    x: Any = new(level.cls)
+    x._value = value
+    if extra:
+        (x._extra,) = extra
+    return x

@@ -1,0 +1,229 @@
+"""Integrals of functions under every nesting: right, or refused, beside loops and differences."""
+
+import warnings
+
+import functier.scipy.integrate as fi
+import numpy as np
+import pytest
+import scipy.integrate
+from programs_of_functions import (
+    INTEGRALS,
+    JUMPS,
+    NESTINGS,
+    SLOW_INTEGRALS,
+    calls,
+    closure,
+    double,
+    kink,
+    limits,
+    moving_jump,
+    singular,
+    vectors,
+    verdict,
+)
+
+import functier as ft
+from functier.scipy import _integrands, _integrate, _jumps, _parts
+from support import close, raises
+
+rng = np.random.default_rng(0)
+SEVERAL = [
+    pytest.param(f, n, marks=[] if n == "jvp" or (f, n) == (double, "grad") else pytest.mark.slow)
+    for f in SLOW_INTEGRALS
+    for n in NESTINGS
+]
+REFUSED = {
+    ("weighted", True): "weights cannot differ by limits",
+    ("principal_value", True): "weights cannot differ by limits",
+}
+
+
+@pytest.mark.parametrize("program, nesting", calls(INTEGRALS, [closure, limits]))
+def test_integrals_are_right(program, nesting):
+    p = rng.uniform(0.9, 1.3)
+    expected = "refused" if (program.__name__, NESTINGS[nesting][2]) in REFUSED else "right"
+
+    assert verdict(program, nesting, p) == expected
+
+
+@pytest.mark.parametrize("program, nesting", SEVERAL)
+def test_integrals_of_several_dimensions(program, nesting):
+    assert verdict(program, nesting, 1.1) == "right"
+
+
+@pytest.mark.parametrize("p", [0.9, 1.5])  # 1.5: at the end of a subinterval
+@pytest.mark.parametrize("nesting", ["jvp", "grad", "vmap", "grad of grad"])
+def test_a_jump_that_may_move_is_refused(nesting, p):
+    for program in JUMPS:
+        apart = program.__name__ == "branch" and NESTINGS[nesting][2]
+        allowed = "right" if nesting == "vmap" and not apart else "refused"
+        assert verdict(program, nesting, p) == allowed
+    assert verdict(kink, nesting, p, tolerance=1e-5) != "wrong"
+    assert verdict(kink, "grad", p, tolerance=1e-5) == "right"
+
+
+def test_the_remedies_for_a_jump_are_right():
+    def at_a_point(p):
+        return fi.quad(
+            lambda x: np.where(x < ft.stop_gradient(0.3 * p / p), p, 1.0), 0, 1, points=[0.3]
+        )[0]
+
+    def split(p):
+        return fi.quad(np.exp, 0, p)[0] + fi.quad(lambda x: 0.0 * x, p, 1)[0]
+
+    close(ft.grad(at_a_point)(0.3), np.float64(0.3))
+    close(ft.grad(split)(0.3), np.exp(0.3))
+
+
+def test_a_jump_at_a_limit_is_refused():
+    def f(p):
+        return fi.quad(lambda x: np.where(x < p, 1.0, 3.0), 0, p)[0]
+
+    raises(ft.UnsupportedError, lambda: ft.grad(f)(0.3), "jumps")
+
+
+def test_without_tensors_the_result_is_that_of_scipy():
+    results = []
+
+    def f(p):
+        results.append(fi.quad(np.sin, 0, 1, full_output=1))
+        results.append(fi.quad_vec(lambda x: np.array([x, 1.0]), 0, 1))
+        results.append(fi.dblquad(lambda y, x: x * y, 0, 1, 0, 1))
+        return p
+
+    ft.vmap(ft.grad(f))(np.ones(2))
+
+    assert results[0][:2] == scipy.integrate.quad(np.sin, 0, 1)
+    assert type(results[0][0]) is float and results[0][2]["neval"] == 21
+    close(results[1][0], np.array([0.5, 1.0]))
+    assert results[2] == scipy.integrate.dblquad(lambda y, x: x * y, 0, 1, 0, 1)
+
+
+def test_the_error_estimate_is_a_constant_of_each_example():
+    ps = np.array([0.5, 1.5])
+
+    def f(p):
+        return fi.quad(lambda x: np.exp(-p * x * x), 0, 2)
+
+    expected = [scipy.integrate.quad(lambda x, p=p: np.exp(-p * x * x), 0, 2)[1] for p in ps]
+    close(ft.vmap(lambda p: f(p)[1])(ps), np.array(expected))
+    close(ft.grad(lambda p: f(p)[1] * p)(0.5), expected[0])
+
+
+def test_the_integrand_runs_once_for_each_node():
+    nodes = []
+
+    def f(q):
+        return fi.quad(lambda x: (nodes.append(x), q[0] * x + q[1] * np.sin(q[2] * x))[1], 0, 1)[0]
+
+    ft.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+    assert all(type(x) is float for x in nodes)
+    assert len(nodes) == len(set(nodes)) < 35
+
+
+def test_many_parameters_and_higher_orders():
+    qs = rng.uniform(0.5, 2, (3, 3))
+
+    def f(q):
+        return fi.quad(lambda x: q[0] * x**2 + q[1] * np.sin(q[2] * x), 0, q[1])[0]
+
+    from functier.testing import check_grads
+
+    check_grads(f, (qs[0],), order=2)
+    each = [ft.hessian(f)(q) for q in qs]
+    close(ft.vmap(ft.hessian(f))(qs), np.stack(each))
+    whole = ft.hessian(lambda qs: np.sum(ft.vmap(f)(qs)))(qs)
+    close(whole[1, :, 1], each[1])
+    close(whole[1, :, 0], np.zeros((3, 3)))
+
+
+def test_third_order_by_a_limit():
+    def f(p):
+        return fi.quad(lambda x: np.exp(x * 2), 0, p)[0]
+
+    close(ft.grad(ft.grad(ft.grad(f)))(0.4), 4 * np.exp(0.8))
+
+
+def test_what_is_refused():
+    def quad(**options):
+        return lambda p: fi.quad(lambda x: p * x, 0, p, **options)[0]
+
+    for function, words in [
+        (lambda p: fi.quad(lambda x: p * x, 0, 1, points=[p / 2])[0], ("points", "stop_gradient")),
+        (quad(weight="cos", wvar=ft.stop_gradient(1.0) * 2), ()),
+        (lambda p: fi.quad(lambda x: x, 0, 1, weight="cos", wvar=p)[0], ("wvar", "derivative")),
+        (quad(weight="alg", wvar=(0, 0)), ("weight='alg'", "multiply")),
+        (lambda p: fi.quad(lambda x: p * (x - 1) ** -0.5, p, 2)[0], ("not finite", "limit a")),
+        (lambda p: fi.quad_vec(lambda x: p * x, 0, 1, workers=2)[0], ("workers=1",)),
+        (lambda p: np.real(fi.quad_vec(lambda x: p * 1j, 0, 1)[0]), ("complex",)),
+    ]:
+        if words:
+            raises(
+                ft.UnsupportedError, lambda f=function: ft.grad(f)(1.0), "scipy.integrate", *words
+            )
+        else:
+            ft.grad(function)(1.0)
+    some = np.array([1.0, np.inf])
+    raises(
+        ft.UnsupportedError,
+        lambda: ft.vmap(lambda b: fi.quad(lambda x: np.exp(-x), 0, b)[0])(some),
+        "infinite", "separately",
+    )  # fmt: skip
+
+
+def test_errors_and_warnings_are_those_of_scipy():
+    def wrong(p):
+        return fi.quad(lambda x: p * np.ones(2), 0, 1)[0]
+
+    with pytest.raises(TypeError, match="0-dim"):
+        ft.grad(wrong)(1.0)
+    with pytest.raises(ZeroDivisionError):
+        ft.grad(lambda p: fi.quad(lambda x: p * (1 / 0), 0, 1)[0])(1.0)
+    with pytest.warns(scipy.integrate.IntegrationWarning):
+        ft.jvp(lambda p: fi.quad(lambda x: p / x, 0, 1)[0], (1.0,), (1.0,))
+    with pytest.raises(ValueError, match="break points"):
+        ft.grad(lambda p: fi.quad(lambda x: p * x, 0, np.inf, points=[1])[0])(1.0)
+
+
+def test_a_tangent_of_linearize_is_refused():
+    with pytest.raises(ft.ConversionError, match="jvp"):
+        ft.linearize(lambda p: fi.quad(lambda x: p * x, 0, 1)[0], 1.0)
+
+
+# ---- planted faults ----
+
+
+def _without_limits(label, integrand, span, a, b, value, *weight):
+    return value
+
+
+def _sum_of_values(self, i, path, parts, put=_parts.Layout._put):
+    """Derivatives of the wrong size."""
+    if i == 0:
+        parts = {p: x * (2.0 if any(p) else 1.0) for p, x in parts.items()}
+    return put(self, i, path, parts)
+
+
+FAULTS = [
+    (_integrate, "with_limits", _without_limits, limits, "grad"),
+    (_integrate, "check_jumps", lambda *given: None, moving_jump, "grad"),
+    (_jumps, "_jumps", lambda integrand, path: iter(()), moving_jump, "jvp"),
+    (_parts.Layout, "_put", _sum_of_values, closure, "jvp"),
+    (_parts.Layout, "_put", _sum_of_values, vectors, "grad of vmap"),
+    (_integrands.Range, "place", lambda self, node: node, limits, "vmap"),
+    (_parts, "find_reached", lambda nodes, floor: {}, singular, "grad"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f"{f[1]}-{f[4]}")
+def test_planted_faults_are_found(fault, monkeypatch):
+    place, name, wrong, program, nesting = fault
+    before = verdict(program, nesting, 1.1)
+    monkeypatch.setattr(place, name, wrong)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert (before, verdict(program, nesting, 1.1)) in [
+            ("right", "wrong"),
+            ("refused", "wrong"),
+        ]

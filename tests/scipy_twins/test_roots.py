@@ -1,0 +1,143 @@
+"""Roots under every nesting: right, or refused, beside loops and differences."""
+
+import functier.scipy.optimize as fo
+import numpy as np
+import pytest
+import scipy.optimize
+from programs_of_functions import ROOTS, bracketed, calls, equations, system, verdict
+
+import functier as ft
+from functier.scipy import _optimize
+from support import close, equal, raises
+
+rng = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("program, nesting", calls(ROOTS, [ROOTS[0], equations]))
+def test_roots_are_right(program, nesting):
+    assert verdict(program, nesting, rng.uniform(0.9, 1.3)) == "right"
+
+
+def test_reports_have_the_root_with_its_derivative():
+    ps = np.array([1.0, 2.0])
+
+    def report(p):
+        return fo.brentq(lambda x: x**3 - p, 0, 3, full_output=True)[1]
+
+    plain = [scipy.optimize.brentq(lambda x, p=p: x**3 - p, 0, 3, full_output=True)[1] for p in ps]
+    close(ft.grad(lambda p: report(p).root)(8.0), np.float64(1 / 12))
+    roots, steps = ft.vmap(lambda p: (report(p).root, report(p).iterations))(ps)
+    equal(roots, np.array([r.root for r in plain]))
+    equal(steps, np.array([r.iterations for r in plain]))
+
+
+def test_reports_of_systems():
+    ps = np.array([1.0, 2.0])
+    plain = [scipy.optimize.root(system(p), np.zeros(2)) for p in ps]
+    texts = []
+
+    def f(p):
+        found = fo.root(system(p), np.zeros(2))
+        x, report, code, text = fo.fsolve(system(p), [0, 0.0], full_output=1)
+        texts.extend([found.message, text])
+        return found.x, found.nfev, x, report["nfev"], code
+
+    x, calls, same_x, same_calls, code = ft.vmap(f)(ps)
+    equal(x, np.stack([r.x for r in plain]))
+    equal(calls, np.array([r.nfev for r in plain]))
+    equal(same_x, x)
+    equal(same_calls, calls)
+    assert texts == 2 * [plain[0].message] and code.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("method", ["hybr", "broyden1", "anderson", "krylov", "df-sane"])
+def test_methods_of_root(method):
+    def f(p):
+        return fo.root(system(p), np.zeros(2), method=method).x
+
+    close(ft.jacrev(f)(1.3), ft.jacrev(lambda p: equations(p, ft.scipy))(1.3), 1e-4)
+
+
+def test_without_tensors_the_result_is_that_of_scipy():
+    results = []
+
+    def f(p):
+        results.append(fo.brentq(np.cos, 0, 3))
+        results.append(fo.newton(np.cos, 1.0))
+        results.append(fo.fsolve(np.cos, 1.0))
+        results.append(fo.root_scalar(np.cos, bracket=[0, 3]).root)
+        return p
+
+    ft.vmap(ft.grad(f))(np.ones(2))
+
+    assert results[0] == results[3] == scipy.optimize.brentq(np.cos, 0, 3)
+    assert results[1] == scipy.optimize.newton(np.cos, 1.0)
+    equal(results[2], scipy.optimize.fsolve(np.cos, 1.0))
+
+
+def test_a_bracket_and_a_start_are_constants():
+    def f(p):
+        return fo.brentq(lambda x: x**2 - 2, p, 3 * p) + fo.newton(lambda x: x**2 - 2, p)
+
+    equal(ft.grad(f)(1.0), np.float64(0.0))
+    close(ft.vmap(f)(np.array([0.8, 1.2])), np.full(2, 8**0.5), 1e-9)
+
+
+def test_linearize():
+    value, along = ft.linearize(lambda p: fo.brentq(lambda x: x**2 - p, 0, 3), 2.0)
+
+    close(along(1.0), 0.5 / value)
+
+
+def test_errors_of_scipy():
+    with pytest.raises(ValueError, match="different signs"):
+        ft.grad(lambda p: fo.brentq(lambda x: x * x + p, -1, 1))(0.3)
+    with pytest.raises(RuntimeError, match="converge"):
+        ft.vmap(lambda p: fo.newton(lambda x: x * x + p, 1.0))(np.array([-1.0, 1.0]))
+
+
+def test_a_result_that_is_no_smooth_root_is_refused():
+    for f in (
+        lambda x, p: np.sign(x - p) + 0.1 * x,
+        lambda x, p: np.sign(x - p),
+    ):
+        raises(
+            ft.UnsupportedError,
+            lambda f=f: ft.grad(lambda p: fo.brentq(f, -1, 1, args=(p,)))(0.3),
+            "scipy.optimize.brentq", "implicit function theorem",
+        )  # fmt: skip
+    raises(
+        ft.UnsupportedError,
+        lambda: ft.jacrev(lambda p: fo.root(lambda x: np.tile(x[0] * p, 2), np.ones(2)).x)(1.0),
+        "scipy.optimize.root",
+    )
+
+
+FAULTS = [
+    ("stop_gradient", lambda x: x, bracketed("brentq"), "grad"),
+    ("jvp", lambda f, x, t: (f(*x), 2.0), bracketed("brentq"), "jvp"),
+    ("jacfwd", lambda f: lambda x: np.eye(2), equations, "grad"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda f: f[0])
+def test_planted_faults_are_found(fault, monkeypatch):
+    name, wrong, program, nesting = fault
+    assert verdict(program, nesting, 1.1) == "right"
+    monkeypatch.setattr(_optimize, name, wrong)
+
+    assert verdict(program, nesting, 1.1) == "wrong"
+
+
+def test_too_few_steps_are_found(monkeypatch):
+    """One chord step is right to first order only."""
+    layout = _optimize.Layout
+
+    class Short(layout):
+        def __init__(self):
+            super().__init__()
+            self.order = min(self.order, 1)
+
+    monkeypatch.setattr(_optimize, "Layout", Short)
+    assert verdict(bracketed("brentq"), "grad", 1.1) == "right"
+    assert verdict(bracketed("brentq"), "grad of grad", 1.1) == "wrong"
