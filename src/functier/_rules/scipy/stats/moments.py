@@ -172,7 +172,7 @@ def _scores(
     mean = (np.nanmean if omits else np.mean)(compare, axis=axis, keepdims=True)
     deviation = (np.nanvar if omits else np.var)(compare, axis=axis, ddof=ddof, keepdims=True)
     deviation = deviation**0.5
-    hidden = np.isnan(scores) if omits else None
+    hidden: Value = np.isnan(scores)
     if omits:  # what is left out has no part in a derivative
         scores = np.where(hidden, mean, scores)
     with np.errstate(invalid="ignore", divide="ignore"):
