@@ -116,14 +116,6 @@ class Graph:
         for number, node in enumerate(self.nodes):
             node.number = number
 
-    def uses(self) -> dict[Node, list[Node]]:
-        """Return the nodes that take the value of each node."""
-        found: dict[Node, list[Node]] = {node: [] for node in self.nodes}
-        for node in self.nodes:
-            for parent in node.parents():
-                found[parent].append(node)
-        return found
-
     def roots(self) -> list[Node]:
         """Return the nodes that have to be computed: those of outputs and guards."""
         return [*nodes_in(self.outputs), *[guard.node for guard in self.guards]]

@@ -141,11 +141,24 @@ def simplify(graph: Graph) -> Graph:
     for node in graph.nodes:
         if node.func is None or node.memory or node in returned:
             continue
+        if node.func is np.reshape:
+            _join_reshapes(node, resolved)
         rule = IDENTITIES.get(node.func)
         found = None if rule is None else rule(node, [resolved(x) for x in node.args])
         if type(found) is Node and found.form == node.form:
             new[node] = found
     return rebuilt(graph, new, lambda node: node not in new)
+
+
+def _join_reshapes(node: Node, resolved: Callable[[Any], Any]) -> None:
+    """Reshape what a reshape has reshaped, where both are in C order."""
+    while not node.kwargs:
+        x = resolved(node.args[0])
+        if type(x) is not Node or x.func is not np.reshape or x.kwargs or len(x.args) != 2:
+            return
+        if type(x.args[0]) is not Node or len(node.args) != 2:
+            return
+        node.args = (x.args[0], node.args[1])
 
 
 def uniform(value: Any) -> Any:

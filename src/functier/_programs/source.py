@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core.numpy_facts import name_of
 from .graph import Graph, Node
+from .liveness import Liveness
 from .spelling import SPELLINGS, operator_of
 
 ndarray = np.ndarray
@@ -43,7 +44,7 @@ class Source:
         self.helpers: dict[str, str] = {}
         self.taken = {*keyword.kwlist, "np", "scipy", name}
         self.names: dict[Node, str] = {}
-        self.known: dict[int, str] = {}
+        self.known: dict[Any, str] = {}
         for node, own in zip(graph.inputs, inputs):
             self.names[node] = self.fresh(own)
         statements = user_statements(graph) if comments else {}
@@ -51,7 +52,7 @@ class Source:
         lines: list[str] = []
         last: Any = None
         count = 0
-        uses = graph.uses()
+        live = Liveness(graph) if fast else None
         for node in graph.nodes:
             if node.func is None:
                 continue
@@ -67,7 +68,16 @@ class Source:
                 count += 1
                 wanted = f"t{count}"
             self.names[node] = self.fresh(wanted)
-            lines += self.statement(node, uses)
+            target = live.targets.get(node) if live else None
+            if target is None:
+                lines += self.statement(node)
+            else:
+                parts = [self.expr(x) for x in (*node.args, target)]
+                call = f"{self.function(node.func)}({', '.join(parts)})"
+                lines.append(f"{self.names[node]} = {call}")
+            ends = live.ends.get(node) if live else None
+            if ends:
+                lines.append(f"del {', '.join(self.names[x] for x in ends)}")
         lines += self.checks()
         returned = ", ".join(self.expr(y) for y in graph.outputs)
         lines.append(f"return ({returned}{',' if len(graph.outputs) == 1 else ''})")
@@ -157,9 +167,11 @@ class Source:
 
     def constant(self, value: Any, text: str = "") -> str:
         """Return the name of a constant."""
-        name = self.known.get(id(value))
+        owner = getattr(value, "__self__", None)
+        key = (id(owner), value.__name__) if isinstance(owner, np.ufunc) else id(value)
+        name = self.known.get(key)
         if name is None:
-            name = self.known[id(value)] = self.fresh(f"c{len(self.constants) + 1}")
+            name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")
             self.constants[name] = value
             if not text and type(value) is ndarray and value.size <= SMALL:
                 text = array_text(value)
@@ -198,7 +210,7 @@ class Source:
 
     # ---- statements ----
 
-    def statement(self, node: Node, uses: dict) -> list[str]:
+    def statement(self, node: Node) -> list[str]:
         """Return the lines that compute a node."""
         func, own = node.func, self.names[node]
         spelling = SPELLINGS.get(func)  # type: ignore[arg-type]

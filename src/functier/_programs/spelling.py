@@ -4,6 +4,7 @@ A spelling takes the `Source` and a node. It returns an expression, or lines for
 statements, or None for the usual call.
 """
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -75,7 +76,52 @@ DEFAULTS = ("order", "C"), ("copy", None), ("device", None), ("axes", None)
 SPELLINGS[np.reshape] = _method("reshape", "shape")
 SPELLINGS[np.astype] = _method("astype", "dtype")
 SPELLINGS[np.swapaxes] = _method("swapaxes", "axis1", "axis2")
-SPELLINGS[np.transpose] = _method("transpose", "axes")
+
+
+@spelling(np.transpose)
+def _transpose(source: Any, node: Any) -> Any:
+    axes = node.kwargs.get("axes", node.args[1] if len(node.args) > 1 else None)
+    x = node.args[0]
+    if axes == tuple(range(len(node.form.shape)))[::-1] and x.form.kind is np.ndarray:
+        return f"{source.expr(x)}.T"
+    return _method("transpose", "axes")(source, node)
+
+
+def _as_view(source: Any, node: Any) -> Any:
+    """Return the reshape that a function with a wrapper of Python code comes to."""
+    x = node.args[0]
+    if not source.fast or type(x) is not Node or x.form.kind is not np.ndarray:
+        return None
+    return f"{source.expr(x)}.reshape({node.form.shape})"
+
+
+SPELLINGS[np.expand_dims] = SPELLINGS[np.squeeze] = _as_view
+
+
+@spelling(np.moveaxis)
+def _moveaxis(source: Any, node: Any) -> Any:
+    x = node.args[0]
+    if not source.fast or node.kwargs or type(x) is not Node or x.form.kind is not np.ndarray:
+        return None
+    order = np.moveaxis(np.empty(range(1, len(x.form.shape) + 1), "V0"), *node.args[1:]).shape
+    return f"{source.expr(x)}.transpose({tuple([n - 1 for n in order])})"
+
+
+@spelling(np.matrix_transpose)
+def _matrix_transpose(source: Any, node: Any) -> Any:
+    x = node.args[0]
+    if not source.fast or type(x) is not Node or x.form.kind is not np.ndarray:
+        return None
+    return f"{source.expr(x)}.swapaxes(-1, -2)"
+
+
+@spelling(np.copy)
+def _copy(source: Any, node: Any) -> Any:
+    x = node.args[0]
+    if not source.fast or len(node.args) > 1 or node.kwargs or x.form.kind is not np.ndarray:
+        return None
+    return f"{source.expr(x)}.copy('K')"
+
 
 # ---- reductions, whose function has a wrapper of 2 us ----
 
@@ -98,6 +144,24 @@ def _reduction(source: Any, node: Any) -> Any:
 
 SPELLINGS.update(dict.fromkeys(REDUCTIONS, _reduction))
 
+
+@spelling(np.mean)
+def _mean(source: Any, node: Any) -> Any:
+    """The sum over the count, as NumPy computes it."""
+    x = node.args[0]
+    if not source.fast or len(node.args) != 1 or not set(node.kwargs) <= {"axis", "keepdims"}:
+        return None
+    if type(x) is not Node or x.form.kind is not np.ndarray or x.form.dtype.char not in "fd":
+        return None
+    size, left = math.prod(x.form.shape), math.prod(node.form.shape)
+    if not size or not left:
+        return None
+    axis = source.expr(node.kwargs.get("axis"))
+    keep = ", keepdims=True" if node.kwargs.get("keepdims") else ""
+    total = f"{source.function(np.add.reduce)}({source.expr(x)}, {axis}{keep})"
+    return f"{total} / {size // left}"
+
+
 # ---- adding at an index of zeros ----
 
 
@@ -109,6 +173,33 @@ def _place(source: Any, node: Any) -> Any:
     return [
         f"{own} = np.zeros({shape}, {source.expr(node.form.dtype)})",
         f"{own}[{source.index(index)}] = {source.expr(values)}",
+    ]
+
+
+@spelling(_indexing.add_at)
+def _add_at_zeros(source: Any, node: Any) -> Any:
+    """Write out what `_rules.scatter` does with operands of these forms."""
+    if node.kwargs:
+        return None
+    values, shape, skeleton, *indices = node.args
+    own = source.names[node]
+    whole = _indexing.fill_holes(skeleton, indices)
+    index = source.index(whole)
+    lines = [f"{own} = np.zeros({shape}, {source.expr(node.form.dtype)})"]
+    forms = [i.form if type(i) is Node else i for i in indices]
+    repeatable = any([f.dtype != bool and math.prod(f.shape) > 1 for f in forms])
+    form = values.form if type(values) is Node else values
+    count, size = math.prod(form.shape), math.prod(shape)
+    if not repeatable:
+        return [*lines, f"{own}[{index}] = {source.expr(values)}"]
+    if count < 1024 or len(shape) == 1 or size > 8 * count:
+        return [*lines, f"np.add.at({own}, {source.expr(whole)}, {source.expr(values)})"]
+    places = source.fresh("places")
+    return [
+        *lines,
+        f"{places} = np.arange({size}).reshape({shape})[{index}]",
+        f"np.add.at({own}.reshape(-1), {places}.ravel(), "
+        f"np.broadcast_to({source.expr(values)}, {places}.shape).ravel())",
     ]
 
 
