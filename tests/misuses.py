@@ -6,6 +6,7 @@ from collections.abc import Callable
 from operator import iadd
 from typing import Any, NamedTuple
 
+import functier.scipy.special
 import numpy as np
 import scipy.special
 
@@ -284,10 +285,10 @@ ROWS = [
     Misuse("a file in the function", lambda: ft.vmap(lambda x: np.save("x.npy", x))(X),
            ft.UnsupportedError, ("numpy.save", "return the value"), lambda: ft.vmap(lambda x: x)(X),
            X),
-    Misuse("a sum over a list of SciPy's",
+    Misuse("a function of SciPy that has a twin",
            lambda: ft.grad(lambda x: scipy.special.logsumexp(x))(X[0]), ft.ConversionError,
-           ("grad(<lambda>)", "scipy.special.logsumexp", "numpy.logaddexp.reduce(x, axis)"),
-           lambda: ft.grad(lambda x: np.logaddexp.reduce(x, 0))(X[0]),
+           ("grad(<lambda>)", "write functier.scipy.special.logsumexp for scipy.special.logsumexp"),
+           lambda: ft.grad(lambda x: functier.scipy.special.logsumexp(x))(X[0]),
            np.exp(X[0]) / np.sum(np.exp(X[0]))),
     Misuse("an unknown escape", lambda: ft.vmap(program, escape="keep"), ValueError,
            ("escape='keep'", "'dead' or 'passthrough'"),

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.integrate
 from scipy import special
 
 import functier as ft
@@ -90,20 +92,21 @@ def test_operand_without_a_derivative_may_be_batched():
 
 
 @pytest.mark.parametrize(
-    ("f", "g"),
+    ("f", "name"),
     [
-        (special.logsumexp, np.logaddexp.reduce),
-        (special.softmax, lambda x: np.exp(x - np.logaddexp.reduce(x, keepdims=True))),
-        (special.log_softmax, lambda x: x - np.logaddexp.reduce(x, keepdims=True)),
-        (lambda x: special.polygamma(1, x), lambda x: special.zeta(2, x)),
+        (special.logsumexp, "logsumexp"),
+        (lambda x: special.softmax(x), "softmax"),
+        (lambda x: special.polygamma(1, x), "polygamma"),
+        (lambda x: special.spherical_jn(1, x), "spherical_jn"),
+        (lambda x: scipy.fft.dct(x), "dct"),
+        (lambda x: scipy.integrate.simpson(x), "simpson"),
     ],
 )
-def test_function_that_does_not_dispatch_and_its_remedy(f, g):
+def test_function_that_does_not_dispatch_names_its_twin(f, name):
     x = np.array([[0.5, 1.0, 2.0], [1.0, 3.0, 2.0]])
 
-    np.testing.assert_allclose(ft.vmap(g)(x), [f(row) for row in x], rtol=1e-12)
     for transform in (ft.vmap, ft.jacrev):
-        with pytest.raises(ft.ConversionError, match=r"which scipy\.special\.\w+ calls.*; write "):
+        with pytest.raises(ft.ConversionError, match=rf"write functier\.scipy\.\w+\.{name} for"):
             transform(f)(x)
 
 

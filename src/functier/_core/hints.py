@@ -40,13 +40,14 @@ from .remedies import (
     OF_LIBRARY,
     SAME,
     SHOWING,
+    TWIN_OF_SCIPY,
     WITH_ADOPTED,
     WITH_ARRAY,
     WITH_TWIN,
     WITHOUT_TWIN,
     WRITING,
 )
-from .table import UNSUPPORTED, load
+from .table import OPS, UNSUPPORTED, load
 
 UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""
@@ -190,6 +191,11 @@ class Use:
             return None
 
     def find_change(self) -> str | None:
+        module, _, last = self.library.rpartition(".")
+        if module.partition(".")[0] == "scipy":
+            load(module)
+            if getattr(sys.modules.get(module), last, None) in OPS:
+                return TWIN_OF_SCIPY.format(name=self.library)
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
         if places:
             return self.adoption(places[-1])

@@ -156,6 +156,9 @@ CALLS: dict[str, str] = {
 ADOPTION = 'functier.adopt("{name}") before the transform: its code then takes tensors'
 """The remedy for a library whose module has plain NumPy code alone."""
 
+TWIN_OF_SCIPY = "functier.{name} for {name}"
+"""The remedy for a function of SciPy that has a rule."""
+
 OF_LIBRARY = frozenset({BY_EXPRESSION["library"], BY_EXPRESSION["library of a batch"]})
 """Remedies that an adoption makes unnecessary."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.fft  # type: ignore[import-untyped]
+import scipy.special
 
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import copy_function
@@ -27,7 +28,9 @@ OWN: dict[str, str] = {"integrate": "_integrate", "optimize": "_optimize", "stat
 COPIED: tuple[str, ...] = ()
 """The beginnings of the names of modules whose Python code runs on the twins."""
 
-FUNCTIONS = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
+FUNCTIONS: tuple[type, ...] = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
+if hasattr(scipy.special, "legendre_p"):  # since SciPy 1.15
+    FUNCTIONS = *FUNCTIONS, type(scipy.special.legendre_p)
 """The classes of SciPy's functions."""
 
 

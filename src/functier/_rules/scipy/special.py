@@ -1,8 +1,7 @@
 """Derivatives of SciPy's special functions, in tables.
 
 The first ufunc of SciPy that meets a tensor imports this file; SciPy has been imported by
-then. Most of its Python functions convert their arguments with `numpy.asarray`, which a
-tensor refuses: the last table says what to write instead.
+then. Its Python functions have their rules in `special_functions`.
 
 The formulas are from the Digital Library of Mathematical Functions (Olver et al., 2010),
 cited as "DLMF 10.6.1". An operand without a rule, such as the order of a Bessel function,
@@ -12,13 +11,13 @@ has no derivative in closed form.
 import math
 
 import numpy as np
-from scipy import special as public  # type: ignore[import-untyped]
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from ..._core.table import PARTIALS
 from ..._core.types import Function
 from ..axes import replace_zeros
-from ..constructors import elementwise, unsupported
+from ..constructors import elementwise
+from . import special_functions, special_harmonics  # noqa: F401  imported for their declarations
 from .special_formulas import (
     DEGREE,
     PI,
@@ -412,27 +411,6 @@ DAMPED = {
     "ive": damped_rules("ive", 1, np.real, 1),
 }
 
-# ---- functions of SciPy that do not dispatch ----
-
-SPHERICAL = (
-    "numpy.sqrt(numpy.pi / (2 * z)) * scipy.special.jv(n + 0.5, z), and the same with yv, iv "
-    "or kv for the other spherical functions"
-)
-
-REMEDIES = {
-    "logsumexp": "numpy.logaddexp.reduce(x, axis)",
-    "softmax": "numpy.exp(x - numpy.logaddexp.reduce(x, axis, keepdims=True))",
-    "log_softmax": "x - numpy.logaddexp.reduce(x, axis, keepdims=True)",
-    "polygamma": "(-1)**(n + 1) * math.factorial(n) * scipy.special.zeta(n + 1, x)",
-    "multigammaln": "the sum of scipy.special.gammaln(a - j / 2) over j < d",
-    "comb": "scipy.special.binom(N, k)",
-    "perm": "scipy.special.poch(N - k + 1, k)",
-    "factorial": "scipy.special.gamma(n + 1)",
-    **{f"spherical_{kind}n": SPHERICAL for kind in "jyik"},
-    "diric": "numpy.sin(n * x / 2) / (n * numpy.sin(x / 2))",
-    "legendre_p": "scipy.special.eval_legendre(n, z)",
-}
-
 # ---- the declarations ----
 
 ROWS = {name: ("x", rule) for name, rule in ONE.items()} | SEVERAL
@@ -456,8 +434,3 @@ for name, (jvp, vjp) in DAMPED.items():
 
 for name in ("gammasgn", "round"):
     elementwise(getattr(special, name), constant=True)
-
-for name, remedy in REMEDIES.items():
-    func = getattr(public, name, None)
-    if func is not None:
-        unsupported(func, f"SciPy makes a plain array of its argument; write {remedy}")
