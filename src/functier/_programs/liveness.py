@@ -48,7 +48,6 @@ class Liveness:
             death[root[guard.node]] = len(graph.nodes)
         taken: set[Node] = set()
         for node in graph.nodes:
-            func = node.func
             if not is_plain_ufunc(node) or not is_large(node.form):
                 continue
             for x in node.args:

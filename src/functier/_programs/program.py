@@ -55,15 +55,44 @@ class Program:
         self._static = [None if on else x for x, on in zip(leaves, dynamic)]
         self._paths = list(names)
         own = [part for part, on in zip(names, dynamic) if on]
-        shown = Source(graph, name, own)
-        self.source = shown.text
-        self.constants = {k: v for k, v in shown.constants.items() if k not in shown.written}
-        self._guards = [f"{g.how} of {shown.names[g.node]}" for g in graph.guards]
-        self._costs: list[Cost] = costs_of(graph)
+        self._graph: Graph | None = graph  # for what is asked for later
+        self._inputs = own
         fast = Source(graph, name, own, comments=False, fast=True)
         self._fast = fast.text
         self._fast_constants = fast.constants
         self._run = self._load()
+
+    def _show(self) -> None:
+        """Work out what only people ask for."""
+        graph = self._graph
+        assert graph is not None
+        shown = Source(graph, self.name, self._inputs)
+        self._text = shown.text
+        self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
+        self._answers = [f"{g.how} of {shown.names[g.node]}" for g in graph.guards]
+        self._steps = costs_of(graph)
+        self._graph = None
+
+    def _shown(self, name: str) -> Any:
+        if self._graph is not None:
+            self._show()
+        return vars(self)[name]
+
+    @property
+    def source(self) -> str:
+        return self._shown("_text")
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        return self._shown("_arrays")
+
+    @property
+    def _guards(self) -> list[str]:
+        return self._shown("_answers")
+
+    @property
+    def _costs(self) -> list[Cost]:
+        return self._shown("_steps")
 
     def _load(self) -> Any:
         space = {"CONSTANTS": self._fast_constants, "Changed": Changed}
@@ -173,6 +202,7 @@ class Program:
         return picture(self._costs, self.name)
 
     def __getstate__(self) -> dict[str, Any]:
+        self._shown("_text")
         return {name: value for name, value in vars(self).items() if name != "_run"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

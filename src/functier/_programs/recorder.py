@@ -128,7 +128,10 @@ class RecordLevel(Level):
         body = getattr(func, "body", None)
         if body is not None:
             return body(*args, **kwargs)
-        kwargs = {k: v for k, v in kwargs.items() if v is not NO_VALUE and (k, v) != ("out", None)}
+        kwargs = {
+            k: v for k, v in kwargs.items()
+            if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
+        }  # fmt: skip
         if op.body is None or self.is_public(func):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))

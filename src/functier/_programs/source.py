@@ -270,6 +270,9 @@ def path_of(func: Callable) -> tuple[str, str] | None:
     for place in (module, PRIVATE.get(module, ""), getattr(func, "__module__", None) or ""):
         if getattr(sys.modules.get(place), name, None) is func:
             return place, name
+    for name, value in vars(sys.modules.get(func.__module__, sys)).items():
+        if value is func:
+            return func.__module__, name
     return None
 
 
