@@ -9,13 +9,24 @@ import typing
 
 import numpy as np
 import pytest
+from adopt_support import module_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 import functier as ft
 import functier.numpy as fnp
 from functier._adopt import calls
-from functier._adopt.calls import complex_, float_, int_, isinstance_, max_, min_, sorted_, str_
+from functier._adopt.calls import (
+    complex_,
+    float_,
+    int_,
+    isinstance_,
+    max_,
+    min_,
+    sorted_,
+    str_,
+    type_,
+)
 
 ODD = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, math.nan, math.inf, -math.inf]
 numbers_ = st.sampled_from(ODD) | st.integers(-3, 3) | st.floats()
@@ -239,6 +250,75 @@ def test_a_tensor_answers_as_what_numpy_has(classes, dtype):
     assert all(found == answers[0] for found in answers[1:]), answers
 
 
+def test_a_tensor_has_the_class_that_numpy_has():
+    """With Python's numbers under grad and jvp, with NumPy's under vmap and in a loop."""
+
+    def ask(x):
+        found.append([type_(v) for v in (x, x * 2, -x, np.sin(x), np.stack([x, x]))])
+        return x * 1.0
+
+    for x in (2.5, np.float64(2.5), np.float32(2.5)):
+        found = []
+        ask(x)
+        ft.grad(ask)(x)
+        ft.jvp(ask, (x,), (x,))
+        ft.grad(ft.grad(ask))(x)
+        assert found[1:] == 3 * found[:1]
+    for xs in (np.ones(2), np.ones(2, np.float32), np.ones(2, int), np.ones((2, 3))):
+        found = []
+        ask(xs[0])
+        ft.vmap(ask)(xs)
+        if xs.dtype.kind == "f":
+            ft.vmap(ft.jacrev(ask))(xs)
+            ft.jacfwd(ft.vmap(ask))(xs)
+        assert all([kinds == found[0] for kinds in found]), found
+
+
+ASKING = """
+import numpy as np
+
+def f(d, kinds=()):
+    if type(d) == float or type(d) is np.float64:
+        return 3.0 * d
+    return d * d if type(d) is np.ndarray and type(d) not in (list, tuple) else "neither"
+
+def make(base):
+    return type("Made", (base,), {"kind": type(base).__name__})
+"""
+
+
+def test_adopted_code_that_asks_for_a_type_takes_the_same_path(tmp_path):
+    module = module_of(tmp_path, ASKING)
+    with ft.adopt(module):
+        assert ft.grad(module.f)(2.0) == 3.0 and ft.grad(module.f)(np.float64(2.0)) == 3.0
+        assert ft.vmap(module.f)(np.array([1.0, 2.0])).tolist() == [3.0, 6.0]
+        assert ft.vmap(ft.grad(module.f))(np.array([1.0, 2.0])).tolist() == [3.0, 3.0]
+        assert ft.vmap(module.f)(np.full((2, 2), 3.0)).tolist() == [[9.0, 9.0]] * 2
+        assert ft.jvp(module.f, (np.array([2.0]),), (np.ones(1),))[1].tolist() == [4.0]
+        made = module.make(int)
+        assert (made.kind, made.__module__) == ("type", module.__name__)
+
+
+def test_type_is_the_builtin_else():
+    class Meta(type):
+        pass
+
+    class Sub(ft.Tensor):
+        pass
+
+    for x in (1, None, np.ones(2), Meta, ft.tensor(2.5), Sub(np.ones(2)), [], type):
+        assert type_(x) is type(x)
+    for args in [(), (1, 2), ("A", (), 3), ("A", [], {})]:
+        assert outcome(type_, *args) == outcome(type, *args)
+    made, expected = type_("A", (Sub,), {"a": 1}), type("A", (Sub,), {"a": 1})
+    assert (made.__module__, made.__qualname__, made.a) == (__name__, "A", 1)
+    assert made.__mro__[1:] == expected.__mro__[1:] and type_("A", (), {"__module__": "m"})
+    assert type(type_("A", (Meta("B", (), {}),), {})) is Meta
+    y = fnp.zeros(())
+    assert ft.grad(lambda x: x * (type_(fnp.zeros(())) is np.ndarray))(2.0) == 1.0
+    assert type_(y) is np.ndarray
+
+
 def test_arrays_that_take_writes_and_classes_for_tensors():
     def f(x):
         y = fnp.zeros(())
@@ -270,7 +350,8 @@ def test_float_is_a_number_that_later_writes_do_not_change():
 def test_a_dead_tensor_is_refused():
     with ft.vmap() as B:
         x = B(np.ones(3))
-    for call in (float_, int_, complex_, lambda v: max_(v, 1.0), lambda v: isinstance_(v, float)):
+    asking = lambda v: isinstance_(v, float)  # noqa: E731
+    for call in (float_, int_, complex_, lambda v: max_(v, 1.0), asking, type_):
         with pytest.raises(ft.EscapedTensorError):
             call(x)
 
@@ -282,7 +363,7 @@ def test_a_function_that_some_examples_chose_has_no_errors_of_the_others():
 
 
 def test_twins_are_pickled_by_their_names():
-    for twin in (float_, int_, complex_, max_, min_, sorted_, isinstance_):
+    for twin in (float_, int_, complex_, max_, min_, sorted_, isinstance_, type_):
         assert pickle.loads(pickle.dumps(twin)) is twin
 
 
@@ -306,6 +387,16 @@ FAULTS = {
         "_joined",
         lambda x, y: x + 1j * y,
         "test_a_batch_of_numbers_is_a_loop",
+    ),
+    "the class of the tensor": (
+        "class_of",
+        lambda x: type(x),
+        "test_a_tensor_has_the_class_that_numpy_has",
+    ),
+    "NumPy's class for a number of Python's": (
+        "class_of",
+        lambda x: type(calls.likeness(x)),
+        "test_a_tensor_has_the_class_that_numpy_has",
     ),
     "a class": (
         "likeness",

@@ -88,8 +88,9 @@ def adopt(*modules: Any) -> Adoption:
     In these modules, names that are NumPy, one of its functions, `math` or one of its functions
     are bound to functier's twins: global names, imports inside functions, default arguments and
     attributes of classes. Calls of ``float``, ``int``, ``complex``, ``max``, ``min``,
-    ``sorted``, ``isinstance`` and of NumPy's types of numbers take tensors. Everywhere else
-    these names are what they were, as in ``dtype=float``. Other modules notice nothing.
+    ``sorted``, ``isinstance``, ``str``, ``type`` and of NumPy's types of numbers take tensors.
+    Everywhere else these names are what they were, as in ``dtype=float``. Other modules notice
+    nothing.
 
     Parameters
     ----------
@@ -119,7 +120,8 @@ def adopt(*modules: Any) -> Adoption:
     -----
     Code that a call has compiled or copied before is not changed: functions in C, Cython or
     Numba, and objects that were made by another module. A 0-d tensor answers ``isinstance`` as
-    the NumPy scalar of its dtype. ``float(x)`` keeps the derivative. ``max`` and ``min`` have
+    the NumPy scalar of its dtype, and ``type(x)`` is the class that the value has without the
+    transform, or in a loop over the batch. ``float(x)`` keeps the derivative. ``max`` and ``min`` have
     Python's meaning: the first of equal values, and no later NaN. Functions of `math` raise their
     errors if one example of a batch would.
 

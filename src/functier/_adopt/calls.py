@@ -10,6 +10,7 @@ NOTE [Python's order]
 """
 
 import functools
+import sys
 import types
 import typing
 from collections.abc import Callable, Iterable
@@ -20,7 +21,16 @@ import numpy as np
 from .._core.tensor import Tensor
 from .._mutation.array import Array, settle
 from .._transforms.stop_gradient import stop_gradient
-from .values import as_float, as_scalar, in_level, is_batched, likeness, plain_values, settled
+from .values import (
+    as_float,
+    as_scalar,
+    class_of,
+    in_level,
+    is_batched,
+    likeness,
+    plain_values,
+    settled,
+)
 
 MISSING: Any = object()
 LARGEST = 2.0**63
@@ -246,6 +256,19 @@ def _names_tensor(x: Any, classes: Any) -> bool:
     return _isinstance(classes, type) and _issubclass(classes, Tensor) and _isinstance(x, classes)
 
 
+def type_(*args: Any, **words: Any) -> Any:
+    """Return ``type(x)``, for a tensor the class of what NumPy has for it, or a new class."""
+    if len(args) == 1 and not words:
+        x = args[0]
+        if not issubclass(type(x), Tensor) or not (x.level.depth or type(x) is Array):
+            return type(x)
+        return class_of(x)
+    if len(args) == 3 and _isinstance(args[2], dict) and "__module__" not in args[2]:
+        module = sys._getframe(1).f_globals.get("__name__")  # which `type` finds by itself
+        args = (*args[:2], {**args[2], **({} if module is None else {"__module__": module})})
+    return type(*args, **words)
+
+
 class PatternMeta(type):
     """The class of the twins of classes in a ``case``: they match what `isinstance_` says."""
 
@@ -295,6 +318,7 @@ BUILTINS: dict[Any, Callable] = {
     sorted: sorted_,
     isinstance: isinstance_,
     str: str_,
+    type: type_,
 }
 """The twins of calls of builtins."""
 

@@ -39,6 +39,19 @@ def likeness(x: Any) -> Any:
     return np.empty(x.shape, x.dtype)
 
 
+def class_of(x: Any) -> type:
+    """Return the class of what NumPy has for a tensor: as it is for one example, in a loop.
+
+    A number of Python's is one where no batch made it NumPy's.
+    """
+    found = type(likeness(x))
+    while isinstance(x, Tensor) and type(x) is not Array:
+        if x.level.kind.batches or x.level.records:
+            return found
+        x = x._value
+    return type(x) if type(x) in (bool, int, float, complex) else found
+
+
 def as_scalar(x: Any, name: str) -> Any:
     """Return a tensor as one without axes, for the function of this name.
 
