@@ -63,7 +63,7 @@ ROWS = [
     row(sl.lstsq, normal(2, 3, dtype=C), normal(2, 2)),
     row(sl.lstsq, normal(4, 2), normal(4, 2), lapack_driver="gelsy"),
     of(
-        "sl.lstsq float32",
+        "sl.lstsq",
         lambda a, b: sl.lstsq(a, b)[:3],
         normal(3, 2, dtype=F),
         normal(3, dtype=F),

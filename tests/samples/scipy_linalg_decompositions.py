@@ -40,17 +40,17 @@ def parts(*values):
 
 ROWS = [
     of("sl.cholesky", of_definite(sl.cholesky), normal(3, 3)),
-    of("sl.cholesky lower", of_definite(called(sl.cholesky, lower=True)), normal(2, 2, dtype=C)),
-    of("sl.cholesky float32", of_definite(sl.cholesky), normal(2, 2, dtype=F)),
+    of("sl.cholesky", of_definite(called(sl.cholesky, lower=True)), normal(2, 2, dtype=C)),
+    of("sl.cholesky", of_definite(sl.cholesky), normal(2, 2, dtype=F)),
     of("sl.cho_factor", of_definite(lambda x: sl.cho_factor(x)[0]), normal(3, 3)),
     of(
-        "sl.cho_factor lower",
+        "sl.cho_factor",
         of_definite(lambda x: sl.cho_factor(x, True)[0]),
         normal(2, 2, dtype=C),
     ),
     of("sl.cho_solve", lambda c, b: sl.cho_solve((c, False), b), regular(3, 3), normal(3)),
     of(
-        "sl.cho_solve lower",
+        "sl.cho_solve",
         lambda c, b: sl.cho_solve((c, True), b),
         regular(2, 2, dtype=C),
         normal(2, 2),
@@ -63,50 +63,48 @@ ROWS = [
     row(sl.lu, normal(3, 3), p_indices=True),
     *[
         of(
-            f"sl.lu_solve {trans}",
+            "sl.lu_solve",
             lambda x, b, trans=trans: sl.lu_solve(sl.lu_factor(x), b, trans),
             normal(3, 3, dtype=dtype),
             normal(3, *more),
         )
-        for trans, dtype, more in ((0, float, ()), (1, float, (2,)), (2, complex, ()))
+        for trans, dtype, more in ((0, float, ()), (1, float, ()), (2, complex, (2,)))
     ],
     row(sl.qr, spread_out(3, 3)),
-    of("sl.qr full", full, spread_out(4, 2)),
+    of("sl.qr", full, spread_out(4, 2)),
     row(sl.qr, normal(3, 2), mode="economic"),
     row(sl.qr, normal(2, 3, dtype=C)),
     row(sl.qr, normal(3, 2), mode="r"),
     row(sl.qr, normal(3, 3, dtype=F)),
-    row(sl.qr, normal(3, 3), pivoting=True, mode="economic"),
+    row(sl.qr, normal(3, 3), pivoting=True, mode="economic", _name="sl.qr pivoting"),
     row(sl.qr, normal(4, 2), pivoting=True, mode="r"),
     row(sl.rq, normal(3, 3)),
     row(sl.rq, normal(2, 3, dtype=C), mode="economic"),
     row(sl.rq, normal(3, 3), mode="r"),
     row(sl.svd, spread_out(3, 3)),
     row(sl.svd, spread_out(4, 2), full_matrices=False, lapack_driver="gesvd"),
-    of(
-        "sl.svd complex", lambda x: [np.abs(y) for y in sl.svd(x, False)], spread_out(2, 3, dtype=C)
-    ),
+    of("sl.svd", lambda x: [np.abs(y) for y in sl.svd(x, False)], spread_out(2, 3, dtype=C)),
     row(sl.svd, spread_out(2, 3), compute_uv=False),
     row(sl.svdvals, spread_out(2, 3)),
     row(sl.svdvals, spread_out(2, 2, dtype=F)),
     of("sl.eigh", rotated(sl.eigh), hermitian(3, 3)),
-    of("sl.eigh upper", rotated(called(sl.eigh, lower=False)), hermitian(3, 3, dtype=C)),
-    of("sl.eigh evd", called(sl.eigh, driver="evd"), hermitian(3, 3, dtype=C)),
-    of("sl.eigh float32", rotated(sl.eigh), hermitian(2, 2, dtype=F)),
+    of("sl.eigh", rotated(called(sl.eigh, lower=False)), hermitian(3, 3, dtype=C)),
+    of("sl.eigh", called(sl.eigh, driver="evd"), hermitian(3, 3, dtype=C)),
+    of("sl.eigh", rotated(sl.eigh), hermitian(2, 2, dtype=F)),
     row(sl.eigh, hermitian(3, 3), eigvals_only=True),
     of("sl.eigh part", rotated(called(sl.eigh, subset_by_index=[1, 2])), hermitian(3, 3)),
     row(sl.eigh, hermitian(3, 3), subset_by_value=[1.5, 9.0], _vmap=False),
     *[
-        of(f"sl.eigh pair {kind}", pairs(type=kind), hermitian(3, 3), 0.3 * normal(3, 3))
+        of("sl.eigh pair", pairs(type=kind), hermitian(3, 3), 0.3 * normal(3, 3))
         for kind in (1, 2, 3)
     ],
     of(
-        "sl.eigh pair complex",
+        "sl.eigh pair",
         pairs(lower=False),
         hermitian(3, 3, dtype=C),
         0.3 * normal(3, 3, dtype=C),
     ),
-    of("sl.eigh pair part", pairs(subset_by_index=[0, 1]), hermitian(3, 3), 0.3 * normal(3, 3)),
+    of("sl.eigh pair", pairs(subset_by_index=[0, 1]), hermitian(3, 3), 0.3 * normal(3, 3)),
     row(sl.eigvalsh, hermitian(3, 3)),
     row(sl.eigvalsh, hermitian(2, 2, dtype=C), lower=False, subset_by_index=[1, 1]),
     row(sl.eigvalsh, hermitian(2, 2), np.array([[2.0, 0.3], [0.3, 1.0]]), _like=scaled),
@@ -115,11 +113,11 @@ ROWS = [
     row(sl.eigvalsh_tridiagonal, positive(3), positive(2)),
     row(sl.eig, spread_out(3, 3), _like=scaled),
     row(sl.eig, spread_out(3, 3), left=True, _like=scaled),
-    of("sl.eig real to complex", lambda x: parts(*sl.eig(x)), TURNS, _like=scaled),
+    of("sl.eig", lambda x: parts(*sl.eig(x)), TURNS, _like=scaled),
     row(sl.eig, normal(3, 3, dtype=C), left=True, right=False),
-    row(sl.eig, spread_out(3, 3), regular(3, 3), left=True, _like=scaled),
+    row(sl.eig, spread_out(3, 3), regular(3, 3), left=True, _like=scaled, _name="sl.eig pair"),
     row(sl.eigvals, normal(3, 3, dtype=C)),
     row(sl.eigvals, spread_out(3, 3), regular(3, 3), _like=scaled),
-    row(sl.eigvals, TURNS, regular(3, 3), _like=scaled),
+    row(sl.eigvals, TURNS, regular(3, 3), _like=scaled, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=scaled),
 ]

@@ -51,19 +51,25 @@ for func, numpys in ((eigh, OPS[np.linalg.eigh]), (eigvalsh, OPS[np.linalg.eigva
 # ---- SciPy's vectors: see NOTE [the signs of vectors] ----
 
 
-def _vectors(a: Value, b: Value, call: Callable) -> Value:
-    """Return the vectors that ``call(a, b)`` finds for matrices, or for each of two stacks."""
-    return for_each(call, 2, (a, b), {})
+def _signs(v: Value, a: Value, b: Value, call: Callable) -> Value:
+    """Return the signs that vectors have in what ``call(a, b)`` finds, also for stacks."""
+
+    def of_one(v: Value, a: Value, b: Value) -> Value:
+        along = np.real(np.sum(conj(v) * call(a, b), axis=-2))
+        return np.where(along < 0, -1, 1).astype(np.int8)
+
+    return for_each(of_one, 3, (v, a, b), {})
 
 
-vectors = primitive(_vectors)
-constant(vectors, "a b call", "a b", vmap=lambda k, a, b, call: vectors(*align(k, (a, b)), call))
+signs = primitive(_signs)
+constant(
+    signs, "v a b call", "v a b", vmap=lambda k, v, a, b, call: signs(*align(k, (v, a, b)), call)
+)
 
 
 def like_scipys(v: Value, a: Value, b: Value, call: Callable) -> Value:
     """Return vectors with the signs that SciPy's have."""
-    along = np.real(np.sum(conj(v) * vectors(a, b, call), axis=-2))
-    return v * as_row(np.astype(np.where(along < 0, -1, 1), along.dtype))
+    return v * as_row(signs(v, a, b, call))
 
 
 # ---- a part of the eigenvalues ----

@@ -4,6 +4,7 @@ See NOTE [SciPy's function at the bottom]. The derivatives are those of `_rules.
 SciPy reads a part of the matrix (``assume_a``, ``lower``), a gradient is zero in the rest.
 """
 
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -39,14 +40,37 @@ TRANSPOSED = {
 """The kinds of matrices whose transposes are of another kind."""
 
 SMALL = 32
-"""The size up to which triangular matrices of a stack are solved by one call of NumPy."""
+"""The size up to which NumPy solves with triangular matrices: LAPACK's function starts threads."""
 
 
 def _solve_one(a: Value, b: Value, kind: str | None) -> Value:
     if kind in ("lower", "upper"):
+        if b.shape[-1] != 1 and _takes_numpy(a, b, kind):
+            with suppress(np.linalg.LinAlgError):  # which SciPy words otherwise
+                return _solve_small(a, b, kind)
         return sl.solve_triangular(a, b, lower=kind == "lower", check_finite=False)
     options = {} if kind is None else {"assume_a": kind}
     return sl.solve(a, b, check_finite=False, **options)
+
+
+def _takes_numpy(a: Value, b: Value, kind: str | None) -> bool:
+    """Tell if NumPy solves the systems of a stack in one call."""
+    if a.dtype.char not in LAPACK or b.dtype.char not in LAPACK:
+        return False
+    if kind in ("lower", "upper"):
+        return a.shape[-1] <= SMALL
+    return (kind or "")[:3] != "pos"  # of which SciPy raises for others
+
+
+def _solve_small(a: Value, b: Value, kind: str | None) -> Value:
+    """Solve by NumPy, in one call.
+
+    The elimination has nothing to do for an upper triangle, so the rows and columns of a lower
+    one are reversed: the result is as exact as that of a substitution.
+    """
+    if kind == "lower":
+        return np.linalg.solve(a[..., ::-1, ::-1], b[..., ::-1, :])[..., ::-1, :]
+    return np.linalg.solve(a, b)
 
 
 def _system(a: Value, b: Value, kind: str | None = None) -> Value:
@@ -59,9 +83,8 @@ def _system(a: Value, b: Value, kind: str | None = None) -> Value:
         columns = np.moveaxis(np.broadcast_to(b, lead + b.shape[-2:]), -2, 0)
         x = _solve_one(a.reshape(n, n), columns.reshape(n, prod(columns.shape[1:])), kind)
         return np.moveaxis(x.reshape(columns.shape), 0, -2)
-    by_one_call = n <= SMALL if kind in ("lower", "upper") else (kind or "")[:3] != "pos"
-    if by_one_call and a.dtype.char in LAPACK and b.dtype.char in LAPACK:
-        return np.linalg.solve(a, b)
+    if _takes_numpy(a, b, kind):
+        return _solve_small(a, b, kind)
     return for_each(_solve_one, 2, (a, b, kind), {})
 
 

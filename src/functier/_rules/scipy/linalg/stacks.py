@@ -66,7 +66,7 @@ def stacking(name: str, func: Callable, batched: Callable | None = None) -> Call
             return batched(a, *args, **params)
         return for_each(func, 1, (a, *args), params)
 
-    kernel.__name__ = name
+    kernel.__name__, kernel.__module__ = name, func.__module__
     return kernel
 
 
