@@ -19,9 +19,13 @@ def sections(function):
     )
 
 
-def of(function, *args, **options):
-    name = function.__name__
-    return row(sections(function), *args, _name=name, **options)
+def of_sections(function, *args, _name="sosfilt", **options):
+    return row(sections(function), *args, _name=_name, **options)
+
+
+def of(family, function, *args, **options):
+    """A row of a family of composites, of which a quick run has the first row only."""
+    return row(function, *args, _name=family, **options)
 
 
 ROWS = [
@@ -36,36 +40,52 @@ ROWS = [
     row(signal.lfilter, 0.3, [1.0, -0.4], normal(2, 4)),
     row(signal.lfilter_zi, normal(3), A),
     row(signal.lfilter_zi, normal(4, dtype=C), A),
-    of(signal.sosfilt, SOS, normal(5), _shared=(0,)),
-    of(signal.sosfilt, SOS, normal(4, 2), axis=0, zi=normal(2, 2, 2), _shared=(0,)),
+    of_sections(signal.sosfilt, SOS, normal(5), _shared=(0,)),
+    of_sections(signal.sosfilt, SOS, normal(4, 2), axis=0, zi=normal(2, 2, 2), _shared=(0,)),
     row(signal.sosfilt_zi, SOS),
-    row(signal.filtfilt, normal(2), A, normal(2, 12), _shared=(1,)),
-    row(signal.filtfilt, normal(2), A, normal(6), padtype="even", padlen=2, _shared=(1,)),
-    row(signal.filtfilt, normal(2), A, normal(5), padtype=None, _shared=(1,)),
-    row(signal.filtfilt, normal(2), A, normal(6, 2), 0, "constant", 3, _shared=(1,)),
-    of(signal.sosfiltfilt, SOS, normal(7), padlen=4, _shared=(0,)),
-    of(signal.sosfiltfilt, SOS, normal(20), _shared=(0,)),
+    of("both ways", signal.filtfilt, normal(2), A, normal(2, 12), _shared=(1,)),
+    of(
+        "both ways",
+        signal.filtfilt,
+        normal(2),
+        A,
+        normal(6),
+        padtype="even",
+        padlen=2,
+        _shared=(1,),
+    ),
+    of("both ways", signal.filtfilt, normal(2), A, normal(5), padtype=None, _shared=(1,)),
+    of("both ways", signal.filtfilt, normal(2), A, normal(6, 2), 0, "constant", 3, _shared=(1,)),
+    of_sections(signal.sosfiltfilt, SOS, normal(7), padlen=4, _shared=(0,), _name="both ways"),
+    of_sections(signal.sosfiltfilt, SOS, normal(20), _shared=(0,), _name="both ways"),
     # ---- convolutions ----
-    row(signal.fftconvolve, normal(3, 2), normal(2, 3)),
-    row(signal.fftconvolve, normal(3, 4), normal(1, 2, dtype=C), "same", axes=1),
-    row(signal.fftconvolve, normal(2, dtype=F), normal(4, dtype=F), "valid"),
-    row(signal.fftconvolve, normal(0), normal(2)),
-    row(signal.oaconvolve, normal(20), normal(3)),
-    row(signal.oaconvolve, normal(2, 4), normal(2, 3), "valid", axes=-1),
-    row(signal.convolve, normal(5), normal(3), "same", method="fft"),
-    row(signal.convolve, normal(4), normal(2, dtype=C), "same"),
-    row(signal.convolve, normal(2), normal(4), "valid"),
-    row(signal.convolve, normal(3, 2), normal(2, 3), method="direct"),
-    row(signal.convolve, integers(-3, 4, 5), integers(-3, 4, 3), _diff=()),
-    row(signal.convolve, integers(-3, 4, 5), integers(-3, 4, 2), method="fft", _diff=()),
-    row(signal.correlate, normal(5), normal(3, dtype=C), "same", method="fft"),
-    row(signal.correlate, normal(2, 4), normal(2, 2), "valid", "direct"),
-    row(signal.correlate, normal(2), normal(5), "full", "direct"),
-    row(signal.convolve2d, normal(3, 4), normal(2, 3), "same", "symm"),
-    row(signal.convolve2d, normal(2, 2), normal(3, 2), "valid"),
-    row(signal.convolve2d, normal(3, 2), normal(2, 2), boundary="wrap"),
-    row(signal.correlate2d, normal(3, 4), normal(2, 2, dtype=C), "same", fillvalue=0.5),
-    row(signal.correlate2d, normal(2, 2), normal(3, 2), "valid"),
+    of("frequencies", signal.fftconvolve, normal(3, 2), normal(2, 3)),
+    of("frequencies", signal.fftconvolve, normal(3, 4), normal(1, 2, dtype=C), "same", axes=1),
+    of("frequencies", signal.fftconvolve, normal(2, dtype=F), normal(4, dtype=F), "valid"),
+    of("frequencies", signal.fftconvolve, normal(0), normal(2)),
+    of("frequencies", signal.oaconvolve, normal(20), normal(3)),
+    of("frequencies", signal.oaconvolve, normal(2, 4), normal(2, 3), "valid", axes=-1),
+    of("frequencies", signal.convolve, normal(5), normal(3), "same", method="fft"),
+    of("frequencies", signal.convolve, normal(4), normal(2, dtype=C), "same"),
+    of("frequencies", signal.convolve, normal(2), normal(4), "valid"),
+    of("frequencies", signal.convolve, normal(3, 2), normal(2, 3), method="direct"),
+    of("frequencies", signal.convolve, integers(-3, 4, 5), integers(-3, 4, 3), _diff=()),
+    of(
+        "frequencies",
+        signal.convolve,
+        integers(-3, 4, 5),
+        integers(-3, 4, 2),
+        method="fft",
+        _diff=(),
+    ),
+    of("frequencies", signal.correlate, normal(5), normal(3, dtype=C), "same", method="fft"),
+    of("frequencies", signal.correlate, normal(2, 4), normal(2, 2), "valid", "direct"),
+    of("frequencies", signal.correlate, normal(2), normal(5), "full", "direct"),
+    of("images", signal.convolve2d, normal(3, 4), normal(2, 3), "same", "symm"),
+    of("images", signal.convolve2d, normal(2, 2), normal(3, 2), "valid"),
+    of("images", signal.convolve2d, normal(3, 2), normal(2, 2), boundary="wrap"),
+    of("images", signal.correlate2d, normal(3, 4), normal(2, 2, dtype=C), "same", fillvalue=0.5),
+    of("images", signal.correlate2d, normal(2, 2), normal(3, 2), "valid"),
     # ---- trends and spectra ----
     row(signal.detrend, normal(2, 5)),
     row(signal.detrend, normal(6, 2, dtype=F), 0, bp=[2]),

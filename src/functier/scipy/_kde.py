@@ -200,7 +200,8 @@ class gaussian_kde(stats.gaussian_kde):  # type: ignore[misc]
         if not self._is_plain():
             raise UnsupportedError(
                 "scipy.stats.gaussian_kde.resample is not supported for tensors; draw "
-                "indices i and normal numbers z with functier.random, and write dataset[:, i] + kde.cho_cov @ z"
+                "indices i and normal numbers z with functier.random, and write "
+                "dataset[:, i] + kde.cho_cov @ z"
             )
         return super().resample(size, seed)
 
