@@ -1,8 +1,10 @@
 """Rows for the functions of matrices and the matrix equations of `scipy.linalg`."""
 
+import functier.scipy.linalg as sl
 import numpy as np
 
-import functier.scipy.linalg as sl
+from functier._rules.scipy.linalg.equations import sylvester
+from functier._rules.scipy.linalg.matrix_functions import scale_of, turn
 
 from ._row import normal, row
 
@@ -11,7 +13,7 @@ C, F = complex, np.float32
 
 def small(*shape, dtype=float):
     """Matrices whose eigenvalues are far from the negative axis, and stable if 1 is taken off."""
-    return (0.15 * normal(*shape, dtype=dtype) + 0.4 * np.eye(*shape[-2:])).astype(dtype)
+    return (0.1 * normal(*shape, dtype=dtype) + 0.5 * np.eye(*shape[-2:])).astype(dtype)
 
 
 def another(i, x, rng):
@@ -46,6 +48,18 @@ def as_complex(function):
 SPIN = np.array([[-1.0, 0.2, 0.3], [0.1, 1.5, 0.4], [0.2, -0.5, 1.2]])
 """A matrix with a negative eigenvalue, and two that are complex."""
 
+SMALL = np.array([[0.4, 0.1], [0.05, 0.5]])
+
+SYSTEM = (
+    np.array([[0.1, 1.0], [-0.5, -0.3]]),
+    np.array([[0.3], [1.0]]),
+    np.array([[1.0, 0.3], [0.5, 2.0]]),
+    np.array([[0.7]]),
+)
+"""What an equation of Riccati can be solved for."""
+
+TERMS = np.array([[1.0, 0.2], [0.1, 1.5]]), np.array([[0.1], [-0.2]])
+
 ROWS = [
     row(sl.expm, normal(3, 3)),
     row(sl.expm, normal(2, 2, 2, dtype=C)),
@@ -60,7 +74,7 @@ ROWS = [
     *[near(f, small(3, 3)) for f in (sl.cosm, sl.sinm, sl.tanm, sl.coshm, sl.sinhm, sl.tanhm)],
     *[near(f, small(2, 2, dtype=C)) for f in (sl.cosm, sl.sinm, sl.tanm)],
     *[near(f, small(2, 2, dtype=F)) for f in (sl.cosm, sl.coshm, sl.tanhm)],
-    near(sl.logm, small(3, 3)),
+    near(sl.logm, small(2, 2)),
     of("logm on the cut", as_complex(sl.logm), SPIN),
     near(sl.logm, small(2, 2, dtype=C)),
     near(sl.sqrtm, small(3, 3)),
@@ -69,13 +83,17 @@ ROWS = [
     near(sl.sqrtm, small(2, 2, dtype=F)),
     near(sl.signm, SPIN),
     near(sl.signm, SPIN + 0.1j * normal(3, 3)),
-    near(sl.fractional_matrix_power, small(2, 2), np.array(0.3)),
+    near(sl.fractional_matrix_power, small(2, 2), 0.3, _order=1),
+    of("power", lambda t: sl.fractional_matrix_power(SMALL, t), np.array(0.3), _order=1),
     of("power on the cut", as_complex(lambda a: sl.fractional_matrix_power(a, -0.7)), SPIN),
     near(sl.fractional_matrix_power, SPIN, 2),
-    near(sl.fractional_matrix_power, small(2, 2, dtype=C), np.array(1.6)),
+    near(sl.fractional_matrix_power, small(2, 2, dtype=C), np.array(1.6), _shared=(1,)),
+    near(scale_of, 8 * normal(2, 2), normal(2, 2), _diff=()),
+    near(turn, SPIN, _diff=()),
     # ---- equations ----
+    near(sylvester, small(3, 3), small(2, 2), normal(3, 2)),
     near(sl.solve_sylvester, small(3, 3), small(2, 2), normal(3, 2)),
-    near(sl.solve_sylvester, small(2, 2, dtype=C), small(2, 2), normal(2, 2, dtype=F)),
+    near(sl.solve_sylvester, small(2, 2, dtype=C), SMALL, normal(2, 2, dtype=F)),
     near(sl.solve_continuous_lyapunov, small(2, 2), normal(2, 2)),
     near(sl.solve_continuous_lyapunov, small(2, 2, dtype=C), normal(2, 2)),
     near(sl.solve_discrete_lyapunov, small(2, 2), normal(2, 2)),
@@ -83,24 +101,28 @@ ROWS = [
     of(
         "solve_continuous_are",
         riccati(sl.solve_continuous_are),
-        *(small(2, 2), normal(2, 1), normal(2, 2), normal(1, 1), small(2, 2), 0.1 * normal(2, 1)),
+        *SYSTEM,
+        *TERMS,
         _shared=(1, 2, 3, 4, 5),
     ),
     of(
         "solve_continuous_are complex",
         riccati(sl.solve_continuous_are),
-        *(small(2, 2, dtype=C), normal(2, 2), normal(2, 2, dtype=C), normal(2, 2)),
+        SYSTEM[0] + 0.1j * normal(2, 2),
+        *SYSTEM[1:],
+        _order=1,
     ),
     of(
         "solve_discrete_are",
         riccati(sl.solve_discrete_are),
-        *(small(2, 2), normal(2, 1), normal(2, 2), normal(1, 1), small(2, 2), 0.1 * normal(2, 1)),
+        *SYSTEM,
+        *TERMS,
         _shared=(1, 2, 3, 4, 5),
     ),
     of(
         "solve_discrete_are complex",
         riccati(lambda a, b, q, r, s: sl.solve_discrete_are(a, b, q, r, s=s)),
-        *(small(2, 2, dtype=C), normal(2, 1), normal(2, 2), normal(1, 1)),
+        *SYSTEM,
         0.1 * normal(2, 1, dtype=C),
     ),
 ]

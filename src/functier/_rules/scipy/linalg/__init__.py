@@ -1,27 +1,33 @@
 """Rules for the functions of `scipy.linalg`."""
 
 from . import (
+    banded,
     eigen,
     equations,
     factorizations,
     least_squares,
     matrix_functions,
     pencils,
+    riccati,
     singular,
     solves,
     spaces,
     structured,
+    toeplitz,
 )
 
 __all__ = [
+    "banded",
     "eigen",
     "equations",
     "factorizations",
     "least_squares",
     "matrix_functions",
     "pencils",
+    "riccati",
     "singular",
     "solves",
     "spaces",
     "structured",
+    "toeplitz",
 ]

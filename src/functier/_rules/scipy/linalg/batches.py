@@ -1,4 +1,4 @@
-"""Batches of functions that SciPy computes one matrix at a time, and checks of operands.
+"""Batches of functions that SciPy computes one matrix at a time.
 
 NOTE [one example after the other]
     SciPy's own batches of these functions, where it has any, are a loop in Python around
@@ -14,7 +14,6 @@ import scipy  # type: ignore[import-untyped]
 from ...._core.errors import DataDependentError, UnsupportedError
 from ...._core.numpy_facts import name_of
 from ...._core.types import Function, Shape, Value
-from ...constructors import check_values
 
 TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 17)
 """True where SciPy takes a stack of vectors or matrices, which it flattened or refused before."""
@@ -27,6 +26,7 @@ def each_vmap(call: Function, form: Callable | None = None) -> Callable:
     shapes and dtypes of one example; else it is the result for multiples of the identity.
     See NOTE [one example after the other].
     """
+
     def rule(k: int, *operands: Value, **params: Any) -> Value:
         names = [n for n, v in params.items() if getattr(v, "ndim", 0) >= k]
         values = [*operands, *(params[n] for n in names)]
@@ -58,7 +58,8 @@ def _example(shape: Shape, dtype: np.dtype) -> Value:
     if len(shape) < 2:
         return np.eye(1, shape[0], dtype=dtype)[0]
     x = 0.5 if np.dtype(dtype).kind in "fc" else 1
-    return np.broadcast_to(x * np.eye(*shape[-2:]), shape).astype(dtype)
+    m, n = shape[-2:]
+    return np.broadcast_to(x * np.eye(m, n), shape).astype(dtype)
 
 
 def _stack(func: Function, results: list, batch: Shape) -> Value:
@@ -76,16 +77,7 @@ def _stack(func: Function, results: list, batch: Shape) -> Value:
     return np.reshape(whole, (*batch, *shape))
 
 
-# ---- checks ----
-
-
-def check_finite_values(x: Value, check: bool) -> Value:
-    """Return `x`; raise SciPy's error where it has infinities or NaNs, with ``check_finite``."""
-    if not check:
-        return x
-    return check_values(
-        x, lambda v: bool(np.all(np.isfinite(v))), "array must not contain infs or NaNs"
-    )
+# ---- stacks ----
 
 
 def refuse_stacks(func: Function, remedy: str, *ranks: tuple) -> None:

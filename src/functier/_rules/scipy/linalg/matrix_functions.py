@@ -122,12 +122,12 @@ declare(
         ),
     },
     vjp={
-        "A": lambda g, ans, A, E, compute_expm=True: (
-            _expm_frechet_both(g, ans, A, E, compute_expm)[0]
-        ),
-        "E": lambda g, ans, A, E, compute_expm=True: (
-            _expm_frechet_both(g, ans, A, E, compute_expm)[1]
-        ),
+        "A": lambda g, ans, A, E, compute_expm=True: _expm_frechet_both(g, ans, A, E, compute_expm)[
+            0
+        ],
+        "E": lambda g, ans, A, E, compute_expm=True: _expm_frechet_both(g, ans, A, E, compute_expm)[
+            1
+        ],
     },
     joint=_expm_frechet_both,
 )

@@ -44,9 +44,7 @@ def _adjoint(x: Value) -> Value:
 class Feedback:
     """The solution of an equation, with its feedback `k` and closed loop `f`."""
 
-    def __init__(
-        self, x: Value, a: Value, b: Value, r: Value, e: Value, s: Value, discrete: bool
-    ):
+    def __init__(self, x: Value, a: Value, b: Value, r: Value, e: Value, s: Value, discrete: bool):
         self.x, self.b, self.e, self.discrete = x, b, e, discrete
         weight = r + _product(adjoint(b), x, b) if discrete else r
         right = _product(adjoint(b), x, a if discrete else e)
