@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 import scipy.fft  # type: ignore[import-untyped]
-import scipy.special
+import scipy.special  # type: ignore[import-untyped]
 
+from .._core.foreign import dispatching
 from ..numpy import _namespaces as _numpy
 from ..numpy._copies import copy_function
 from ..numpy._functions import make_twin
@@ -28,7 +29,7 @@ OWN: dict[str, str] = {"integrate": "_integrate", "optimize": "_optimize", "stat
 COPIED: tuple[str, ...] = ()
 """The beginnings of the names of modules whose Python code runs on the twins."""
 
-FUNCTIONS: tuple[type, ...] = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
+FUNCTIONS: Any = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
 if hasattr(scipy.special, "legendre_p"):  # since SciPy 1.15
     FUNCTIONS = *FUNCTIONS, type(scipy.special.legendre_p)
 """The classes of SciPy's functions."""
@@ -64,7 +65,7 @@ def _make(value: Any, path: str) -> Any:
         return value
     if not MIRROR.owns(value.__module__ or ""):
         return _numpy.twin_of(value, path)
-    return make_twin(value, path, _copy_of, MIRROR.here)
+    return make_twin(value, path, _copy_of, MIRROR.here, dispatching(value))
 
 
 def _copy_of(func: Any) -> Any:

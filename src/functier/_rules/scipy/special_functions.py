@@ -179,11 +179,12 @@ def _polygamma(n: Value, x: Value) -> Value:
 
 @declare_composite(special, "multigammaln")
 def _multigammaln(a: Value, d: int) -> Value:
-    if not np.isscalar(d) or np.floor(d) != d:
+    if np.ndim(d) or np.floor(d) != d:
         raise ValueError("d should be a positive integer (dimension)")
+    size = int(d)
     message = f"condition a > 0.5 * (d-1) ({0.5 * (d - 1)}) not met"
     a = check_values(strong(a), lambda a: np.all(a > 0.5 * (d - 1)), message)
-    halves = np.reshape(np.arange(d) / 2, (-1,) + (1,) * np.ndim(a))
+    halves = np.reshape(np.arange(size) / 2, (-1,) + (1,) * np.ndim(a))
     halves = np.astype(halves, dtype_of(a) if dtype_of(a).kind == "f" else np.float64)
     constant = np.float64(d * (d - 1) * 0.25 * np.log(np.pi))
     return constant + np.sum(special.gammaln(a - halves), axis=0)

@@ -96,17 +96,19 @@ def _orders(n: int, m: int | None, *at: Value) -> list:
     degrees = np.arange(n + 1)
     if m is None:
         return [np.reshape(degrees, (-1,) + (1,) * rank)]
-    count = 2 * abs(m) + 1
-    orders = (np.arange(count) + abs(m)) % count - abs(m)
+    size = 2 * abs(m) + 1
+    orders = (np.arange(size) + abs(m)) % size - abs(m)
     return [np.reshape(degrees, (-1, 1) + (1,) * rank), np.reshape(orders, (-1,) + (1,) * rank)]
 
 
 def _all_legendre_slopes(n: int, z: Value, diff_n: int | None) -> Value:
-    return _legendre_slopes(*_orders(n, None, z), z, diff_n)
+    (degrees,) = _orders(n, None, z)
+    return _legendre_slopes(degrees, z, diff_n)
 
 
 def _all_polar_slopes(n: int, m: int, theta: Value, diff_n: int | None) -> Value:
-    return _polar_slopes(*_orders(n, m, theta), theta, diff_n)
+    degrees, orders = _orders(n, m, theta)
+    return _polar_slopes(degrees, orders, theta, diff_n)
 
 
 _declare_rows("legendre_p", "n z", "n z", _legendre_slopes)
