@@ -6,7 +6,9 @@ Imports nothing of the package but `types`.
 
 import operator
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -129,3 +131,20 @@ def name_of(func: Callable) -> str:
         module = module.partition("._")[0]
     name: Any = getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
     return f"{module}.{name}" if module and module != "builtins" else name
+
+
+@lru_cache(maxsize=256)
+def _fields_of(kind: type) -> type:
+    """Return a namedtuple of the name and the fields of a class that takes more than these."""
+    return namedtuple(kind.__name__, kind._fields)  # type: ignore[attr-defined, return-value]
+
+
+def named(kind: type, items: Sequence[Any]) -> Any:
+    """Return a namedtuple of `kind`, or one of its name and fields where `kind` takes more.
+
+    The results of some functions of SciPy are such: they keep the arguments of the call, too.
+    """
+    try:
+        return kind(*items)
+    except TypeError:
+        return _fields_of(kind)(*items)

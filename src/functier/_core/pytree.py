@@ -15,7 +15,7 @@ import numpy as np
 import optree
 
 from .border import code_for_array, is_convertible
-from .numpy_facts import SCALARS
+from .numpy_facts import SCALARS, named
 from .tensor import Tensor
 from .types import Function, PyTree
 
@@ -148,7 +148,7 @@ def unflatten(structure: Any, leaves: list) -> PyTree:
 def like(sequence: Any, items: list) -> Any:
     """Return `items` in a sequence of the type of `sequence`: a list, a tuple or a namedtuple."""
     kind = type(sequence)
-    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+    return named(kind, items) if hasattr(kind, "_fields") else kind(items)
 
 
 def same_structure(a: PyTree, b: PyTree) -> bool:

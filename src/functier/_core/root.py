@@ -11,7 +11,7 @@ import numpy as np
 from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
 from .methods import INPLACE, OPERATORS
-from .numpy_facts import PLAIN, name_of
+from .numpy_facts import PLAIN, name_of, named
 from .observers import CALLS, OPERATIONS
 from .tensor import Tensor, canonical
 from .types import Function, Index, Shape, Value
@@ -44,7 +44,7 @@ def tree_map(f: Callable, value: Any) -> Any:
     if kind is dict:
         return {k: tree_map(f, v) for k, v in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return kind(*[tree_map(f, v) for v in value])
+        return named(kind, [tree_map(f, v) for v in value])
     return f(value)
 
 

@@ -31,12 +31,15 @@ ambient = AMBIENT.get
 
 
 def make_twin(
-    func: Callable, path: str, copy_of: Callable, package: str = "functier.numpy"
-) -> Callable:
+    func: Callable, path: str, copy_of: Callable, package: str = "functier.numpy",
+    outside: Callable | None = None,
+) -> Callable:  # fmt: skip
     """Return the twin of a function.
 
-    ``copy_of(func)`` is its Python code, run on twins, or None where that would not do.
+    ``copy_of(func)`` is its Python code, run on twins, or None where that would not do. `outside`
+    is the function to call outside of all levels, if that is another one.
     """
+    outside = outside or func
     make = _twin_inside(func, copy_of)
     direct = func not in INSIDE and _dispatches(func)
     several = SEQUENCES if func in SEQUENCES else func in OPERANDS
@@ -45,7 +48,7 @@ def make_twin(
     def call(*args: Any, **kwargs: Any) -> Any:
         if not CALLS:
             if ambient() is Tensor:
-                return func(*args, **kwargs)
+                return outside(*args, **kwargs)
             if direct and args:
                 if isinstance(args[0], Tensor):
                     return func(*args, **kwargs)
