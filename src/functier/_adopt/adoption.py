@@ -121,9 +121,9 @@ def adopt(*modules: Any) -> Adoption:
     Code that a call has compiled or copied before is not changed: functions in C, Cython or
     Numba, and objects that were made by another module. A 0-d tensor answers ``isinstance`` as
     the NumPy scalar of its dtype, and ``type(x)`` is the class that the value has without the
-    transform, or in a loop over the batch. ``float(x)`` keeps the derivative. ``max`` and ``min`` have
-    Python's meaning: the first of equal values, and no later NaN. Functions of `math` raise their
-    errors if one example of a batch would.
+    transform, or in a loop over the batch. ``float(x)`` keeps the derivative. ``max`` and
+    ``min`` have Python's meaning: the first of equal values, and no later NaN. Functions of `math`
+    raise their errors if one example of a batch would.
 
     Examples
     --------
