@@ -134,7 +134,7 @@ def test_inside_levels_all_results_are_tensors_with_numpys_values_and_derivative
 
 
 def test_a_function_that_returns_a_plain_array_would_be_found(monkeypatch):
-    monkeypatch.setattr(_array_api, "as_tensor", lambda value: value)
+    monkeypatch.setattr(_array_api, "as_tensor", lambda value, given=(): value)
     kinds = []
     ft.grad(lambda x: np.sum(x * all_tensors(MAKING["a plain array"], kinds)(x)))(X)
     ft.grad(lambda x: x[0] * all_tensors(MAKING["a sum of numbers"], kinds)(x))(X)
@@ -209,6 +209,20 @@ def test_the_callers_array_is_copied_where_it_may_be_written_to():
 
     close(ft.grad(f)(X), np.array([X[1], X[0] + X[1], X[2]]))
     equal(given, X)
+
+
+def test_an_array_of_functier_numpy_keeps_its_numbers():
+    def f(x):
+        xp = x.__array_namespace__()
+        a = fnp.asarray([1.0, 2.0])
+        assert xp.asarray(a) is a
+        views = xp.reshape(a, (2, 1)), xp.flip(a), xp.asarray(a)
+        copies = xp.asarray(a, copy=True), xp.sin(a), a + xp.asarray(1.0)
+        assert all(type(fnp.ravel(v)[0]) is np.float64 for v in (a, *views))
+        assert all(isinstance(v[0], ft.Tensor) for v in copies)
+        return x
+
+    ft.vmap(f)(X)
 
 
 def test_distinct_values_rise():

@@ -10,7 +10,7 @@ NOTE [a closed namespace]
 import functools
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.root import classes_in, dispatch_lists, tree_map
 from .._core.tensor import Tensor
-from .._mutation.array import array_holding, close
+from .._mutation.array import Array, array_holding, close, view_of
 from .._mutation.array_level import tensor
 from ._functions import is_scalar
 from ._namespaces import MIRROR
@@ -88,17 +88,28 @@ def _closed(original: Callable, twin: Callable) -> Callable:
             result = dispatch_lists(original, args, kwargs)
         else:
             result = twin(*args, **kwargs)
-        return tree_map(as_tensor, result)
+        given: list[Any] = []
+        tree_map(lambda v: given.append(memory_of(v)) if type(v) is Array else None, (args, kwargs))
+        return tree_map(lambda v: as_tensor(v, given), result)
 
     return call
 
 
-def as_tensor(value: Any) -> Any:
-    """Return an array, or a scalar of NumPy's, as a tensor, and anything else as it is."""
+def memory_of(x: Any) -> Any:
+    return view_of(x).memory
+
+
+def as_tensor(value: Any, given: Sequence = ()) -> Any:
+    """Return an array, or a scalar of NumPy's, as a tensor, and anything else as it is.
+
+    A view of one of the memories in `given` stays as the user has made it.
+    """
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
         value = tensor(value)
     elif isinstance(value, Tensor) and value.level.depth and not value.ndim and is_scalar(value):
         value = array_holding(value)  # which can be written to
+    elif type(value) is Array and memory_of(value) in given:
+        return value
     return close(value)
 
 
@@ -138,7 +149,8 @@ def _asarray(
         )
     elif outside and classes_in(obj):
         return dispatch_lists(np.array, (obj, dtype), {})
-    return as_tensor(_twin("asarray")(obj, dtype, order, copy=copy))
+    given = [memory_of(obj)] if type(obj) is Array else []
+    return as_tensor(_twin("asarray")(obj, dtype, order, copy=copy), given)
 
 
 def _from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
