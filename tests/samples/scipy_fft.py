@@ -45,12 +45,15 @@ ROWS = [
     *(row(f, normal(2, 5, dtype=CF), 5, -1, "forward") for f in FROM_HALF),
     *(row(f, normal(4)) for f in FROM_HALF),
     # along several axes
-    *(row(f, normal(2, 3, 2, dtype=CF), s=(3, -1), axes=(0, 2)) for f in (sf.fftn, sf.ifftn)),
+    *(row(f, normal(2, 3, 2, dtype=C), s=(3, -1), axes=(0, 2)) for f in (sf.fftn, sf.ifftn)),
+    *(row(f, normal(2, 3, dtype=CF), norm="ortho") for f in (sf.fftn, sf.ifftn)),
     *(row(f, normal(2, 3), norm="ortho") for f in (sf.fft2, sf.ifft2)),
-    *(row(f, normal(3, 2, 4, dtype=F), (4, 3), (0, 1), "ortho") for f in (sf.rfftn, sf.ihfftn)),
+    *(row(f, normal(3, 2, 4), (4, 3), (0, 1), "ortho") for f in (sf.rfftn, sf.ihfftn)),
+    *(row(f, normal(3, 2, dtype=F)) for f in (sf.rfftn, sf.ihfftn)),
     *(row(f, normal(2, 3)) for f in (sf.rfft2, sf.ihfft2)),
     *(row(f, normal(2, 3), 3) for f in (sf.rfftn, sf.ihfftn)),
-    *(row(f, normal(3, 2, 4, dtype=CF), (4, 3), (0, 1)) for f in (sf.irfftn, sf.hfftn)),
+    *(row(f, normal(3, 2, 4, dtype=C), (4, 3), (0, 1)) for f in (sf.irfftn, sf.hfftn)),
+    *(row(f, normal(3, 3, dtype=CF)) for f in (sf.irfftn, sf.hfftn)),
     *(row(f, normal(2, 3, dtype=C), norm="forward") for f in (sf.irfft2, sf.hfft2)),
     row(sf.fftn, normal(2, 3), axes=()),
     # cosines and sines

@@ -84,7 +84,8 @@ if hasattr(special, "legendre_p"):  # since SciPy 1.15
     ROWS += [
         row(special.legendre_p, ORDERS, unit(2), diff_n=2, _name="legendre_p"),
         row(special.legendre_p, 3, np.array([-1.0, 0.0, 1.0]), _name="legendre_p at ends"),
-        row(special.legendre_p_all, 2, unit(2, dtype=F), diff_n=1, _name="legendre_p_all"),
+        row(special.legendre_p_all, 2, unit(2), diff_n=1, _name="legendre_p_all"),
+        row(special.legendre_p_all, 2, unit(2, dtype=F), _name="legendre_p_all"),
         row(special.sph_legendre_p, 2, 1, normal(2), diff_n=1, _name="sph_legendre_p"),
         row(special.sph_legendre_p_all, 2, 1, normal(), _name="sph_legendre_p_all"),
         row(special.sph_legendre_p_all, 2, -1, normal(2, dtype=F), diff_n=1, _name="all polar"),
