@@ -50,7 +50,7 @@ def _scipy_svd(
     (a,) = matrices(check_finite, a)
     if a.ndim < 2 or lapack_driver not in ("gesdd", "gesvd"):
         refuse(sl.svd, a, lapack_driver=lapack_driver)
-    return svd(a, bool(full_matrices), bool(compute_uv), lapack_driver)
+    return svd(a, full_matrices, compute_uv, lapack_driver)
 
 
 @declare_composite(sl, "svdvals")

@@ -186,8 +186,13 @@ def _solve_triangular(
 ) -> Value:
     a, b = matrices(check_finite, a, b)
     require_square(sl.solve_triangular, a)
-    if b.ndim == 0 or b.shape[0 if b.ndim == 1 else -2] != a.shape[-1] or trans not in TRANS:
-        refuse(sl.solve_triangular, a, b, trans=trans)
+    if b.ndim == 0 or b.shape[0 if b.ndim == 1 else -2] != a.shape[-1]:
+        refuse(sl.solve_triangular, a, b)
+    if trans not in TRANS:
+        raise ValueError(
+            f"scipy.linalg.solve_triangular: trans has to be one of 0, 1, 2, 'N', 'T' and 'C', "
+            f"got {trans!r}"
+        )
     return solve_triangle(a, b, lower, unit_diagonal, trans)
 
 

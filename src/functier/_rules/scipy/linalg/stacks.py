@@ -87,8 +87,8 @@ def lapack_dtype(*arrays: Value) -> np.dtype:
     return sl.blas.find_best_blas_type([np.empty(0, x.dtype) for x in arrays])[1]
 
 
-def _all_finite(x: Value) -> bool:
-    return bool(np.all(np.isfinite(x)))
+def _all_finite(x: Value) -> Value:
+    return np.all(np.isfinite(x))
 
 
 def refuse(func: Callable, *arrays: Value, **options: Any) -> None:

@@ -1,0 +1,133 @@
+"""`scipy.linalg` under transforms: SciPy's errors, what is refused, and stacks of matrices."""
+
+import functier.scipy.linalg as sl
+import numpy as np
+import optree
+import pytest
+import scipy.linalg
+
+import functier as ft
+from rows import each
+
+A = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, -1.0], [0.2, 0.7, 5.0]])
+B = np.ones(3)
+NAN = np.where(np.eye(3) > 0, np.nan, A)
+TALL = np.ones((4, 3))
+STACK = A + np.arange(2.0)[:, None, None]
+
+
+def moved(function, x):
+    """The results of a function under jvp."""
+    return ft.jvp(lambda x: optree.tree_leaves(function(x)), (x,), (np.ones_like(x),))[0]
+
+
+ERRORS = [
+    ("singular", lambda m, a: m.solve(a, B), np.ones((3, 3))),
+    ("not finite", lambda m, a: m.solve(a, B), NAN),
+    ("not square", lambda m, a: m.solve(a, B), TALL),
+    ("rows", lambda m, a: m.solve(a, np.ones(4)), A),
+    ("structure", lambda m, a: m.solve(a, B, assume_a="round"), A),
+    ("indefinite", lambda m, a: m.solve(a, B, assume_a="pos"), -A),
+    ("complex", lambda m, a: m.solve(a, B, transposed=True), A + 0j),
+    ("triangular", lambda m, a: m.solve_triangular(a, B), 0 * A),
+    ("triangular columns", lambda m, a: m.solve_triangular(a, np.ones((3, 2))), 0 * A),
+    ("inv", lambda m, a: m.inv(a), 0 * A),
+    ("det", lambda m, a: m.det(a), TALL),
+    ("cholesky", lambda m, a: m.cholesky(a), -A),
+    ("cho_solve", lambda m, a: m.cho_solve((a, True), np.ones(4)), A),
+    ("lu_solve", lambda m, a: m.lu_solve((a, np.arange(3)), B, 5), A),
+    ("qr", lambda m, a: m.qr(a, mode="round"), A),
+    ("svd", lambda m, a: m.svd(a, lapack_driver="round"), A),
+    ("eigh driver", lambda m, a: m.eigh(a, driver="gv"), A),
+    ("eigh part", lambda m, a: m.eigh(a, subset_by_index=[2, 5]), A),
+    ("eigh type", lambda m, a: m.eigh(a, np.eye(3), type=4), A),
+    ("tridiagonal", lambda m, d: m.eigh_tridiagonal(d, np.ones(5)), B),
+    ("eig", lambda m, a: m.eig(a), TALL),
+    ("pinv", lambda m, a: m.pinv(a, rtol=-1), A),
+    ("lstsq", lambda m, a: m.lstsq(a, np.ones(5)), A),
+]
+
+
+@each("call, x", [row[1:] for row in ERRORS], ids=[row[0] for row in ERRORS])
+def test_wrong_arguments_raise_scipys_errors(call, x):
+    with pytest.raises(Exception) as expected:
+        call(scipy.linalg, x)
+    with pytest.raises(type(expected.value)) as found:
+        moved(lambda a: call(sl, a), x)
+
+    assert str(found.value) == str(expected.value)
+
+
+@each(
+    "call, x",
+    [
+        (lambda m, a: m.solve(a, B), STACK),
+        (lambda m, a: m.solve(a, 2.0 * np.ones((2, 3, 1)), assume_a="sym"), A),
+        (lambda m, a: m.solve_triangular(a, np.ones((3, 2)), lower=True), STACK),
+        (lambda m, a: m.lu(a), STACK),
+        (lambda m, a: m.qr(a, mode="economic"), STACK),
+        (lambda m, a: m.rq(a), STACK[:, :2]),
+        (lambda m, a: m.svd(a), STACK),
+        (lambda m, a: m.eigvalsh(a, np.eye(3)), STACK),
+        (lambda m, a: m.lstsq(a, B)[0], STACK),
+    ],
+    ids=["solve", "sym", "triangular", "lu", "qr", "rq", "svd", "eigvalsh", "lstsq"],
+)
+@pytest.mark.skipif(not hasattr(scipy.linalg.qr, "__wrapped__"), reason="SciPy without stacks")
+def test_stacks_of_matrices(call, x):
+    expected = optree.tree_leaves(call(scipy.linalg, x))
+
+    for y, z in zip(moved(lambda a: call(sl, a), x), expected, strict=True):
+        np.testing.assert_allclose(y, z, rtol=1e-9, atol=1e-9)
+
+
+EMPTY = ("inv", "det", "pinv", "pinvh", "lu", "qr", "rq", "svd", "svdvals", "eigh", "eig")
+
+
+@each("name", EMPTY)
+def test_empty_matrices(name):
+    expected = optree.tree_leaves(getattr(scipy.linalg, name)(np.zeros((0, 0))))
+    found = moved(getattr(sl, name), np.zeros((0, 0)))
+
+    assert [np.shape(x) for x in found] == [np.shape(x) for x in expected]
+
+
+@each(
+    "call, remedy",
+    [
+        (lambda a: sl.qr(a, mode="raw"), "economic"),
+        (lambda a: sl.eig(a, np.eye(3), homogeneous_eigvals=True), "leave it out"),
+        (lambda a: sl.eig(a, np.eye(3), left=True, right=False), "left=True alone"),
+    ],
+    ids=["qr", "homogeneous", "left"],
+)
+def test_forms_that_are_refused(call, remedy):
+    with pytest.raises(ft.UnsupportedError, match=remedy):
+        moved(call, A)
+
+
+def test_complex_vectors_of_a_pair_have_no_derivative():
+    turning = np.array([[0.0, 1.0], [-2.0, 0.0]])
+
+    with pytest.raises(ft.NoRuleError, match="eigvals"):
+        moved(lambda a: sl.eig(a, np.eye(2)), turning)
+    moved(lambda a: sl.eigvals(a, np.eye(2)), turning)
+
+
+def test_arguments_are_not_overwritten():
+    a, b = np.asfortranarray(A), np.asfortranarray(np.ones((3, 2)))
+    before = a.copy(), b.copy()
+    ft.jvp(lambda a, b: sl.solve(a, b, overwrite_a=True, overwrite_b=True), (a, b), (a, b))
+    ft.vmap(lambda a: sl.lu(a, overwrite_a=True))(a[None])
+    ft.vjp(lambda a: sl.qr(a, overwrite_a=True), a)
+    ft.vjp(lambda a: sl.eigh(a, overwrite_a=True)[0], a)
+
+    np.testing.assert_array_equal(a, before[0])
+    np.testing.assert_array_equal(b, before[1])
+
+
+def test_ranks_that_differ_from_example_to_example_are_refused():
+    many = np.stack([np.ones((3, 2)), np.eye(3, 2)])
+
+    with pytest.raises(ft.DataDependentError, match="example"):
+        ft.vmap(lambda a: sl.lstsq(a, B)[1])(many)
