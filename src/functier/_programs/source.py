@@ -254,7 +254,7 @@ def kind_is_odd(value: Any) -> bool:
     return not np.isfinite(value) or 0.0 in (value.real, value.imag)
 
 
-PRIVATE = {"scipy.special": "scipy.special._ufuncs"}
+PRIVATE = {"": "numpy._core.umath", "scipy.special": "scipy.special._ufuncs"}
 """Modules whose private functions are in another one."""
 
 
@@ -270,9 +270,10 @@ def path_of(func: Callable) -> tuple[str, str] | None:
     for place in (module, PRIVATE.get(module, ""), getattr(func, "__module__", None) or ""):
         if getattr(sys.modules.get(place), name, None) is func:
             return place, name
-    for name, value in vars(sys.modules.get(func.__module__, sys)).items():
+    home = getattr(func, "__module__", None) or ""
+    for name, value in vars(sys.modules[home]).items() if home in sys.modules else ():
         if value is func:
-            return func.__module__, name
+            return home, name
     return None
 
 
