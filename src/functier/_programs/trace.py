@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError
+from .._core.errors import LevelError, RandomnessError
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._levels.life import run
@@ -49,6 +49,8 @@ def trace(func: Callable) -> Callable[..., Program]:
         Where the function makes a plain number of a value, as ``float(x)`` does.
     LevelError
         Where it is called inside another transform.
+    RandomnessError
+        Where the function draws from NumPy's global generator.
 
     Notes
     -----
@@ -87,7 +89,14 @@ def record(func: Callable, args: tuple, frame: Any) -> tuple[Program, Any]:
                 named=True,
             )
     level = RecordLevel.prepare(label, "dead", frame, [])
+    before = global_state()
     graph, values, out = run(level, _record, (func, leaves, structure))
+    if global_state() != before:
+        raise RandomnessError(
+            f"{label}: the function draws from NumPy's global generator, whose numbers would be "
+            f"the same in each call of the program; draw before, and pass the numbers in",
+            named=True,
+        )
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         identifier(name), optimized(graph), structure, leaves, dynamic, out,
@@ -106,6 +115,15 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
     outputs, out = flatten(settle(result), level, "the result")
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
     return level.graph(outputs), values, out
+
+
+def global_state() -> Any:
+    """Return the place in the stream of NumPy's global generator, if that has been loaded."""
+    random = sys.modules.get("numpy.random")
+    if random is None:
+        return None
+    state = random.get_state(legacy=False)["state"]
+    return state["pos"], state["key"].tobytes()
 
 
 def identifier(text: str) -> str:
