@@ -6,8 +6,7 @@ NOTE [a draw follows its distribution]
     ``P(a, z)`` with the distribution function ``P``, has one:
     ``dz/da = -(dP/da) / p``, and expectations have the derivatives of such numbers (implicit
     reparameterization; Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients",
-    2018). With the density ``p`` on a logarithmic scale that is an integral of
-    ``p(t) / p(z) * (log t - digamma(a))`` over the `t` on one side of `z`.
+    2018). See NOTE [velocities].
 """
 
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from .._core.errors import NoRuleError
 from .._core.numpy_facts import shape_of
 from .._core.types import Value
 from .._custom.decorators import custom_jvp
+from .._rules.velocities import gamma_velocity
 from .._transforms.stop_gradient import stop_gradient
 from ._sampling import (
     Draw,
@@ -31,13 +31,6 @@ from ._sampling import (
     sample,
 )
 
-TINY = np.finfo(float).tiny
-GRID = np.arange(-3.2, 6.0, 0.125)
-NODES = np.exp(GRID - np.exp(-GRID))
-WEIGHTS = NODES * (1 + np.exp(-GRID)) * 0.125
-"""A double exponential rule for integrals from 0 to infinity, whatever their scale is:
-the trapezoidal rule in the logarithm of the logarithm (Takahasi & Mori, 1974)."""
-
 
 @custom_jvp
 def follow(z: Value, a: Value) -> Value:
@@ -47,55 +40,8 @@ def follow(z: Value, a: Value) -> Value:
 
 follow.defjvps(
     lambda tangent, out, z, a: tangent,
-    lambda tangent, out, z, a: velocity(out, a) * tangent,
+    lambda tangent, out, z, a: gamma_velocity(out, a) * tangent,
 )
-
-
-def velocity(z: Value, a: Value) -> Value:
-    """Compute ``dz/da`` of standard gamma numbers `z` that keep their place, to a part of 1e-10.
-
-    The integral has 74 nodes for each number, on the side of `z` where the density falls.
-    There the integrand has no peak, and its width is that of the distribution. All of it is
-    NumPy, so that it can be differentiated again.
-    """
-    z = np.maximum(z, TINY)
-    is_below = np.less(z, a)
-    wide = np.greater(a, 1.0)
-    root = np.sqrt(np.where(wide, a, 1.0))
-    width: Value = np.where(wide, 1 / root, 1 / np.where(wide, 1.0, a))
-    level = digamma(a)
-
-    lower: Value = np.where(is_below, z, a)  # a number for which the lower integral is well-behaved
-    t = -width[..., None] * NODES  # log of the place, from that of z
-    w = np.exp(add_node_axis(a) * t - add_node_axis(lower) * np.expm1(t)) * WEIGHTS
-    under = -lower * width * np.sum(w * (t - add_node_axis(level - np.log(lower))), axis=-1)
-
-    upper = np.where(is_below, a, z)
-    u = add_node_axis(root) * NODES  # the place, from z
-    t = np.log1p(u / add_node_axis(upper))
-    w = np.exp((add_node_axis(a) - 1) * t - u) * WEIGHTS
-    over = root * np.sum(w * (t - add_node_axis(level - np.log(upper))), axis=-1)
-    return np.where(is_below, under, over)
-
-
-def add_node_axis(x: Value) -> Value:
-    """Return `x` with an axis for the nodes."""
-    return np.expand_dims(x, -1)
-
-
-def digamma(x: Value) -> Value:
-    """Compute the derivative of the logarithm of the gamma function, of positive numbers.
-
-    It takes the recurrence up to ``x + 10``, and the asymptotic series there (Abramowitz and
-    Stegun 6.3.5, 6.3.18); NumPy does not have the function.
-    """
-    y = x + 10.0
-    r = 1 / (y * y)
-    series = r * (1 / 240 - r * (1 / 132 - r * (691 / 32760)))
-    series = r * (1 / 12 - r * (1 / 120 - r * (1 / 252 - series)))
-    for k in range(10):
-        series = series + 1 / (x + k)
-    return np.log(y) - 0.5 / y - series
 
 
 # ---- NumPy's methods that are made of gamma numbers ----

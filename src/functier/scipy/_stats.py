@@ -2,5 +2,7 @@
 
 from typing import Any
 
-TWINS: list[tuple[Any, Any]] = []
+from . import _distributions, _kde
+
+TWINS: list[tuple[Any, Any]] = [*_distributions.TWINS, *_kde.TWINS]
 """Pairs of an object of SciPy and its twin."""

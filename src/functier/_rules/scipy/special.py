@@ -59,6 +59,8 @@ from .special_formulas import (
     voigt_sigma,
     voigt_x,
 )
+from .special_parameters import VELOCITIES
+from .zeta import zeta_slope
 
 LN2, LN10 = math.log(2), math.log(10)
 
@@ -168,7 +170,11 @@ SEVERAL = {
         lambda g, a, b: g * (special.psi(a) - special.psi(a + b)),
         lambda g, a, b: g * (special.psi(b) - special.psi(a + b)),
     ),
-    "_zeta": ("x q", None, lambda g, x, q: -g * (x * special._zeta(x + 1, q))),
+    "_zeta": (
+        "x q",
+        lambda g, x, q: g * zeta_slope(x, q),
+        lambda g, x, q: -g * (x * special._zeta(x + 1, q)),
+    ),
     "kolmogorov": ("y", lambda g, y: g * special._kolmogp(y)),
     "kolmogi": ("p", lambda g, ans: g / special._kolmogp(ans)),
     "smirnov": ("n d", None, lambda g, n, d: g * special._smirnovp(n, d)),
@@ -415,7 +421,7 @@ DAMPED = {
 
 ROWS = {name: ("x", rule) for name, rule in ONE.items()} | SEVERAL
 for params, slope, *names in DISTRIBUTIONS:
-    ROWS.update(zip(names, distribution_rows(params, slope)))
+    ROWS.update(zip(names, distribution_rows(params, slope, VELOCITIES.get(params, ()))))
 
 for name, (params, *rules) in ROWS.items():
     if hasattr(special, name):  # private ones may go

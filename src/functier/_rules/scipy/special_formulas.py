@@ -276,16 +276,32 @@ def binomial_slope(k: int, n: int, p: Value) -> Value:
     return -beta_density(np.floor(k) + 1, n - np.floor(k), p)
 
 
-def distribution_rows(params: Value, slope: Function) -> tuple:
-    """Return the rows of the four functions of a distribution."""
-    *fixed, x = params.split()
-    none = (None,) * len(fixed)
+def distribution_rows(params: str, slope: Function, velocities: tuple = ()) -> tuple:
+    """Return the rows of the four functions of a distribution.
+
+    `velocities` are the derivatives of its inverse by the parameters: see NOTE [velocities].
+    """
+    *fixed, _ = names = params.split()
+    none = [None] * len(fixed)
+
+    def flow(sign: int, velocity: Function) -> tuple:
+        def rule(g: Value, *at: Value) -> Value:
+            density = slope(*at)  # infinite at ends only, where the function is constant
+            return g * (-sign * np.where(np.isinf(density), 0.0, density) * velocity(*at))
+
+        return rule, *names
+
+    def move(velocity: Function) -> tuple:
+        return lambda g, ans, *at: g * velocity(*at, ans), "ans", *fixed
 
     def value(sign: int) -> tuple:
-        return params, *none, (lambda g, *at: g * (sign * slope(*at)), *fixed, x)
+        flows = [flow(sign, v) for v in velocities] or none
+        return params, *flows, (lambda g, *at: g * (sign * slope(*at)), *names)
 
     def inverse(sign: int) -> tuple:
-        return params, *none, (lambda g, ans, *at: g / (sign * slope(*at, ans)), "ans", *fixed)
+        moves = [move(v) for v in velocities] or none
+        by_place = (lambda g, ans, *at: g / (sign * slope(*at, ans)), "ans", *fixed)
+        return params, *moves, by_place
 
     return value(1), value(-1), inverse(1), inverse(-1)
 
