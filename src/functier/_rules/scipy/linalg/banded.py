@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
-from ...._core.types import Function, Value
+from ...._core.types import Value
 from ...linalg.contract import conj
 from ...linalg.factorization import adjoint, half_lower
 from ..declare import declare, dispatching
-from .batches import each_vmap
+from .batches import each_vmap, keeping
 
 # ---- matrices in diagonal form ----
 
@@ -75,19 +75,6 @@ def _fold(g: Value, lower: bool) -> Value:
     main = np.real(g[..., n : n + 1, :])
     parts = [main, both[..., n + 1 :, :]] if lower else [both[..., :n, :], main]
     return np.concatenate(parts, axis=-2)
-
-
-def keeping(func: Function) -> Callable:
-    """Return `func` without its options that overwrite an argument, which a rule may need."""
-    call = dispatching(func)
-
-    @functools.wraps(func)
-    def kernel(*args: Value, **params: Any) -> Value:
-        for name in ("overwrite_ab", "overwrite_b"):
-            params.pop(name, None)
-        return call(*args, **params)
-
-    return kernel
 
 
 def _columns(x: Value, b_shape: Any) -> Value:

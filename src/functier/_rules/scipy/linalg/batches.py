@@ -5,6 +5,7 @@ NOTE [one example after the other]
     LAPACK. So is the batching rule: it takes as long, and works in versions without them.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import scipy  # type: ignore[import-untyped]
 from ...._core.errors import DataDependentError, UnsupportedError
 from ...._core.numpy_facts import name_of
 from ...._core.types import Function, Shape, Value
+from ..declare import dispatching
 
 TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 17)
 """True where SciPy takes a stack of vectors or matrices, which it flattened or refused before."""
@@ -75,6 +77,18 @@ def _stack(func: Function, results: list, batch: Shape) -> Value:
     if 0 in batch:
         return np.broadcast_to(whole[:1], (1,) * len(batch) + shape)[:0].reshape((*batch, *shape))
     return np.reshape(whole, (*batch, *shape))
+
+
+def keeping(func: Function) -> Callable:
+    """Return `func` without its options that overwrite an argument, which a rule may need."""
+    call = dispatching(func)
+
+    @functools.wraps(func)
+    def kernel(*args: Value, **params: Any) -> Value:
+        given = {name: v for name, v in params.items() if not name.startswith("overwrite_")}
+        return call(*args, **given)
+
+    return kernel
 
 
 # ---- stacks ----

@@ -83,13 +83,14 @@ declare(sl, "expm", "A", vmap=_expm_vmap, jvp={"A": _expm_jvp}, vjp={"A": _expm_
 
 def _frechet_block(A: Value, E: Value, ans: Value) -> Value:
     """Return ``[[A, E], [0, A]]`` in the precision of the result."""
-    A, E = (np.astype(x, np.result_type(x, ans)) for x in (A, E))
+    shape = np.broadcast_shapes(A.shape, E.shape)
+    A, E = (np.broadcast_to(np.astype(x, np.result_type(x, ans)), shape) for x in (A, E))
     return _block(A, E, A)
 
 
 def _expm_frechet_jvp(A: Value, E: Value, t: Value, on_e: Value, ans: Value, pair: bool) -> Value:
-    n = A.shape[-1]
-    moved = frechet(_expm, _frechet_block(A, E, ans[0]), _block(t, on_e, t))
+    n, ans = A.shape[-1], ans[0] if pair else ans
+    moved = frechet(_expm, _frechet_block(A, E, ans), _frechet_block(t, on_e, ans))
     return (moved[..., :n, :n], moved[..., :n, n:]) if pair else moved[..., :n, n:]
 
 
@@ -277,13 +278,18 @@ def _logm_along(ans: Value, A: Value, e: Value) -> Value:
     return frechet(dispatching(sl.logm), A * factor, e * factor)
 
 
+def _logm_vjp(g: Value, ans: Value, A: Value) -> Value:
+    _one_result(sl.logm, ans)
+    return adjoint(_logm_along(ans, A, adjoint(g)))
+
+
 declare(
     sl,
     "logm",
     "A disp",
     vmap=each_vmap(dispatching(sl.logm)),
     jvp={"A": lambda t, ans, A: _logm_along(ans, A, t)},
-    vjp={"A": lambda g, ans, A: adjoint(_logm_along(ans, A, adjoint(g)))},
+    vjp={"A": _logm_vjp},
 )
 
 _power = dispatching(sl.fractional_matrix_power)

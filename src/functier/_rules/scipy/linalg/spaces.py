@@ -15,7 +15,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.types import Axis, Value
 from ...linalg.factorization import adjoint
 from ..declare import declare, declare_composite, dispatching
-from .batches import each_vmap
+from .batches import each_vmap, keeping
 from .equations import sylvester
 from .stacks import matrices
 
@@ -51,16 +51,12 @@ def _inverse(A: Value, rcond: Any) -> Value:
     return np.linalg.pinv(A, rcond=rcond)
 
 
-def _null_space(A: Value, rcond: Any = None, overwrite_a: bool = False, **params: Any) -> Value:
-    return dispatching(sl.null_space)(A, rcond, **params)
-
-
 declare(
     sl,
     "null_space",
     "A rcond overwrite_a check_finite lapack_driver",
-    kernel=_null_space,
-    vmap=each_vmap(_null_space),
+    kernel=keeping(sl.null_space),
+    vmap=each_vmap(keeping(sl.null_space)),
     jvp={"A": lambda t, ans, A, rcond=None: -_inverse(A, rcond) @ (t @ ans)},
     vjp={"A": lambda g, ans, A, rcond=None: -adjoint(_inverse(A, rcond)) @ (g @ adjoint(ans))},
 )
