@@ -19,17 +19,17 @@ def overwriting(x):
     return sf.ifft(sf.fft(1 * x, overwrite_x=True), overwrite_x=True) * x
 
 
-def offset_of(dln, mu, initial, bias):
+def offset_of(p):
     """Return an offset, of numbers that differ from example to example."""
-    return sf.fhtoffset(dln, 1 + mu / 10, initial / 10, bias / 10)
+    return sf.fhtoffset(p[0], 1 + p[1] / 10, p[2] / 10, p[3] / 10)
 
 
-def hankel(a, dln, mu, offset, bias):
-    return sf.fht(a, dln, mu, offset, bias / 10)
+def hankel(a, p):
+    return sf.fht(a, p[0], p[1], p[2], p[3] / 10)
 
 
-def inverse_hankel(a, dln, mu, offset, bias):
-    return sf.ifht(a, dln, mu, offset, bias / 10)
+def inverse_hankel(a, p):
+    return sf.ifht(a, p[0], p[1], p[2], p[3] / 10)
 
 
 ROWS = [
@@ -47,14 +47,14 @@ ROWS = [
     # along several axes
     *(row(f, normal(2, 3, 2, dtype=C), s=(3, -1), axes=(0, 2)) for f in (sf.fftn, sf.ifftn)),
     *(row(f, normal(2, 3, dtype=CF), norm="ortho") for f in (sf.fftn, sf.ifftn)),
-    *(row(f, normal(2, 3), norm="ortho") for f in (sf.fft2, sf.ifft2)),
+    *(row(f, normal(2, 3), norm="ortho", _name="two") for f in (sf.fft2, sf.ifft2)),
     *(row(f, normal(3, 2, 4), (4, 3), (0, 1), "ortho") for f in (sf.rfftn, sf.ihfftn)),
     *(row(f, normal(3, 2, dtype=F)) for f in (sf.rfftn, sf.ihfftn)),
-    *(row(f, normal(2, 3)) for f in (sf.rfft2, sf.ihfft2)),
+    *(row(f, normal(2, 3), _name="two") for f in (sf.rfft2, sf.ihfft2)),
     *(row(f, normal(2, 3), 3) for f in (sf.rfftn, sf.ihfftn)),
     *(row(f, normal(3, 2, 4, dtype=C), (4, 3), (0, 1)) for f in (sf.irfftn, sf.hfftn)),
     *(row(f, normal(3, 3, dtype=CF)) for f in (sf.irfftn, sf.hfftn)),
-    *(row(f, normal(2, 3, dtype=C), norm="forward") for f in (sf.irfft2, sf.hfft2)),
+    *(row(f, normal(2, 3, dtype=C), norm="forward", _name="two") for f in (sf.irfft2, sf.hfft2)),
     row(sf.fftn, normal(2, 3), axes=()),
     # cosines and sines
     *(row(f, normal(3, 4), 1, norm="forward") for f in REAL),
@@ -76,11 +76,11 @@ ROWS = [
     *(row(f, normal(2, 3, dtype=CF), 3, norm="ortho") for f in REAL_N),
     # frequencies, shifts and Hankel transforms
     *(row(f, normal(3, 2, 5), axes=(-1, 0)) for f in (sf.fftshift, sf.ifftshift)),
-    row(lambda d: sf.fftfreq(5, d), np.array(0.5), _name="fftfreq of scipy"),
-    row(lambda d: sf.rfftfreq(4, d), np.array(0.5), _name="rfftfreq of scipy"),
+    row(lambda d: sf.fftfreq(5, d), np.array(0.5), _name="frequencies"),
+    row(lambda d: sf.rfftfreq(4, d), np.array(0.5), _name="frequencies"),
     *(row(f, normal(2, 4), 0.3, 1.5, 0.2, 0.1) for f in (sf.fht, sf.ifht)),
     *(row(f, normal(5, dtype=F), 0.3, 0.5) for f in (sf.fht, sf.ifht)),
-    row(hankel, normal(4), *(positive() for _ in range(4)), _order=1),
-    row(inverse_hankel, normal(5), *(positive() for _ in range(4)), _order=1),
-    row(offset_of, *(positive() for _ in range(4))),
+    row(hankel, normal(4), positive(4), _order=1, _name="hankel"),
+    row(inverse_hankel, normal(5), positive(4), _order=1, _name="hankel"),
+    row(offset_of, positive(4)),
 ]

@@ -38,7 +38,8 @@ def _keeping(func: Function) -> Function:
     """Return `func`, which asks tensors and does not overwrite its operand."""
     asks = dispatching(func)
 
-    def call(x: Value, *args: Any, overwrite_x: bool = False, **options: Any) -> Value:
+    def call(x: Value, *args: Any, **options: Any) -> Value:
+        options.pop("overwrite_x", None)
         return asks(x, *args, **options)
 
     return call
@@ -69,12 +70,12 @@ def _along_axes(shape: Shape, s: Any, axes: Any, to_real: bool = False) -> tuple
     return lengths, places
 
 
-def _declare_along_axes(name: str, end: str, default: Any) -> None:
+def _declare_along_axes(name: str) -> Function:
     """Declare a transform along several axes: see `_rules.fft`."""
     call, inverse = (_keeping(getattr(sf, f"{n}n")) for n in (name, INVERSE[name]))
     half_result, half_operand = name in TO_HALF, name in FROM_HALF
 
-    def batched(k: int, x: Value, s: Any = None, axes: Any = default, **options: Any) -> Value:
+    def batched(k: int, x: Value, s: Any = None, axes: Any = None, **options: Any) -> Value:
         lengths, places = _along_axes(np.shape(x)[k:], s, axes, half_operand)
         return call(x, lengths, [axis + k for axis in places], **options)
 
@@ -83,7 +84,7 @@ def _declare_along_axes(name: str, end: str, default: Any) -> None:
         x_shape: Shape,
         x_dtype: np.dtype,
         s: Any = None,
-        axes: Any = default,
+        axes: Any = None,
         norm: str | None = None,
         workers: int | None = None,
     ) -> Value:
@@ -94,19 +95,27 @@ def _declare_along_axes(name: str, end: str, default: Any) -> None:
 
         return adjoint_along(g, x_shape, x_dtype, lengths, places, back, half_result, half_operand)
 
-    func = getattr(sf, f"{name}{end}")
     linear(
-        func,
+        getattr(sf, f"{name}n"),
         "x s axes norm overwrite_x workers plan",
-        kernel=_keeping(func),
+        kernel=call,
         vmap=batched,
         vjp={"x": adjoint},
     )
+    return call
+
+
+def _declare_along_two(name: str, several: Function) -> None:
+    """Declare the transform along two axes, as SciPy does: `several` along the last two."""
+
+    def body(x: Value, s: Any = None, axes: Any = (-2, -1), *args: Any, **options: Any) -> Value:
+        return several(x, s, axes, *args, **options)
+
+    composite(getattr(sf, f"{name}2"), body)
 
 
 for _name in INVERSE:
-    _declare_along_axes(_name, "n", None)
-    _declare_along_axes(_name, "2", (-2, -1))
+    _declare_along_two(_name, _declare_along_axes(_name))
 
 # ---- cosine and sine transforms ----
 
