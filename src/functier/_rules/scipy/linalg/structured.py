@@ -28,9 +28,9 @@ def from_places(values: Value, places: np.ndarray) -> Value:
     return np.take(values, places, axis=-1)
 
 
-def differences(rows: int, columns: int) -> np.ndarray:
-    """Return the row minus the column of each element."""
-    return np.arange(rows)[:, None] - np.arange(columns)
+def differences(shape: Shape) -> np.ndarray:
+    """Return the row minus the column of each element of a matrix."""
+    return np.arange(shape[0])[:, None] - np.arange(shape[1])
 
 
 def _beside(x: Value, y: Value) -> Value:
@@ -48,7 +48,7 @@ def toeplitz(c: Value, r: Value = None) -> Value:
     r = np.conjugate(c) if r is None else as_vectors(r)
     refuse_stacks(sl.toeplitz, "write numpy.ravel(c)", (c, 1), (r, 1))
     m, n = c.shape[-1], r.shape[-1]
-    return from_places(_beside(c[..., ::-1], r[..., 1:]), m - 1 - differences(m, n))
+    return from_places(_beside(c[..., ::-1], r[..., 1:]), m - 1 - differences((m, n)))
 
 
 @declare_composite(sl, "circulant")
@@ -57,7 +57,7 @@ def _circulant(c: Value) -> Value:
     n = c.shape[-1]
     if c.ndim > 1 and sl.circulant(np.zeros((1, 2))).ndim == 2:  # before SciPy 1.15
         refuse_stacks(sl.circulant, "write numpy.ravel(c)", (c, 1))
-    return from_places(c, differences(n, n) % max(n, 1))
+    return from_places(c, differences((n, n)) % max(n, 1))
 
 
 @declare_composite(sl, "hankel")
@@ -71,7 +71,7 @@ def _hankel(c: Value, r: Value = None) -> Value:
     if not c.ndim or not r.ndim:
         sl.hankel(np.zeros(c.shape), np.zeros(r.shape))  # SciPy's error
     m, n = c.shape[-1], r.shape[-1]
-    return from_places(_beside(c, r[..., 1:]), np.arange(m)[:, None] + np.arange(n))
+    return from_places(_beside(c, r[..., 1:]), differences((m, n))[:, ::-1] + (n - 1))
 
 
 @declare_composite(sl, "convolution_matrix")
@@ -81,7 +81,7 @@ def _convolution_matrix(a: Value, n: int, mode: str = "full") -> Value:
     rows = sl.convolution_matrix(np.zeros(m if a.ndim else ()), n, mode).shape[0]  # or an error
     skipped = 0 if mode == "full" else min(n, m) - 1
     top = skipped // 2 if mode == "same" else skipped
-    places = differences(rows, n) + top
+    places = differences((rows, n)) + top
     padded = np.concatenate([a, np.zeros((*a.shape[:-1], 1), a.dtype)], axis=-1)
     return from_places(padded, np.where((places >= 0) & (places < m), places, m))
 
@@ -90,7 +90,7 @@ def _convolution_matrix(a: Value, n: int, mode: str = "full") -> Value:
 
 
 def _first_is_not_zero(message: str) -> Any:
-    return lambda first: bool(np.all(first != 0)), message
+    return lambda first: np.all(first != 0), message
 
 
 @declare_composite(sl, "companion")
