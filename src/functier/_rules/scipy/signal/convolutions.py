@@ -62,15 +62,13 @@ def _convolution_vmap(
     every = tuple(range(np.ndim(in1)))
     if mode == "valid" and any(m != 1 for _, m in batches):
         whole = convolution(in1, in2, every, "full", method)
-        return whole[_window([slice(None)] * len(every), axes, np.shape(in1), np.shape(in2))]
+        return whole[_valid_part(axes, np.shape(in1), np.shape(in2))]
     return convolution(in1, in2, every, mode, method)
 
 
-def _window(index: list, axes: Sequence[int], s1: Shape, s2: Shape) -> tuple:
+def _valid_part(axes: Sequence[int], s1: Shape, s2: Shape) -> tuple:
     """Return the index of the valid part of a full convolution."""
-    for i in axes:
-        index[i] = slice(s2[i] - 1, s1[i])
-    return tuple(index)
+    return tuple(slice(s2[i] - 1, n) if i in axes else slice(None) for i, n in enumerate(s1))
 
 
 def _spelled_out(in1: Value, in2: Value, axes: tuple[int, ...], mode: str) -> Value:

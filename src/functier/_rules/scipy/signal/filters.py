@@ -29,9 +29,9 @@ from .examples import loop_examples
 @primitive
 def filtered(b: Value, a: Value, x: Value, zi: Value) -> tuple:
     """Return the filtered signal and the final state; the state has ``max(P, Q) - 1`` numbers."""
-    if 0 in x.shape[:-1]:  # which SciPy takes for some filters only
+    if not x.size and b.shape[-1] + a.shape[-1] > 2:  # SciPy leaves the final state unset
         dtype = np.result_type(b, a, x, zi)
-        return np.zeros(x.shape, dtype), np.zeros(zi.shape, dtype)
+        return np.zeros(x.shape, dtype), zi.astype(dtype)
     return signal.lfilter(b, a, x, -1, zi)
 
 
@@ -224,6 +224,10 @@ def steady_state(b: Value, a: Value) -> Value:
     message = "scipy.signal.lfilter_zi: the first coefficient of `a` is 0; leave leading zeros out"
     lead = check_values(a[:1], _is_nonzero, message)
     size = max(np.shape(a)[0], np.shape(b)[0])
+    if size < 2:
+        raise ValueError(
+            "scipy.signal.lfilter_zi: b and a have one coefficient each, so there is no state"
+        )
     b, a = _extended(b / lead, size), _extended(a / lead, size)
     shift = np.eye(size - 1) - np.eye(size - 1, k=1)
     system = shift + np.reshape(a[1:], (-1, 1)) * np.eye(1, size - 1)
@@ -246,7 +250,7 @@ def check_sections(sos: Value) -> Value:
 
 
 def _has_leading_ones(sos: Value) -> bool:
-    return bool(np.all(np.equal(sos[..., 3], 1)))
+    return not np.any(np.not_equal(sos[..., 3], 1))
 
 
 def _denominator(section: Value) -> Value:

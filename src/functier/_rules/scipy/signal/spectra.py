@@ -48,12 +48,12 @@ PADDING = {"mirror": "reflect", "constant": "constant", "nearest": "edge", "wrap
            "interp": "constant"}  # fmt: skip
 
 
-def _edge_matrix(window: int, places: np.ndarray, polyorder: int, deriv: int) -> np.ndarray:
+def _edge_matrix(length: int, places: np.ndarray, polyorder: int, deriv: int) -> np.ndarray:
     """Return the matrix from a window to its fitted polynomial, or a derivative, at `places`."""
-    middle = (window - 1) / 2
-    powers = np.arange(polyorder + 1)
-    fit = np.linalg.pinv((np.arange(window)[:, None] - middle) ** powers)
-    factors = np.array([math.perm(int(p), deriv) for p in powers])
+    size, middle = polyorder + 1, (length - 1) / 2
+    powers = np.arange(size)
+    fit = np.linalg.pinv((np.arange(length)[:, None] - middle) ** powers)
+    factors = np.stack([math.perm(power, deriv) for power in range(size)])
     slopes = factors * (places[:, None] - middle) ** np.maximum(powers - deriv, 0)
     return slopes @ fit
 
@@ -90,7 +90,7 @@ def _savgol_filter(
     axes = tuple(range(np.ndim(x)))
     y = convolution(padded, np.reshape(coefficients, form), axes, "valid", "direct")
     if mode == "interp":
-        half, places = m // 2, np.arange(m, dtype=float)
+        half, places = m // 2, np.arange(window_length) + 0.0
         first = _edge_matrix(m, places[:half], polyorder, deriv)
         last = _edge_matrix(m, places[m - half :], polyorder, deriv)
         y = np.concatenate(
@@ -113,12 +113,9 @@ def _hilbert(x: Value, N: int | None = None, axis: int = -1) -> Value:
     if n <= 0:
         raise ValueError("N must be positive.")
     spectrum = np.fft.fft(x, n, axis=axis)
-    weights = np.zeros(n, np.real(np.zeros(0, spectrum.dtype)).dtype)
-    weights[0] = 1.0
-    weights[1 : (n + 1) // 2] = 2.0
-    if n % 2 == 0:
-        weights[n // 2] = 1.0
-    weights = np.reshape(weights, (-1,) + (1,) * (np.ndim(x) - axis - 1))
+    places, dtype = np.arange(n), np.real(np.zeros(0, spectrum.dtype)).dtype
+    weights = np.where(places == 0, 1, np.where(2 * places < n, 2, np.where(2 * places == n, 1, 0)))
+    weights = np.reshape(weights.astype(dtype), (-1,) + (1,) * (np.ndim(x) - axis - 1))
     return np.fft.ifft(spectrum * weights, axis=axis)
 
 
@@ -127,7 +124,8 @@ def _hilbert(x: Value, N: int | None = None, axis: int = -1) -> Value:
 
 def _horner(x: Value, c: Value) -> Value:
     """Return the polynomial with coefficients along the first axis, the lowest first."""
-    total = np.broadcast_to(c[-1], np.broadcast_shapes(np.shape(c)[1:], np.shape(x)))
+    total = np.astype(c[-1:][0], np.result_type(c, x))
+    total = np.broadcast_to(total, np.broadcast_shapes(np.shape(c)[1:], np.shape(x)))
     for i in range(2, np.shape(c)[0] + 1):
         total = c[-i] + total * x
     return total
@@ -158,7 +156,8 @@ def _freqz(
         if n < 0:
             raise ValueError(f"worN must be nonnegative, got {n}")
         ends = include_nyquist and not whole
-        w = np.linspace(0, 2 * np.pi if whole else np.pi, n, endpoint=ends, dtype=real)
+        length = 2 * np.pi if whole else np.pi
+        w = np.linspace(0, length, n, endpoint=ends, dtype=real)
         h = _response_on_grid(b, a, n, n if whole else 2 * (n - ends), whole)
     else:
         w = np.reshape(np.real(worN), (-1,)) if not np.ndim(worN) else worN
@@ -180,5 +179,5 @@ def _response_on_grid(b: Value, a: Value, n: int, size: int, whole: bool) -> Val
         return None
     is_real = b.dtype.kind == "f" == a.dtype.kind and not whole
     h = (np.fft.rfft if is_real else np.fft.fft)(b, size, axis=0)[:n]
-    h = h / np.reshape(a, ())
+    h = np.astype(h / np.reshape(a, ()), h.dtype, copy=False)
     return np.moveaxis(h[..., 0], 0, -1) if np.ndim(b) > 1 else h

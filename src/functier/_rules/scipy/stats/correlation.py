@@ -21,9 +21,12 @@ def _p_value(cdf: Value, sf: Value, value: Value, alternative: str) -> Value:
         return cdf(value)
     if alternative == "greater":
         return sf(value)
-    if alternative != "two-sided":
-        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
     return 2 * sf(np.absolute(value))
+
+
+def _check_alternative(alternative: str) -> None:
+    if alternative not in ("less", "greater", "two-sided"):
+        raise ValueError("`alternative` must be 'less', 'greater', or 'two-sided'.")
 
 
 class PearsonRResult(NamedTuple):
@@ -57,6 +60,7 @@ def _normalized(x: Value) -> Value:
 def _pearsonr(
     x: Value, y: Value, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0
 ) -> PearsonRResult:
+    _check_alternative(alternative)
     x, y = as_float(as_array(x)), as_float(as_array(y))
     if method is not None:
         raise UnsupportedError(
@@ -134,6 +138,7 @@ def _linregress(x: Value, y: Value, alternative: str = "two-sided") -> tuple:
         p = np.astype(np.equal(y[..., 0], y[..., 1]), float)
         zero = np.zeros(np.shape(p))[()]
         return slope, intercept, r, p, zero, zero
+    _check_alternative(alternative)
     degrees, tiny = n - 2, 1.0e-20
     t = r * np.sqrt(degrees / ((1.0 - r + tiny) * (1.0 + r + tiny)))
     p = _p_value(

@@ -16,7 +16,7 @@ from .samples import statistic
 
 
 @statistic("entropy", "pk qk", too_small=-1)
-def _entropy(pk: Value, qk: Value = None, base: float | None = None) -> Value:
+def _entropy(pk: Value, qk: Value = None, base: Value = None) -> Value:
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
     with np.errstate(invalid="ignore"):
@@ -26,7 +26,9 @@ def _entropy(pk: Value, qk: Value = None, base: float | None = None) -> Value:
         else:
             terms = special.rel_entr(p, qk / np.sum(qk, axis=-1, keepdims=True))
     total = np.sum(terms, axis=-1)
-    return total if base is None else total / np.log(base)
+    if base is None:
+        return total
+    return total / (math.log(base) if isinstance(base, (int, float)) else np.log(base))
 
 
 SCALES = {"raw": 1.0, "normal": float(special.erfinv(0.5) * 2 * math.sqrt(2))}
@@ -42,11 +44,11 @@ def _iqr(x: Value, rng: Any = (25, 75), scale: Any = 1.0, interpolation: str = "
         raise TypeError("`rng` must be a two element sequence.")
     if np.isnan(rng).any():
         raise ValueError("`rng` must not contain NaNs.")
-    low, high = sorted(float(q) / 100 for q in rng)
+    low, high = sorted(q / 100 for q in rng)
     if low < 0 or high > 1:
         raise ValueError("Elements of `rng` must be in the range [0, 100].")
     x = as_float(x)
-    ends = np.asarray((low, high), x.dtype)
+    ends = x.dtype.type(low), x.dtype.type(high)
     method: Any = interpolation
     low, high = (np.quantile(x, q, axis=-1, method=method) for q in ends)
     return (high - low) / scale
@@ -114,10 +116,10 @@ def transform_yeojohnson(x: Value, lmbda: Value) -> Value:
 @statistic("boxcox_llf", "data")
 def _boxcox_llf(data: Value, lmb: Value) -> Value:
     n, logarithm = np.shape(data)[-1], np.log(as_float(data))
-    # The variance is that of the centred data times a factor: so nothing overflows.
-    mean = np.mean(logarithm, axis=-1, keepdims=True)
-    variance = np.var(special.boxcox(np.exp(logarithm - mean), lmb), axis=-1)
-    variance = np.log(variance) + 2 * lmb * mean[..., 0]
+    # The variance is that of the data over the largest one, times a factor: nothing overflows.
+    largest = np.max(logarithm, axis=-1, keepdims=True)
+    variance = np.var(special.boxcox(np.exp(logarithm - largest), lmb), axis=-1)
+    variance = np.log(variance) + 2 * lmb * largest[..., 0]
     result = (lmb - 1) * np.sum(logarithm, axis=-1) - n / 2 * variance
     return np.astype(result, np.result_type(logarithm, lmb), copy=False)
 

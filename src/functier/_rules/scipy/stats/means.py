@@ -56,7 +56,7 @@ def _power_mean(a: Value, p: float, dtype: Any = None, weights: Value = None) ->
     a = _without_negative(_as_float(_as_dtype(a, dtype)))
     weights = None if weights is None else _as_dtype(weights, dtype)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _mean(a ** float(p), weights) ** (1 / p)
+        return _mean(a ** (1.0 * p), weights) ** (1 / p)
 
 
 @statistic("trim_mean", hides_nan=True)
@@ -83,7 +83,8 @@ def within(a: Value, limits: Any, inclusive: Any) -> Value:
     if high is not None:
         outside = np.greater(a, high) if with_high else np.greater_equal(a, high)
         inside = np.logical_and(inside, np.logical_not(outside))
-    check_values(np.any(inside), np.all, "No array values within given limits")
+    if np.size(a):
+        check_values(np.any(inside), np.all, "No array values within given limits")
     return inside
 
 

@@ -7,7 +7,7 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Axis, Value
-from ...axes import as_array
+from ...axes import as_array, as_rows, normalize
 from ...constructors import check_values
 from ..declare import declare_composite
 from .means import within
@@ -29,7 +29,7 @@ def _power(x: Value, order: int) -> Value:
 def central_moment(a: Value, order: int, center: Value = None) -> Value:
     """Return a moment along the last axis, around its mean or around `center`."""
     if order == 0 or (order == 1 and center is None):
-        return np.full(np.shape(a)[:-1], 1 - order, a.dtype)[()]
+        return np.zeros(np.shape(a)[:-1], a.dtype)[()] + (1 - order)
     center = np.mean(a, axis=-1, keepdims=True) if center is None else center
     return np.mean(_power(a - center, order), axis=-1)
 
@@ -88,7 +88,7 @@ DescribeResult = type(stats.describe(np.arange(3.0)))
 
 @declare_composite(stats, "describe")
 def _describe(
-    a: Value, axis: int | None = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
+    a: Value, axis: Axis = 0, ddof: int = 1, bias: bool = True, nan_policy: str = "propagate"
 ) -> Any:
     a = as_array(a)
     if axis is None or not np.ndim(a):
@@ -102,7 +102,8 @@ def _describe(
         raise ValueError("The input must not be empty.")
     if nan_policy == "raise":
         a = check_values(a, has_no_nan, "The input contains nan values")
-    rows, n = as_float(np.moveaxis(a, axis, -1)), np.shape(a)[axis]
+    rows = as_float(as_rows(a, axis))
+    n = np.shape(rows)[-1]
     variance = central_moment(rows, 2)
     if ddof:
         variance = variance * np.divide(n, n - ddof, dtype=variance.dtype)
@@ -132,7 +133,7 @@ def _variation(a: Value, ddof: Value = 0) -> Value:
         infinite = np.copysign(np.asarray(np.inf, mean.dtype), mean)
         return np.where(np.greater(deviation, 0), infinite, np.asarray(np.nan, mean.dtype))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return deviation * (np.asarray(n / (n - ddof), mean.dtype) ** 0.5) / mean
+        return deviation * (mean.dtype.type(n / (n - ddof)) ** 0.5) / mean
 
 
 def _variance_within(a: Value, limits: Any, inclusive: Any, ddof: Value) -> tuple:
@@ -157,7 +158,7 @@ def _tstd(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Val
 @statistic("tsem")
 def _tsem(a: Value, limits: Any = None, inclusive: Any = (True, True), ddof: Value = 1) -> Value:
     variance, n = _variance_within(a, limits, inclusive, ddof)
-    return variance**0.5 / n**0.5
+    return variance**0.5 / np.astype(as_array(n), variance.dtype) ** 0.5
 
 
 # ---- scores ----
@@ -168,7 +169,7 @@ def _scores(
 ) -> Value:
     if check_policy(nan_policy) == "raise":
         compare = check_values(compare, has_no_nan, "The input contains nan values")
-    omits = nan_policy == "omit"
+    axis, omits = axis if axis is None else normalize(axis, np.ndim(compare)), nan_policy == "omit"
     mean = (np.nanmean if omits else np.mean)(compare, axis=axis, keepdims=True)
     deviation = (np.nanvar if omits else np.var)(compare, axis=axis, ddof=ddof, keepdims=True)
     deviation = deviation**0.5

@@ -94,7 +94,8 @@ def _arrange(values: Sequence[Value], axis: Any) -> tuple[list, tuple]:
 def _no_result(rows: Sequence[Value]) -> Value:
     """Return NaN for each sample."""
     dtype = np.result_type(*rows)
-    return np.full(np.shape(rows[0])[:-1], np.nan, dtype if dtype.kind in "fc" else float)[()]
+    dtype = dtype if dtype.kind in "fc" else np.dtype(float)
+    return np.full(np.shape(rows[0])[:-1], np.nan, dtype)[()]
 
 
 def find_nan(*rows: Value) -> Value:
