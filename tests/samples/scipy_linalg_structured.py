@@ -90,6 +90,8 @@ ROWS = [
     near(sl.cholesky_banded, band(0, 2, 4)),
     near(sl.cholesky_banded, band(0, 1, 3, dtype=C)),
     near(sl.cholesky_banded, band(0, 2, 4, dtype=C)[::-1], lower=True),
+    near(sl.cho_solve_banded, (band(0, 2, 4), False), normal(4)),
+    near(sl.cho_solve_banded, (band(0, 1, 3, dtype=C)[::-1], True), normal(3, 2)),
     # ---- norms and spaces ----
     row(sl.norm, normal(3)),
     row(sl.norm, normal(3, dtype=F)),
@@ -101,7 +103,7 @@ ROWS = [
     of("orth", projector(sl.orth), normal(4, 2)),
     of("orth of a low rank", of_rank(1)(sl.orth), normal(3, 3, dtype=C)),
     near(sl.subspace_angles, normal(5, 2), normal(5, 3)),
-    near(sl.subspace_angles, normal(3, 1, dtype=C), normal(3, 1)),
+    near(sl.subspace_angles, np.eye(3, 1) + 0.3 * normal(3, 1, dtype=C), np.eye(3, 1, -1) + 0.2),
     near(sl.polar, normal(4, 2)),
     near(sl.polar, normal(4, 2), side="left"),
     near(sl.polar, normal(2, 3, dtype=C)),

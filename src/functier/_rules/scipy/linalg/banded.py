@@ -18,7 +18,8 @@ from ...._core.types import Value
 from ...linalg.contract import conj
 from ...linalg.factorization import adjoint, half_lower
 from ..declare import declare, dispatching
-from .batches import each_vmap, keeping
+from .batches import declare_of_pair, each_vmap, keeping
+from .stacks import matrices
 
 # ---- matrices in diagonal form ----
 
@@ -259,3 +260,17 @@ declare(
     jvp={"ab": _cholesky_jvp},
     vjp={"ab": _cholesky_vjp},
 )
+
+
+@declare_of_pair("cho_solve_banded", "cb_and_lower b overwrite_b check_finite")
+def _cho_solve_banded(
+    cb_and_lower: tuple, b: Value, overwrite_b: bool = False, check_finite: bool = True
+) -> Value:
+    """Solve with one triangle after the other."""
+    cb, b = matrices(check_finite, cb_and_lower[0], b)
+    n, rank = cb.shape[-2] - 1, b.ndim
+    if cb_and_lower[1]:
+        first, second = cb, _adjoint(n, 0, cb)
+    else:
+        first, second = _adjoint(0, n, cb), cb
+    return _general((0, n), second, _general((n, 0), first, b, rank), rank)

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy  # type: ignore[import-untyped]
+import scipy.linalg as sl  # type: ignore[import-untyped]
 
 from ...._core.errors import DataDependentError, UnsupportedError
 from ...._core.numpy_facts import name_of
 from ...._core.types import Function, Shape, Value
+from ...constructors import op
 from ..declare import dispatching
 
 TAKES_STACKS = tuple(int(part) for part in scipy.__version__.split(".")[:2]) >= (1, 17)
@@ -89,6 +91,18 @@ def keeping(func: Function) -> Callable:
         return call(*args, **given)
 
     return kernel
+
+
+def declare_of_pair(name: str, params: str) -> Callable:
+    """Declare a composite whose first argument may be a pair: its parts are operands."""
+
+    def declared(body: Callable) -> Callable:
+        func = getattr(sl, name, None)
+        if func is not None:
+            op(func, params, family="composite", body=body, variadic=params.split()[0])
+        return body
+
+    return declared
 
 
 # ---- stacks ----

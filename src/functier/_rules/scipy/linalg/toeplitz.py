@@ -1,7 +1,5 @@
 """Rules for products and systems with Toeplitz and circulant matrices."""
 
-from collections.abc import Callable
-
 import numpy as np
 import scipy.linalg as sl  # type: ignore[import-untyped]
 
@@ -11,7 +9,7 @@ from ...constructors import check_values, op, primitive
 from ...linalg.contract import conj
 from ...linalg.factorization import adjoint
 from ..declare import declare_composite
-from .batches import each_vmap, refuse_stacks
+from .batches import declare_of_pair, each_vmap, refuse_stacks
 from .stacks import matrices
 from .structured import as_vectors, toeplitz
 
@@ -90,18 +88,6 @@ op(
 )
 
 
-def _declare_of_pair(name: str, params: str) -> Callable:
-    """Declare a composite whose first argument may be the pair of a column and a row."""
-
-    def declared(body: Callable) -> Callable:
-        func = getattr(sl, name, None)
-        if func is not None:
-            op(func, params, family="composite", body=body, variadic=params.split()[0])
-        return body
-
-    return declared
-
-
 def _column_and_row(c_or_cr: Value) -> tuple:
     if isinstance(c_or_cr, tuple):
         c, r = (as_array(x) for x in c_or_cr)
@@ -110,7 +96,7 @@ def _column_and_row(c_or_cr: Value) -> tuple:
     return c, conj(c)
 
 
-@_declare_of_pair("solve_toeplitz", "c_or_cr b check_finite")
+@declare_of_pair("solve_toeplitz", "c_or_cr b check_finite")
 def _solve_toeplitz(c_or_cr: Value, b: Value, check_finite: bool = True) -> Value:
     c, r, b = matrices(check_finite, *_column_and_row(c_or_cr), as_array(b))
     refuse_stacks(sl.solve_toeplitz, "use functier.vmap", (c, 1), (r, 1), (b, 2))
@@ -123,7 +109,7 @@ def _solve_toeplitz(c_or_cr: Value, b: Value, check_finite: bool = True) -> Valu
 # ---- products, by Fourier transforms, as SciPy has them ----
 
 
-@_declare_of_pair("matmul_toeplitz", "c_or_cr x check_finite workers")
+@declare_of_pair("matmul_toeplitz", "c_or_cr x check_finite workers")
 def _matmul_toeplitz(
     c_or_cr: Value, x: Value, check_finite: bool = False, workers: int | None = None
 ) -> Value:
