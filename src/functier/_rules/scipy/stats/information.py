@@ -9,10 +9,21 @@ import scipy.stats as stats  # type: ignore[import-untyped]
 
 from ...._core.errors import UnsupportedError
 from ...._core.types import Value
-from ...axes import as_array
+from ...axes import as_array, is_known_false
 from ..declare import declare_composite
 from .moments import as_float
 from .samples import statistic
+
+
+def _normalized(x: Value) -> Value:
+    """Return numbers over their sum.
+
+    The entropy has an infinite slope at 0, which must not reach the other numbers by the sum.
+    """
+    total = np.sum(x, axis=-1, keepdims=True)
+    zero = np.logical_and(np.equal(x, 0), np.not_equal(total, 0))
+    ratio = x / total
+    return ratio if is_known_false(zero) else np.where(zero, x, ratio)
 
 
 @statistic("entropy", "pk qk", too_small=-1)
@@ -20,11 +31,8 @@ def _entropy(pk: Value, qk: Value = None, base: Value = None) -> Value:
     if base is not None and base <= 0:
         raise ValueError("`base` must be a positive number or `None`.")
     with np.errstate(invalid="ignore"):
-        p = pk / np.sum(pk, axis=-1, keepdims=True)
-        if qk is None:
-            terms = special.entr(p)
-        else:
-            terms = special.rel_entr(p, qk / np.sum(qk, axis=-1, keepdims=True))
+        p = _normalized(pk)
+        terms = special.entr(p) if qk is None else special.rel_entr(p, _normalized(qk))
     total = np.sum(terms, axis=-1)
     if base is None:
         return total

@@ -1,0 +1,118 @@
+"""What the samples of `scipy.signal` do not say: messages, calls, lists, special points."""
+
+import warnings
+
+import functier.scipy.signal as signal
+import numpy as np
+import pytest
+import scipy.signal
+
+import functier as ft
+
+RNG = np.random.default_rng(7)
+B, A, X = np.array([0.3, 0.2]), np.array([1.0, -0.4, 0.1]), RNG.normal(size=(3, 8))
+
+
+def kernel_calls(monkeypatch, name):
+    """The calls of a function of SciPy, which are counted."""
+    calls, func = [], getattr(scipy.signal, name)
+    getattr(signal, name)  # its twin is made of SciPy's own
+
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return func(*args, **kwargs)
+
+    monkeypatch.setattr(scipy.signal, name, counted)
+    return calls
+
+
+def test_a_batch_of_signals_is_one_call_and_so_is_its_gradient(monkeypatch):
+    calls = kernel_calls(monkeypatch, "lfilter")
+
+    def loss(b, a, x):
+        return np.sum(np.square(signal.lfilter(b, a, x)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ft.vmap(ft.grad(loss, argnums=(0, 1, 2)), (None, None, 0))(B, A, X)
+    assert 0 < len(calls) <= 5
+    for i, x in enumerate(X):
+        for part, own in zip(found, ft.grad(loss, argnums=(0, 1, 2))(B, A, x)):
+            np.testing.assert_allclose(part[i], own, rtol=1e-10)
+
+
+def test_numerators_that_differ_are_one_call(monkeypatch):
+    calls = kernel_calls(monkeypatch, "lfilter")
+
+    found = ft.vmap(lambda b: signal.lfilter(b, A, X[0]))(np.stack([B, 2 * B, B[::-1]]))
+    assert len(calls) == 1
+    np.testing.assert_allclose(found[2], scipy.signal.lfilter(B[::-1], A, X[0]), rtol=1e-12)
+
+
+def test_denominators_that_differ_are_computed_in_a_loop_with_a_warning():
+    with pytest.warns(ft.FallbackWarning, match="lfilter is applied to one example"):
+        found = ft.vmap(lambda a: signal.lfilter(B, a, X[0]))(np.stack([A, 2 * A]))
+    np.testing.assert_allclose(found[0], 2 * found[1])
+
+
+def test_coefficients_in_lists():
+    def last(pole):
+        return signal.lfilter([1.0], [1.0, -pole], X[0])[-1]
+
+    wanted = np.sum(np.arange(7, 0, -1) * 0.5 ** np.arange(6, -1, -1.0) * X[0, :7])
+    np.testing.assert_allclose(ft.grad(last)(0.5), wanted)
+
+
+def test_a_filter_in_parts_is_the_filter_of_the_whole():
+    def in_parts(b, x):
+        y, state = signal.lfilter(b, A, x[:5], zi=np.zeros(2))
+        return np.concatenate([y, signal.lfilter(b, A, x[5:], zi=state)[0]])
+
+    def whole(b, x):
+        return signal.lfilter(b, A, x)
+
+    for argnums in (0, 1):
+        found = ft.jacrev(in_parts, argnums=argnums)(B, X[0])
+        np.testing.assert_allclose(found, ft.jacfwd(whole, argnums=argnums)(B, X[0]), atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["direct", "fft", "auto"])
+def test_images_and_kernels_of_a_batch(method):
+    images, kernels = RNG.normal(size=(2, 4, 5)), RNG.normal(size=(2, 3, 2))
+
+    found = ft.vmap(lambda x, k: signal.convolve(x, k, "same", method))(images, kernels)
+    for y, x, k in zip(found, images, kernels):
+        np.testing.assert_allclose(y, scipy.signal.convolve(x, k, "same"), atol=1e-12)
+
+
+def test_nan_stays_where_a_direct_convolution_has_it():
+    x, kernels = np.array([1.0, np.nan, 2.0, 3.0, 4.0]), np.array([[1.0, 2.0], [3.0, 4.0]])
+
+    found = ft.vmap(lambda k: signal.convolve(x, k, method="direct"))(kernels)
+    wanted = [scipy.signal.convolve(x, k, method="direct") for k in kernels]
+    np.testing.assert_allclose(found, wanted)
+
+
+REFUSED = [
+    (lambda x: signal.filtfilt(B, A, x, method="gust"), ft.UnsupportedError, "method='pad'"),
+    (lambda x: signal.lfilter(B[None], A, x), ValueError, "b must be a 1-D array"),
+    (lambda x: signal.lfilter(B, A, x, zi=x[:3]), ValueError, "2 numbers along axis 0"),
+    (lambda x: signal.lfilter(B, A, x, zi=np.zeros((2, 1))), ValueError, "as many axes as x"),
+    (lambda x: signal.lfilter_zi(x, [0.0, 1.0]), ValueError, "leading zeros"),
+    (lambda x: signal.filtfilt(B, A, x, padlen=9), ValueError, "greater than padlen"),
+    (lambda x: signal.sosfilt(np.full((1, 6), 2.0), x), ValueError, "all ones"),
+    (lambda x: signal.sosfilt(np.ones((1, 6)), x, zi=x), ValueError, "must have shape"),
+    (lambda x: signal.convolve(x, B, "some"), ValueError, "mode flags"),
+    (lambda x: signal.convolve(x, B, method="some"), ValueError, "method flags"),
+    (lambda x: signal.correlate(x, B[None]), ValueError, "same dimensionality"),
+    (lambda x: signal.convolve2d(x, B), ValueError, "2-D arrays"),
+    (lambda x: signal.savgol_filter(x, 9, 2), ValueError, "window_length"),
+    (lambda x: signal.hilbert(x + 1j), ValueError, "must be real"),
+    (lambda x: signal.freqz(x, fs=None), ValueError, "none"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
+def test_what_is_refused(call, error, message):
+    with pytest.raises(error, match=message):
+        ft.jvp(call, (X[0],), (X[1],))
