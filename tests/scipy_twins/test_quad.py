@@ -17,6 +17,7 @@ from programs_of_functions import (
     kink,
     limits,
     moving_jump,
+    random_integral,
     singular,
     vectors,
     verdict,
@@ -25,6 +26,15 @@ from programs_of_functions import (
 import functier as ft
 from functier.scipy import _integrands, _integrate, _jumps, _parts
 from support import close, raises
+
+
+def small_jump(p, s):
+    """A jump in the middle of the range, small beside the steps between nodes.
+
+    Plain differences do not see it either, as the rule does not.
+    """
+    return s.integrate.quad(lambda x: 1e-3 * np.sign(x - p + 1.1) + p * x**3, -1, 1)[0]
+
 
 rng = np.random.default_rng(0)
 SEVERAL = [
@@ -60,6 +70,40 @@ def test_a_jump_that_may_move_is_refused(nesting, p):
         assert verdict(program, nesting, p) == allowed
     assert verdict(kink, nesting, p, tolerance=1e-5) != "wrong"
     assert verdict(kink, "grad", p, tolerance=1e-5) == "right"
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=pytest.mark.slow if s >= 24 else []) for s in range(200)]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_random_integrals_are_never_wrong(seed):
+    draws = np.random.default_rng(seed)
+    program, smooth = random_integral(draws)
+    nesting = list(NESTINGS)[draws.integers(len(NESTINGS))]
+    p = draws.choice([0.5, 0.8, 1.0, 1.2, draws.uniform(0.3, 1.5)])  # kinks meet limits and nodes
+
+    found = verdict(program, nesting, p, tolerance=1e-5, careful=True)
+    assert found in (("right", "unsure") if smooth else ("right", "refused", "unsure"))
+
+
+@pytest.mark.parametrize("nesting", ["vmap", "vmap of grad", "grad of vmap"])
+def test_examples_that_did_not_choose_an_integral_have_no_errors(nesting):
+    def program(p, s):
+        inside = lambda p: s.integrate.quad(lambda x: x**p * np.log(x), 0, p)[0]  # noqa: E731
+        if s is not ft.scipy:
+            return inside(p) if p > 1.2 else p * p
+        return ft.cond(p > 1.2, inside, lambda p: p * p, p)
+
+    assert verdict(program, nesting, 1.1) == "right"
+
+
+def test_a_limit_with_an_infinite_slope():
+    def f(p):
+        return fi.quad(lambda x: np.sqrt(x), p, 1)[0]
+
+    close(ft.grad(f)(0.0), np.float64(0.0))
+    with np.errstate(all="ignore"):
+        raises(ft.UnsupportedError, lambda: ft.grad(ft.grad(f))(0.0), "not finite", "limit a")
 
 
 def test_the_remedies_for_a_jump_are_right():
@@ -208,6 +252,7 @@ def _sum_of_values(self, i, path, parts, put=_parts.Layout._put):
 FAULTS = [
     (_integrate, "with_limits", _without_limits, limits, "grad"),
     (_integrate, "check_jumps", lambda *given: None, moving_jump, "grad"),
+    (_jumps, "_jumps_at_spots", lambda integrand, path: iter(()), small_jump, "grad"),
     (_jumps, "_jumps", lambda integrand, path: iter(()), moving_jump, "jvp"),
     (_parts.Layout, "_put", _sum_of_values, closure, "jvp"),
     (_parts.Layout, "_put", _sum_of_values, vectors, "grad of vmap"),
@@ -223,7 +268,6 @@ def test_planted_faults_are_found(fault, monkeypatch):
     monkeypatch.setattr(place, name, wrong)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert (before, verdict(program, nesting, 1.1)) in [
-            ("right", "wrong"),
-            ("refused", "wrong"),
-        ]
+        after = verdict(program, nesting, 1.1)
+    assert after == "wrong" or (program is small_jump and after != "refused")
+    assert before == ("refused" if "jump" in program.__name__ else "right")

@@ -7,7 +7,7 @@ import scipy.optimize
 from programs_of_functions import ROOTS, bracketed, calls, equations, system, verdict
 
 import functier as ft
-from functier.scipy import _optimize
+from functier.scipy import _problems
 from support import close, equal, raises
 
 rng = np.random.default_rng(0)
@@ -124,20 +124,20 @@ FAULTS = [
 def test_planted_faults_are_found(fault, monkeypatch):
     name, wrong, program, nesting = fault
     assert verdict(program, nesting, 1.1) == "right"
-    monkeypatch.setattr(_optimize, name, wrong)
+    monkeypatch.setattr(_problems, name, wrong)
 
     assert verdict(program, nesting, 1.1) == "wrong"
 
 
 def test_too_few_steps_are_found(monkeypatch):
     """One chord step is right to first order only."""
-    layout = _optimize.Layout
+    layout = _problems.Layout
 
     class Short(layout):
         def __init__(self):
             super().__init__()
             self.order = min(self.order, 1)
 
-    monkeypatch.setattr(_optimize, "Layout", Short)
+    monkeypatch.setattr(_problems, "Layout", Short)
     assert verdict(bracketed("brentq"), "grad", 1.1) == "right"
     assert verdict(bracketed("brentq"), "grad of grad", 1.1) == "wrong"

@@ -30,6 +30,7 @@ class Integrand:
         self.layout, self.func, self.args, self.place = layout, func, args, place
         self.scalar, self.met = scalar, False
         self.known: dict[float, Parts] = {}
+        self.spots: set[float] = set()  # where a rule does not see a jump: see `_jumps`
 
     def at(self, node: float) -> Parts:
         """Return the parts at a node."""
@@ -158,11 +159,24 @@ def with_limits(
         _check_end(label, integrand, span, name, plain)
         change = limit - fixed
         for spot, share in zip((spots + 1) / 2, shares / 2):
-            x = fixed + spot * change
+            x = fixed if layout.order == 1 else fixed + spot * change
             y = integrand.func(x, *integrand.args)
             y = y if weight is None else y * weight(x)
-            value = value + (sign * share) * change * y
+            if layout.order == 1:  # no slope of the integrand counts, which may be infinite
+                y = stop_gradient(y)
+            term = (sign * share) * change * y
+            _check_finite(label, layout, name, term)
+            value = value + term
     return value
+
+
+def _check_finite(label: str, layout: Layout, name: str, term: Any) -> None:
+    """Refuse a limit where a derivative of the integrand is infinite, and is asked for."""
+    if layout.order > 1 and not all(np.isfinite(x).all() for x in layout.parts(term).values()):
+        raise UnsupportedError(
+            f"{label}: a derivative of the integrand is not finite at the limit {name}; pass "
+            f"functier.stop_gradient({name}) where it is a constant"
+        )
 
 
 def _check_end(label: str, integrand: Integrand, span: Range, name: str, plain: np.ndarray) -> None:
@@ -171,20 +185,23 @@ def _check_end(label: str, integrand: Integrand, span: Range, name: str, plain: 
     with np.errstate(all="ignore"):
         width = np.where(np.isfinite(span.high - span.low), span.high - span.low, 1.0)
         inward = np.where(plain == span.low, 1.0, -1.0) * np.maximum(width, 1e-3 * np.abs(plain))
-        end, near, far = [
-            integrand.parts(layout.constant(plain + inward * d))[layout.zero]
-            for d in (0.0, 1e-12, 1e-6)
-        ]
+        parts = [integrand.parts(layout.constant(plain + inward * d)) for d in (0.0, 1e-12, 1e-6)]
+        end = parts[0][layout.zero]
         if not np.all(np.isfinite(end)):
             raise UnsupportedError(
                 f"{label}: the integrand is not finite at the limit {name}, by which the integral "
                 f"has no finite derivative; pass functier.stop_gradient({name}) where it is a "
                 f"constant"
             )
-        largest = np.maximum(np.abs(end), np.abs(far))
-        jumps = np.abs(end - near) > np.maximum(SMALL * largest, 0.6 * np.abs(end - far))
-    if np.any(jumps & (width > 0).reshape(width.shape + (1,) * (jumps.ndim - width.ndim))):
-        raise UnsupportedError(
-            f"{label}: the integrand jumps at the limit {name}, by which the integral is "
-            f"differentiated; integrate a function that does not jump there"
-        )
+        for path in {path for found in parts for path in found}:
+            if sum(map(bool, path)) >= layout.order:
+                continue
+            end, near, far = [found.get(path, np.zeros(())) for found in parts]
+            largest = np.maximum(np.abs(end), np.abs(far))
+            jumps = np.abs(end - near) > np.maximum(SMALL * largest, 0.6 * np.abs(end - far))
+            if np.any(jumps & (width > 0).reshape(width.shape + (1,) * (jumps.ndim - width.ndim))):
+                raise UnsupportedError(
+                    f"{label}: the integrand, or a derivative of it, jumps at the limit {name}, by "
+                    f"which the integral is differentiated; integrate a function that does not "
+                    f"jump there"
+                )

@@ -22,7 +22,7 @@ from .._core.errors import UnsupportedError
 from .._core.tensor import Tensor
 from .._transforms.stop_gradient import stop_gradient
 from ._integrands import Integrand, Range, has_tensor, plain_constant, with_limits
-from ._jumps import check_jumps
+from ._jumps import check_jumps, note_spots
 from ._parts import Layout, NewBatch, Parts, Path
 
 # ---- scipy.integrate.quad ----
@@ -120,6 +120,10 @@ def _run(integrand: Integrand, span: Range, options: dict, path: Path, e: tuple,
         return zero if part is None else part[at] * scale
 
     result = sci.quad(element, low, high, full_output=1, **options)
+    report = result[2]
+    if "alist" in report and "last" in report:
+        last = report["last"]
+        note_spots(integrand, span.limits, report["alist"][:last], report["blist"][:last])
     return sign * result[0] if sign < 0 else result[0], *result[1:]
 
 
@@ -224,6 +228,8 @@ def _quad_vec(layout: Layout, func: Callable, a: Any, b: Any, options: dict) -> 
             return (np.zeros(integrand.shape(path)) if found is None else found)[e] * scale
 
         result = sci.quad_vec(part, low, high, **options, full_output=True)
+        if np.isfinite(span.limits).all():
+            note_spots(integrand, span.limits, *np.transpose(result[2].intervals))
         return result[0] * sign, *result[1:]
 
     first = [run(layout.zero, e) for e in examples]

@@ -33,7 +33,7 @@ def check_jumps(
     known = np.zeros(0) if points is None else np.unique(points)
     width = 1e-6 * np.ptp(sorted(integrand.known) or [0.0])
     for path in [p for p in paths if sum(map(bool, p)) < integrand.layout.order]:
-        for node in _jumps(integrand, path):
+        for node in (*_jumps_at_spots(integrand, path), *_jumps(integrand, path)):
             x = np.ravel(span.arguments(node)) if not span.shared else np.array([node])
             if known.size and np.min(np.abs(x[:, None] - known)) <= width:
                 continue
@@ -106,6 +106,49 @@ SMOOTH = {
     operator.getitem, stop_gradient,
 }  # fmt: skip
 """Functions that do not make a jump, or a derivative that jumps, at finite values."""
+
+
+def note_spots(integrand: Integrand, limits: tuple[float, float], low: Any, high: Any) -> None:
+    """Note the ends and the middles of subintervals, where a rule does not see a jump.
+
+    Those of an infinite range are given for the variable t of ``(1 - t) / t``.
+    """
+    spots = np.concatenate([low, high, (np.asarray(low) + high) / 2])
+    finite = np.isfinite(limits)
+    if not finite.all():
+        away = (1 - spots[spots > 0]) / spots[spots > 0]
+        if finite.any():
+            spots = limits[0] + away if finite[0] else limits[1] - away
+        else:
+            spots = np.concatenate([away, -away, [0.0]])
+    inside = spots[(spots > limits[0]) & (spots < limits[1])]
+    integrand.spots.update(inside[:MOST_SPOTS].tolist())
+
+
+MOST_SPOTS = 100
+TINY = 1e-6
+"""The part of the largest value that a part may change by at a spot."""
+
+
+def _jumps_at_spots(integrand: Integrand, path: Path) -> Iterator[float]:
+    """Yield the spots where an element of a part jumps."""
+    if len(integrand.known) < 2 or not integrand.spots:
+        return
+    nodes, values = integrand.values(path, integrand.shape(path))
+    width, largest = float(np.ptp(nodes)), np.max(np.abs(values), axis=0)
+    zero = np.zeros(integrand.shape(path))
+
+    def step(spot: float, part: float) -> np.ndarray:
+        away = part * max(min(width, 1.0), abs(spot))
+        ends = [integrand.at(spot + d).get(path, zero) for d in (-away, away)]
+        return np.abs(ends[1] - ends[0])
+
+    with np.errstate(all="ignore"):
+        for spot in sorted(integrand.spots):
+            wide = step(spot, 1e-9)
+            moves = wide > TINY * largest
+            if np.any(moves) and np.any(moves & (step(spot, 1e-12) > 0.6 * wide)):
+                yield spot
 
 
 def _jumps(integrand: Integrand, path: Path) -> Iterator[float]:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._control.masks import narrow
 from .._core.ambient import AMBIENT
 from .._core.errors import LevelError
 from .._core.numpy_facts import dtype_of, shape_of
@@ -68,9 +69,9 @@ class Layout:
     # ---- taking apart ----
 
     def parts(self, x: Any) -> Parts:
-        """Return the parts of a value."""
+        """Return the parts of a value, for the examples that the running function is for."""
         found: Parts = {}
-        self._take(0, x, (), found)
+        self._take(0, narrow(settle(x)), (), found)
         return found
 
     def _take(self, i: int, x: Any, path: Path, found: Parts) -> None:
