@@ -4,17 +4,22 @@ import functier.scipy.linalg as sl
 import numpy as np
 
 from ._row import normal, positive, row
-from .eig import TURNS, scaled
-from .linalg import of, regular, rotated, spread_out
+from .eig import TURNS
+from .linalg import of, rotated
 from .orthogonal import projected
 from .scipy_linalg import of_definite
 
 C, F = complex, np.float32
 
 
-def hermitian(*shape, dtype=float):
-    """Matrices with distinct eigenvalues, of which a function reads one triangle."""
-    return spread_out(*shape, dtype=dtype)
+def spread_out(m, n, dtype=float):
+    """Matrices with distinct real eigenvalues, or singular values, far from each other."""
+    return (0.1 * normal(m, n, dtype=dtype) + np.eye(m, n) * np.arange(1, 1 + n)).astype(dtype)
+
+
+def regular(n, _, dtype=float):
+    """Matrices far from singular."""
+    return normal(n, n, dtype=dtype) + 3 * np.eye(n, dtype=dtype)
 
 
 def called(function, **options):
@@ -26,6 +31,19 @@ def pairs(**options):
     return lambda a, b: sl.eigh(
         a, np.matmul(b, np.conjugate(b.mT)) + np.eye(b.shape[-1]), **options
     )
+
+
+def tridiagonal(**options):
+    return lambda d, e: rotated(lambda d: sl.eigh_tridiagonal(d, e, **options))(d)
+
+
+def nearby(i, x, rng):
+    """Other matrices, with eigenvalues of the same kind that stay apart."""
+    return x * rng.uniform(0.97, 1.03, size=x.shape)
+
+
+def near_one(n):
+    return np.eye(n) + 0.05 * normal(n, n)
 
 
 def full(x):
@@ -83,41 +101,47 @@ ROWS = [
     row(sl.rq, normal(3, 3), mode="r"),
     row(sl.svd, spread_out(3, 3)),
     row(sl.svd, spread_out(4, 2), full_matrices=False, lapack_driver="gesvd"),
-    of("sl.svd", lambda x: [np.abs(y) for y in sl.svd(x, False)], spread_out(2, 3, dtype=C)),
+    of("sl.svd", lambda x: [np.abs(y) ** 2 for y in sl.svd(x, False)], spread_out(2, 3, dtype=C)),
     row(sl.svd, spread_out(2, 3), compute_uv=False),
     row(sl.svdvals, spread_out(2, 3)),
     row(sl.svdvals, spread_out(2, 2, dtype=F)),
-    of("sl.eigh", rotated(sl.eigh), hermitian(3, 3)),
-    of("sl.eigh", rotated(called(sl.eigh, lower=False)), hermitian(3, 3, dtype=C)),
-    of("sl.eigh", called(sl.eigh, driver="evd"), hermitian(3, 3, dtype=C)),
-    of("sl.eigh", rotated(sl.eigh), hermitian(2, 2, dtype=F)),
-    row(sl.eigh, hermitian(3, 3), eigvals_only=True),
-    of("sl.eigh part", rotated(called(sl.eigh, subset_by_index=[1, 2])), hermitian(3, 3)),
-    row(sl.eigh, hermitian(3, 3), subset_by_value=[1.5, 9.0], _vmap=False),
+    of("sl.eigh", rotated(sl.eigh), spread_out(3, 3)),
+    of("sl.eigh", rotated(called(sl.eigh, lower=False)), spread_out(3, 3, dtype=C)),
+    of("sl.eigh", called(sl.eigh, driver="evd"), spread_out(3, 3, dtype=C)),
+    of("sl.eigh", rotated(sl.eigh), spread_out(2, 2, dtype=F)),
+    row(sl.eigh, spread_out(3, 3), eigvals_only=True),
+    of("sl.eigh part", rotated(called(sl.eigh, subset_by_index=[1, 2])), spread_out(3, 3)),
+    row(sl.eigh, spread_out(3, 3), subset_by_value=[1.5, 9.0], _vmap=False),
     *[
-        of("sl.eigh pair", pairs(type=kind), hermitian(3, 3), 0.3 * normal(3, 3))
+        of("sl.eigh pair", pairs(type=kind), spread_out(3, 3), 0.3 * normal(3, 3))
         for kind in (1, 2, 3)
     ],
     of(
         "sl.eigh pair",
         pairs(lower=False),
-        hermitian(3, 3, dtype=C),
+        spread_out(3, 3, dtype=C),
         0.3 * normal(3, 3, dtype=C),
+        _order=1,
     ),
-    of("sl.eigh pair", pairs(subset_by_index=[0, 1]), hermitian(3, 3), 0.3 * normal(3, 3)),
-    row(sl.eigvalsh, hermitian(3, 3)),
-    row(sl.eigvalsh, hermitian(2, 2, dtype=C), lower=False, subset_by_index=[1, 1]),
-    row(sl.eigvalsh, hermitian(2, 2), np.array([[2.0, 0.3], [0.3, 1.0]]), _like=scaled),
-    row(sl.eigh_tridiagonal, positive(3), positive(2)),
-    row(sl.eigh_tridiagonal, positive(3), positive(2), select="i", select_range=(0, 1)),
+    of("sl.eigh pair", pairs(subset_by_index=[0, 1]), spread_out(3, 3), 0.3 * normal(3, 3)),
+    row(sl.eigvalsh, spread_out(3, 3)),
+    row(sl.eigvalsh, spread_out(2, 2, dtype=C), lower=False, subset_by_index=[1, 1]),
+    row(sl.eigvalsh, spread_out(2, 2), np.array([[2.0, 0.3], [0.3, 1.0]]), _like=nearby),
+    of("sl.eigh_tridiagonal", tridiagonal(), positive(3), positive(2)),
+    of(
+        "sl.eigh_tridiagonal",
+        tridiagonal(select="i", select_range=(0, 1)),
+        positive(3),
+        positive(2),
+    ),
     row(sl.eigvalsh_tridiagonal, positive(3), positive(2)),
-    row(sl.eig, spread_out(3, 3), _like=scaled),
-    row(sl.eig, spread_out(3, 3), left=True, _like=scaled),
-    of("sl.eig", lambda x: parts(*sl.eig(x)), TURNS, _like=scaled),
+    row(sl.eig, spread_out(3, 3), _like=nearby),
+    row(sl.eig, spread_out(3, 3), left=True, _like=nearby),
+    of("sl.eig", lambda x: parts(*sl.eig(x)), TURNS, _like=nearby),
     row(sl.eig, normal(3, 3, dtype=C), left=True, right=False),
-    row(sl.eig, spread_out(3, 3), regular(3, 3), left=True, _like=scaled, _name="sl.eig pair"),
+    row(sl.eig, spread_out(3, 3), near_one(3), left=True, _like=nearby, _name="sl.eig pair"),
     row(sl.eigvals, normal(3, 3, dtype=C)),
-    row(sl.eigvals, spread_out(3, 3), regular(3, 3), _like=scaled),
-    row(sl.eigvals, TURNS, regular(3, 3), _like=scaled, _name="sl.eigvals pair"),
-    row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=scaled),
+    row(sl.eigvals, spread_out(3, 3), near_one(3), _like=nearby),
+    row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
+    row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
 ]
