@@ -21,11 +21,10 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._rules.scipy.distributions import moments
-from .._rules.scipy.distributions.methods import CALLS, METHODS, region
+from .._rules.scipy.distributions.methods import CALLS, METHODS, region, standard_moment
+from .._transforms.stop_gradient import stop_gradient
 from ..numpy._functions import make_new_writable
 
-ORIGINALS: dict[str, Any] = {}
-"""SciPy's distributions by their names."""
 TWINS: list[tuple[Any, Any]] = []
 REFUSED = {
     "expect": "the sum or integral itself, by the density",
@@ -86,10 +85,11 @@ def refused(name: str) -> Callable:
     return method
 
 
-def standard_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
-    """Return the mean, variance or entropy of a distribution in standard form."""
+def differentiated_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
+    """Return SciPy's mean, variance or entropy in standard form, with the slope of its formula."""
+    known = standard_moment(dist, kind, *shapes)
     if not classes_in(*shapes):
-        return getattr(ORIGINALS[dist.name], kind)(*shapes)
+        return known
     table = moments.DISCRETE if isinstance(dist, stats.rv_discrete) else moments.CONTINUOUS
     formula = getattr(table.get(dist.name), kind, None)
     if formula is None:
@@ -97,7 +97,9 @@ def standard_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
             f"scipy.stats.{dist.name}.{kind} does not take tensors as the parameters "
             f"{dist.shapes!r}; write its formula with functions of NumPy and scipy.special"
         )
-    return formula(*shapes)
+    value = formula(*[x * np.float64(1.0) for x in shapes])
+    finite = np.logical_and(np.isfinite(value), np.isfinite(known))
+    return np.where(finite, value + (known - stop_gradient(value)), known)
 
 
 def moment(dist: Any, kind: str, args: tuple, kwargs: dict) -> Value:
@@ -105,7 +107,7 @@ def moment(dist: Any, kind: str, args: tuple, kwargs: dict) -> Value:
     shapes, place = parse(dist, args, kwargs, f"scipy.stats.{dist.name}.{kind}")
     loc, scale = place[0], place[1] if len(place) > 1 else np.float64(1.0)
     with np.errstate(all="ignore"):
-        value = standard_moment(dist, kind, shapes)
+        value = differentiated_moment(dist, kind, shapes)
         if kind == "mean":
             value = value * scale + loc
         elif kind == "var":
@@ -219,7 +221,8 @@ def twin_class(original: type) -> Any:
     }
     members["__call__"] = members["freeze"]
     members |= {"__reduce__": reduce, "__doc__": original.__doc__}
-    return type(original.__name__, (original,), {"__module__": "functier.scipy.stats", **members})
+    named = {"__module__": "functier.scipy.stats", "original": original}
+    return type(original.__name__, (original,), {**members, **named})
 
 
 def make_twin(original: Any) -> Any:
@@ -236,7 +239,6 @@ OWN_METHODS = {"levy_stable", "poisson_binom"}
 for _original in list(vars(stats).values()):
     if isinstance(_original, (stats.rv_continuous, stats.rv_discrete)):
         if _original.name not in OWN_METHODS:
-            ORIGINALS[_original.name] = _original
             TWINS.append((_original, make_twin(_original)))
 
 BY_NAME = {twin.name: twin for _, twin in TWINS}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import _distributions, _kde
+from . import _distributions, _kde, _multivariate
 
-TWINS: list[tuple[Any, Any]] = [*_distributions.TWINS, *_kde.TWINS]
+TWINS: list[tuple[Any, Any]] = [*_distributions.TWINS, *_multivariate.TWINS, *_kde.TWINS]
 """Pairs of an object of SciPy and its twin."""

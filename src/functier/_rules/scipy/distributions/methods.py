@@ -111,14 +111,34 @@ op(
         "dist": dist, "x": x, "loc": loc, "scale": scale, "args": list(args),
     },
     kernel=lambda x, loc, scale, args=(), dist=None: region(dist, x, loc, scale, *args),
-    vmap=lambda k, x, loc, scale, args=(), dist=None: _stacked(k, dist, x, loc, scale, *args),
+    vmap=lambda k, x, loc, scale, args=(), dist=None: elementwise_vmap(
+        lambda *xs: region(dist, *xs)
+    )(k, x, loc, scale, *args),
     constant=True,
     family="constant",
 )  # fmt: skip
 
 
-def _stacked(k: int, dist: Any, *operands: Value) -> Value:
-    return elementwise_vmap(lambda *xs: region(dist, *xs))(k, *operands)
+def _standard_moment(dist: Any, kind: str, *args: Value) -> Value:
+    """Return SciPy's mean, variance or entropy of a distribution in standard form."""
+    return getattr(type(dist).original, kind)(dist, *args)
+
+
+standard_moment = primitive(_standard_moment)
+standard_moment.__name__ = standard_moment.__qualname__ = "standard_moment"
+op(
+    standard_moment,
+    "dist kind args",
+    "args",
+    variadic="args",
+    bind=lambda dist, kind, *args: {"dist": dist, "kind": kind, "args": list(args)},
+    kernel=lambda args, dist=None, kind="": standard_moment(dist, kind, *args),
+    vmap=lambda k, args, dist=None, kind="": elementwise_vmap(
+        lambda *xs: standard_moment(dist, kind, *xs)
+    )(k, *args),
+    constant=True,
+    family="constant",
+)
 
 
 class Point:
