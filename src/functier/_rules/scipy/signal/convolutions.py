@@ -30,7 +30,8 @@ def convolution(
     """Return the convolution along `axes`; the other axes broadcast.
 
     `mode` is "full" or "valid", which needs a first operand that is as large as the second one.
-    `method` names SciPy's function: "direct" (for all axes), "fft" or "oa" (`oaconvolve`).
+    `method` names SciPy's function: "direct" and "image" (`convolve2d`) for all axes, "fft" or "oa"
+    (`oaconvolve`).
     """
     if not in1.size or not in2.size:
         sizes = enumerate(zip(in1.shape, in2.shape))
@@ -39,6 +40,10 @@ def convolution(
             max(n + turn * (m - 1), 0) if i in axes else n if m == 1 else m for i, (n, m) in sizes
         ]
         return np.zeros(shape, np.result_type(in1, in2))
+    if method == "image":
+        if in1.ndim == 2:  # a tenth of the time
+            return signal.convolve2d(in1, in2, mode)
+        method = "direct"
     if method == "direct":
         return signal.convolve(in1, in2, mode, "direct")
     return (signal.oaconvolve if method == "oa" else signal.fftconvolve)(in1, in2, mode, axes)
@@ -54,7 +59,7 @@ def _convolution_vmap(
 ) -> Value:
     in1, in2 = align(k, (in1, in2))
     axes = tuple(axis + k for axis in axes)
-    if method != "direct":
+    if method not in ("direct", "image"):
         return convolution(in1, in2, axes, mode, method)
     batches = tuple(zip(np.shape(in1)[:k], np.shape(in2)[:k]))
     if any(n != 1 != m for n, m in batches) or 0 in np.shape(in1)[:k] + np.shape(in2)[:k]:
@@ -283,7 +288,7 @@ def _in_two(
     wide = in1
     if mode != "valid":
         wide = np.pad(in1, widths, BOUNDARIES[boundary], **options)  # type: ignore[call-overload]
-    whole = convolution(wide, in2, (0, 1), "valid", "direct")
+    whole = convolution(wide, in2, (0, 1), "valid", "image")
     if mode != "same":
         return whole
     start = [(m - 1 + shift) // 2 for m in s2]
