@@ -289,7 +289,7 @@ SMOOTH = [
     lambda p, x: p * np.cos(x),
     lambda p, x: 1 / (1 + (x - p) ** 2),
     lambda p, x: np.tanh(x + p) + 0.5,
-    lambda p, x: abs(x - 0.25) ** 1.5 * p,
+    lambda p, x: abs(x - 0.25) ** 2.5 * p,
 ]
 ROUGH = [
     lambda p, x: np.abs(x - p),

@@ -38,8 +38,11 @@ Path = tuple[int, ...]
 Parts = dict[Path, np.ndarray]
 
 
-class NewBatch(Exception):
-    """A result has a batch axis that earlier results did not have: begin again."""
+class NewBatch(BaseException):
+    """A result has a batch axis that earlier results did not have: begin again.
+
+    It leaves the caller's function and SciPy, whose ``except Exception`` is not for it.
+    """
 
 
 class Layout:
