@@ -56,13 +56,16 @@ class Op:
         The name of the constructor that declared it.
     single : bool
         True where a call can have one operand alone.
+    foreign : bool
+        True for a function of SciPy, which does not dispatch: a tensor among its other
+        parameters is refused, as its kernel could not take it out.
     special : frozenset of str
         The parameters with which a call has more than one operand, or writes to ``out``.
     """
 
     __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "func", "joint",
-        "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "views",
+        "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "foreign",
+        "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "views",
         "vjp", "vmap",
     )  # fmt: skip
 
@@ -85,6 +88,8 @@ class Op:
         body: Function | None = None,
     ):
         self.func = func
+        home = getattr(func, "__module__", None) or ""
+        self.foreign = body is None and home.startswith("scipy.")
         self.params = tuple(params.split())
         self.arrays = tuple(arrays.split()) if arrays else self.params[:1]
         self.variadic, self.bind_args = variadic, bind

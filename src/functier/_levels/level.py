@@ -265,6 +265,8 @@ class Level:
             inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
             return inner.level.missing(func, args, kwargs)
         try:
+            if op.foreign:
+                self.check_static(op, op.bind(args, kwargs))
             if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
                 float(kwargs["initial"])  # NumPy needs a number; a tensor raises
             if op.single and args and type(args[0]) is self.cls:
@@ -294,6 +296,15 @@ class Level:
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
         except LevelError as error:
             raise self.name_error(error) from None
+
+    def check_static(self, op: Op, call: Call) -> None:
+        """Raise where a parameter that is no operand is a tensor, which nobody takes out."""
+        for name, value in call.given.items():
+            if name not in op.arrays and classes_in(value):
+                raise ConversionError(
+                    f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
+                    f"write int({name}) for a whole number that all examples share"
+                )
 
     def write_out(self, func: Function, args: tuple, kwargs: dict) -> Any:
         try:
