@@ -1,5 +1,8 @@
 """Roots under every nesting: right, or refused, beside loops and differences."""
 
+import importlib.util
+import sys
+
 import functier.scipy.optimize as fo
 import numpy as np
 import pytest
@@ -141,3 +144,50 @@ def test_too_few_steps_are_found(monkeypatch):
     monkeypatch.setattr(_problems, "Layout", Short)
     assert verdict(bracketed("brentq"), "grad", 1.1) == "right"
     assert verdict(bracketed("brentq"), "grad of grad", 1.1) == "wrong"
+
+
+ADOPTED = """
+import math
+from scipy import optimize
+from scipy.integrate import quad
+
+def density(x):
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+def price(spot, strike, spread):
+    def payoff(x):
+        return max(spot * math.exp(spread * x - spread**2 / 2) - strike, 0.0) * density(x)
+    return quad(payoff, -9, 9, limit=200)[0]
+
+def closed(spot, strike, spread):
+    d = math.log(spot / strike) / spread + spread / 2
+    below = lambda x: 0.5 * (1 + math.erf(x / math.sqrt(2)))
+    return spot * below(d) - strike * below(d - spread)
+
+def implied(value, spot, strike):
+    return optimize.brentq(lambda v: closed(spot, strike, v) - value, 1e-3, 3, xtol=1e-14)
+"""
+
+
+def test_adopted_code_integrates_and_solves(tmp_path):
+    """The slope of a payoff jumps at a place that moves, so its second derivative is refused."""
+    name = "adoptee_with_scipy"
+    (tmp_path / f"{name}.py").write_text(ADOPTED)
+    spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.modules[name] = module
+    values, at = np.array([12.0, 15.0]), (100.0, 95.0)
+    expected = [module.implied(v, *at) for v in values]
+    try:
+        with ft.adopt(module):
+            equal(ft.vmap(lambda v: module.implied(v, *at))(values), np.array(expected))
+            vega = ft.grad(module.closed, argnums=2)(*at, expected[0])
+            close(ft.grad(module.implied)(12.0, *at), 1 / vega, 1e-9)
+            for i in range(3):
+                slope = ft.grad(module.closed, argnums=i)(*at, 0.2)
+                close(ft.grad(module.price, argnums=i)(*at, 0.2), slope, 1e-6)
+            gamma = ft.grad(ft.grad(module.price))
+            raises(ft.UnsupportedError, lambda: gamma(*at, 0.2), "scipy.integrate.quad", "jumps")
+    finally:
+        del sys.modules[name]
