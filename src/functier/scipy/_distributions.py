@@ -21,11 +21,13 @@ from .._core.root import classes_in, dispatch_lists
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._rules.scipy.distributions import moments
-from .._rules.scipy.distributions.methods import CALLS, METHODS, region, standard_moment
+from .._rules.scipy.distributions.methods import CALLS, METHODS, known_moment, region
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._functions import make_new_writable
 
 TWINS: list[tuple[Any, Any]] = []
+STEPS = {"cdf", "logcdf", "sf", "logsf"}
+"""The methods that change in steps where a number is discrete."""
 REFUSED = {
     "expect": "the sum or integral itself, by the density",
     "fit": "-numpy.sum(dist.logpdf(data, ...)), and minimize it",
@@ -70,8 +72,10 @@ def located(name: str) -> Callable:
     def method(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         path = f"scipy.stats.{self.name}.{name}"
         shapes, place = parse(self, args, kwargs, path)
-        given = (self, as_numbers(x, path), *shapes, *place)
-        return dispatch_lists(CALLS[isinstance(self, stats.rv_discrete), name], given, {})
+        discrete, x = isinstance(self, stats.rv_discrete), as_numbers(x, path)
+        if discrete and name in STEPS:  # by which the place has the derivative 0
+            x, place = np.floor(x - place[0]), [0.0]
+        return dispatch_lists(CALLS[discrete, name], (self, x, *shapes, *place), {})
 
     return method
 
@@ -85,11 +89,10 @@ def refused(name: str) -> Callable:
     return method
 
 
-def differentiated_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
-    """Return SciPy's mean, variance or entropy in standard form, with the slope of its formula."""
-    known = standard_moment(dist, kind, *shapes)
+def standard_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
+    """Compute the mean, variance or entropy of a distribution in standard form by its formula."""
     if not classes_in(*shapes):
-        return known
+        return getattr(type(dist).original, kind)(dist, *shapes)
     table = moments.DISCRETE if isinstance(dist, stats.rv_discrete) else moments.CONTINUOUS
     formula = getattr(table.get(dist.name), kind, None)
     if formula is None:
@@ -97,25 +100,24 @@ def differentiated_moment(dist: Any, kind: str, shapes: list[Value]) -> Value:
             f"scipy.stats.{dist.name}.{kind} does not take tensors as the parameters "
             f"{dist.shapes!r}; write its formula with functions of NumPy and scipy.special"
         )
-    value = formula(*[x * np.float64(1.0) for x in shapes])
-    finite = np.logical_and(np.isfinite(value), np.isfinite(known))
-    return np.where(finite, value + (known - stop_gradient(value)), known)
+    return formula(*[x * np.float64(1.0) for x in shapes])
 
 
 def moment(dist: Any, kind: str, args: tuple, kwargs: dict) -> Value:
-    """Compute the mean, variance or entropy of a distribution; NaN for bad parameters."""
+    """Return SciPy's mean, variance or entropy, with the slope of its formula."""
     shapes, place = parse(dist, args, kwargs, f"scipy.stats.{dist.name}.{kind}")
-    loc, scale = place[0], place[1] if len(place) > 1 else np.float64(1.0)
+    known = known_moment(dist, kind, *shapes, *place)
+    scale = place[1] * np.float64(1.0) if len(place) > 1 else np.float64(1.0)
     with np.errstate(all="ignore"):
-        value = differentiated_moment(dist, kind, shapes)
+        value = standard_moment(dist, kind, shapes)
         if kind == "mean":
-            value = value * scale + loc
+            value = value * scale + place[0]
         elif kind == "var":
             value = value * scale * scale
-        elif len(place) > 1:
+        else:
             value = value + np.log(scale)
-    valid = region(dist, loc, loc, scale, *shapes)[..., 0]
-    return np.where(np.isnan(valid), np.nan, value)
+        finite = np.logical_and(np.isfinite(value), np.isfinite(known))
+        return np.where(finite, value + (known - stop_gradient(value)), known)
 
 
 class Made:

@@ -119,22 +119,22 @@ op(
 )  # fmt: skip
 
 
-def _standard_moment(dist: Any, kind: str, *args: Value) -> Value:
-    """Return SciPy's mean, variance or entropy of a distribution in standard form."""
+def _known_moment(dist: Any, kind: str, *args: Value) -> Value:
+    """Return SciPy's mean, variance or entropy of a distribution."""
     return getattr(type(dist).original, kind)(dist, *args)
 
 
-standard_moment = primitive(_standard_moment)
-standard_moment.__name__ = standard_moment.__qualname__ = "standard_moment"
+known_moment = primitive(_known_moment)
+known_moment.__name__ = known_moment.__qualname__ = "known_moment"
 op(
-    standard_moment,
+    known_moment,
     "dist kind args",
     "args",
     variadic="args",
     bind=lambda dist, kind, *args: {"dist": dist, "kind": kind, "args": list(args)},
-    kernel=lambda args, dist=None, kind="": standard_moment(dist, kind, *args),
+    kernel=lambda args, dist=None, kind="": known_moment(dist, kind, *args),
     vmap=lambda k, args, dist=None, kind="": elementwise_vmap(
-        lambda *xs: standard_moment(dist, kind, *xs)
+        lambda *xs: known_moment(dist, kind, *xs)
     )(k, *args),
     constant=True,
     family="constant",
@@ -322,8 +322,6 @@ def declare_method(base: type, method: str) -> None:
         rules = {n: rule_of(method, n) for n in ("x", "args", *names)}
     elif (True, method) not in PIECEWISE:
         rules = {"args": discrete_rule(method)}
-        if not method.endswith("pmf"):
-            rules |= {n: (lambda g: g * 0,) for n in ("x", "loc")}
     arrays = ("x", "args", *names)
     op(
         method_of, " ".join((*arrays, "dist")), " ".join(arrays), variadic="args", bind=bind,
