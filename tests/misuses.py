@@ -6,12 +6,12 @@ from collections.abc import Callable
 from operator import iadd
 from typing import Any, NamedTuple
 
-import functier.scipy.special
 import numpy as np
 import scipy.special
 
 import functier as ft
 import functier.numpy as fnp
+import functier.scipy.special
 
 X = np.arange(6.0).reshape(3, 2)
 W = np.arange(4.0)

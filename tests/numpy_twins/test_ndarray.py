@@ -10,11 +10,11 @@ import typing
 
 import numpy as np
 import pytest
-from functier.numpy.linalg import norm
 
 import functier as ft
 import functier.numpy as fnp
 from functier.numpy import zeros as make_zeros
+from functier.numpy.linalg import norm
 
 X = np.array([0.3, 0.7])
 nd = fnp.ndarray

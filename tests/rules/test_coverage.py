@@ -1,8 +1,12 @@
-"""The coverage page agrees with the table of operations and with the samples."""
+"""The coverage pages agree with the table of operations and with the samples."""
 
 import re
 
+import pytest
+
+import scipy_coverage
 from coverage_page import PAGE, page, version
+from scipy_names import GAPS
 
 
 def entries(text):
@@ -25,3 +29,42 @@ def test_no_function_is_without_a_reason():
     for line in entries(PAGE.read_text()).values():
         words = [cell.strip() for cell in line.strip("|").split("|")]
         assert "no" not in words[1:4] or words[4], line
+
+
+# ---- SciPy ----
+
+
+@pytest.fixture(scope="module")
+def scipys():
+    return scipy_coverage.entries()
+
+
+def test_the_page_of_scipy_is_up_to_date(scipys):
+    stored, now = scipy_coverage.PAGE.read_text(), scipy_coverage.page(scipys)
+    if f"SciPy {scipy_coverage.version()}," in stored:
+        assert stored == now, "write it anew: python tests/scipy_coverage.py"
+    else:
+        assert len(set(entries(stored)) & set(entries(now))) > 300
+
+
+def test_what_is_promised_of_scipy_is_there(scipys):
+    """In grad, jvp and vmap; at most one name in ten has a gap, and each gap a reason."""
+    names = scipy_coverage.promised()
+    without = {
+        name
+        for name in names
+        if name not in scipys or scipys[name][:3] not in (("yes",) * 3, ("loop", "yes", "yes"))
+    }
+
+    assert without == set(GAPS)
+    assert len(without) <= len(names) / 10
+    assert len(names) > 180
+
+
+def test_a_gap_of_a_distribution_is_found(monkeypatch):
+    def refusing(*args):
+        raise scipy_coverage.ft.NoRuleError("none")
+
+    words = scipy_coverage.measured(refusing, (1.0, 2.0))
+
+    assert words == ("no", "no", "no", "0, 1")

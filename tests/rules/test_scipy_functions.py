@@ -1,12 +1,12 @@
 """Python functions of SciPy at infinities, zeros and poles, and options that are refused."""
 
-import functier.scipy.fft as sf
-import functier.scipy.integrate as si
-import functier.scipy.special as special
 import numpy as np
 import pytest
 
 import functier as ft
+import functier.scipy.fft as sf
+import functier.scipy.integrate as si
+import functier.scipy.special as special
 
 INF, NAN = np.inf, np.nan
 

@@ -1,12 +1,12 @@
 """`scipy.linalg` under transforms: SciPy's errors, what is refused, and stacks of matrices."""
 
-import functier.scipy.linalg as sl
 import numpy as np
 import optree
 import pytest
 import scipy.linalg
 
 import functier as ft
+import functier.scipy.linalg as sl
 from rows import each
 
 A = np.array([[4.0, 1.0, 0.5], [0.3, 3.0, -1.0], [0.2, 0.7, 5.0]])

@@ -1,7 +1,8 @@
 """Rows for `scipy.fft`: odd and even lengths, all types and norms, single precision."""
 
-import functier.scipy.fft as sf
 import numpy as np
+
+import functier.scipy.fft as sf
 
 from ._row import normal, positive, row
 

@@ -1,7 +1,8 @@
 """Rows for the integrals of samples in `scipy.integrate`: even and odd numbers, both arguments."""
 
-import functier.scipy.integrate as si
 import numpy as np
+
+import functier.scipy.integrate as si
 
 from ._row import normal, positive, row
 

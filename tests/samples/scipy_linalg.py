@@ -2,9 +2,10 @@
 
 import inspect
 
-import functier.scipy.linalg as sl
 import numpy as np
 import scipy.linalg
+
+import functier.scipy.linalg as sl
 
 from ._row import normal, row
 from .linalg import RANK_ONE, of, regular, spread_out

@@ -1,7 +1,8 @@
 """Rows for the factorizations and eigenvalues of `scipy.linalg`."""
 
-import functier.scipy.linalg as sl
 import numpy as np
+
+import functier.scipy.linalg as sl
 
 from ._row import normal, positive, row
 from .eig import TURNS

@@ -1,8 +1,8 @@
 """Rows for the functions of matrices and the matrix equations of `scipy.linalg`."""
 
-import functier.scipy.linalg as sl
 import numpy as np
 
+import functier.scipy.linalg as sl
 from functier._rules.scipy.linalg.equations import sylvester
 from functier._rules.scipy.linalg.matrix_functions import scale_of, turn
 

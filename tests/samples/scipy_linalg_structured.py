@@ -1,7 +1,8 @@
 """Rows for the matrices of a structure, norms and spaces of `scipy.linalg`."""
 
-import functier.scipy.linalg as sl
 import numpy as np
+
+import functier.scipy.linalg as sl
 
 from ._row import normal, row
 

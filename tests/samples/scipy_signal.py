@@ -1,7 +1,8 @@
 """Rows for `scipy.signal`."""
 
-import functier.scipy.signal as signal
 import numpy as np
+
+import functier.scipy.signal as signal
 
 from ._row import integers, normal, row
 

@@ -1,7 +1,8 @@
 """Rows for the Python functions of `scipy.special`."""
 
-import functier.scipy.special as special
 import numpy as np
+
+import functier.scipy.special as special
 
 from ._row import integers, normal, positive, row, unit
 

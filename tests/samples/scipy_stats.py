@@ -2,9 +2,10 @@
 
 import warnings
 
-import functier.scipy.stats as stats
 import numpy as np
 import scipy.stats
+
+import functier.scipy.stats as stats
 
 from ._row import integers, normal, positive, row
 

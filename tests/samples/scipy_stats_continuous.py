@@ -5,8 +5,9 @@ each of its numbers is between 0.2 and 0.8. All rows have one name: a quick run 
 and `scipy_twins/test_distributions.py` tests the facts of every distribution.
 """
 
-import functier.scipy.stats as st
 import numpy as np
+
+import functier.scipy.stats as st
 
 from ._row import Row, rng, row
 

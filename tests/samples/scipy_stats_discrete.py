@@ -3,8 +3,9 @@
 One operand has the parameters that are differentiated, each between 0.2 and 0.8.
 """
 
-import functier.scipy.stats as st
 import numpy as np
+
+import functier.scipy.stats as st
 
 from ._row import Row, integers, rng, row
 

@@ -1,7 +1,8 @@
 """Rows for the distributions of vectors in `scipy.stats`."""
 
-import functier.scipy.stats as st
 import numpy as np
+
+import functier.scipy.stats as st
 
 from ._row import normal, positive, row
 

@@ -6,14 +6,14 @@ a nesting of transforms with loops and central differences of the same program i
 
 import math
 
-import functier.scipy.integrate
-import functier.scipy.optimize
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.optimize
 
 import functier as ft
+import functier.scipy.integrate
+import functier.scipy.optimize
 
 
 def slope(f, p, h):

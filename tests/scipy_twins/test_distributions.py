@@ -7,12 +7,12 @@ of the support, and all that a twin has from SciPy.
 import copy
 import pickle
 
-import functier.scipy.stats as st
 import numpy as np
 import pytest
 import scipy.stats as original
 
 import functier as ft
+import functier.scipy.stats as st
 from functier._rules import velocities
 from functier._rules.scipy.distributions import methods, moments
 from functier._rules.scipy.zeta import zeta_slope

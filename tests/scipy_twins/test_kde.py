@@ -1,11 +1,11 @@
 """The twin of `scipy.stats.gaussian_kde`."""
 
-import functier.scipy.stats as stats
 import numpy as np
 import pytest
 import scipy.stats
 
 import functier as ft
+import functier.scipy.stats as stats
 
 RNG = np.random.default_rng(5)
 POINTS, WEIGHTS, AT = RNG.normal(size=(2, 6)), RNG.uniform(1, 2, 6), RNG.normal(size=(2, 3))

@@ -1,12 +1,12 @@
 """Minima and fits: values of SciPy, derivatives beside differences, refusals."""
 
-import functier.scipy.optimize as fo
 import numpy as np
 import pytest
 import scipy.optimize
 from programs_of_functions import NESTINGS, calls, verdict
 
 import functier as ft
+import functier.scipy.optimize as fo
 from functier.scipy import _minima
 from support import close, equal, raises
 

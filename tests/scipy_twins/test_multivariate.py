@@ -2,12 +2,12 @@
 
 import pickle
 
-import functier.scipy.stats as st
 import numpy as np
 import pytest
 import scipy.stats as original
 
 import functier as ft
+import functier.scipy.stats as st
 from rows import each
 
 X, MEAN = np.array([0.3, -0.4]), np.array([0.1, 0.2])

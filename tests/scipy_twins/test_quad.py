@@ -2,7 +2,6 @@
 
 import warnings
 
-import functier.scipy.integrate as fi
 import numpy as np
 import pytest
 import scipy.integrate
@@ -24,6 +23,7 @@ from programs_of_functions import (
 )
 
 import functier as ft
+import functier.scipy.integrate as fi
 from functier.scipy import _integrands, _integrate, _jumps, _parts
 from support import close, raises
 

@@ -3,13 +3,13 @@
 import importlib.util
 import sys
 
-import functier.scipy.optimize as fo
 import numpy as np
 import pytest
 import scipy.optimize
 from programs_of_functions import ROOTS, bracketed, calls, equations, system, verdict
 
 import functier as ft
+import functier.scipy.optimize as fo
 from functier.scipy import _problems
 from support import close, equal, raises
 

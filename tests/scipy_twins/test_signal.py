@@ -2,12 +2,12 @@
 
 import warnings
 
-import functier.scipy.signal as signal
 import numpy as np
 import pytest
 import scipy.signal
 
 import functier as ft
+import functier.scipy.signal as signal
 from functier._core.table import load
 
 RNG = np.random.default_rng(7)

@@ -2,12 +2,12 @@
 
 import warnings
 
-import functier.scipy.stats as stats
 import numpy as np
 import pytest
 import scipy.stats
 
 import functier as ft
+import functier.scipy.stats as stats
 
 RNG = np.random.default_rng(8)
 X, Y = RNG.normal(size=(2, 3, 6))

@@ -65,8 +65,8 @@ class Op:
 
     __slots__ = (
         "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "foreign",
-        "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single", "special", "variadic", "views",
-        "vjp", "vmap",
+        "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single", "special",
+        "variadic", "views", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(

@@ -1,0 +1,206 @@
+"""The page `design/coverage-of-scipy.md`: SciPy's functions under each transform.
+
+A function with a record has the entry that follows from it and from the sample table, as on NumPy's
+page. Distributions, and functions of functions, have a call in `TRIALS`, whose entry is measured.
+``python tests/scipy_coverage.py`` writes the page.
+"""
+
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parents[1] / "design" / "coverage-of-scipy.md"
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import numpy as np  # noqa: E402
+import scipy  # noqa: E402
+
+import functier as ft  # noqa: E402
+import functier.scipy.integrate as si  # noqa: E402
+import functier.scipy.optimize as so  # noqa: E402
+import functier.scipy.stats as st  # noqa: E402
+from coverage_page import verdict  # noqa: E402
+from functier._core.numpy_facts import name_of  # noqa: E402
+from functier._core.table import OPS  # noqa: E402
+from scipy_names import CONTINUOUS, DISCRETE, NAMES  # noqa: E402
+from surface import called  # noqa: E402
+
+HEAD = """\
+# Coverage of SciPy
+
+This page lists the functions of SciPy that `functier.scipy` has rules for, and how each behaves
+under each transform. `python tests/scipy_coverage.py` writes it, and a test checks that it is up
+to date. The words are those of NumPy's [page](coverage.md), except that *yes* under **vmap** may
+mean SciPy's own loop: most functions of `scipy.linalg` take a stack of matrices and go through it
+in Python. A distribution is measured in all its methods, by the argument, the parameters, `loc`
+and `scale`.
+"""
+
+Trial = tuple[Callable, tuple]
+METHODS = "pdf logpdf cdf sf logcdf logsf ppf isf"
+REFUSALS = ft.LevelError, ft.NoRuleError, ft.UnsupportedError
+OF_NUMBERS = "pmf logpmf cdf sf logcdf"
+
+
+def trials() -> dict[str, Trial]:
+    """A call of each name that has no record: a function, and where it stands."""
+    found: dict[str, Trial] = {
+        "integrate.quad": (lambda a, b: si.quad(lambda t: np.exp(-a * t), 0.0, b)[0], (0.7, 2.0)),
+        "integrate.quad_vec": (
+            lambda a, b: si.quad_vec(lambda t: np.exp(-a * t), 0.0, b)[0], (0.7, 2.0),
+        ),
+        "integrate.fixed_quad": (
+            lambda a, b: si.fixed_quad(lambda t: np.exp(-a * t), 0.0, b)[0], (0.7, 2.0),
+        ),
+        "integrate.dblquad": (
+            lambda a, b: si.dblquad(lambda y, x: np.exp(-a * x) * y, 0.0, b, 0.0, 1.0)[0],
+            (0.7, 2.0),
+        ),
+        "optimize.root_scalar": (
+            lambda a: so.root_scalar(lambda x: x**3 - a, bracket=(0.1, 3.0)).root, (2.0,),
+        ),
+        "optimize.fsolve": (lambda a: so.fsolve(lambda x: x**3 - a, 1.0)[0], (2.0,)),
+        "optimize.root": (lambda a: so.root(lambda x: x**3 - a, 1.0).x[0], (2.0,)),
+        "optimize.newton": (lambda a: so.newton(lambda x: x**3 - a, 1.0), (2.0,)),
+        "stats.gaussian_kde": (
+            lambda x, d: st.gaussian_kde(np.stack([d, d + 1.0, d + 2.5])).logpdf(x)[0], (0.4, 0.2),
+        ),
+        "stats.multivariate_normal": (
+            lambda x, m: st.multivariate_normal.logpdf(np.stack([x, x]), np.stack([m, m])),
+            (0.3, 0.1),
+        ),
+        "stats.multivariate_t": (
+            lambda x, m: st.multivariate_t.logpdf(np.stack([x, x]), np.stack([m, m]), df=4.0),
+            (0.3, 0.1),
+        ),
+        "stats.dirichlet": (
+            lambda x, a: st.dirichlet.logpdf(np.stack([x, 1 - x]), np.stack([a, 2 * a])),
+            (0.3, 1.5),
+        ),
+    }  # fmt: skip
+    for name in ("brentq", "brenth", "ridder", "bisect", "toms748"):
+        solver = getattr(so, name)
+        found[f"optimize.{name}"] = (
+            lambda a, solver=solver: solver(lambda x: x**3 - a, 0.1, 3.0), (2.0,),
+        )  # fmt: skip
+    return found
+
+
+def measured(call: Callable, at: tuple) -> tuple[str, str, str, str]:
+    """Return the words for vmap, jvp and vjp of a call, and what is refused."""
+    words, refused = [], []
+    many = [np.stack([x, x * 1.01]) for x in map(np.asarray, at)]
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            ft.vmap(call)(*many)
+            loop = any(issubclass(w.category, ft.FallbackWarning) for w in caught)
+            words.append("loop" if loop else "yes")
+        except REFUSALS:
+            words.append("no")
+        for mode in (ft.jacfwd, ft.jacrev):
+            outcome = []
+            for i in range(len(at)):
+                try:
+                    outcome.append(np.any(mode(call, i)(*map(float, at))))
+                except REFUSALS:
+                    refused.append(i)
+            words.append("yes" if any(outcome) else "zero" if outcome else "no")
+    return (*words, ", ".join(map(str, dict.fromkeys(refused))))  # type: ignore[return-value]
+
+
+def of_distribution(name: str, at: tuple, methods: str) -> tuple[str, str, str, str]:
+    """Return the words for all methods of a distribution, and the gaps by method and parameter."""
+    own = getattr(st, name)
+    x, *shapes = at
+    discrete = methods is OF_NUMBERS
+    parameters = ["x", *(own.shapes or "").replace(" ", "").split(","), "loc", "scale"]
+    parameters = [p for p in parameters if p]
+    found, gaps = [], []
+    for method in methods.split():
+        place = 0.4 if method in ("ppf", "isf") else x
+        free = [float(s) for s in shapes if isinstance(s, float)]
+        whole = [s for s in shapes if not isinstance(s, float)]
+        call = getattr(own, method)
+        if discrete:
+            if not free:
+                continue
+            words = measured(lambda *s, call=call: call(place, *whole, *s), tuple(free))
+            names = parameters[1 + len(whole) :]
+        else:
+            words = measured(lambda *a, call=call: call(*a), (float(place), *free, 0.1, 1.2))
+            names = parameters
+        found.append(words[:3])
+        for i in filter(None, words[3].split(", ")):
+            gaps.append(f"`{method}` by {names[int(i)]}")
+    if not found:
+        return "yes", "zero", "zero", "all parameters are whole numbers"
+    columns = [worst(column) for column in zip(*found)]
+    note = f"no derivative of {', '.join(gaps)}" if gaps else ""
+    return (*columns, note)  # type: ignore[return-value]
+
+
+def worst(words: tuple) -> str:
+    return next(w for w in ("no", "refuses", "loop", "yes", "zero") if w in words)
+
+
+def entries() -> dict[str, tuple[str, str, str, str]]:
+    """The words and the note of each name, without ``scipy.``."""
+    found: dict[str, tuple] = {}
+    for func, rows in called().items():
+        name = name_of(func)
+        if name.startswith("scipy.") and func in OPS and name.count(".") == 2:
+            public = name.removeprefix("scipy.").replace("._", ".")  # a private ufunc of one
+            found[public] = verdict(func, OPS[func], rows)
+    for name, (call, at) in trials().items():
+        if hasattr(getattr(scipy, name.partition(".")[0]), name.partition(".")[2]):
+            *words, gaps = measured(call, at)
+            found[name] = (*words, f"no derivative by argument {gaps}" if gaps else "")
+    for table, methods in ((CONTINUOUS, METHODS), (DISCRETE, OF_NUMBERS)):
+        for name, at in table.items():
+            found[f"stats.{name}"] = of_distribution(name, at, methods)
+    found["special.digamma"] = found["special.psi"]
+    return dict(sorted(found.items()))
+
+
+def version() -> str:
+    return ".".join(scipy.__version__.split(".")[:2])
+
+
+def page(found: dict[str, tuple]) -> str:
+    counts: Counter = Counter()
+    by_module: dict[str, list[str]] = {}
+    for name, (*words, note) in found.items():
+        counts.update(zip(("vmap", "jvp", "vjp"), words))
+        module, _, rest = name.partition(".")
+        by_module.setdefault(module, []).append(f"| `{rest}` | {' | '.join(words)} | {note} |")
+    lines = [
+        HEAD,
+        f"SciPy {version()}, {len(found)} names:",
+        "",
+        "| | yes | zero | loop | refuses |",
+    ]
+    lines.append("|---|---|---|---|---|")
+    for mode in ("vmap", "jvp", "vjp"):
+        cells = [str(counts[mode, word]) for word in ("yes", "zero", "loop", "refuses")]
+        lines.append(f"| {mode} | {' | '.join(cells)} |")
+    for module, rows in by_module.items():
+        lines += ["", f"## scipy.{module}", "", "| name | vmap | jvp | vjp | note |"]
+        lines += ["|---|---|---|---|---|", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def promised() -> list[str]:
+    """The names of `NAMES` that this SciPy has."""
+    return [
+        f"{module}.{name}"
+        for module, names in NAMES.items()
+        for name in names.split()
+        if hasattr(getattr(scipy, module), name)
+    ]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(entries()))

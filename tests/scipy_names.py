@@ -1,0 +1,61 @@
+"""The names of SciPy that are promised inside transforms, and those that have a gap."""
+
+NAMES: dict[str, str] = {
+    "special": """
+        softmax log_softmax logsumexp zeta multigammaln polygamma digamma psi gammaln gamma loggamma
+        beta betaln binom xlogy xlog1py entr rel_entr kl_div spherical_jn spherical_yn spherical_in
+        spherical_kn ndtr ndtri ndtri_exp log_ndtr ellipk ellipkm1 ellipe ellipkinc ellipeinc ellipj
+        elliprc elliprf elliprg hyp0f1 hyp1f1 hyp2f1 hyperu comb perm factorial poch
+        erf erfc erfinv erfcinv erfcx expit logit log_expit gammainc gammaincc gammaincinv betainc
+        betaincinv jv yv iv kv j0 j1 y0 y1 i0 i0e i1 i1e k0 k1 lambertw expn exp1 expi diric
+    """,
+    "linalg": """
+        solve solve_triangular cho_factor cho_solve cholesky lu lu_factor lu_solve qr svd svdvals
+        eigh eigvalsh eig eigvals schur inv pinv pinvh det lstsq expm logm sqrtm expm_frechet
+        solve_sylvester solve_continuous_lyapunov solve_discrete_lyapunov solve_toeplitz
+        solve_banded solveh_banded block_diag toeplitz circulant hankel norm null_space orth polar
+    """,
+    "fft": """
+        fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft hfft2 ihfft2
+        hfftn ihfftn dct idct dctn idctn dst idst dstn idstn fht ifht fftshift ifftshift fftfreq
+        rfftfreq
+    """,
+    "stats": """
+        norm uniform expon gamma beta t chi2 f lognorm weibull_min laplace logistic cauchy pareto
+        rayleigh halfnorm truncnorm invgamma gumbel_r genextreme binom poisson nbinom geom bernoulli
+        hypergeom randint multivariate_normal multivariate_t dirichlet zscore entropy skew kurtosis
+        pearsonr moment gmean hmean trim_mean gaussian_kde
+    """,
+    "integrate": "trapezoid simpson cumulative_trapezoid romb quad",
+    "signal": """
+        lfilter filtfilt sosfilt convolve fftconvolve correlate detrend savgol_filter hilbert
+    """,
+    "optimize": "brentq newton root root_scalar fsolve",
+}
+"""The names by the modules that have them."""
+
+CONTINUOUS: dict[str, tuple] = {
+    "norm": (0.3,), "uniform": (0.4,), "expon": (0.5,), "gamma": (1.3, 2.0),
+    "beta": (0.4, 2.0, 3.0), "t": (0.5, 4.0), "chi2": (1.5, 3.0), "f": (1.2, 3.0, 5.0),
+    "lognorm": (0.8, 0.6),
+    "weibull_min": (0.7, 1.4), "weibull_max": (-0.7, 1.4), "laplace": (0.4,), "logistic": (0.4,),
+    "cauchy": (0.4,), "pareto": (1.6, 2.2), "rayleigh": (0.9,), "halfnorm": (0.7,),
+    "truncnorm": (0.2, -1.0, 2.0), "invgamma": (0.8, 2.5), "gumbel_r": (0.4,), "gumbel_l": (0.4,),
+    "genextreme": (0.3, 0.2), "genpareto": (0.6, 0.2), "skewnorm": (0.3, 1.5),
+    "vonmises": (0.4, 1.2), "loguniform": (1.2, 0.5, 3.0), "powerlaw": (0.6, 1.7),
+    "triang": (0.5, 0.4), "exponnorm": (0.5, 1.5), "nakagami": (0.8, 1.3), "invgauss": (0.8, 0.7),
+}  # fmt: skip
+"""Continuous distributions: a place in the support, and the shapes."""
+
+DISCRETE: dict[str, tuple] = {
+    "binom": (2, 5, 0.3), "poisson": (2, 1.7), "nbinom": (2, 3, 0.4), "geom": (2, 0.3),
+    "bernoulli": (1, 0.3), "hypergeom": (2, 10, 4, 5), "randint": (2, 1, 6),
+}  # fmt: skip
+"""Discrete distributions: a number, and the parameters; the floats are differentiated."""
+
+GAPS: dict[str, str] = {
+    "linalg.schur": "its result is unique for some matrices only; use eig or eigh",
+    "stats.hypergeom": "all parameters are whole numbers",
+    "stats.randint": "all parameters are whole numbers",
+}
+"""Names without a derivative or a batch, and the reason."""
