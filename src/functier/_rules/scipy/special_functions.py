@@ -33,6 +33,8 @@ def _declare_elementwise(name: str, params: str, operands: str, **rules: Functio
         return
     names = operands.split()
     partials: Any = {n: Rule(complete_rule(rule), names, True) for n, rule in rules.items()}
+    for n, rule in rules.items():
+        partials[n].defaults = Rule(rule, names).defaults
     vmap = elementwise_vmap(dispatching(func))
     declare(special, name, params, operands, vmap=vmap, jvp=partials, vjp=partials)
 

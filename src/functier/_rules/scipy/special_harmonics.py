@@ -16,7 +16,7 @@ from ..._core.errors import UnsupportedError
 from ..._core.numpy_facts import dtype_of
 from ..._core.types import Function, Value
 from ..axes import as_array
-from ..constructors import align, unsupported
+from ..constructors import Rule, align, unsupported
 from .declare import declare, declare_composite, dispatching
 from .special_functions import strong
 
@@ -52,6 +52,10 @@ def _declare_rows(name: str, params: str, arrays: str, slopes: Function, lead: i
         return np.moveaxis(kernel(**given), range(lead, lead + k), range(k))
 
     needs = (*names, "diff_n")
+    on_tangent = Rule((jvp, "ans", *needs), names)
+    on_cotangent = Rule((vjp, f"{variable}_dtype", *needs), names)
+    for rule in (on_tangent, on_cotangent):
+        rule.defaults = {"diff_n": 0}
     declare(
         special,
         name,
@@ -59,16 +63,16 @@ def _declare_rows(name: str, params: str, arrays: str, slopes: Function, lead: i
         arrays,
         kernel=kernel,
         vmap=vmap,
-        jvp={variable: (jvp, "ans", *needs)},
-        vjp={variable: (vjp, f"{variable}_dtype", *needs)},
+        jvp={variable: on_tangent},
+        vjp={variable: on_cotangent},
     )
 
 
-def _legendre_slopes(n: Value, z: Value, diff_n: int | None) -> Value:
+def _legendre_slopes(n: Value, z: Value, diff_n: int) -> Value:
     """DLMF 18.9.15."""
     n, z = np.astype(strong(n), np.int64), as_array(z)
     rows = []
-    for k in range(1, (diff_n or 0) + 2):
+    for k in range(1, diff_n + 2):
         part = special.eval_jacobi(np.maximum(n - k, 0), float(k), float(k), z)
         rows.append(np.where(n < k, 0.0, special.poch(n + 1, k) * 0.5**k * part))
     return np.stack(rows)
@@ -81,11 +85,11 @@ def _ladder(n: Value, m: Value) -> tuple:
     return np.sqrt(np.maximum(up, 0)) / 2, np.sqrt(np.maximum(down, 0)) / 2
 
 
-def _polar_slopes(n: Value, m: Value, theta: Value, diff_n: int | None) -> Value:
+def _polar_slopes(n: Value, m: Value, theta: Value, diff_n: int) -> Value:
     func = dispatching(special.sph_legendre_p)
     n, m = strong(n), strong(m)
     up, down = _ladder(n, m)
-    above, below = (func(n, m + i, theta, diff_n=diff_n or 0) for i in (1, -1))
+    above, below = (func(n, m + i, theta, diff_n=diff_n) for i in (1, -1))
     turned = np.where(np.less(np.sin(theta), 0), -1.0, 1.0)  # SciPy's are even around 0 and pi
     return turned * (up * above - down * below)
 
@@ -101,12 +105,12 @@ def _orders(n: int, m: int | None, *at: Value) -> list:
     return [np.reshape(degrees, (-1, 1) + (1,) * rank), np.reshape(orders, (-1,) + (1,) * rank)]
 
 
-def _all_legendre_slopes(n: int, z: Value, diff_n: int | None) -> Value:
+def _all_legendre_slopes(n: int, z: Value, diff_n: int) -> Value:
     (degrees,) = _orders(n, None, z)
     return _legendre_slopes(degrees, z, diff_n)
 
 
-def _all_polar_slopes(n: int, m: int, theta: Value, diff_n: int | None) -> Value:
+def _all_polar_slopes(n: int, m: int, theta: Value, diff_n: int) -> Value:
     degrees, orders = _orders(n, m, theta)
     return _polar_slopes(degrees, orders, theta, diff_n)
 
@@ -128,7 +132,7 @@ for _name in ("assoc_legendre_p", "assoc_legendre_p_all"):
 # ---- harmonics of two angles ----
 
 
-def _refuse_derivatives(name: str, diff_n: int | None) -> None:
+def _refuse_derivatives(name: str, diff_n: int) -> None:
     if diff_n:
         raise UnsupportedError(
             f"scipy.special.{name} with diff_n={diff_n} is not supported inside a transform; "

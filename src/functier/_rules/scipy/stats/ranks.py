@@ -40,4 +40,4 @@ def _declare_test(name: str, params: str, arrays: str) -> None:
 
 
 _declare_test("spearmanr", "a b axis nan_policy alternative", "a b")
-_declare_test("kendalltau", "x y method nan_policy alternative variant", "x y")
+_declare_test("kendalltau", "x y nan_policy method variant alternative axis keepdims", "x y")
