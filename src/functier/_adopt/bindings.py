@@ -7,11 +7,14 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from .._core.adopted import GLOBALS
 from .call_sites import Names, loads_in, rewrite, stored_globals
 from .twins import (
     ALIASES,
     alias_of_call,
     alias_of_module,
+    alias_of_number_call,
+    alias_of_number_owner,
     alias_of_owner,
     alias_of_pattern,
     dispatches,
@@ -58,6 +61,7 @@ class Bindings:
                 "module stays as it is; import it without Numba (NUMBA_DISABLE_JIT=1 does for jit)"
             )
         else:
+            GLOBALS.add(id(self.namespace))
             self._rewrite(functions)
             self._bind_names()
             for func in functions:
@@ -101,17 +105,21 @@ class Bindings:
                 self.left.setdefault(name, HOLDS.format(_name_of(part)))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
-        names = Names(
-            self.namespace, alias_of_call, alias_of_owner, alias_of_module, alias_of_pattern
-        )
+        names, few = [
+            Names(self.namespace, call, owner, alias_of_module, alias_of_pattern)
+            for call, owner in (
+                (alias_of_call, alias_of_owner), (alias_of_number_call, alias_of_number_owner),
+            )
+        ]  # fmt: skip
         fresh = [f for f in functions if id(f.__code__) not in self.codes]
         for func in fresh:
             names.stored |= stored_globals(func.__code__)
+        few.stored = names.stored
         for func in fresh:
             code = func.__code__
             if id(code) not in self.made:
                 try:
-                    new = rewrite(code, names)
+                    new = _rewritten(code, names, few)
                 except NotImplementedError as error:
                     self.left[f"the function {func.__qualname__}"] = (
                         f"has code that cannot be changed ({error}), so that its calls of float, "
@@ -172,6 +180,7 @@ class Bindings:
 
     def unbind(self, functions: Iterable[FunctionType]) -> None:
         """Undo what `bind` did, where nobody has changed it since; the aliases stay."""
+        GLOBALS.discard(id(self.namespace))
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(func.__code__))
             if pair is not None:
@@ -203,6 +212,14 @@ class Bindings:
         """Return how many names and how many functions are bound or rewritten."""
         names = len(self.names) + len(self.defaults) + len(self.attributes)
         return names, len([f for f in self.functions.values() if f() is not None])
+
+
+def _rewritten(code: CodeType, names: Names, few: Names) -> CodeType:
+    """Return code that looks up other names; only those of `few` where not all have room."""
+    try:
+        return rewrite(code, names)
+    except NotImplementedError:
+        return rewrite(code, few)
 
 
 def _needs_twin(value: Any) -> bool:

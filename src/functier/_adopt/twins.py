@@ -4,6 +4,7 @@ The table is made of namespaces, name by name, when something is adopted for the
 knows no function itself: what `functier.numpy` defines is a twin.
 """
 
+import cmath
 import math
 import sys
 from importlib import import_module
@@ -13,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as fnp
+from .._core.adopted import METHODS
 from .calls import BUILTINS, CALLERS, KINDS, PATTERNS
+from .complex_mathematics import CMATH
+from .elements import ELEMENTS
 from .mathematics import MATH
+from .ufuncs import UFUNC_CALLERS, UFUNCS
 
 PREFIX = "_functier "
 PRIVATE = ("numpy.core", "numpy.distutils", "numpy.f2py")
@@ -36,6 +41,9 @@ MODULES: dict[str, str] = {
 Those of SciPy count where they have been imported.
 """
 
+NUMBERS: dict[ModuleType, Any] = {math: MATH, cmath: CMATH}
+"""Modules of functions of numbers, and their twins."""
+
 MIRRORS = f"{fnp.__name__}.", "functier.scipy."
 """The beginnings of the names of modules with twins."""
 
@@ -50,10 +58,12 @@ def load_module(name: str) -> ModuleType:
 
 def load_twins() -> None:
     """Fill the table; later calls add the modules that have been imported since."""
-    _note(math, MATH)
-    for name, twin in vars(MATH).items():
-        if name[0] != "_":
-            _note(getattr(math, name), twin)
+    METHODS.update(ELEMENTS)
+    for source, module in NUMBERS.items():
+        _note(source, module)
+        for name, twin in vars(module).items():
+            if name[0] != "_":
+                _note(getattr(source, name), twin)
     for name, other in MODULES.items():
         if name.startswith("numpy"):
             load_module(name)
@@ -130,9 +140,14 @@ class Classes:
 
 
 class Callees:
-    """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``."""
+    """The namespace `functier.numpy` where an attribute is called: ``np.float64(x)``.
+
+    That of a ufunc may be asked for a method, too: ``np.maximum.reduce(xs)``.
+    """
 
     def __init__(self) -> None:
+        for name, ufunc in UFUNCS.items():
+            setattr(self, name, UFUNC_CALLERS[ufunc])
         for name, kind in KINDS.items():
             setattr(self, name, CALLERS[kind])
 
@@ -147,9 +162,11 @@ ALIASES: dict[str, Any] = {
 """The aliases that globals of adopted modules have, and their objects."""
 
 _CALLED: dict[int, str] = {}
-for _builtin, _twin in (*BUILTINS.items(), *CALLERS.items(), (np.ndarray, fnp.ndarray)):
+for _builtin, _twin in (
+    *BUILTINS.items(), *CALLERS.items(), *UFUNC_CALLERS.items(), (np.ndarray, fnp.ndarray),
+):  # fmt: skip
     _alias = f"{PREFIX}{_builtin.__name__}"
-    if _builtin.__module__ != "builtins":
+    if isinstance(_builtin, np.ufunc) or _builtin.__module__ != "builtins":
         _alias = f"{PREFIX}numpy.{_builtin.__name__}"
     _CALLED[id(_builtin)] = _alias
     ALIASES[_alias] = _twin
@@ -157,8 +174,13 @@ for _kind, _class in (*PATTERNS.items(), (np.ndarray, fnp.ndarray)):
     ALIASES[f"{PREFIX}case {_kind.__name__}"] = _class
 
 
+def alias_of_number_call(value: Any) -> str | None:
+    """Return the alias for calls of a builtin or a type of numbers."""
+    return None if isinstance(value, np.ufunc) else _CALLED.get(id(value))
+
+
 def alias_of_call(value: Any) -> str | None:
-    """Return the alias for calls of an object: a builtin, or a type of numbers."""
+    """Return the alias for calls of an object: a builtin, a type of numbers, or a ufunc."""
     return _CALLED.get(id(value))
 
 
@@ -170,6 +192,13 @@ def alias_of_pattern(value: Any) -> str | None:
 
 def alias_of_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
     """Return the alias for NumPy where its attribute `name` means another than in its twin."""
+    if name in UFUNCS and (called or asked) and (value is np or value is fnp):
+        return f"{PREFIX}numpy"
+    return alias_of_number_owner(value, name, called, asked)
+
+
+def alias_of_number_owner(value: Any, name: str, called: bool, asked: bool) -> str | None:
+    """Return the same, where a ufunc is NumPy's own."""
     if value is np or value is fnp:
         if name in KINDS and called:
             return f"{PREFIX}numpy"
@@ -184,8 +213,9 @@ def alias_of_module(name: str) -> str | None:
     An import statement returns the outermost package, so ``functier.numpy`` would not do.
     """
     root, _, rest = name.partition(".")
-    if name == "math":
-        twin: Any = MATH
+    twin: Any = {"math": MATH, "cmath": CMATH}.get(name)
+    if twin is not None:
+        pass
     elif name == "numpy" or _is_public(name) or name in MODULES:
         try:
             twin = load_module(MODULES.get(name, f"functier.{name}"))

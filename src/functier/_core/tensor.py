@@ -2,8 +2,8 @@
 
 A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
 and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
-`_levels.level` creates it is the level object of a transform. Imports `observers`, `table` and
-`types` only.
+`_levels.level` creates it is the level object of a transform. Imports `adopted`, `observers`,
+`table` and `types` only.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .adopted import method_for_caller
 from .flat import Flat
 from .observers import OPERATIONS
 from .table import array_namespace, find
@@ -246,10 +247,12 @@ class Tensor:
         return self.level.convert(self, "numpy.asarray", dtype, copy)
 
     def item(self, *args: Any) -> Any:
-        return self.level.convert(self, "item", *args)
+        method = method_for_caller("item")
+        return method(self, *args) if method else self.level.convert(self, "item", *args)
 
     def tolist(self) -> Any:
-        return self.level.convert(self, "tolist")
+        method = method_for_caller("tolist")
+        return method(self) if method else self.level.convert(self, "tolist")
 
     def as_integer_ratio(self) -> tuple[int, int]:
         return self.level.convert(self, "as_integer_ratio")  # `statistics` asks for it
