@@ -8,7 +8,12 @@ each net. ``pytest tests/nets --full`` runs the nets in full, and says the count
 """
 
 import gc
+import os
 from pathlib import Path
+
+# Matrices of three rows are not worth a thread, and OpenBLAS, which reads this when NumPy is
+# imported, starts some for them: on a busy machine its calls wait for each other.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
