@@ -34,9 +34,27 @@ def _with_lists(func: Callable) -> Callable:
     return functools.update_wrapper(call, func, updated=())
 
 
+def _quick(ufunc: np.ufunc) -> Callable:
+    """Return the same for a ufunc of one or two arguments, which come alone in most calls."""
+    call = _with_lists(ufunc)
+
+    def call_one(x: Any, *rest: Any, **options: Any) -> Any:
+        if rest or options or type(x) in LISTS:
+            return call(x, *rest, **options)
+        return ufunc(x)
+
+    def call_two(x: Any, y: Any, *rest: Any, **options: Any) -> Any:
+        if rest or options or type(x) in LISTS or type(y) in LISTS:
+            return call(x, y, *rest, **options)
+        return ufunc(x, y)
+
+    quick: Any = {1: call_one, 2: call_two}.get(ufunc.nin, call)
+    return functools.update_wrapper(quick, ufunc, updated=())
+
+
 def caller_of(ufunc: np.ufunc) -> Callable:
     """Return the twin of calls of `ufunc` and of its methods."""
-    call = _with_lists(ufunc)
+    call = _quick(ufunc)
     for name in dir(ufunc):
         if name[0] != "_":
             value = getattr(ufunc, name)

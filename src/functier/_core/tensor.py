@@ -3,7 +3,7 @@
 A tensor passes everything on to ``self.level``, an attribute of its class. For plain tensors
 and users' subclasses it is the `RootLevel` of `_core.root`; for the classes that
 `_levels.level` creates it is the level object of a transform. Imports `adopted`, `observers`,
-`table` and `types` only.
+`subclasses`, `table` and `types` only.
 """
 
 import sys
@@ -16,6 +16,7 @@ import numpy as np
 from .adopted import method_for_caller
 from .flat import Flat
 from .observers import OPERATIONS
+from .subclasses import view_as
 from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
 
@@ -197,11 +198,8 @@ class Tensor:
 
     def view(self, *args: Any) -> "Tensor":
         """Another tensor of the same memory; its dtype cannot be another one."""
-        if args:
-            raise TypeError(
-                f"{self.level}: x.view(dtype) is about the memory of an array, which a tensor "
-                f"hides; write x.astype(dtype) for another dtype"
-            )
+        if args and args != (np.ndarray,):
+            return view_as(self, *args)
         return self[...]  # type: ignore[index]  # `methods` gives it
 
     def fill(self, value: Value) -> None:

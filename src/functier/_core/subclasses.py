@@ -1,0 +1,29 @@
+"""Views of a tensor by another class or dtype: ``x.view(...)`` with an argument."""
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .errors import ConversionError
+
+
+def view_as(x: Any, *args: Any) -> Any:
+    """Return a view of one example as a subclass of NumPy's array, or raise.
+
+    Such an array holds plain numbers. So this is for a vmap that runs examples apart.
+    """
+    kind = args[0]
+    if not isinstance(kind, type) or not issubclass(kind, np.ndarray):
+        _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
+                "x.astype(dtype) for another dtype")  # fmt: skip
+    try:
+        if x.level.batches:
+            return x.level.convert(x, "numpy.asarray", None, None).view(*args)
+    except ConversionError:
+        pass
+    _refuse(x, f"x.view({kind.__name__}) would put a tensor into a subclass of numpy.ndarray, "
+            f"which holds plain numbers; write its methods as functions of x")  # fmt: skip
+
+
+def _refuse(x: Any, why: str) -> NoReturn:
+    raise TypeError(f"{x.level}: {why}")
