@@ -20,8 +20,10 @@ class LevelError(Exception):
         self.named = named
 
 
-REPLACING = ValueError, SystemError, RuntimeError
-"""The classes of errors that compiled code raises where a conversion of a tensor has failed."""
+REPLACING = ValueError, SystemError, RuntimeError, AttributeError
+"""The classes of errors that compiled code raises where a conversion of a tensor has failed.
+
+It may also call Python code then, whose first look at an attribute fails and drops the error."""
 
 
 def reveal(error: BaseException, refused: LevelError | None = None) -> None:
