@@ -118,7 +118,11 @@ class Vector(np.ndarray):
     def norm(self):
         return np.sqrt(np.sum(self * self))
 def f(x):
-    return Vector(x).norm() * Vector(x).view(np.ndarray)
+    return Vector(x).norm() * Vector(x).view(np.ndarray) + Vector(np.array([3.0, 4.0])).norm()
+def g(x):
+    y = Vector(np.array([3.0, 4.0]))
+    y[0] = 1.0
+    return x * y[0]
 """
 
 
@@ -136,6 +140,8 @@ def test_a_subclass_of_numpys_array_holds_one_example(tmp_path):
         ):
             with pytest.raises(TypeError, match=r"x\.view\(Vector\) would put a tensor into a"):
                 run()
+        with pytest.raises(ValueError, match="read-only"):
+            ft.grad(module.g)(2.0)
 
 
 def test_a_view_as_numpys_array_is_the_tensor():
