@@ -119,7 +119,7 @@ def test_the_design_page_links_each_note_in_order():
     text = (DESIGN / "README.md").read_text(encoding="utf-8")
 
     assert [int(name[:4]) for name in numbered] == list(range(1, len(numbered) + 1))
-    assert appendices == ["coverage.md", "source-documents.md"]
+    assert appendices == ["coverage-of-scipy.md", "coverage.md", "source-documents.md"]
     assert not faults_of_the_design_page(text, numbered, appendices)
     assert "design/README.md" in links(README)
 

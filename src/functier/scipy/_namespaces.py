@@ -1,9 +1,9 @@
 """The twin of each thing in SciPy's modules.
 
-NOTE [three kinds of twin]
-    A function with a rule (in `_rules.scipy`) asks the tensors among its arguments. One of the
-    modules in `COPIED` runs SciPy's Python code on the twins. What takes functions, and classes,
-    have a twin in a file of this package, whose table `TWINS` names them: see `OWN`.
+NOTE [two kinds of twin]
+    A function with a rule (in `_rules.scipy`) asks the tensors among its arguments. What takes
+    functions, and classes, have a twin in a file of this package, whose table `TWINS` names them:
+    see `OWN`.
 """
 
 from importlib import import_module
@@ -16,7 +16,6 @@ import scipy.special  # type: ignore[import-untyped]
 
 from .._core.foreign import dispatching
 from ..numpy import _namespaces as _numpy
-from ..numpy._copies import copy_function
 from ..numpy._functions import make_twin
 from ..numpy._mirror import Mirror
 
@@ -25,9 +24,6 @@ TWINS: dict[int, Any] = {}
 
 OWN: dict[str, str] = {"integrate": "_integrate", "optimize": "_optimize", "stats": "_stats"}
 """The files of this package with twins, by the modules of SciPy that have their originals."""
-
-COPIED: tuple[str, ...] = ()
-"""The beginnings of the names of modules whose Python code runs on the twins."""
 
 FUNCTIONS: Any = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
 if hasattr(scipy.special, "legendre_p"):  # since SciPy 1.15
@@ -65,14 +61,11 @@ def _make(value: Any, path: str) -> Any:
         return value
     if not MIRROR.owns(value.__module__ or ""):
         return _numpy.twin_of(value, path)
-    return make_twin(value, path, _copy_of, MIRROR.here, dispatching(value))
+    return make_twin(value, path, _without_copy, MIRROR.here, dispatching(value))
 
 
-def _copy_of(func: Any) -> Any:
-    """Return SciPy's code of a function, run on twins; None where that would not do."""
-    if isinstance(func, FunctionType) and func.__module__.startswith(COPIED):
-        return copy_function(func, twin_of)
-    return None
+def _without_copy(func: Any) -> None:
+    """No code of SciPy is copied: a function without a rule is called as it is."""
 
 
 MIRROR = Mirror("functier.scipy", twin_of)
