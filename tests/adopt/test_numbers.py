@@ -12,6 +12,7 @@ from test_uses import NESTINGS, body, compare, rows_of
 
 import functier as ft
 from functier._adopt import complex_mathematics, twins
+from functier._adopt.calls import round_
 from functier._adopt.complex_mathematics import CMATH, FORMULAS
 from functier._core import adopted
 
@@ -43,6 +44,11 @@ return sum(v * v for v in x.tolist()) * np.array(x.reshape(1, 3).tolist())[0, 1]
 return x[np.argsort(x).tolist()] * x[0].tolist()
 # a complex item
 return (x * 1j + x).item(0).imag * np.array((x * 1j).tolist()).imag
+# round
+n = round(x[2] + 0.7)
+return np.arange(10.0)[:n].sum() * x + round(x[0] * 4) * x[:n]
+# round to digits
+return round(x[2], 1) * x + round(number=x[1], ndigits=None) * x[0] + round(2.675, 2)
 # cmath
 z = complex(x[0], x[1])
 return abs(cmath.sqrt(z)) * cmath.phase(z) + cmath.log(z, 2.0).real * cmath.polar(z)[0]
@@ -147,6 +153,19 @@ def test_a_subclass_of_numpys_array_holds_one_example(tmp_path):
 def test_a_view_as_numpys_array_is_the_tensor():
     x = np.array([1.0, 2.0])
     assert ft.grad(lambda x: np.sum(x.view(np.ndarray) ** 2))(x).tolist() == [2.0, 4.0]
+
+
+def test_round_is_pythons():
+    values = [0.5, 1.5, -0.5, 2.5, -2.6, 7.0]
+    assert ft.vmap(round_)(np.array(values)).tolist() == [round(v) for v in values]
+    assert ft.vmap(round_)(np.array(values)).dtype == np.int64
+    assert [ft.jvp(round_, (v,), (1.0,)) for v in values] == [(round(v), 0) for v in values]
+    assert round_(2.5) == 2 and type(round_(2.5)) is int and round_(2.25, 1) == round(2.25, 1)
+    for bad, error in ((np.nan, ValueError), (np.inf, OverflowError)):
+        with pytest.raises(error):
+            ft.vmap(round_)(np.array([1.0, bad]))
+    with pytest.raises(TypeError):
+        ft.vmap(round_)(np.ones((2, 3)))
 
 
 # ---- cmath ----

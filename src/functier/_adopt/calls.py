@@ -30,6 +30,7 @@ from .values import (
     likeness,
     plain_values,
     settled,
+    shares,
 )
 
 MISSING: Any = object()
@@ -58,7 +59,7 @@ def float_(x: Any = 0.0, /) -> Any:
 
 
 def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
-    """Return ``int(x)``: a Python int, or under vmap an int64 for each example."""
+    """Return ``int(x)``: a Python int, or an int64 for each example where they differ."""
     if base or words:
         return int(x, *base, **words)
     return as_int(x, int, np.trunc) if _isinstance(x, Tensor) else int(x)
@@ -91,10 +92,21 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
         if bad.any():
             whole = convert(values[bad].flat[0])  # raises for NaN and for infinity
             raise OverflowError(f"{convert.__name__}(x): {whole} of an example exceeds an int64")
+        if shares(x, whole):
+            return convert(values.flat[0])
         return rounded(stop_gradient(x)).astype(np.int64)
     if values.dtype.kind == "u" and values.size and int(values.max()) >= LARGEST:
         raise OverflowError(f"{convert.__name__}(x): {values.max()} of an example exceeds an int64")
-    return x.astype(np.int64)
+    return convert(values.flat[0]) if shares(x, values) else x.astype(np.int64)
+
+
+def round_(number: Any, ndigits: Any = None) -> Any:
+    """Return ``round(x)``, an integer as of `int_`, or ``round(x, digits)``."""
+    if not _isinstance(number, Tensor):
+        return round(number, ndigits)
+    if ndigits is None:
+        return as_int(number, round, np.rint)
+    return round(settle(number), ndigits)
 
 
 def complex_(*args: Any, **kwargs: Any) -> Any:
@@ -313,6 +325,7 @@ BUILTINS: dict[Any, Callable] = {
     float: float_,
     int: int_,
     complex: complex_,
+    round: round_,
     max: max_,
     min: min_,
     sorted: sorted_,

@@ -32,6 +32,19 @@ def plain_values(x: Any) -> Any:
     return bare(narrow(x))[0]
 
 
+def shares(x: Any, values: np.ndarray) -> bool:
+    """Tell if all examples of `x`, a whole number with these values, have the same one.
+
+    Then it is a plain number, by which NumPy's functions take lengths and axes. A recorded
+    program is for other values, too.
+    """
+    while isinstance(x, Tensor) and x.level.depth:
+        if x.level.records:
+            return False
+        x = x.level.elem(x)
+    return values.size > 0 and bool(np.all(values == values.flat[0]))
+
+
 def likeness(x: Any) -> Any:
     """Return what NumPy has for a tensor: a scalar or an array of its dtype and shape."""
     if type(x) is not Array and not x.ndim and not is_array(x):
