@@ -45,6 +45,14 @@ ERRORS = [
     ("eig", lambda m, a: m.eig(a), TALL),
     ("pinv", lambda m, a: m.pinv(a, rtol=-1), A),
     ("lstsq", lambda m, a: m.lstsq(a, np.ones(5)), A),
+    ("schur", lambda m, a: m.schur(a, output="round"), A),
+    ("schur sort", lambda m, a: m.schur(a, sort="round"), A),
+    ("rsf2csf", lambda m, a: m.rsf2csf(a, np.eye(4)), A),
+    ("matrix_balance", lambda m, a: m.matrix_balance(a), TALL),
+    ("eig_banded", lambda m, a: m.eig_banded(a, select="i", select_range=(1, 7)), A),
+    ("qr_multiply", lambda m, a: m.qr_multiply(a, np.ones((2, 3))), TALL),
+    ("qr_multiply mode", lambda m, a: m.qr_multiply(a, B, "round"), A),
+    ("diagsvd", lambda m, s: m.diagsvd(s, 4, 5), B),
 ]
 
 
@@ -70,8 +78,10 @@ def test_wrong_arguments_raise_scipys_errors(call, x):
         (lambda m, a: m.svd(a), STACK),
         (lambda m, a: m.eigvalsh(a, np.eye(3)), STACK),
         (lambda m, a: m.lstsq(a, B)[0], STACK),
+        (lambda m, a: m.rsf2csf(*m.schur(a)), STACK),
+        (lambda m, a: m.eig_banded(a), STACK),
     ],
-    ids=["solve", "sym", "triangular", "lu", "qr", "rq", "svd", "eigvalsh", "lstsq"],
+    ids="solve sym triangular lu qr rq svd eigvalsh lstsq schur eig_banded".split(),
 )
 @pytest.mark.skipif(not hasattr(scipy.linalg.qr, "__wrapped__"), reason="SciPy without stacks")
 def test_stacks_of_matrices(call, x):
@@ -81,7 +91,7 @@ def test_stacks_of_matrices(call, x):
         np.testing.assert_allclose(y, z, rtol=1e-9, atol=1e-9)
 
 
-EMPTY = ("inv", "det", "pinv", "pinvh", "lu", "qr", "rq", "svd", "svdvals", "eigh", "eig")
+EMPTY = ("inv", "det", "pinv", "pinvh", "lu", "qr", "rq", "svd", "svdvals", "eigh", "eig", "schur")
 
 
 @each("name", EMPTY)
@@ -98,12 +108,51 @@ def test_empty_matrices(name):
         (lambda a: sl.qr(a, mode="raw"), "economic"),
         (lambda a: sl.eig(a, np.eye(3), homogeneous_eigvals=True), "leave it out"),
         (lambda a: sl.eig(a, np.eye(3), left=True, right=False), "left=True alone"),
+        (lambda a: sl.eig_banded(a + 1j), "eigvals_banded"),
+        (lambda a: sl.hessenberg(a), "schur"),
     ],
-    ids=["qr", "homogeneous", "left"],
+    ids=["qr", "homogeneous", "left", "banded", "hessenberg"],
 )
 def test_forms_that_are_refused(call, remedy):
     with pytest.raises(ft.UnsupportedError, match=remedy):
         moved(call, A)
+
+
+TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
+
+
+@each(
+    "x, output, message",
+    [
+        (np.diag([1.0, 2.0, 1.0]), "real", "two eigenvalues are equal"),
+        (np.eye(2), "complex", "two eigenvalues are equal"),
+        (TURN, "real", "write output='complex'"),
+    ],
+    ids=["real", "complex", "rotation"],
+)
+def test_a_form_of_schur_that_jumps_has_no_derivative(x, output, message):
+    def function(a):
+        return sl.schur(a, output)[0]
+
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        moved(function, x)
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        ft.vjp(function, x)[1](np.ones_like(function(x)))
+    np.testing.assert_array_equal(ft.vmap(function)(x[None]), function(x)[None])
+    moved(lambda a: np.diagonal(sl.schur(a, "complex")[0]), TURN)
+
+
+def test_numbers_of_sorted_eigenvalues_are_those_of_each_example():
+    found = ft.vmap(lambda a: sl.schur(a, sort="lhp")[2])(np.stack([A, -A, A - 4 * np.eye(3)]))
+
+    np.testing.assert_array_equal(
+        found, [0, 3, scipy.linalg.schur(A - 4 * np.eye(3), sort="lhp")[2]]
+    )
+
+
+def test_a_form_that_is_no_form_of_schur_is_refused():
+    with pytest.raises(ValueError, match="no real Schur form"):
+        moved(lambda a: sl.rsf2csf(a, np.eye(3)), A)
 
 
 def test_complex_vectors_of_a_pair_have_no_derivative():

@@ -13,6 +13,20 @@ from .scipy_linalg import of_definite
 C, F = complex, np.float32
 
 
+PAIRED = np.array(
+    [
+        [1.0, 2.0, 0.3, 0.5, -0.4],
+        [-1.5, 0.5, 0.2, 0.1, 0.3],
+        [0.1, 0.4, 3.0, -0.6, 0.2],
+        [0.2, -0.3, 0.1, -2.0, 1.5],
+        [0.3, 0.1, 0.2, -2.5, -1.0],
+    ]
+)
+"""A real matrix with two pairs of complex eigenvalues and a real one between them."""
+
+BADLY_SCALED = np.array([[1.0, 700.0, 0.5], [0.002, 2.0, 30.0], [0.1, 1.0, 3.0]])
+
+
 def spread_out(m, n, dtype=float):
     """Matrices with distinct real eigenvalues, or singular values, far from each other."""
     return (0.1 * normal(m, n, dtype=dtype) + np.eye(m, n) * np.arange(1, 1 + n)).astype(dtype)
@@ -38,6 +52,10 @@ def tridiagonal(**options):
     return lambda d, e: rotated(lambda d: sl.eigh_tridiagonal(d, e, **options))(d)
 
 
+def banded(**options):
+    return rotated(lambda x: sl.eig_banded(x, **options))
+
+
 def nearby(i, x, rng):
     """Other matrices, with eigenvalues of the same kind that stay apart."""
     return x * rng.uniform(0.97, 1.03, size=x.shape)
@@ -51,6 +69,22 @@ def full(x):
     q, r = sl.qr(x)
     k = min(np.shape(x)[-2:])
     return q[..., :k], projected(q[..., k:]), r
+
+
+def without_phases(decomposition):
+    """Return what does not depend on the phases of the vectors of Schur's form."""
+
+    def function(x):
+        t, z = decomposition(x)[:2]
+        w = np.diagonal(t, 0, -2, -1)
+        return w, np.abs(t) ** 2, np.matmul(z * np.sin(w)[..., None, :], np.conjugate(z.mT))
+
+    return function
+
+
+def balanced(x):
+    """Balance a matrix with zeros, of which LAPACK exchanges the rows."""
+    return sl.matrix_balance(np.where(np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]]), x, 0))
 
 
 def parts(*values):
@@ -145,4 +179,25 @@ ROWS = [
     row(sl.eigvals, spread_out(3, 3), near_one(3), _like=nearby),
     row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
+    row(sl.schur, PAIRED, _like=nearby),
+    of("sl.schur complex", without_phases(sl.schur), normal(3, 3, dtype=C)),
+    of("sl.schur complex", without_phases(called(sl.schur, output="complex")), TURNS),
+    row(sl.schur, spread_out(3, 3), _like=nearby),
+    row(sl.schur, spread_out(2, 2, dtype=F), _like=nearby),
+    of("sl.schur", lambda x: sl.schur(x, sort="lhp")[:2], PAIRED, _like=nearby),
+    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), PAIRED, _like=nearby),
+    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), spread_out(2, 2, dtype=F), _like=nearby),
+    row(sl.qr_multiply, normal(3, 2), normal(2, 3)),
+    row(sl.qr_multiply, normal(3, 2, dtype=C), normal(2), mode="left", conjugate=True),
+    row(sl.qr_multiply, normal(2, 3, dtype=F), normal(2, dtype=F), pivoting=True),
+    row(sl.diagsvd, normal(2), 2, 3),
+    row(sl.diagsvd, normal(2, dtype=C), 4, 2),
+    of("sl.eig_banded", banded(), positive(2, 4)),
+    of("sl.eig_banded", banded(lower=True, select="i", select_range=(1, 2)), positive(3, 3)),
+    row(sl.eig_banded, positive(2, 3), eigvals_only=True, lower=True),
+    row(sl.eigvals_banded, positive(2, 3)),
+    row(sl.eigvals_banded, normal(2, 3, dtype=C), lower=True, select="i", select_range=(0, 1)),
+    of("sl.matrix_balance", balanced, BADLY_SCALED, _like=nearby),
+    row(sl.matrix_balance, BADLY_SCALED, _like=nearby),
+    row(sl.matrix_balance, BADLY_SCALED + 0j, separate=True, permute=False, _like=nearby),
 ]

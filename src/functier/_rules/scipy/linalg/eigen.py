@@ -176,6 +176,13 @@ def _tridiagonal(d: Value, e: Value) -> Value:
     return np.eye(n, dtype=d.dtype) * as_row(d) + np.eye(n, k=-1, dtype=d.dtype) * as_row(below)
 
 
+def part_of(w: Value, select: Any = "a", select_range: Sequence | None = None) -> Any:
+    """Return the places of the eigenvalues that SciPy's ``select`` chooses."""
+    name = str(select).lower()[0]
+    index, value = (select_range if name in names else None for names in (("i", "2"), ("v", "1")))
+    return _part(w, index, value)
+
+
 @declare_composite(sl, "eigh_tridiagonal")
 def _eigh_tridiagonal(
     d: Value,
@@ -195,14 +202,12 @@ def _eigh_tridiagonal(
         refuse(sl.eigh_tridiagonal, d, e)
     one = np.arange(d.shape[-1], dtype=float)
     sl.eigh_tridiagonal(one, one[1:], eigvals_only=eigvals_only, **chosen)  # SciPy's error
-    name = str(select).lower()[0]
-    index, value = (select_range if name in names else None for names in (("i", "2"), ("v", "1")))
     matrix = _tridiagonal(d, e)
     if eigvals_only:
         w = eigvalsh(matrix)
-        return w[..., _part(w, index, value)]
+        return w[..., part_of(w, select, select_range)]
     w, v = eigh(matrix)
-    part = _part(w, index, value)
+    part = part_of(w, select, select_range)
 
     def scipys(d: Value, e: Value) -> Value:
         return sl.eigh_tridiagonal(d[:, 0], e[:, 0], check_finite=False, **chosen)[1]

@@ -13,8 +13,8 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.table import OPS
 from ...._core.types import Value
 from ...constructors import UnsupportedError, constant, op, primitive
-from ...linalg.contract import ensure_array
-from ...linalg.factorization import adjoint, stacked_vmap
+from ...linalg.contract import conj, ensure_array
+from ...linalg.factorization import adjoint, as_column, as_row, stacked_vmap
 from ..declare import declare_composite
 from .solves import solve_triangle, system
 from .stacks import matrices, refuse, require_square, stacking, triangle
@@ -296,3 +296,46 @@ def _rq(
     q, r = qr(adjoint(a)[..., ::-1, ::-1], "reduced" if mode == "economic" else "complete")
     r = adjoint(r)[..., ::-1, ::-1]
     return r if mode == "r" else (r, adjoint(q)[..., ::-1, ::-1])
+
+
+@declare_composite(sl, "qr_multiply")
+def _qr_multiply(
+    a: Value,
+    c: Value,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple:
+    a, c = matrices(True, a, c)
+    left, vector = mode == "left", c.ndim == 1
+    fits = a.ndim > 1 and c.ndim and mode in ("left", "right")
+    if not fits or c.shape[-2 if left and not vector else -1] != (
+        min(a.shape[-2:]) if left else a.shape[-2]
+    ):
+        refuse(lambda a, c: sl.qr_multiply(a, c, mode), a, c)
+    q, *rest = _qr(a, mode="economic", pivoting=pivoting)
+    if conjugate:
+        q = conj(q)
+    if vector:
+        c = as_column(c) if left else as_row(c)
+    product = np.matmul(q, c) if left else np.matmul(c, q)
+    product = product.reshape((*q.shape[:-2], -1)) if vector else product
+    if c.dtype.kind != "c" or q.dtype.kind == "c":
+        product = np.astype(product, q.dtype)
+    return product, *rest
+
+
+# ---- a matrix of singular values ----
+
+
+@declare_composite(sl, "diagsvd")
+def _diagsvd(s: Value, M: int, N: int) -> Value:
+    s = ensure_array(s)
+    n = s.shape[-1] if s.ndim else -1
+    if n not in (M, N) or n > min(M, N):
+        refuse(lambda s: sl.diagsvd(s, M, N), s)
+    square = np.where(np.eye(n, dtype=bool), as_row(s), np.zeros((), s.dtype))
+    padding = [(0, 0)] * (s.ndim - 1) + [(0, M - n), (0, N - n)]
+    return np.pad(square, padding)
