@@ -273,3 +273,25 @@ def test_parts_of_complex_numbers_do_not_spoil_each_other():
     slopes = [(g(y + e) - g(y - e)) / 2e-6 for e in step]
     np.testing.assert_allclose(ft.grad(g)(y), slopes, rtol=1e-7)
     np.testing.assert_allclose(ft.jvp(g, (y,), (step[0] * 1e6,))[1], slopes[0], rtol=1e-7)
+
+
+def test_a_view_of_another_dtype_is_a_copy_that_is_noted():
+    """The real parts that `numpy.real_if_close` shows have half the items' size."""
+
+    def f(x, n=3, write=None):
+        z = fnp.zeros(n, complex)
+        z[:2] = 3.0
+        r = fnp.real_if_close(z)
+        assert r.dtype == float and r.shape == (n,) and r[0] == 3.0
+        if write is not None:
+            (z if write else r)[0] = 5.0
+        y = x * r[0]
+        del r
+        z[0] = 7.0
+        return y * z[0].real
+
+    for n in (1, 3, 10):
+        assert ft.jvp(lambda x: f(x, n), (2.0,), (1.0,)) == (42.0, 21.0)
+    for write in (False, True):
+        with pytest.raises(ft.MutationError, match="real_if_close"):
+            ft.grad(lambda x: f(x, write=write))(2.0)

@@ -139,6 +139,10 @@ class ArrayLevel(RootLevel):
                 for view in views:
                     memory = view.memory
                     if np.may_share_memory(value, memory.flat):
+                        if value.dtype != memory.flat.dtype:  # such as the real parts
+                            new = make_writable(value.copy())
+                            note(func, args, kwargs, new)
+                            return close(new) if closed else new
                         layout = layout_of(value, memory.start)
                         shown = window_of(memory.flat, layout)
                         shown.flags.writeable = func not in READ_ONLY and not view.readonly
