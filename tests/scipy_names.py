@@ -54,7 +54,6 @@ DISCRETE: dict[str, tuple] = {
 """Discrete distributions: a number, and the parameters; the floats are differentiated."""
 
 GAPS: dict[str, str] = {
-    "linalg.schur": "its result is unique for some matrices only; use eig or eigh",
     "stats.hypergeom": "all parameters are whole numbers",
     "stats.randint": "all parameters are whole numbers",
 }

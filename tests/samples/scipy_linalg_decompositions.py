@@ -3,6 +3,7 @@
 import numpy as np
 
 import functier.scipy.linalg as sl
+from functier._rules.scipy.linalg.schur import solve_below
 
 from ._row import normal, positive, row
 from .eig import TURNS
@@ -69,6 +70,13 @@ def full(x):
     q, r = sl.qr(x)
     k = min(np.shape(x)[-2:])
     return q[..., :k], projected(q[..., k:]), r
+
+
+def below(t, m):
+    """Solve for the part below a matrix with a block of two rows, as Schur's form has them."""
+    rows, columns = np.array([0, 0, 0, 1, 0, 1, 0, 0, 2]), np.array([0, 1, 2, 0, 0, 2, 0, 0, 2])
+    t = np.reshape(t[..., rows, columns], (3, 3)) * np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1]])
+    return solve_below(t, m), solve_below(t, m, True)
 
 
 def without_phases(decomposition):
@@ -180,6 +188,7 @@ ROWS = [
     row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
     row(sl.schur, PAIRED, _like=nearby),
+    of("solve_below", below, TURNS, normal(3, 3), _like=nearby),
     of("sl.schur complex", without_phases(sl.schur), normal(3, 3, dtype=C)),
     of("sl.schur complex", without_phases(called(sl.schur, output="complex")), TURNS),
     row(sl.schur, spread_out(3, 3), _like=nearby),
@@ -189,7 +198,7 @@ ROWS = [
     of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), spread_out(2, 2, dtype=F), _like=nearby),
     row(sl.qr_multiply, normal(3, 2), normal(2, 3)),
     row(sl.qr_multiply, normal(3, 2, dtype=C), normal(2), mode="left", conjugate=True),
-    row(sl.qr_multiply, normal(2, 3, dtype=F), normal(2, dtype=F), pivoting=True),
+    row(sl.qr_multiply, normal(2, 3), normal(2), pivoting=True),
     row(sl.diagsvd, normal(2), 2, 3),
     row(sl.diagsvd, normal(2, dtype=C), 4, 2),
     of("sl.eig_banded", banded(), positive(2, 4)),

@@ -71,7 +71,8 @@ def _triangulate(t: Value) -> tuple:
 def _solve_below(t: Value, m: Value, back: bool = False) -> Value:
     """Return the x below the triangle of t for which ``t x - x t`` is `m` there.
 
-    `back`: its transpose, the x for which ``t^H x - x t^H`` is `m` there.
+    `back`: its transpose, the x for which ``t^H x - x t^H`` is `m` there. The blocks of `t` are
+    those of LAPACK, with equal elements on the diagonal.
     """
     m = _below(t, m)
     n = t.shape[-1]
