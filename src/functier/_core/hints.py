@@ -28,6 +28,7 @@ from .imports import (
     module_of,
     root_of,
     tree_of,
+    twin_name,
 )
 from .numpy_facts import name_of
 from .remedies import (
@@ -47,7 +48,7 @@ from .remedies import (
     WITHOUT_TWIN,
     WRITING,
 )
-from .table import OPS, UNSUPPORTED, load
+from .table import UNSUPPORTED, load
 
 UNKNOWN: Any = object()
 """The value of an expression that is not looked up, as that could run code."""
@@ -191,11 +192,9 @@ class Use:
             return None
 
     def find_change(self) -> str | None:
-        module, _, last = self.library.rpartition(".")
-        if module.partition(".")[0] == "scipy":
-            load(module)
-            if getattr(sys.modules.get(module), last, None) in OPS:
-                return TWIN_OF_SCIPY.format(name=self.library)
+        twin = twin_name(self.library)
+        if twin:
+            return TWIN_OF_SCIPY.format(name=twin)
         places = [i for i, frame in enumerate(self.inside) if is_foreign(frame)]
         if places:
             return self.adoption(places[-1])
@@ -235,7 +234,9 @@ class Use:
         module = names.get("__name__", "")
         if vars(sys.modules.get(module, sys)) is not names:
             return None
-        if not is_plain_python(names) or any(key.startswith("_functier ") for key in names):
+        if module.startswith("scipy.") or not is_plain_python(names):
+            return None
+        if any(key.startswith("_functier ") for key in names):
             return None
         use = Use(self.how, self.batch, (frame, self.inside[place + 1 :]))
         if self.text == BY_EXPRESSION["a += x"]:

@@ -1,7 +1,7 @@
 """The line to change in code that was written for plain NumPy: its import of a name.
 
 Only errors ask for it. The source of the module is read and parsed then, and the statement that
-binds the name is found in it. Imports nothing of the package.
+binds the name is found in it.
 """
 
 import ast
@@ -14,6 +14,8 @@ from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from .table import OPS, load
 
 HERE = "functier.numpy"
 Import = ast.Import | ast.ImportFrom
@@ -187,3 +189,36 @@ def is_plain_python(names: dict[str, Any]) -> bool:
         elif is_compiled(value) or (isinstance(value, type) and is_extension(module_of(value))):
             return False
     return True
+
+
+# ---- SciPy's names ----
+
+OF_FUNCTIONS: dict[str, str] = {
+    "integrate": "quad quad_vec fixed_quad dblquad tplquad nquad",
+    "optimize": """brentq brenth ridder bisect toms748 newton root_scalar fsolve root minimize
+        minimize_scalar least_squares curve_fit""",
+    "stats": "gaussian_kde multivariate_normal multivariate_t dirichlet",
+}
+"""Names of SciPy that have a twin and no record: functions of functions, and classes."""
+
+
+def twin_name(name: str) -> str:
+    """Return the name in SciPy for which `functier.scipy` has what takes tensors, or "".
+
+    `name` is that of the function that was called. A method of a frozen distribution stands for
+    its module, where the distribution is made.
+    """
+    library, _, rest = name.partition(".")
+    module, _, rest = rest.partition(".")
+    first, _, method = rest.partition(".")
+    if library != "scipy" or not first:
+        return ""
+    if first in OF_FUNCTIONS.get(module, "").split():
+        return name
+    load(f"scipy.{module}")
+    owner = sys.modules.get(f"scipy.{module}")
+    found = getattr(owner, first, None)
+    if found is None:
+        return "scipy.stats" if module == "stats" and owner is not None else ""
+    of_distribution = any([base.__name__ == "rv_generic" for base in type(found).__mro__])
+    return name if (method and of_distribution) or (not method and found in OPS) else ""

@@ -131,25 +131,7 @@ CALLS: dict[str, str] = {
     "math.isqrt": "numpy.floor(numpy.sqrt(n)).astype(int) for math.isqrt(n)",
     "math.ulp": "numpy.spacing(x) for math.ulp(x)",
     "cmath.phase": "numpy.angle(x) for cmath.phase(x)",
-    "scipy.linalg.solve": "numpy.linalg.solve(a, b) for {name}(a, b)",
-    "scipy.linalg.inv": "numpy.linalg.inv(a) for {name}(a)",
-    "scipy.linalg.det": "numpy.linalg.det(a) for {name}(a)",
-    "scipy.linalg.pinv": "numpy.linalg.pinv(a) for {name}(a)",
-    "scipy.linalg.norm": "numpy.linalg.norm(a) for {name}(a)",
-    "scipy.linalg.svd": "numpy.linalg.svd(a) for {name}(a)",
-    "scipy.linalg.svdvals": "numpy.linalg.svd(a, compute_uv=False) for {name}(a)",
-    "scipy.linalg.qr": "numpy.linalg.qr(a, 'complete') for {name}(a)",
-    "scipy.linalg.cholesky": "numpy.linalg.cholesky(a, upper=True) for {name}(a)",
-    "scipy.linalg.eigh": "numpy.linalg.eigh(a) for {name}(a)",
-    "scipy.linalg.eigvalsh": "numpy.linalg.eigvalsh(a) for {name}(a)",
-    "scipy.linalg.solve_triangular": "numpy.linalg.solve(numpy.triu(a), b) for {name}(a, b)",
-    "scipy.integrate.trapezoid": "numpy.trapezoid(y, x) for {name}(y, x)",
     "scipy.interpolate.interp1d": "numpy.interp(x, xs, ys) for {name}(xs, ys)(x)",
-    "scipy.signal.convolve": "numpy.convolve(a, b) for {name}(a, b) of one axis",
-    "scipy.stats.norm.pdf": "numpy.exp(-x**2 / 2) / numpy.sqrt(2 * numpy.pi) for {name}(x)",
-    "scipy.stats.norm.logpdf": "-x**2 / 2 - numpy.log(2 * numpy.pi) / 2 for {name}(x)",
-    "scipy.stats.norm.cdf": "scipy.special.ndtr(x) for {name}(x)",
-    "scipy.stats.norm.ppf": "scipy.special.ndtri(x) for {name}(x)",
 }
 """Remedies by the name of the function that the user called."""
 
@@ -209,7 +191,6 @@ SAME: dict[str, str] = {
     "numpy.asfortranarray": "numpy.array",
     "numpy.matrix": "numpy.array",
     "statistics.fmean": "statistics.mean",
-    "scipy.signal.fftconvolve": "scipy.signal.convolve",
 }
 """Functions whose remedy is another one's."""
 
