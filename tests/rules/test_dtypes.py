@@ -36,14 +36,40 @@ LEFT_OUT = {
     r"polynomial\.polydiv-.\[.\],d\[": "which zeros lead, and are cut, depends on the precision",
     r"sorting\.partition": "the order of what is not sorted depends on the precision",
     r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
+    r"scipy_linalg_decompositions\.eig-d.*left=True": "the signs of vectors depend on it, too",
 }
 """Rows that mean something else in another precision."""
 
 DOUBLE = {
     r"lstsq\.": "NumPy solves it in double precision",
     r"join\.pad.*linear_ramp": "NumPy makes the ramp in double precision",
+    r"scipy_integrate\.step": "SciPy integrates over the last interval in double precision",
+    r"scipy_signal\.savgol_filter": "SciPy filters in double precision",
 }
 """Rows of single precision whose derivatives are computed in double on the way."""
+
+
+REFUSED = {
+    r"scipy_\w+\..* as longdouble: TypeError: ufunc '(loggamma|eval_gegenbauer|boxcox|boxcox1p)'":
+        "SciPy's ufuncs of these derivatives have no such loop",
+    r"scipy_linalg_functions\..* as longdouble: error: Input must be a 3D C-contiguous array":
+        "SciPy has exponentials of no such matrices, except of 2 rows or fewer",
+    r"scipy_linalg_functions\.expm_\w+-.* as float16: ValueError: .*infs or NaNs":
+        "SciPy's polynomials overflow",
+    r"scipy_signal\..* as float16: NotImplementedError: .*not supported":
+        "SciPy has no such filters",
+    r"scipy_signal\..* as float16: ValueError: .*(type|Unsupported)":
+        "SciPy has no such convolutions",
+    r"scipy_signal\.freqz-.* as longdouble: ValueError: Unknown dtype":
+        "SciPy has no such spectra",
+}  # fmt: skip
+"""Errors of SciPy's functions: of a row as it is, or of what its derivative is made of."""
+
+IMPRECISE = {
+    r"scipy_linalg_functions\.fractional_matrix_power-D.* as longdouble":
+        "SciPy's own result has single precision",
+}  # fmt: skip
+"""Rows whose derivatives are those of a less precise result."""
 
 
 def matches(name, patterns):
@@ -135,7 +161,19 @@ def check_derivatives(row, double, kind, expected, single):
 def test_rows_of(family, kind, rows):
     """In each precision all dtypes are NumPy's, and the derivatives those in double."""
     own = of_double(samples.of(rows, family))
-    run_each({name: (name, row) for name, row in own.items()}, lambda r: check_row(*r, kind))
+    run_each({name: (name, row) for name, row in own.items()}, lambda r: check_or_refuse(*r, kind))
+
+
+def check_or_refuse(name, row, kind):
+    case = f"{name} as {kind.__name__}"
+    try:
+        check_row(name, row, kind)
+    except AssertionError:
+        if not matches(case, IMPRECISE):
+            raise
+    except Exception as error:
+        if not matches(f"{case}: {type(error).__name__}: {error}", REFUSED):
+            raise
 
 
 def check_row(name, row, kind):

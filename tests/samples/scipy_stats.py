@@ -88,7 +88,7 @@ ROWS = [
     row(stats.entropy, positive(2, 3), axis=1),
     row(stats.entropy, positive(2, 1), positive(3)),
     row(stats.iqr, normal(2, 5), axis=1),
-    row(stats.iqr, normal(6), rng=(10, 60), scale="normal", interpolation="midpoint"),
+    row(stats.iqr, normal(6), rng=(10, 55), scale="normal", interpolation="midpoint"),
     row(stats.wasserstein_distance, normal(3), normal(4)),
     row(stats.wasserstein_distance, normal(3), normal(2), positive(3), positive(2)),
     of("transformed", stats.boxcox, positive(4), np.array(0.4)),

@@ -82,14 +82,14 @@ class TraceLevel(Level):
             ndarray=ndarray, ONE=ONE, LEFT=LEFT, RIGHT=RIGHT, BOTH=BOTH,
         )  # fmt: skip
         unary = fast.unary("func", UNARY)
-        binary = fast.binary("func, quick, alike, product", BINARY)
+        binary = fast.binary("func, ufunc, quick, alike, product", BINARY)
         calls: dict[Callable, Callable] = {}
         for ufunc in (*SIMPLE, np.matmul):
             quick = SPELLED.get(ufunc, ufunc)
             for func in (ufunc, quick):
                 calls[func] = (
                     unary(func) if ufunc.nin == 1
-                    else binary(func, quick, ufunc in ALIKE, ufunc is np.matmul)
+                    else binary(func, ufunc, quick, ufunc in ALIKE, ufunc is np.matmul)
                 )  # fmt: skip
         return calls
 
@@ -233,7 +233,7 @@ BINARY = {
             z._value = func(x[..., :0], y[..., :0, :] if y.ndim > 1 else y[:0])
         else:
             with errstate(all="ignore"):
-                z._value = func(x, y)
+                z._value = ufunc(x, y)  # by an operator, 1j / 0.0 is Python's, and raises
         z._extra = next(step_numbers), kind, quick, first, second, None
     """,
 }

@@ -127,7 +127,7 @@ class Student:
 
 def concentrations(alpha: Any) -> Value:
     """Return the parameters of a Dirichlet distribution with their checks."""
-    alpha = fnp.asarray(alpha, dtype=float)
+    alpha = fnp.asarray(alpha)
     stats.dirichlet.mean(np.ones(alpha.shape))  # SciPy's error where the shape is wrong
     passes = lambda v: np.all(np.greater(v, 0))  # noqa: E731
     return check_values(alpha, passes, "All parameters must be greater than 0")
@@ -135,7 +135,7 @@ def concentrations(alpha: Any) -> Value:
 
 def proportions(x: Any, alpha: Value) -> Value:
     """Return numbers whose sum is 1, with their checks; the last one may be missing."""
-    x, n = fnp.asarray(x, dtype=float), alpha.shape[0]
+    x, n = fnp.asarray(x), alpha.shape[0]
     stats.dirichlet.logpdf(np.broadcast_to(1 / n, x.shape), np.ones(n))  # SciPy's error for a shape
     if x.shape[0] != n:
         x = np.concatenate([x, 1 - np.sum(x, axis=0, keepdims=True)])

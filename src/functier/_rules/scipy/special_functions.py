@@ -4,6 +4,7 @@ The citations are those of `special`, which imports this file.
 """
 
 import cmath
+from math import comb
 from operator import index
 from typing import Any
 
@@ -251,7 +252,15 @@ def _declare_factorial(name: str, params: str, step: int) -> None:
 _declare_factorial("factorial", "n exact extend", 1)
 _declare_factorial("factorial2", "n exact extend", 2)
 _declare_factorial("factorialk", "n k exact extend", 0)
-_declare_elementwise("stirling2", "N K exact", "N K")
+declare(
+    special,
+    "stirling2",
+    "N K exact",
+    "N K",
+    family="constant",
+    constant=True,  # it takes integers alone
+    vmap=elementwise_vmap(dispatching(special.stirling2)),
+)
 
 # ---- Bessel functions ----
 
@@ -277,7 +286,7 @@ _declare_spherical("spherical_in", (1, 1))
 _declare_spherical("spherical_kn", (-1, -1))
 
 
-def _declare_derivative(name: str, func: Function, sign: int, phase: int) -> None:
+def _declare_derivative(name: str, func: Function, sign: int, phase: float) -> None:
     """Declare the derivative of order n of a Bessel function: DLMF 10.6.7, 10.29.5."""
 
     @declare_composite(special, name)
@@ -286,13 +295,14 @@ def _declare_derivative(name: str, func: Function, sign: int, phase: int) -> Non
         if n < 0:
             raise ValueError("n must be a non-negative integer")
         v, z = strong(v), as_array(z) if isinstance(z, (list, tuple)) else z
-        terms = [special.binom(n, i) * phase**i * func(v - n + 2 * i, z) for i in range(n + 1)]
+        terms = [comb(n, i) * phase**i * func(v - n + 2 * i, z) for i in range(n + 1)]
         return sum(terms[1:], terms[0]) * (sign / 2) ** n
 
 
 for _name, _func, _sign, _phase in (
-    ("jvp", special.jv, 1, -1), ("yvp", special.yv, 1, -1), ("ivp", special.iv, 1, 1),
-    ("kvp", special.kv, -1, 1), ("h1vp", special.hankel1, 1, -1), ("h2vp", special.hankel2, 1, -1),
+    ("jvp", special.jv, 1, -1.0), ("yvp", special.yv, 1, -1.0), ("ivp", special.iv, 1, 1.0),
+    ("kvp", special.kv, -1, 1.0), ("h1vp", special.hankel1, 1, -1.0),
+    ("h2vp", special.hankel2, 1, -1.0),
 ):  # fmt: skip
     _declare_derivative(_name, _func, _sign, _phase)
 

@@ -81,6 +81,16 @@ def _stack(func: Function, results: list, batch: Shape) -> Value:
     return np.reshape(whole, (*batch, *shape))
 
 
+LAPACK_PRECISION = {"e": "f", "g": "d", "G": "D"}
+"""The dtypes that LAPACK does not compute in, and those to which SciPy converts them."""
+
+
+def as_lapack(x: Value) -> Value:
+    """Return an array in the precision in which LAPACK computes with it."""
+    dtype = LAPACK_PRECISION.get(x.dtype.char)
+    return x if dtype is None else np.astype(x, dtype)
+
+
 def keeping(func: Function) -> Callable:
     """Return `func` without its options that overwrite an argument, which a rule may need."""
     call = dispatching(func)

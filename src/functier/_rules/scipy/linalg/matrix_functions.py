@@ -20,9 +20,10 @@ from ...._core.numpy_facts import name_of
 from ...._core.types import Function, Value
 from ...constructors import constant, primitive, unsupported
 from ...linalg.factorization import adjoint, as_factor
-from ..declare import declare, dispatching
-from .batches import each_vmap
+from ..declare import declare, declare_composite, dispatching
+from .batches import as_lapack, each_vmap
 from .equations import sylvester
+from .stacks import matrices, refuse
 
 # ---- the derivative along a direction ----
 
@@ -244,9 +245,10 @@ declare(
 
 def _turn(a: Value) -> Value:
     """Return the angle of NOTE [branch cuts]; a singular matrix raises `LinAlgError`."""
+    a = as_lapack(a)
     if a.ndim > 2:
         found = [_turn(x) for x in a.reshape((-1, *a.shape[-2:]))]
-        return np.reshape(np.array(found, float), a.shape[:-2])
+        return np.reshape(np.array(found, np.finfo(a.dtype).dtype), a.shape[:-2])
     w = np.linalg.eigvals(a)
     size = np.absolute(w)
     if not w.size:
@@ -274,6 +276,7 @@ def _turned(a: Value, real: bool) -> tuple:
 
 def _logm_along(ans: Value, A: Value, e: Value) -> Value:
     _one_result(sl.logm, ans)
+    A, e = as_lapack(A), as_lapack(e)  # SciPy computes with long complex numbers in single
     factor, _ = _turned(A, ans.dtype.kind == "f")
     return frechet(dispatching(sl.logm), A * factor, e * factor)
 
@@ -298,14 +301,16 @@ _power = dispatching(sl.fractional_matrix_power)
 def _power_along(ans: Value, A: Value, p: Value, e: Value) -> Value:
     if type(p) in (int, float) and p == int(p):
         return frechet(np.linalg.matrix_power, A, e, int(p))
+    A, e = as_lapack(A), as_lapack(e)
     factor, angle = _turned(A, ans.dtype.kind == "f")
     moved = frechet(_power, A * factor, e * factor, p)
-    return moved if ans.dtype.kind == "f" else moved * np.exp(1j * angle * p)
+    moved = moved if ans.dtype.kind == "f" else moved * np.exp(1j * angle * p)
+    return np.astype(moved, np.result_type(moved, ans), copy=False)
 
 
 def _power_by_exponent(ans: Value, A: Value) -> Value:
     """Return the derivative by the exponent."""
-    log = dispatching(sl.logm)(A)
+    log = dispatching(sl.logm)(as_lapack(A))
     turn(A)  # it has an error for a singular matrix
     if log.dtype.kind == "c" and ans.dtype.kind == "f":
         raise UnsupportedError(
@@ -333,7 +338,23 @@ declare(
 
 # ---- the others ----
 
-declare(sl, "expm_cond", "A check_finite", vmap=each_vmap(dispatching(sl.expm_cond)))
+
+@declare_composite(sl, "expm_cond")
+def _expm_cond(A: Value, check_finite: bool = True) -> Value:
+    """Return the condition of `expm`: the norm of its derivative, as a matrix of ``n**2`` rows."""
+    (A,) = matrices(check_finite, A)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or not A.shape[-1]:
+        refuse(sl.expm_cond, A)
+    n = A.shape[-1]
+    wide = np.astype(A, np.result_type(A, float))[..., None, :, :]
+    wide = np.broadcast_to(wide, (*A.shape[:-2], n * n, n, n))
+    units = np.broadcast_to(np.eye(n * n).reshape(n * n, n, n), wide.shape)
+    moved = _expm(_block(wide, units, wide))[..., :n, n:]
+    largest = np.linalg.norm(moved.reshape((*A.shape[:-2], n * n, n * n)), 2, axis=(-2, -1))
+    own, result = (np.linalg.norm(x, axis=(-2, -1)) for x in (A, _expm(A)))
+    return largest * own / result
+
+
 unsupported(
     sl.funm,
     "its function gets a plain array of eigenvalues; write w, v = numpy.linalg.eig(a), and "

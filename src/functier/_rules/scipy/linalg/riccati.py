@@ -19,7 +19,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.types import Value
 from ...linalg.factorization import adjoint
 from ..declare import declare, dispatching
-from .batches import each_vmap
+from .batches import as_lapack, each_vmap
 
 PARTS = ("a", "b", "q", "r", "e", "s")
 
@@ -45,6 +45,7 @@ class Feedback:
     """The solution of an equation, with its feedback `k` and closed loop `f`."""
 
     def __init__(self, x: Value, a: Value, b: Value, r: Value, e: Value, s: Value, discrete: bool):
+        a, b, r, e, s = (None if v is None else as_lapack(v) for v in (a, b, r, e, s))
         self.x, self.b, self.e, self.discrete = x, b, e, discrete
         weight = r + _product(adjoint(b), x, b) if discrete else r
         right = _product(adjoint(b), x, a if discrete else e)

@@ -17,6 +17,7 @@ from ...._core.types import Value
 from ...constructors import op, primitive
 from ...linalg.factorization import adjoint, as_column, stacked_vmap
 from ..declare import declare_composite
+from .batches import as_lapack
 from .stacks import (
     LAPACK,
     for_each,
@@ -296,7 +297,7 @@ def _with_rank(a: Value, atol: Value, rtol: Value, return_rank: bool) -> Value:
     ans = pseudoinverse(a, atol, rtol)
     if not return_rank:
         return ans
-    s = np.linalg.svdvals(a)
+    s = np.linalg.svdvals(as_lapack(a))
     return ans, np.sum(s > _cutoff(s, a.shape[-2:], atol, rtol), axis=-1)
 
 

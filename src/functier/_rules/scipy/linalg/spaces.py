@@ -15,7 +15,7 @@ import scipy.linalg as sl  # type: ignore[import-untyped]
 from ...._core.types import Axis, Value
 from ...linalg.factorization import adjoint
 from ..declare import declare, declare_composite, dispatching
-from .batches import each_vmap, keeping
+from .batches import as_lapack, each_vmap, keeping
 from .equations import sylvester
 from .stacks import matrices
 
@@ -45,10 +45,10 @@ def _norm(
 def _inverse(A: Value, rcond: Any) -> Value:
     """Return the pseudo-inverse, with the rank that the basis has."""
     if rcond is None:
-        real = np.absolute(A[..., :0, :0]).dtype
+        real = np.absolute(as_lapack(A)[..., :0, :0]).dtype
         precise = real if real.kind == "f" else np.dtype(float)
         rcond = float(np.finfo(precise).eps) * max(A.shape[-2:])
-    return np.linalg.pinv(A, rcond=rcond)
+    return np.linalg.pinv(as_lapack(A), rcond=rcond)
 
 
 declare(
@@ -57,7 +57,8 @@ declare(
     "A rcond overwrite_a check_finite lapack_driver",
     kernel=keeping(sl.null_space),
     vmap=each_vmap(keeping(sl.null_space)),
-    jvp={"A": lambda t, ans, A, rcond=None: -_inverse(A, rcond) @ (t @ ans)},
+    by_value="A",
+    jvp={"A": lambda t, ans, A, rcond=None: -_inverse(A, rcond) @ (as_lapack(t) @ ans)},
     vjp={"A": lambda g, ans, A, rcond=None: -adjoint(_inverse(A, rcond)) @ (g @ adjoint(ans))},
 )
 
@@ -72,7 +73,10 @@ declare(
     "orth",
     "A rcond",
     vmap=each_vmap(dispatching(sl.orth)),
-    jvp={"A": lambda t, ans, A, rcond=None: _across(t @ (_inverse(A, rcond) @ ans), ans)},
+    by_value="A",
+    jvp={
+        "A": lambda t, ans, A, rcond=None: _across(as_lapack(t) @ (_inverse(A, rcond) @ ans), ans)
+    },
     vjp={"A": lambda g, ans, A, rcond=None: _across(g, ans) @ adjoint(_inverse(A, rcond) @ ans)},
 )
 
@@ -110,7 +114,7 @@ class Tall:
 
     def push(self, t: Value) -> tuple:
         u, h = self.u, self.h
-        t = adjoint(t) if self.flipped else t
+        t = as_lapack(adjoint(t) if self.flipped else t)
         inner = np.matmul(adjoint(u), t)
         turn = sylvester(h, h, inner - adjoint(inner))
         moved_h = inner - np.matmul(turn, h)

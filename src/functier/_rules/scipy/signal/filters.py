@@ -229,9 +229,9 @@ def steady_state(b: Value, a: Value) -> Value:
             "scipy.signal.lfilter_zi: b and a have one coefficient each, so there is no state"
         )
     b, a = _extended(b / lead, size), _extended(a / lead, size)
-    shift = np.eye(size - 1) - np.eye(size - 1, k=1)
-    system = shift + np.reshape(a[1:], (-1, 1)) * np.eye(1, size - 1)
-    system = np.astype(system, np.result_type(a, b), copy=False)
+    dtype = np.result_type(a, b)
+    shift = np.eye(size - 1, dtype=dtype) - np.eye(size - 1, k=1, dtype=dtype)
+    system = shift + np.reshape(a[1:], (-1, 1)) * np.eye(1, size - 1, dtype=dtype)
     return np.linalg.solve(system, b[1:] - a[1:] * b[0])
 
 

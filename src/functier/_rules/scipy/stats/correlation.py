@@ -92,6 +92,7 @@ def _pearsonr(
         r = np.clip(np.sum(_normalized(x) * _normalized(y), axis=-1), -1.0, 1.0)
     if n == 2:
         r = np.round(r)
+        dtype = np.result_type(dtype, np.float32)  # the function of the p-value has no less
         return PearsonRResult(r, np.where(np.isnan(r), r, np.ones((), dtype))[()])
     half = np.asarray(n / 2 - 1, dtype)[()]
     p = _p_value(
@@ -123,7 +124,8 @@ class LinregressResult(tuple):
 
 @statistic("linregress", "x y", too_small=1, outputs=6, join=LinregressResult)
 def _linregress(x: Value, y: Value, alternative: str = "two-sided") -> tuple:
-    x, y, n = as_float(x), as_float(y), np.shape(x)[-1]
+    n = np.shape(x)[-1]
+    x, y = (np.astype(v, np.result_type(v, float), copy=False) for v in (x, y))
     message = "Cannot calculate a linear regression if all x values are identical"
     spread = np.max(x, axis=-1) - np.min(x, axis=-1)
     check_values(spread, lambda v: not np.any(np.equal(v, 0)), message)

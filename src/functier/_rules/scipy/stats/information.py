@@ -66,13 +66,15 @@ def _iqr(x: Value, rng: Any = (25, 75), scale: Any = 1.0, interpolation: str = "
 def _wasserstein_distance(
     u_values: Value, v_values: Value, u_weights: Value = None, v_weights: Value = None
 ) -> Value:
-    u, v = (as_float(as_array(x)) for x in (u_values, v_values))
+    u, v = (np.astype(as_array(x), float, copy=False) for x in (u_values, v_values))
     if np.ndim(u) != 1 or np.ndim(v) != 1 or not np.size(u) or not np.size(v):
         raise ValueError("Distribution can't be empty.")
     masses: list[Value] = []
     for x, weights in ((u, u_weights), (v, v_weights)):
         n = np.shape(x)[0]
-        mass = np.full(n, 1 / n) if weights is None else as_float(as_array(weights))
+        mass = np.full(n, 1 / n)
+        if weights is not None:
+            mass = np.astype(as_array(weights), float, copy=False)
         if np.shape(mass) != (n,):
             raise ValueError(
                 "Value and weight array-likes for the same empirical distribution "
