@@ -12,7 +12,7 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
-from .dependencies import Watch, changed, checker, dependencies
+from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
 from .program import Program
 from .trace import record
@@ -30,6 +30,7 @@ class Variant(NamedTuple):
     entry: Callable
     program: Program
     depends: list
+    unchanged: Callable[[], bool]
 
 
 class Compiled:
@@ -40,47 +41,53 @@ class Compiled:
         self.__wrapped__ = func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
         self._variants: tuple[Variant, ...] = ()
-        self._lock = threading.RLock()
-        self._warned = False
+        self._lock = threading.Lock()
+        self._changed = "something that the function reads"
+        self._traced = 0
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if AMBIENT.get() is not Tensor:
+            return self.__wrapped__(*args, **kwargs)  # inside a transform, which sees its calls
         for variant in self._variants:
             try:
-                return variant.entry(*args)
-            except (Mismatch, TypeError, LookupError):
-                if AMBIENT.get() is not Tensor:
-                    break
-        return self._first(args, sys._getframe(1))
+                return variant.entry(*args, **kwargs)
+            except (Mismatch, Exception):
+                # An error too: the function may catch it, and go on in another way.
+                continue
+        return self._first(args, kwargs, sys._getframe(1))
 
-    def _first(self, args: tuple, frame: Any) -> Any:
+    def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""
         func = self.__wrapped__
-        leaves, _ = flatten(args, f"compile({name_of_function(func)})", "the arguments")
-        if AMBIENT.get() is not Tensor or any([isinstance(x, Tensor) for x in leaves]):
-            return func(*args)  # inside another transform, which records or batches it
+        leaves, _ = flatten((args, kwargs), f"compile({name_of_function(func)})", "the arguments")
+        if any([isinstance(x, Tensor) for x in leaves]):
+            return func(*args, **kwargs)
+        self._forget()
+        # No lock is held here: the function may wait for a thread that calls this one.
+        found = record(func, args, kwargs, frame)
+        depends = dependencies([func, *leaves], found.watch)
+        unchanged = checker(depends)
+        entry = entry_of(found.program, args, kwargs, unchanged)
         with self._lock:
-            self._forget()
-            with Watch() as watch:
-                program, result = record(func, args, frame)
-            found = dependencies(func, watch)
-            variant = Variant(entry_of(program, args, checker(found)), program, found)
-            self._variants = (variant, *self._variants[: MOST - 1])
-            if len(self._variants) == MOST and not self._warned:
-                self._warned = True
-                warnings.warn(
-                    f"compile({name_of_function(func)}) has traced {MOST} programs, each for other "
-                    f"forms, static arguments or answers: {self._reason(args)}; later ones replace "
-                    f"the oldest",
-                    RuntimeWarning,
-                    stacklevel=3,
-                )
-        return result
+            others = [v for v in self._variants if not v.program.is_like(found.program)]
+            new = Variant(entry, found.program, depends, unchanged)
+            self._variants = (new, *others[: MOST - 1])
+            self._traced += 1
+            many = self._traced == MOST
+        if many:
+            warnings.warn(
+                f"compile({name_of_function(func)}) has traced {MOST} programs: {self._reason()}; "
+                f"of these {MOST} at most are kept",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+        return found.result
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
         kept = []
         for variant in self._variants:
-            if checker(variant.depends)():
+            if variant.unchanged():
                 kept.append(variant)
             elif self.on_change == "raise":
                 name = name_of_function(self.__wrapped__)
@@ -88,11 +95,22 @@ class Compiled:
                     f"compile({name}): {changed(variant.depends)} has changed since the function "
                     f"was traced; pass it as an argument, or write on_change='retrace'"
                 )
-        self._variants = tuple(kept)
+            else:
+                self._changed = changed(variant.depends)
+        if len(kept) < len(self._variants):
+            with self._lock:
+                self._variants = tuple([v for v in self._variants if v.unchanged()])
 
-    def _reason(self, args: tuple) -> str:
-        program = self._variants[0].program
-        return program._guards[0] if program._guards else "the forms of the arguments"
+    def _reason(self) -> str:
+        """Return why there are many programs, in words."""
+        if len(self._variants) < MOST:
+            return f"{self._changed} changes between the calls; pass it as an argument"
+        latest, before = [variant.program for variant in self._variants[:2]]
+        if latest._forms != before._forms or latest._structure != before._structure:
+            return "the arguments have other structures, shapes or dtypes each time"
+        if latest._guards:
+            return f"Python code gets another answer each time, {latest._guards[0]}"
+        return "static arguments, which are neither arrays nor floats, have other values each time"
 
     @property
     def programs(self) -> list[Program]:
@@ -109,7 +127,7 @@ class Compiled:
             lines += [
                 f"    depends on: {d.name or 'the defaults'} of {d.function}"
                 for d in variant.depends
-                if not isinstance(d.value, type(sys))
+                if not isinstance(d.value, type(sys)) and d.value is not EMPTY
             ]
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
@@ -120,8 +138,22 @@ class Compiled:
     def __repr__(self) -> str:
         return f"<functier.compile({name_of_function(self.__wrapped__)})>"
 
+    def __reduce__(self) -> Any:
+        func = self.__wrapped__
+        module = sys.modules.get(func.__module__ or "")
+        if getattr(module, func.__qualname__, None) is self:
+            return func.__qualname__  # a decorated function, by its name
+        return _compiled, (func, self.backend, self.fastmath, self.on_change)
+
+    def __deepcopy__(self, memo: dict) -> "Compiled":
+        return self
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+def _compiled(*given: Any) -> Compiled:
+    return Compiled(*given)
 
 
 def compile(  # torch.compile has this name

@@ -1,15 +1,13 @@
-"""Costs of a program: operations, bytes, and a picture of its steps."""
+"""Costs of a program: operations and bytes of its steps."""
 
-import html
 import math
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._core.numpy_facts import name_of
 from .graph import Form, Graph, Node, nodes_in
-
-COLUMNS = 640
 
 
 class Cost(NamedTuple):
@@ -38,7 +36,7 @@ def bytes_of(form: Any) -> int:
 PRODUCTS = {np.matmul, np.dot}
 MOVES = {
     np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims,
-    np.squeeze, np.copy, np.astype, np.concatenate, np.stack,
+    np.squeeze, np.copy, np.astype, np.concatenate, np.stack, operator.getitem,
 }  # fmt: skip
 
 
@@ -71,32 +69,12 @@ def costs_of(graph: Graph) -> list[Cost]:
         alive += own
         end = last.get(node, node.number)
         ends[end] = ends.get(end, 0) + own
-        name = name_of(node.func).removeprefix("_operator.")
+        name = name_of(node.func)
+        if name.startswith(("_operator.", "functier.")):
+            name = name.rpartition(".")[2]
         found.append(Cost(name, flops_of(node), own, alive))
         alive -= ends.pop(node.number, 0)
     return found
 
 
 VIEWING = {np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.broadcast_to, np.expand_dims}
-
-
-def picture(costs: list[Cost], name: str) -> str:
-    """Return an SVG picture: a bar for each step, as high as what is alive then."""
-    width, height = COLUMNS, 160
-    most = max((cost.alive for cost in costs), default=0) or 1
-    step = width / max(len(costs), 1)
-    bars = []
-    for i, cost in enumerate(costs):
-        tall = cost.alive / most * (height - 40)
-        place = f'x="{i * step:.2f}" y="{height - 20 - tall:.2f}"'
-        bars.append(
-            f'<rect {place} width="{max(step - 0.5, 0.5):.2f}" height="{tall:.2f}" fill="#4c72b0">'
-            f"<title>{html.escape(cost.name)}: {cost.flops} operations, {cost.alive} bytes alive"
-            f"</title></rect>"
-        )
-    head = f"{name}: {len(costs)} steps, {most} bytes at most"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'font-family="sans-serif" font-size="12"><text x="0" y="14">{html.escape(head)}</text>'
-        f"{''.join(bars)}</svg>"
-    )

@@ -3,22 +3,34 @@
 NOTE [what is guarded]
     The functions that a trace enters name globals, close over cells, and have defaults. A program
     holds as long as these are the same objects: arrays by identity and shape, numbers and texts by
-    value. What is behind an attribute, or in a container, is taken as it is at the time of the
-    trace; so is what functions of NumPy, SciPy, functier and Python's library do.
+    value. The attributes of a user's module that the code names are looked at, too. What is behind
+    another attribute, or in a container, is taken as it is at the time of the trace; so is what
+    functions of NumPy, SciPy, functier and Python's library do.
+
+NOTE [before the trace]
+    What counts is what a name had when the function was entered: a function that counts its calls
+    in a global has changed it by its end.
 """
 
+import builtins
 import functools
+import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 ndarray = np.ndarray
+NUMBERS = (int, float, complex, np.number)
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), np.generic)
 HERE = __name__.partition(".")[0]
 KNOWN = frozenset({HERE, "numpy", "scipy", "optree", *sys.stdlib_module_names}) - {"__main__"}
+FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
+"""Python code that NumPy calls for the seed of a generator that has none."""
+
+EMPTY = object()
 
 
 class Dependency(NamedTuple):
@@ -31,67 +43,158 @@ class Dependency(NamedTuple):
 
 
 class Watch:
-    """A block that notes the Python functions that are entered in it."""
+    """A block that notes the Python functions that are entered in it.
 
-    def __init__(self) -> None:
-        self.entered: dict[CodeType, dict[str, Any]] = {}
-        self.seen: set[CodeType] = set()
+    Attributes
+    ----------
+    entered : dict of int to code
+        The code of the user's functions, by identity: equal code may have other globals.
+    found : dict
+        What their globals had then.
+    entropy : bool
+        True where a generator was made without a seed.
+    """
+
+    def __init__(self, *roots: Any) -> None:
+        self.entered: dict[int, CodeType] = {}
+        self.seen: dict[int, Any] = {}
+        self.codes: list[CodeType] = []
+        self.found: dict[tuple[int, str], Dependency] = {}
+        self.generators: dict[int, tuple] = {}
+        self.entropy = False
+        self.cells: dict[int, tuple] = {}
+        for x in reached_from(roots):
+            self.note_generator(x)
+            for cell in x.__closure__ or () if isinstance(x, FunctionType) else ():
+                self.cells[id(cell)] = cell, contents(cell)
 
     def note(self, frame: Any, event: str, argument: Any) -> None:
-        if event != "call":
-            return
-        code = frame.f_code
-        if code in self.seen:
-            return
-        self.seen.add(code)
-        names = frame.f_globals
+        if event == "call":
+            code, names = frame.f_code, frame.f_globals
+            if self.seen.get(id(code)) is not names:
+                self.enter(code, names)
+
+    def enter(self, code: CodeType, names: dict) -> None:
+        self.seen[id(code)] = names
+        self.codes.append(code)  # so that its identity stays its own
+        if code is FRESH_ENTROPY:
+            self.entropy = True
         module = names.get("__name__", HERE)  # code that was made at run time has none
-        if module.partition(".")[0] not in KNOWN and not module.startswith("namedtuple_"):
-            self.entered[code] = names
+        if module.partition(".")[0] in KNOWN or module.startswith("namedtuple_"):
+            return
+        self.entered[id(code)] = code
+        modules = []
+        texts = set(named_globals(code))
+        for name in texts:
+            value = names.get(name, EMPTY)
+            if value is not EMPTY:
+                self.add(names, name, value, code)
+                if type(value) is ModuleType and not is_known(value):
+                    modules.append(value)
+            elif hasattr(builtins, name):
+                self.add(names, name, EMPTY, code)
+        while modules:
+            space = vars(modules.pop())
+            for name in texts & space.keys():
+                if (id(space), name) not in self.found:
+                    value = space[name]
+                    self.add(space, name, value, code)
+                    if type(value) is ModuleType and not is_known(value):
+                        modules.append(value)
+
+    def add(self, owner: dict, name: str, value: Any, code: CodeType) -> None:
+        self.found.setdefault((id(owner), name), Dependency(owner, name, value, code.co_qualname))
+        self.note_generator(value)
+
+    def note_generator(self, x: Any) -> None:
+        """Note the state of a generator of NumPy's, or of one in an attribute of an object."""
+        module: Any = sys.modules.get("numpy.random")
+        if module is None:
+            return
+        inside = () if isinstance(x, (type, ModuleType)) else getattr(x, "__dict__", {}).values()
+        for each in (x, *inside):
+            if type(each) in (module.Generator, module.RandomState):
+                self.generators.setdefault(id(each), (each, state_of(each)))
+
+    def moved(self) -> list[Any]:
+        """Return the generators of NumPy's that have drawn."""
+        return [x for x, before in self.generators.values() if state_of(x) != before]
 
     def __enter__(self) -> "Watch":
-        self.before = sys.getprofile()
-        if self.before is None:  # a profiler of the user's stays, and nothing is noted then
-            sys.setprofile(self.note)
+        before: Any = sys.getprofile()
+        self.before = before
+        note: Callable = self.note
+        if hasattr(before, "disable"):  # one in C, which goes on later
+            before.disable()
+        elif before is not None:
+
+            def note(frame: Any, event: str, argument: Any) -> None:
+                self.note(frame, event, argument)
+                before(frame, event, argument)
+
+        sys.setprofile(note)
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        if self.before is None:
+        if hasattr(self.before, "disable"):
             sys.setprofile(None)
+            self.before.enable()
+        else:
+            sys.setprofile(self.before)
 
 
-def dependencies(func: Callable, watch: Watch) -> list[Dependency]:
-    """Return what the functions that were entered depend on, beginning with `func`."""
-    found: dict[tuple[int, str], Dependency] = {}
-    waiting: list[Any] = [func]
-    seen: set[int] = set()
-    for code, names in watch.entered.items():
-        for name in named_globals(code):
-            if name in names:
-                value = names[name]
-                found[id(names), name] = Dependency(names, name, value, code.co_qualname)
-                waiting.append(value)
+def state_of(generator: Any) -> str:
+    """Return the state of a generator of NumPy's, as something that is compared."""
+    if hasattr(generator, "bit_generator"):
+        return repr(generator.bit_generator.state)
+    state = generator.get_state(legacy=False)["state"]
+    return repr((state["pos"], state["key"].tobytes()))
+
+
+def is_known(module: ModuleType) -> bool:
+    return module.__name__.partition(".")[0] in KNOWN
+
+
+def reached_from(roots: Iterable[Any]) -> Iterator[Any]:
+    """Return some objects, and what they are made of, wrap, or close over."""
+    waiting = list(roots)
+    seen: dict[int, Any] = {}
     while waiting:
         x = waiting.pop()
         if id(x) in seen:
             continue
-        seen.add(id(x))
+        seen[id(x)] = x
+        yield x
         if isinstance(x, FunctionType):
-            entered = x.__code__ in watch.entered
-            for name, cell in zip(x.__code__.co_freevars, x.__closure__ or ()):
-                value = contents(cell)
-                waiting.append(value)
-                if entered:
-                    found[id(cell), name] = Dependency(cell, name, value, x.__qualname__)
-            if entered and (x.__defaults__ or x.__kwdefaults__):
-                found[id(x), ""] = Dependency(x, "", defaults_of(x), x.__qualname__)
+            waiting += map(contents, x.__closure__ or ())
+            waiting += defaults_of(x)
             waiting.append(getattr(x, "__wrapped__", None))
         elif isinstance(x, functools.partial):
             waiting += [x.func, *x.args, *x.keywords.values()]
         elif isinstance(x, MethodType):
-            waiting.append(x.__func__)
+            waiting += [x.__func__, x.__self__]
         elif isinstance(x, (tuple, list)) and len(x) < 100:
             waiting += x
+        elif callable(x) and not isinstance(x, type):
+            waiting.append(getattr(x, "__wrapped__", None))
+            waiting.append(type(x).__call__)
+
+
+def dependencies(roots: Iterable[Any], watch: Watch) -> list[Dependency]:
+    """Return what the functions that were entered depend on.
+
+    Their closures and defaults are those of functions that are reached from `roots`.
+    """
+    found = dict(watch.found)
+    values = [dependency.value for dependency in watch.found.values()]
+    for x in reached_from([*roots, *values]):
+        if not isinstance(x, FunctionType) or id(x.__code__) not in watch.entered:
+            continue
+        for name, cell in zip(x.__code__.co_freevars, x.__closure__ or ()):
+            _, value = watch.cells.get(id(cell), (cell, contents(cell)))
+            found[id(cell), name] = Dependency(cell, name, value, x.__qualname__)
+        if x.__defaults__ or x.__kwdefaults__:
+            found[id(x), ""] = Dependency(x, "", defaults_of(x), x.__qualname__)
     return list(found.values())
 
 
@@ -101,9 +204,6 @@ def named_globals(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from named_globals(constant)
-
-
-EMPTY = object()
 
 
 def contents(cell: CellType) -> Any:
@@ -131,7 +231,11 @@ def same(now: Any, before: Any) -> bool:
     if now is before:
         return True
     if isinstance(before, BY_VALUE):
-        return type(now) is type(before) and (now == before or (now != now and before != before))
+        if type(now) is not type(before):
+            return False
+        if isinstance(before, NUMBERS):
+            return repr(now) == repr(before)  # zeros have signs
+        return bool(now == before)
     if type(before) is tuple and type(now) is tuple and len(now) == len(before):
         return all(map(same, now, before))
     return False
@@ -141,12 +245,16 @@ def checker(found: list[Dependency]) -> Callable[[], bool]:
     """Return a function that tells if all dependencies are as they were."""
     space: dict[str, Any] = {"same": same, "contents": contents, "defaults_of": defaults_of}
     tests = []
+    absent: dict[int, tuple[dict, list[str]]] = {}
     for i, (owner, name, value, _) in enumerate(found):
-        if isinstance(value, ModuleType) and type(owner) is dict:
-            continue  # a name of a module is not given to another one
+        if isinstance(value, ModuleType) and type(owner) is dict and is_known(value):
+            continue  # a name of a library is not given to another one
+        if value is EMPTY and type(owner) is dict:
+            absent.setdefault(id(owner), (owner, []))[1].append(name)
+            continue
         space[f"o{i}"], space[f"v{i}"] = owner, value
         if type(owner) is dict:
-            now = f"o{i}.get({name!r})"
+            now = f"o{i}[{name!r}]"
         elif type(owner) is CellType:
             now = f"contents(o{i})" if value is EMPTY else f"o{i}.cell_contents"
         else:
@@ -155,11 +263,15 @@ def checker(found: list[Dependency]) -> Callable[[], bool]:
         if isinstance(value, (*BY_VALUE, tuple)):
             test = f"({test} or same({now}, v{i}))"
         elif type(value) is ndarray:
-            space[f"s{i}"] = value.shape
-            test = f"{test} and v{i}.shape == s{i}"
+            space[f"s{i}"], space[f"d{i}"] = value.shape, value.dtype
+            test = f"{test} and v{i}.shape == s{i} and v{i}.dtype is d{i}"
         tests.append(test)
-    text = " and ".join(tests) or "True"
-    exec(f"def unchanged():\n    return {text}\n", space)
+    for i, (owner, names) in enumerate(absent.values()):
+        space[f"k{i}"], space[f"n{i}"] = owner.keys(), tuple(names)
+        tests.append(f"k{i}.isdisjoint(n{i})")
+    body = f"    try: return {' and '.join(tests) or 'True'}\n"
+    body += "    except (KeyError, ValueError): return False\n"  # a name or a cell is empty now
+    exec(f"def unchanged():\n{body}", space)
     return space["unchanged"]
 
 

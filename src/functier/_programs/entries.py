@@ -10,7 +10,8 @@ import numpy as np
 
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
-from .program import Changed, Program
+from .program import Changed, Program, key_orders
+from .signature import slots, write_tree
 
 ndarray = np.ndarray
 
@@ -19,17 +20,15 @@ class Mismatch(BaseException):
     """The arguments are not those that a program is for, or what it depends on has changed."""
 
 
-class Slot:
-    """A place in the structure of a result."""
-
-    def __init__(self, number: int):
-        self.number = number
-
-    __array_ufunc__ = None  # counts as a leaf
+NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
+PLAIN = frozenset({float, complex, *[np.dtype(char).type for char in NUMERIC]})
+"""Types of numbers whose type says their form."""
 
 
-def entry_of(program: Program, args: tuple, unchanged: Callable[[], bool]) -> Callable:
-    """Return the entry of a program for arguments of the structure of `args`."""
+def entry_of(
+    program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool]
+) -> Callable:
+    """Return the entry of a program for arguments of the structure of these."""
     space: dict[str, Any] = {
         "run": program._run, "ndarray": ndarray, "Mismatch": Mismatch, "Changed": Changed,
         "unchanged": unchanged, "dtype_of": dtype_of,
@@ -59,6 +58,9 @@ def entry_of(program: Program, args: tuple, unchanged: Callable[[], bool]) -> Ca
         else:
             space[f"t{number}"] = type(x)
             lines.append(f"if type({own}) is not t{number}: raise Mismatch")
+            if type(x) not in PLAIN:
+                space[f"d{number}"] = x.dtype
+                lines.append(f"if {own}.dtype != d{number}: raise Mismatch")
         inputs.append(own)
 
     leaf.count = 0  # type: ignore[attr-defined]
@@ -67,9 +69,9 @@ def entry_of(program: Program, args: tuple, unchanged: Callable[[], bool]) -> Ca
         kind = type(x)
         if kind is dict:
             number = len(lines)
-            test = f"type({path}) is not dict or {path}.keys() != t{number}"
+            test = f"type({path}) is not dict or [*{path}] != t{number}"
             lines.append(f"if {test}: raise Mismatch")
-            space[f"t{number}"] = dict.fromkeys(x).keys()
+            space[f"t{number}"] = list(x)  # in their order, which the function may see
             for key in sorted(x):
                 read(x[key], f"{path}[{key!r}]")
         elif kind is tuple or kind is list:
@@ -84,22 +86,38 @@ def entry_of(program: Program, args: tuple, unchanged: Callable[[], bool]) -> Ca
             leaf(x, path)
 
     names = [f"a{i}" for i in range(len(args))]
-    if all(map(is_simple, args)):
+    named = {name: f"b{i}" for i, name in enumerate(kwargs)}
+    if all(map(is_simple, (*args, *kwargs.values()))):
         for x, own in zip(args, names):
             read(x, own)
+        for name in sorted(kwargs):
+            lines.append(f"{named[name]} = kwargs[{name!r}]")
+            read(kwargs[name], named[name])
     else:
-        space["flatten"], space["structure"] = flatten, program._structure
+        tree = f"({', '.join(names)},)" if names else "()"
+        space |= {
+            "flatten": flatten, "structure": program._structure, "key_orders": key_orders,
+            "orders": program._orders,
+        }  # fmt: skip
         lines += [
-            f"leaves, given = flatten(({', '.join(names)},), 'compile', 'the arguments')",
+            f"tree = ({tree}, kwargs)" if kwargs else f"tree = {tree}",
+            "leaves, given = flatten(tree, 'compile', 'the arguments')",
             "if given != structure: raise Mismatch",
         ]
-        for i, x in enumerate(flatten(args, "compile", "the arguments")[0]):
+        if program._orders:
+            lines.append("if key_orders(tree) != orders: raise Mismatch")
+        whole = (args, kwargs) if kwargs else args
+        for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
     lines.append("if not unchanged(): raise Mismatch")
     lines.append(f"try: r = run({', '.join(inputs)})")
     lines.append("except Changed: raise Mismatch from None")
     lines.append(f"return {result_of(program, space)}")
     body = "\n".join(f"    {line}" for line in lines)
+    if kwargs:
+        space["keywords"] = list(kwargs)
+        names.append("**kwargs")
+        body = f"    if [*kwargs] != keywords: raise Mismatch\n{body}"
     exec(f"def entry({', '.join(names)}):\n{body}\n", space)
     return space["entry"]
 
@@ -116,27 +134,7 @@ def is_simple(x: Any) -> bool:
 
 def result_of(program: Program, space: dict[str, Any]) -> str:
     """Return the source of the result, whose leaves are in ``r``."""
-    leaves = [Slot(i) for i in range(program._size)]
-    probe = unflatten(program._out, leaves)
-
-    def write(x: Any) -> str | None:
-        kind = type(x)
-        if kind is Slot:
-            return f"r[{x.number}]"
-        if kind is dict:
-            parts = {k: write(v) for k, v in x.items()}
-            if None in parts.values() or not all([type(k) is str for k in parts]):
-                return None
-            return "{" + ", ".join(f"{k!r}: {v}" for k, v in parts.items()) + "}"
-        if kind is tuple or kind is list:
-            own = [write(v) for v in x]
-            if None in own:
-                return None
-            text = ", ".join(own)  # type: ignore[arg-type]
-            return f"[{text}]" if kind is list else f"({text}{',' if len(own) == 1 else ''})"
-        return "None" if x is None else None
-
-    text = write(probe)
+    text = write_tree(slots(program._out, program._size), lambda i: f"r[{i}]")
     if text is None:
         space["unflatten"], space["out"] = unflatten, program._out
         return "unflatten(out, list(r))"

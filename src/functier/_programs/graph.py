@@ -35,21 +35,30 @@ class Node:
     form : Form, or a tuple of them
         The form of the result.
     place : tuple or None
-        The code and the instruction of the user's line that computed it.
+        The code and the instruction of the user's line that computed it, and those of its caller.
+    first : bool
+        True for the first call of its function by one run of its line.
     memory : bool
         True for an effect, and for the making of a memory.
+    kept : bool
+        True for an effect outside of the program, such as a draw: it is never dropped.
+    errors : tuple
+        The settings of `numpy.errstate` around it that the function has made.
     """
 
-    __slots__ = ("args", "form", "func", "kwargs", "memory", "name", "number", "place")
+    __slots__ = (
+        "args", "errors", "first", "form", "func", "kept", "kwargs", "memory", "number", "place",
+    )  # fmt: skip
 
     def __init__(
         self, func: Callable | None, args: tuple, kwargs: dict, form: Any, place: Any = None,
-        memory: bool = False,
+        memory: bool = False, kept: bool = False,
     ):  # fmt: skip
         self.func, self.args, self.kwargs, self.form = func, args, kwargs, form
-        self.place, self.memory = place, memory
+        self.place, self.memory, self.kept = place, memory, kept
+        self.errors: tuple = ()
         self.number = -1
-        self.name = ""
+        self.first = False
 
     def parents(self) -> Iterator["Node"]:
         """Return the nodes among the arguments."""
@@ -117,8 +126,9 @@ class Graph:
             node.number = number
 
     def roots(self) -> list[Node]:
-        """Return the nodes that have to be computed: those of outputs and guards."""
-        return [*nodes_in(self.outputs), *[guard.node for guard in self.guards]]
+        """Return the nodes that have to be computed: those of outputs, guards and effects."""
+        kept = [node for node in self.nodes if node.kept]
+        return [*nodes_in(self.outputs), *[guard.node for guard in self.guards], *kept]
 
 
 def form_of(value: Any) -> Any:

@@ -10,16 +10,10 @@ from typing import Any
 import numpy as np
 
 from .graph import Form, Graph, Node, nodes_in
-from .passes import VIEWS
+from .sharing import VIEWS, Sharing, is_fresh, is_plain_ufunc
 
 LARGE = 4096
 """From so many bytes on an array is freed early, and used again."""
-
-FRESH = {
-    np.dot, np.matmul, np.where, np.copy, np.concatenate, np.stack, np.einsum, np.add.reduce,
-    np.sum, np.mean, np.max, np.min, np.prod, np.cumsum, np.take_along_axis,
-}  # fmt: skip
-"""Functions whose result is a new array, besides ufuncs."""
 
 
 class Liveness:
@@ -28,57 +22,49 @@ class Liveness:
     def __init__(self, graph: Graph):
         self.targets: dict[Node, Node] = {}
         self.ends: dict[Node, list[Node]] = {}
-        inputs = set(graph.inputs)
-        root: dict[Node, Node] = {}
+        sharing = Sharing(graph)
         members: dict[Node, list[Node]] = {}
+        group: dict[Node, Node] = {}
         death: dict[Node, int] = {}
         for node in graph.nodes:
-            first = node.args[0] if node.args else None
-            if node.func in VIEWS and type(first) is Node:
-                root[node] = root[first]
-            else:
-                root[node] = node
-            members.setdefault(root[node], []).append(node)
-            death.setdefault(root[node], node.number)
+            own = group[node] = sharing.of(node)
+            members.setdefault(own, []).append(node)
+            death[own] = node.number
             for parent in node.parents():
-                death[root[parent]] = node.number
+                death[group[parent]] = node.number
         for node in nodes_in(graph.outputs):
-            death[root[node]] = len(graph.nodes)
-        for guard in graph.guards:
-            death[root[guard.node]] = len(graph.nodes)
-        taken: set[Node] = set()
+            death[group[node]] = len(graph.nodes)
+        theirs = sharing.inputs | sharing.constant
         for node in graph.nodes:
             if not is_plain_ufunc(node) or not is_large(node.form):
                 continue
             for x in node.args:
                 if type(x) is not Node or x.form != node.form:
                     continue
-                own = root[x]
-                if death[own] == node.number and own not in inputs and is_fresh(own):
-                    if own.form.kind is np.ndarray and size_of(own.form) == size_of(node.form):
-                        self.targets[node] = x
-                        taken.add(own)
-                        break
+                own = group[x]
+                if death[own] != node.number or own in theirs:
+                    continue
+                base = base_of(members[own])
+                if base is not None and size_of(base.form) == size_of(node.form):
+                    self.targets[node] = x
+                    break
         for own, nodes in members.items():
-            if own in inputs or own.memory or death[own] >= len(graph.nodes):
+            if own in theirs or death[own] >= len(graph.nodes):
                 continue
+            nodes = [x for x in nodes if not x.memory]
             if any([is_large(x.form) for x in nodes]):
                 self.ends.setdefault(graph.nodes[death[own]], []).extend(nodes)
 
 
-def is_plain_ufunc(node: Node) -> bool:
-    """Tell if a node is a ufunc of elements with one result, and without options."""
-    func = node.func
-    return (
-        isinstance(func, np.ufunc) and func.nout == 1 and not func.signature and not node.kwargs
-        and len(node.args) == func.nin
-    )  # fmt: skip
-
-
-def is_fresh(node: Node) -> bool:
-    """Tell if the value of a node is an array that the program has made."""
-    func: Any = node.func
-    return func in FRESH or is_plain_ufunc(node)
+def base_of(nodes: list[Node]) -> Node | None:
+    """Return the array that all others of a group are views of, if a program may write to it."""
+    bases = [node for node in nodes if node.func not in VIEWS]
+    if len(bases) != 1:
+        return None
+    (base,) = bases
+    if base.memory or not is_fresh(base) or type(base.form) is not Form:
+        return None
+    return base if base.form.kind is np.ndarray else None
 
 
 def size_of(form: Form) -> int:

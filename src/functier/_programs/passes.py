@@ -11,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .graph import Form, Graph, Guard, Node, nodes_in, replace
+from .graph import Form, Graph, Guard, Node, replace
+from .sharing import Sharing
 from .stores import READS, memory_of
 
 ndarray = np.ndarray
-VIEWS = {
-    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
-    np.broadcast_to, np.real, np.imag, np.diagonal, np.atleast_1d, operator.getitem,
-}  # fmt: skip
-"""Functions whose result may be a view of the first argument."""
 
 
 def rebuilt(graph: Graph, new: dict[Node, Any], kept: Callable[[Node], bool]) -> Graph:
@@ -54,7 +50,7 @@ def drop_dead(graph: Graph) -> Graph:
     """
     effects: dict[Node, list[Node]] = {}
     for node in graph.nodes:
-        if node.memory and node.func is not memory_of:
+        if node.memory and not node.kept and node.func is not memory_of:
             effects.setdefault(node.args[0], []).append(node)
     live: set[Node] = set()
     waiting = graph.roots()
@@ -78,14 +74,9 @@ def share(graph: Graph) -> Graph:
 
     Results keep separate memory: of two that are returned neither stands for the other.
     """
-    returned = set()
-    waiting = list(nodes_in(graph.outputs))
-    while waiting:
-        node = waiting.pop()
-        if node not in returned:
-            returned.add(node)
-            if node.func in VIEWS:
-                waiting += nodes_in(node.args[:1])
+    sharing = Sharing(graph)
+    groups = sharing.returned(graph)
+    returned = {node for node in graph.nodes if sharing.of(node) in groups}
     seen: dict[Any, Node] = {}
     new: dict[Node, Any] = {}
     numbers: dict[Node, Node] = {}
@@ -94,6 +85,7 @@ def share(graph: Graph) -> Graph:
             continue
         key = (
             node.func,
+            node.errors,
             _key(node.args, numbers),
             _key(tuple(node.kwargs.items()), numbers) if node.kwargs else None,
         )
@@ -129,9 +121,14 @@ def _key(value: Any, numbers: dict[Node, Node]) -> Any:
 
 
 def simplify(graph: Graph) -> Graph:
-    """Drop the steps that change nothing: ``x * 1``, ``-(-x)``, a reshape to the same shape."""
+    """Drop the steps that change nothing: ``x * 1``, ``-(-x)``, a reshape to the same shape.
+
+    What a result may share memory with stays, as eager mode has made a new array there.
+    """
     new: dict[Node, Any] = {}
-    returned = set(nodes_in(graph.outputs))
+    sharing = Sharing(graph)
+    groups = sharing.returned(graph)
+    returned = {node for node in graph.nodes if sharing.of(node) in groups}
 
     def resolved(x: Any) -> Any:
         while type(x) is Node and x in new:
@@ -169,6 +166,8 @@ def uniform(value: Any) -> Any:
         first = value.flat[0]
         if any(value.strides) and value.size > 1 and not (value == first).all():
             return None
+        if not first and value.dtype.kind == "f" and np.ptp(np.signbit(value).astype(int)):
+            return None  # zeros of both signs
         return first
     return value if isinstance(value, (int, float, np.floating)) else None
 
@@ -189,7 +188,7 @@ def _over(node: Node, args: list) -> Any:
 
 def _negative(node: Node, args: list) -> Any:
     x = args[0]
-    if type(x) is Node and x.func is np.negative and not node.kwargs and not x.kwargs:
+    if type(x) is Node and x.func is node.func and not node.kwargs and not x.kwargs:
         return x.args[0]
     return None
 
@@ -208,6 +207,7 @@ def _transposed(node: Node, args: list) -> Any:
 
 IDENTITIES: dict[Any, Callable[[Node, list], Any]] = {
     np.multiply: _times, np.divide: _over, np.negative: _negative, np.positive: _same,
+    operator.mul: _times, operator.truediv: _over, operator.neg: _negative,
     np.reshape: _same, np.astype: _same, np.broadcast_to: _same, np.transpose: _transposed,
 }  # fmt: skip
 """Rules that return the node a node is equal to, in form and value, or None."""

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import optree
 
-from .._core.pytree import flatten, unflatten
+from .._core.pytree import NAMESPACE, flatten, unflatten
 from .._core.tensor import Tensor
-from .costs import Cost, costs_of, picture
+from .costs import Cost, costs_of
 from .graph import Form, Graph
+from .pictures import Table, picture
+from .shown import Shown
 from .source import Source
 
 ndarray = np.ndarray
@@ -38,14 +41,17 @@ class Program:
     memory : int
         An estimate of the bytes that a call has allocated at one time, at most.
     table : list of tuple
-        For each function how often it is called, its operations and its bytes.
+        For each function how often it is called, its operations and its bytes. It prints as a
+        table.
     """
 
     def __init__(
         self, name: str, graph: Graph, structure: Any, leaves: Sequence[Any],
-        dynamic: Sequence[bool], out_structure: Any, names: Sequence[str],
+        dynamic: Sequence[bool], out_structure: Any, names: Sequence[str], roots: Sequence[str],
+        keywords: tuple[str, ...] = (), orders: Sequence[tuple] = (),
     ):  # fmt: skip
         self.name = name
+        self._keywords, self._orders = keywords, list(orders)
         self._structure, self._out = structure, out_structure
         self._forms = [
             Form(np.shape(x), getattr(x, "dtype", None), None, type(x)) if on else None
@@ -53,11 +59,11 @@ class Program:
         ]
         self._size = len(graph.outputs)
         self._static = [None if on else x for x, on in zip(leaves, dynamic)]
-        self._paths = list(names)
+        self._paths, self._roots = list(names), list(roots)
         own = [part for part, on in zip(names, dynamic) if on]
         self._graph: Graph | None = graph  # for what is asked for later
         self._inputs = own
-        fast = Source(graph, name, own, comments=False, fast=True)
+        fast = Source(graph, name, own)
         self._fast = fast.text
         self._fast_constants = fast.constants
         self._run = self._load()
@@ -65,11 +71,18 @@ class Program:
     def _show(self) -> None:
         """Work out what only people ask for."""
         graph = self._graph
-        assert graph is not None
-        shown = Source(graph, self.name, self._inputs)
+        if graph is None:  # another thread has done it
+            return
+        dynamic = [form is not None for form in self._forms]
+        shown = Shown(
+            graph, self.name, self._paths, self._roots, dynamic, self._structure, self._out,
+            self._keywords,
+        )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
-        self._answers = [f"{g.how} of {shown.names[g.node]}" for g in graph.guards]
+        self._answers = [
+            f"{g.how} of {shown.names[g.node]}{shown.line_of(g)}" for g in graph.guards
+        ]
         self._steps = costs_of(graph)
         self._graph = None
 
@@ -94,17 +107,26 @@ class Program:
     def _costs(self) -> list[Cost]:
         return self._shown("_steps")
 
+    def is_like(self, other: "Program") -> bool:
+        """Tell if another program is for the same arguments and answers."""
+        return (
+            self._fast == other._fast and self._structure == other._structure
+            and self._forms == other._forms and self._keywords == other._keywords
+            and self._orders == other._orders and self._static == other._static
+            and all(map(is_same, self._fast_constants.values(), other._fast_constants.values()))
+        )  # fmt: skip
+
     def _load(self) -> Any:
         space = {"CONSTANTS": self._fast_constants, "Changed": Changed}
         exec(compile(self._fast, f"<functier program {self.name}>", "exec"), space)
         return space[self.name]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replay the program.
 
         Parameters
         ----------
-        *args : array, number or pytree
+        *args, **kwargs : array, number or pytree
             Of the structure, shapes and dtypes of those that were traced.
 
         Returns
@@ -120,8 +142,14 @@ class Program:
             Where Python code in the function would take another path.
         """
         label = f"the program of {self.name}"
-        leaves, structure = flatten(args, label, "the arguments")
-        if structure != self._structure:
+        given = (args, kwargs) if kwargs else args
+        leaves, structure = flatten(given, label, "the arguments")
+        if tuple(kwargs) != self._keywords:
+            raise TypeError(
+                f"{label}: the arguments by name are {list(kwargs)}, and were "
+                f"{list(self._keywords)}, in this order, when it was traced"
+            )
+        if structure != self._structure or (self._orders and key_orders(given) != self._orders):
             raise TypeError(
                 f"{label}: the arguments have another structure than those that were traced; "
                 f"trace the function for these"
@@ -172,14 +200,7 @@ class Program:
 
     @property
     def table(self) -> list[tuple[str, int, int, int]]:
-        found: dict[str, list[int]] = {}
-        for cost in self._costs:
-            row = found.setdefault(cost.name, [0, 0, 0])
-            row[0] += 1
-            row[1] += cost.flops
-            row[2] += cost.bytes
-        rows: list[Any] = [(name, *row) for name, row in found.items()]
-        return sorted(rows, key=lambda row: (-row[2], row[0]))
+        return Table(self._costs)
 
     def save(self, path: str) -> None:
         """Write the source to a file, and the arrays that it refers to beside it.
@@ -208,6 +229,22 @@ class Program:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._run = self._load()
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Tell if two constants are the same, or arrays of the same contents."""
+    if type(a) is ndarray and type(b) is ndarray and a.dtype == b.dtype:
+        return a.shape == b.shape and a.tobytes() == b.tobytes()
+    return a is b or type(a) is not ndarray
+
+
+def key_orders(tree: Any) -> list[tuple]:
+    """Return the keys of all dicts in a pytree in their order, which a function may see."""
+    found = []
+    for x in optree.tree_leaves(tree, lambda x: isinstance(x, dict), namespace=NAMESPACE):
+        if isinstance(x, dict):
+            found += [tuple(x), *key_orders(tuple(x.values()))]
+    return found
 
 
 def describe(form: Form) -> str:

@@ -4,6 +4,12 @@ NOTE [an answer is guarded]
     Python code may ask a tensor for its truth or for a whole number, and choose by it what comes
     next. The program then holds for inputs with the same answers: each is a `Guard`. What would
     make a plain number of a value (``float(x)``) is refused, as the program could not follow it.
+    An error that NumPy raises is an answer too, as Python code may catch it.
+
+NOTE [arrays that are written to]
+    Plain arrays are constants of the program, with what they have when they are used. A small one
+    is copied. A large one is not, so that a second copy of a user's data is not kept; a trace in
+    which its contents change is refused.
 
 NOTE [the call as it is]
     A call of a public function of NumPy or SciPy is recorded as it is, since this level needs no
@@ -12,14 +18,15 @@ NOTE [the call as it is]
 
 import operator
 import sys
+import zlib
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError
-from .._core.numpy_facts import UFUNC_OF, home_of
+from .._core.errors import LevelError, MutationError
+from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import classes_in
@@ -28,6 +35,7 @@ from .._core.tensor import Tensor
 from .._core.types import Function, Value
 from .._levels.level import Level
 from .._mutation.array import Array, settle
+from .._mutation.out import name_out
 from .graph import Graph, Guard, Node, form_of
 from .stores import ProgramStore
 
@@ -35,7 +43,10 @@ ndarray = np.ndarray
 new = object.__new__
 HERE = __name__.partition(".")[0]
 LIBRARIES = "numpy", "scipy"
+COPIED = 1 << 16
+"""Constants of up to so many bytes are copied."""
 
+OPERATORS = frozenset(UFUNC_OF)
 
 FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
 """Functions that ask for the form of a value, which is that of every run."""
@@ -53,10 +64,16 @@ class RecordLevel(Level):
         """Return tensors of the inputs."""
         self.nodes: list[Node] = []
         self.answers: list[Guard] = []
+        self.arrays: dict[int, tuple] = {}
+        self.settings = np.geterr()
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
     def add(self, node: Node) -> Node:
+        if node.func is not None:
+            now = np.geterr()
+            if now != self.settings:
+                node.errors = tuple(sorted(set(now.items()) - set(self.settings.items())))
         self.nodes.append(node)
         return node
 
@@ -89,8 +106,35 @@ class RecordLevel(Level):
         if kind is slice:
             return slice(*[self.symbol(part) for part in (x.start, x.stop, x.step)])
         if isinstance(x, Tensor):
-            return self.lower(x)
-        return x
+            return self.symbol(self.lower(x))
+        return self.constant(x) if kind is ndarray else x
+
+    def constant(self, x: ndarray) -> ndarray:
+        """Return an array with the contents that `x` has now: see NOTE [arrays that are written
+        to].
+        """
+        if x.dtype.hasobject:
+            return x
+        found = self.arrays.get(id(x))
+        if x.nbytes > COPIED:
+            if found is None:
+                self.arrays[id(x)] = x, x, digest(x)
+            return x
+        if found is not None and found[1].tobytes() == x.tobytes():
+            return found[1]
+        copied = x.copy("K")
+        self.arrays[id(x)] = x, copied, 0  # with `x`, whose id no other array gets then
+        return copied
+
+    def check_constants(self) -> None:
+        """Raise where a large plain array was written to after it had been used."""
+        for x, copied, before in self.arrays.values():
+            if x is copied and digest(x) != before:
+                raise self.refusal(
+                    MutationError,
+                    f"a plain array of shape {x.shape} was used, and written to later; copy it "
+                    f"before it is written to, or make it with functier.numpy",
+                )
 
     def concrete(self, x: Any) -> Any:
         """Return an argument with its value for each tensor of this level."""
@@ -106,14 +150,34 @@ class RecordLevel(Level):
     def record(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Call a function on the values, and note the call."""
         args = tuple([list(x) if isinstance(x, Iterator) else x for x in args])  # read once
-        value = func(*self.concrete(args), **self.concrete(kwargs))
+        try:
+            value = func(*self.concrete(args), **self.concrete(kwargs))
+        except Exception as error:
+            self.note_error(error, func, args, kwargs)
+            raise
         node = Node(func, self.symbol(args), self.symbol(kwargs), form_of(value), self.where_now())
         return self.result(value, self.add(node))
+
+    def note_error(self, error: Exception, func: Callable, args: tuple, kwargs: dict) -> None:
+        """Note that a call has raised, which is an answer: Python code may catch the error."""
+        given = type(error), func, self.symbol(args), self.symbol(kwargs)
+        node = self.add(Node(fails, given, {}, form_of(True), self.where_now()))
+        self.answers.append(Guard(node, "bool", True, node.place))
 
     # ---- operations ----
 
     def unary(self, func: Function, x: Tensor) -> Value:
+        if type(x._value) is not ndarray and func in OPERATORS:
+            return self.record(func, (x,), {})
         return self.record(UFUNC_OF.get(func, func), (x,), {})
+
+    def binary(self, func: Function, a: Value, b: Value) -> Value:
+        """Record an operator of numbers as it is: a ufunc of them may round in another way."""
+        if func in OPERATORS:
+            plain = [x._value if type(x) is self.cls else x for x in (a, b)]
+            if type(plain[0]) in SCALARS and type(plain[1]) in SCALARS:
+                return self.record(func, (a, b), {})
+        return super().binary(func, a, b)
 
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
@@ -122,8 +186,14 @@ class RecordLevel(Level):
         if func in FACTS:
             return func(*self.concrete(settle(args)), **self.concrete(settle(kwargs)))
         op = OPS.get(func) or find(func)
+        if len(args) > 2 and op is not None:
+            args, kwargs = name_out(op, args, kwargs)
         if op is None or op.family == "writing" or kwargs.get("out") is not None:
             return super().function(func, args, kwargs)
+        if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
+            return super().function(func, args, kwargs)  # it writes to its argument
+        if any([type(x) is Array for x in (*args, *kwargs.values())]):
+            return func(*settle(args), **settle(kwargs))  # they may have a level inside
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
@@ -132,6 +202,9 @@ class RecordLevel(Level):
             k: v for k, v in kwargs.items()
             if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
         }  # fmt: skip
+        if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
+            if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
+                return self.record(SPELLED[func], args, kwargs)
         if op.body is None or self.is_public(func):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
@@ -185,18 +258,62 @@ class RecordLevel(Level):
 
     # ---- where it happened ----
 
-    def where_now(self) -> tuple[CodeType, int] | None:
-        """Return the code and the instruction of the user's line that runs now, or None."""
+    def where_now(self) -> tuple | None:
+        """Return the code and the instruction of the user's line that runs now, or None.
+
+        Those of the user's line that called its function follow, if there is one.
+        """
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
             if module == f"{HERE}._programs.trace":
                 return None
             if module.partition(".")[0] not in (HERE, "numpy", "scipy"):
-                return frame.f_code, frame.f_lasti
+                outer = frame.f_back
+                if outer is None or outer.f_globals.get("__name__", "").startswith(HERE):
+                    return frame.f_code, frame.f_lasti
+                return frame.f_code, frame.f_lasti, outer.f_code, outer.f_lasti
             frame = frame.f_back
         return None
 
     def graph(self, outputs: list) -> Graph:
         """Return what was recorded, with these outputs."""
-        return Graph(self.nodes, self.inputs, [self.symbol(y) for y in outputs], self.answers)
+        mark_first(self.nodes)
+        self.check_constants()
+        returned = [y.copy("K") if type(y) is ndarray else self.symbol(y) for y in outputs]
+        return Graph(self.nodes, self.inputs, returned, self.answers)
+
+
+SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
+
+
+def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:
+    """Tell if a call raises an error of a kind."""
+    try:
+        func(*args, **kwargs)
+    except kind:
+        return True
+    return False
+
+
+def digest(x: ndarray) -> int:
+    """Return a number that changes where the contents of an array do."""
+    return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
+
+
+def mark_first(nodes: list[Node]) -> None:
+    """Mark the first call of each function in each run of a line; the others are its derivatives.
+
+    A line of a loop runs again where a call takes the result of the run before.
+    """
+    place, heads = None, {}  # type: ignore[var-annotated]
+    for node in nodes:
+        if node.place != place:
+            place, heads = node.place, {}
+        if place is not None:
+            items = node.func is operator.getitem and type(node.args[1]) is int
+            call = (node.func, node.args[1]) if items else node.func
+            before = heads.get(call)
+            if before is None or any([x is before for x in node.args]):
+                node.first = True
+                heads[call] = node

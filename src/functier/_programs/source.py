@@ -1,8 +1,6 @@
 """The source of a program: plain NumPy, one call a line."""
 
-import ast
 import keyword
-import linecache
 import sys
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -11,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from .._core.numpy_facts import name_of
-from .graph import Graph, Node
+from .graph import Form, Graph, Node
 from .liveness import Liveness
+from .sharing import Sharing
 from .spelling import SPELLINGS, operator_of
+from .statements import line_at
 
 ndarray = np.ndarray
 SMALL = 20
 """Arrays of up to so many elements are written out."""
-
-EPILOGUE = "derivatives"
 
 
 class Source:
@@ -33,11 +31,11 @@ class Source:
         The values of the names that the text does not define.
     """
 
-    def __init__(
-        self, graph: Graph, name: str, inputs: Sequence[str], comments: bool = True,
-        fast: bool = False,
-    ):  # fmt: skip
-        self.graph, self.fast = graph, fast
+    fast = True
+    """Tell if it runs, and is not read: calls without wrappers, arrays that are used again."""
+
+    def __init__(self, graph: Graph, name: str, inputs: Sequence[str]):
+        self.graph = graph
         self.constants: dict[str, Any] = {}
         self.written: dict[str, str] = {}
         self.imports: dict[str, None] = {"import numpy as np": None}
@@ -47,50 +45,79 @@ class Source:
         self.known: dict[Any, str] = {}
         for node, own in zip(graph.inputs, inputs):
             self.names[node] = self.fresh(own)
-        statements = user_statements(graph) if comments else {}
-        named = names_of_statements(graph, statements)
+        self.count = 0
+        self.guards: dict[Node, list] = {}
+        for number, guard in enumerate(graph.guards):
+            self.guards.setdefault(guard.node, []).append((number, guard))
+        self.prepare()
         lines: list[str] = []
-        last: Any = None
-        count = 0
-        live = Liveness(graph) if fast else None
+        settings: tuple = ()
         for node in graph.nodes:
             if node.func is None:
+                lines += self.checks(node)
                 continue
-            if comments:
-                statement = statements.get(node)
-                if statement is not last and (statement or lines):
-                    text = statement.text if statement else EPILOGUE
-                    if not lines or lines[-1] != f"# {text}":
-                        lines.append(f"# {text}")
-                last = statement
-            wanted = named.get(node)
-            if wanted is None:
-                count += 1
-                wanted = f"t{count}"
-            self.names[node] = self.fresh(wanted)
-            target = live.targets.get(node) if live else None
-            if target is None:
-                lines += self.statement(node)
-            else:
-                parts = [self.expr(x) for x in (*node.args, target)]
-                call = f"{self.function(node.func)}({', '.join(parts)})"
-                lines.append(f"{self.names[node]} = {call}")
-            ends = live.ends.get(node) if live else None
+            found = self.lines_of(node)
+            if node.errors and found:
+                found = self.with_errors(node.errors, found, settings)
+            if found:
+                lines += [*self.remarks(node, lines), *found]
+                settings = node.errors
+            if node in self.guards:
+                lines += self.checks(node)
+                settings = ()
+            ends = self.ends(node)
             if ends:
-                lines.append(f"del {', '.join(self.names[x] for x in ends)}")
-        lines += self.checks()
-        returned = ", ".join(self.expr(y) for y in graph.outputs)
-        lines.append(f"return ({returned}{',' if len(graph.outputs) == 1 else ''})")
-        parameters = [self.names[node] for node in graph.inputs]
-        if fast:
-            parameters += [f"{own}={own}" for own in self.constants]
+                lines.append(f"del {', '.join(ends)}")
+                settings = ()
+        shared = Sharing(graph)
+        returned = [self.output(y, shared) for y in graph.outputs]
+        parameters, first = self.parameters()
+        lines = [*first, *lines, f"return {self.returned(returned)}"]
         body = "\n".join(f"    {line}" for line in lines)
         head = [*self.imports, ""]
         head += [f"{own} = {text}" for own, text in self.written.items()]
         head += [f"{own} = CONSTANTS[{own!r}]" for own in self.constants if own not in self.written]
         for helper in self.helpers.values():
             head += ["", helper]
-        self.text = "\n".join(head) + f"\n\ndef {name}({', '.join(parameters)}):\n{body}\n"
+        text = "\n".join(head).rstrip("\n")
+        self.text = f"{text}\n\n\ndef {name}({', '.join(parameters)}):\n{body}\n"
+
+    # ---- what `Shown` has in another way ----
+
+    def prepare(self) -> None:
+        """Look at the graph before the first line."""
+        self.live = Liveness(self.graph)
+
+    def lines_of(self, node: Node) -> list[str]:
+        """Give a node its name, and return its lines."""
+        self.count += 1
+        own = self.names[node] = self.fresh(f"t{self.count}")
+        target = self.live.targets.get(node)
+        if target is None:
+            return self.statement(node)
+        parts = [self.expr(x) for x in (*node.args, target)]
+        return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
+
+    def ends(self, node: Node) -> list[str]:
+        """Return the names to drop after a node."""
+        return [self.names[x] for x in self.live.ends.get(node, ())]
+
+    def remarks(self, node: Node, lines: list[str]) -> list[str]:
+        """Return the comment before the lines of a node."""
+        return []
+
+    def parameters(self) -> tuple[list[str], list[str]]:
+        """Return the parameters, and the first lines."""
+        own = [self.names[node] for node in self.graph.inputs]
+        return own + [f"{name}={name}" for name in self.constants], []
+
+    def returned(self, outputs: list[str]) -> str:
+        """Return what the function returns."""
+        return f"({', '.join(outputs)}{',' * (len(outputs) == 1)})"
+
+    def zeros(self, shape: tuple, dtype: np.dtype) -> str:
+        """Return the source of an array of zeros."""
+        return f"np.zeros({shape}, {self.expr(dtype)})"
 
     def fresh(self, wanted: str) -> str:
         """Return a name that nothing has yet."""
@@ -100,11 +127,30 @@ class Source:
         self.taken.add(name)
         return name
 
-    def checks(self) -> list[str]:
-        """Return the lines that check the answers that Python code has got."""
-        lines = []
-        for number, guard in enumerate(self.graph.guards):
-            own, answer = self.names[guard.node], guard.answer
+    def with_errors(self, errors: tuple, lines: list[str], before: tuple) -> list[str]:
+        """Return lines under settings of `numpy.errstate`; those `before` go on."""
+        given = ", ".join([f"{name}={value!r}" for name, value in errors])
+        head = [] if before == errors else [f"with np.errstate({given}):"]
+        return head + [f"    {line}" for line in lines]
+
+    def output(self, value: Any, shared: Sharing) -> str:
+        """Return the source of an output: a copy where the caller could write to a constant."""
+        text = self.expr(value)
+        if type(value) is Node:
+            array = type(value.form) is Form and value.form.kind is ndarray
+            constant = array and shared.of(value) in shared.constant
+        else:
+            constant = type(value) is ndarray
+        return f"{text}.copy('K')" if constant else text
+
+    def checks(self, node: Node) -> list[str]:
+        """Return the lines that check the answers that Python code has got of a node.
+
+        They follow the node at once: what comes later may fail for other answers.
+        """
+        lines: list[str] = []
+        for number, guard in self.guards.get(node, ()):
+            own, answer = self.names[node], guard.answer
             if guard.how in ("bool", "int", "__index__"):
                 how = "int" if guard.how == "__index__" else guard.how
                 test = f"{how}({own}) != {answer!r}"
@@ -112,17 +158,23 @@ class Source:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
             if self.fast:
-                lines.append(f"if {test}: raise Changed({number})")
+                line = f"if {test}: raise Changed({number})"
             else:
-                lines.append(f"if {test}: raise ValueError({self.reason(guard)!r})")
+                line = f"if {test}: raise ValueError({self.reason(guard)!r})"
+            if not any([line.startswith(f"if {test}:") for line in lines]):
+                lines.append(line)
         return lines
+
+    def line_of(self, guard: Any) -> str:
+        """Return the line that asked for an answer, in words."""
+        if guard.place is None:
+            return ""
+        code, instruction = guard.place[:2]
+        return f", in line {line_at(code, instruction)} of {code.co_name}"
 
     def reason(self, guard: Any) -> str:
         """Return the text of the error for an answer that has changed."""
-        where = "the trace"
-        if guard.place is not None:
-            code, instruction = guard.place
-            where = f"the trace, in line {line_at(code, instruction)} of {code.co_name}"
+        where = f"the trace{self.line_of(guard)}"
         return f"{guard.how} differs from {where}: trace the function again"
 
     # ---- expressions ----
@@ -221,21 +273,18 @@ class Source:
             if found is not None:
                 return [f"{own} = {found}"]
         sign = operator_of(func) if not node.kwargs else None
-        if sign is not None and len(node.args) == 2 and not self.plain_numbers(node):
+        if isinstance(func, np.ufunc) and not self.has_array(node):
+            sign = None  # an operator of two numbers may round in another way
+        if sign is not None and len(node.args) == 2:
             left, right = map(self.operand, node.args)
             return [f"{own} = {left} {sign} {right}"]
         if sign is not None and len(node.args) == 1:
             return [f"{own} = {sign}{self.operand(node.args[0])}"]
         return [f"{own} = {self.call(node)}"]
 
-    def plain_numbers(self, node: Node) -> bool:
-        """Tell if no operand is an array or a NumPy scalar: Python would compute it."""
-        return all(
-            [
-                x.form.dtype is None if type(x) is Node else type(x) in (bool, int, float, complex)
-                for x in node.args
-            ]
-        )
+    def has_array(self, node: Node) -> bool:
+        """Tell if an operand is an array."""
+        return any([(x.form.kind if type(x) is Node else type(x)) is ndarray for x in node.args])
 
     def operand(self, value: Any) -> str:
         text = self.expr(value)
@@ -286,81 +335,3 @@ def array_text(value: ndarray) -> str:
     if 0 in value.shape:
         return f"np.empty({value.shape}, {value.dtype.str!r})"
     return f"np.array({value.tolist()!r}, {value.dtype.str!r})"
-
-
-# ---- the user's lines ----
-
-
-class Statement:
-    """A statement of the user's code: its text, and the name that it binds."""
-
-    __slots__ = ("name", "text")
-
-    def __init__(self, text: str, name: str):
-        self.text, self.name = text, name
-
-
-def user_statements(graph: Graph) -> dict[Node, Statement]:
-    """Return the statement that computed each node, for those of the user's code."""
-    found: dict[tuple, Statement | None] = {}
-    result = {}
-    for node in graph.nodes:
-        if node.place is None:
-            continue
-        code, instruction = node.place
-        line = line_at(code, instruction)
-        key = code.co_filename, line
-        if key not in found:
-            found[key] = statement_at(*key)
-        statement = found[key]
-        if statement is not None:
-            result[node] = statement
-    return result
-
-
-def line_at(code: Any, instruction: int) -> int:
-    for start, stop, line in code.co_lines():
-        if start <= instruction < stop:
-            return line or 0
-    return 0
-
-
-def statement_at(file: str, line: int) -> Statement | None:
-    """Return the statement at a line of a file."""
-    tree = tree_of("".join(linecache.getlines(file)))
-    best: Any = None
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or 0):
-            if best is None or node.lineno >= best.lineno:
-                best = node
-    if best is None:
-        text = linecache.getline(file, line).strip()
-        return Statement(text, "") if text else None
-    name = ""
-    if isinstance(best, ast.Assign) and isinstance(best.targets[0], ast.Name):
-        name = best.targets[0].id
-    elif isinstance(best, (ast.AugAssign, ast.AnnAssign)) and isinstance(best.target, ast.Name):
-        name = best.target.id
-    text = ast.unparse(best).partition("\n")[0]
-    return Statement(text if len(text) < 90 else f"{text[:87]}...", name)
-
-
-@lru_cache(64)
-def tree_of(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def names_of_statements(graph: Graph, statements: dict[Node, Statement]) -> dict[Node, str]:
-    """Return the name of the user's for the last node of each run of one statement."""
-    found = {}
-    nodes = [node for node in graph.nodes if node.func is not None]
-    for node, later in zip(nodes, [*nodes[1:], None]):
-        statement = statements.get(node)
-        if statement is None or not statement.name:
-            continue
-        if later is None or statements.get(later) is not statement:
-            found[node] = statement.name
-    return found

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from .._core.numpy_facts import SPELLED
 from .._rules import indexing as _indexing
 from . import stores as _stores
 from .graph import Node
 
-OPERATORS = {
+OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
     np.matmul: "@", np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=",
     np.equal: "==", np.not_equal: "!=", np.floor_divide: "//", np.remainder: "%",
@@ -24,9 +25,17 @@ OPERATORS = {
 SPELLINGS: dict[Callable, Callable] = {}
 
 
+OPERATORS |= {
+    SPELLED[ufunc]: sign for ufunc, sign in OPERATORS.items() if ufunc in SPELLED
+}  # fmt: skip
+
+
 def operator_of(func: Any) -> str | None:
-    """Return the sign of a ufunc that Python has an operator for."""
-    return OPERATORS.get(func) if isinstance(func, np.ufunc) else None
+    """Return the sign of a ufunc, or of a function of `operator`, that Python has a sign for."""
+    try:
+        return OPERATORS.get(func)
+    except TypeError:  # what cannot be hashed has none
+        return None
 
 
 def spelling(*funcs: Callable) -> Callable:
@@ -171,7 +180,7 @@ def _place(source: Any, node: Any) -> Any:
     values, shape, index = given.values()
     own = source.names[node]
     return [
-        f"{own} = np.zeros({shape}, {source.expr(node.form.dtype)})",
+        f"{own} = {source.zeros(shape, node.form.dtype)}",
         f"{own}[{source.index(index)}] = {source.expr(values)}",
     ]
 
@@ -185,7 +194,7 @@ def _add_at_zeros(source: Any, node: Any) -> Any:
     own = source.names[node]
     whole = _indexing.fill_holes(skeleton, indices)
     index = source.index(whole)
-    lines = [f"{own} = np.zeros({shape}, {source.expr(node.form.dtype)})"]
+    lines = [f"{own} = {source.zeros(shape, node.form.dtype)}"]
     forms = [i.form if type(i) is Node else i for i in indices]
     repeatable = any([f.dtype != bool and math.prod(f.shape) > 1 for f in forms])
     form = values.form if type(values) is Node else values

@@ -3,6 +3,8 @@
 The functions here are those of the nodes. They are plain NumPy; `source` writes them out.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -60,7 +62,8 @@ class ProgramStore(LevelStore):
         super().__init__(level, inner)
         whole = contiguous((inner.size,))
         form = form_of(inner.flat)
-        self.node = level.add(Node(memory_of, (inner.size, inner.dtype), {}, form, memory=True))
+        given = inner.size, inner.dtype
+        self.node = level.add(Node(memory_of, given, {}, form, level.where_now(), memory=True))
         self.effect(put, whole, None, inner.flat.copy())
 
     def effect(self, func: Any, *args: Any) -> Node:
@@ -80,6 +83,16 @@ class ProgramStore(LevelStore):
             return self.level.symbol(x), self.level.lower(x)
         return (x.copy() if type(x) is np.ndarray else x), x
 
+    @contextmanager
+    def noted(self, places: Value) -> Iterator[None]:
+        """Guard places outside of the memory: Python code may catch the error."""
+        try:
+            yield
+        except Exception:
+            if isinstance(places, Tensor):
+                self.level.guard(places, "an index that is out of bounds")
+            raise
+
     def get(self, layout: Layout, parts: tuple | None) -> Value:
         return self.read(np.copy(self.inner.get(layout, parts))[()], get, layout, parts)
 
@@ -94,17 +107,21 @@ class ProgramStore(LevelStore):
         self.effect(add, layout, parts, node)
 
     def get_at(self, places: Value) -> Value:
-        where, places = self.both(places)
-        return self.read(self.inner.get_at(places), get_at, where)
+        where, inside = self.both(places)
+        with self.noted(places):
+            value = self.inner.get_at(inside)
+        return self.read(value, get_at, where)
 
     def put_at(self, places: Value, value: Value) -> None:
-        (where, places), (node, value) = self.both(places), self.both(value)
-        self.inner.put_at(places, value)
+        (where, inside), (node, value) = self.both(places), self.both(value)
+        with self.noted(places):
+            self.inner.put_at(inside, value)
         self.effect(put_at, where, node)
 
     def add_at(self, places: Value, value: Value) -> None:
-        (where, places), (node, value) = self.both(places), self.both(value)
-        self.inner.add_at(places, value)
+        (where, inside), (node, value) = self.both(places), self.both(value)
+        with self.noted(places):
+            self.inner.add_at(inside, value)
         self.effect(add_at, where, node)
 
 

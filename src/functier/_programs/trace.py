@@ -1,23 +1,25 @@
 """`trace`: a function at some arguments as a program."""
 
 import inspect
-import keyword
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.border import check_leaf
 from .._core.errors import LevelError, RandomnessError
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._levels.life import run
 from .._mutation.array import settle
+from .dependencies import Watch
 from .graph import Graph
 from .passes import optimized
-from .program import Program
+from .program import Program, key_orders
 from .recorder import RecordLevel
+from .signature import title_of
 
 DYNAMIC = float, complex
 
@@ -39,7 +41,8 @@ def trace(func: Callable) -> Callable[..., Program]:
     Returns
     -------
     callable
-        ``trace(func)(*args)`` calls `func` and returns the `Program` for arguments of this form.
+        ``trace(func)(*args, **kwargs)`` calls `func` and returns the `Program` for arguments of
+        this form.
         Arrays, NumPy scalars, and Python's float and complex numbers are its inputs. Other
         arguments are part of it.
 
@@ -49,8 +52,11 @@ def trace(func: Callable) -> Callable[..., Program]:
         Where the function makes a plain number of a value, as ``float(x)`` does.
     LevelError
         Where it is called inside another transform.
+    MutationError
+        Where the function uses a large plain array and writes to it later.
     RandomnessError
-        Where the function draws from NumPy's global generator.
+        Where the function draws from a generator of NumPy's or from Python's `random`, or makes a
+        generator without a seed. Draws of `functier.random` are made anew in each call.
 
     Notes
     -----
@@ -70,78 +76,109 @@ def trace(func: Callable) -> Callable[..., Program]:
     """
     check_callable("trace", func)
 
-    def traced(*args: Any) -> Program:
-        return record(func, args, sys._getframe(1))[0]
+    def traced(*args: Any, **kwargs: Any) -> Program:
+        return record(func, args, kwargs, sys._getframe(1)).program
 
     return traced
 
 
-def record(func: Callable, args: tuple, frame: Any) -> tuple[Program, Any]:
-    """Return the program of a call, and its result."""
+class Record(NamedTuple):
+    """A program, the result of the call that was traced, and what that entered."""
+
+    program: Program
+    result: Any
+    watch: Watch
+    leaves: list
+
+
+def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
+    """Record a call."""
     name = name_of_function(func)
     label = f"trace({name})"
-    leaves, structure = flatten(args, label, "the arguments")
-    for x in leaves:
+    given = (args, kwargs) if kwargs else args
+    leaves, structure = flatten(given, label, "the arguments")
+    names = names_of_leaves(func, args, kwargs)
+    for x, path in zip(leaves, names):
         if isinstance(x, Tensor) and x.level.depth:
             raise LevelError(
                 f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; trace "
                 f"the transform of the function, functier.trace(functier.vmap(f))",
                 named=True,
             )
+        if type(x) is not np.ndarray and isinstance(x, np.ndarray):
+            check_leaf(label, f"the argument {path}", x)
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
-    graph, values, out = run(level, _record, (func, leaves, structure))
-    if global_state() != before:
-        raise RandomnessError(
-            f"{label}: the function draws from NumPy's global generator, whose numbers would be "
-            f"the same in each call of the program; draw before, and pass the numbers in",
-            named=True,
-        )
+    with Watch(func, *leaves) as watch:
+        graph, values, out = run(level, _record, (func, leaves, structure, tuple(kwargs)))
+    check_draws(label, watch, global_state() != before)
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
-        identifier(name), optimized(graph), structure, leaves, dynamic, out,
-        names_of_leaves(func, args),
+        title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
+        roots_of(func, args, kwargs), tuple(kwargs), key_orders(given),
     )  # fmt: skip
-    return program, unflatten(out, values)
+    return Record(program, unflatten(out, values), watch, leaves)
+
+
+def check_draws(label: str, watch: Watch, moved: bool) -> None:
+    """Raise where the numbers of the trace would be the same in each call of the program."""
+    if moved:
+        what = "draws from NumPy's global generator, or Python's"
+        remedy = "draw before, and pass the numbers in; or draw from functier.random.default_rng"
+    elif found := watch.moved():
+        what = f"draws from NumPy's {type(found[0]).__name__}"
+        remedy = "write functier.random.default_rng(seed) where it is made"
+    elif watch.entropy:
+        what = "makes a generator without a seed"
+        remedy = "make it outside of the function, or give it a seed"
+    else:
+        return
+    raise RandomnessError(
+        f"{label}: the function {what}, and the numbers would be the same in each call of the "
+        f"program; {remedy}",
+        named=True,
+    )
 
 
 def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
-    func, leaves, structure = given
+    func, leaves, structure, keywords = given
     places = [i for i, x in enumerate(leaves) if is_dynamic(x)]
     inner = list(leaves)
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
-    result = func(*unflatten(structure, inner))
+    args = unflatten(structure, inner)
+    if keywords:
+        args, kwargs = args
+        result = func(*args, **{name: kwargs[name] for name in keywords})
+    else:
+        result = func(*args)
     outputs, out = flatten(settle(result), level, "the result")
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
     return level.graph(outputs), values, out
 
 
 def global_state() -> Any:
-    """Return the place in the stream of NumPy's global generator, if that has been loaded."""
-    random = sys.modules.get("numpy.random")
-    if random is None:
-        return None
-    state = random.get_state(legacy=False)["state"]
-    return state["pos"], state["key"].tobytes()
+    """Return the places in the streams of the global generators of NumPy and of Python."""
+    own: Any = sys.modules.get("random")
+    theirs: Any = sys.modules.get("numpy.random")
+    state = None if theirs is None else theirs.get_state(legacy=False)["state"]
+    return (
+        None if own is None else own.getstate(),
+        None if state is None else (state["pos"], state["key"].tobytes()),
+    )
 
 
-def identifier(text: str) -> str:
-    """Return a name for the function of a program: ``grad_f`` for ``grad(f)``."""
-    found = re.sub(r"\W+", "_", text).strip("_")
-    odd = not found or found[0].isdigit() or keyword.iskeyword(found)
-    return f"program_{found}".rstrip("_") if odd else found
-
-
-def names_of_leaves(func: Callable, args: tuple) -> list[str]:
-    """Return a name for each leaf of the arguments: that of its parameter, and its path."""
+def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
+    """Return a name for each argument: that of its parameter."""
     try:
         parameters = list(inspect.signature(func).parameters)
     except (TypeError, ValueError):
         parameters = []
-    found = []
-    for i, arg in enumerate(args):
-        root = parameters[i] if i < len(parameters) else f"x{i}"
-        for path in paths(arg, root):
-            found.append(re.sub(r"\W+", "_", path).strip("_"))
-    return found
+    roots = [parameters[i] if i < len(parameters) else f"x{i}" for i in range(len(args))]
+    return roots + sorted(kwargs)
+
+
+def names_of_leaves(func: Callable, args: tuple, kwargs: dict) -> list[str]:
+    """Return a name for each leaf of the arguments: that of its parameter, and its path."""
+    given = zip(roots_of(func, args, kwargs), (*args, *[kwargs[k] for k in sorted(kwargs)]))
+    return [re.sub(r"\W+", "_", path).strip("_") for name, x in given for path in paths(x, name)]

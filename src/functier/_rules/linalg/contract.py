@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._core.border import are_known, known_array
 from ..._core.types import Function, Value
 from ..constructors import linear, primitive
 
@@ -217,7 +218,7 @@ def _choose_multiply(x_shape: Shape, y_shape: Shape) -> Callable:
     subscripts = f"{letters},{letters}->{letters}"
 
     def outer(x: Value, y: Value) -> Value:
-        if type(x) is ndarray is type(y) and x.dtype == y.dtype and x.dtype.kind in "fc":
+        if are_known(x, y) and x.dtype == y.dtype and x.dtype.kind in "fc":
             return np.einsum(subscripts, x, y)
         return np.multiply(x, y)
 
@@ -281,7 +282,7 @@ def _plan_product(
 
 def _multiply_vectors(x: Value, y: Value) -> Value:
     """Multiply stacked vectors: by `vecdot`, the fastest, where it does not conjugate."""
-    if type(x) is ndarray is type(y) and x.dtype.kind == "f" == y.dtype.kind:
+    if are_known(x, y) and x.dtype.kind == "f" == y.dtype.kind:
         return np.vecdot(x, y)
     z = np.matmul(x.reshape((*x.shape[:-1], 1, x.shape[-1])), y.reshape((*y.shape, 1)))
     return z.reshape(z.shape[:-2])
@@ -332,16 +333,17 @@ def _plan_operand(
 def _contract(x: Value, y: Value, spec: Spec) -> Value:
     """Contract two operands by the labels of their axes."""
     x, y = ensure_array(x), ensure_array(y)
-    if type(x) is ndarray is type(y) and not (x.flags.c_contiguous and y.flags.c_contiguous):
-        x, left, x_gaps = _order_by_memory(x, spec[0])
-        y, right, y_gaps = _order_by_memory(y, spec[1])
+    a, b = known_array(x), known_array(y)
+    if a is not None and b is not None and not (a.flags.c_contiguous and b.flags.c_contiguous):
+        x, left, x_gaps = _order_by_memory(x, a.strides, spec[0])
+        y, right, y_gaps = _order_by_memory(y, b.strides, spec[1])
         return plan((left, right, spec[2]), x.shape, y.shape, (x_gaps, y_gaps)).run(x, y)
     return plan(spec, x.shape, y.shape).run(x, y)
 
 
-def _order_by_memory(x: Value, labels: Labels) -> tuple[Value, Labels, Labels]:
+def _order_by_memory(x: Value, strides: Shape, labels: Labels) -> tuple[Value, Labels, Labels]:
     """Return an operand with its axes in the order of memory, and the axes before a gap."""
-    order, gaps = _memory_order(x.shape, x.strides)
+    order, gaps = _memory_order(x.shape, strides)
     if order is not None:
         x, labels = x.transpose(order), tuple([labels[i] for i in order])
     return x, labels, tuple([labels[i] for i in gaps])
@@ -403,7 +405,8 @@ def _batched_plan(k: int, x_shape: Shape, y_shape: Shape, spec: Spec) -> Value:
 
 
 def _contract_vmap(k: int, x: Value, y: Value, spec: Spec) -> Value:
-    if type(x) is ndarray is type(y) and x.flags.c_contiguous and y.flags.c_contiguous:
+    a, b = known_array(x), known_array(y)
+    if a is not None and b is not None and a.flags.c_contiguous and b.flags.c_contiguous:
         return _batched_plan(k, x.shape, y.shape, spec).run(x, y)
     return contract(ensure_array(x), ensure_array(y), batch_spec(spec, k))
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from ..._core.border import are_known, known_array
 from ..._core.numpy_facts import align, shape_of
 from ..._core.table import PARTIALS
 from ..._core.types import Function, Value
@@ -116,8 +117,9 @@ def _matmul_vmap(
     casting: str = "same_kind",
     subok: bool = True,
 ) -> Value:
-    if axes is None and dtype is None and type(x1) is ndarray is type(x2):
-        if x1.flags.c_contiguous and x2.flags.c_contiguous:
+    a, b = known_array(x1), known_array(x2)
+    if axes is None and dtype is None and a is not None and b is not None:
+        if a.flags.c_contiguous and b.flags.c_contiguous:
             return _matmul_plan(k, x1.shape, x2.shape).run(x1, x2)
     x1, x2 = _cast(x1, x2, dtype)
     spec = _matmul_spec(x1.shape[k:], x2.shape[k:], _freeze(axes))
@@ -130,7 +132,7 @@ def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
     For tensors the operator is the fastest product.
     """
     rank = len(x_shape)
-    if type(g) is ndarray is type(y) and rank == 2 == y.ndim:
+    if are_known(g, y) and rank == 2 == y.ndim:
         return g.dot(y.T if y.dtype.kind != "c" else np.conjugate(y).T)
     y = conj(y)
     if rank == 1 and 0 < y.ndim < 3:
@@ -141,7 +143,7 @@ def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
 def _pull_from_left(g: Value, x: Value, y_shape: Shape) -> Value:
     """Return the cotangent of the right operand, as `_pull_from_right` does."""
     rank = len(y_shape)
-    if type(g) is ndarray is type(x) and rank == 2 == x.ndim:
+    if are_known(g, x) and rank == 2 == x.ndim:
         return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
     x = conj(x)
     if rank == 1 and 0 < x.ndim < 3:

@@ -1,0 +1,133 @@
+"""Constants in the source of a program: texts that give the same value to the last bit."""
+
+import ast
+import builtins
+import inspect
+import math
+import textwrap
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from .graph import Form, Node
+from .spelling import operator_of
+
+ndarray = np.ndarray
+SMALL = 20
+"""Arrays of up to so many elements are written out."""
+
+UNEQUAL = {np.power, np.float_power}
+"""Functions in which a number of Python and one of NumPy may not give the same bits."""
+
+
+def dtype_text(dtype: np.dtype) -> str:
+    """Return the source of a dtype."""
+    name = dtype.type.__name__
+    if dtype.isnative and dtype.kind in "biufc" and np.dtype(getattr(np, name, "V0")) == dtype:
+        return f"np.{name}"
+    return f"np.dtype({dtype.str!r})"
+
+
+def number_text(value: Any) -> str:
+    """Return the source of a number of Python, or "" where that would not be exact."""
+    if type(value) is complex:
+        odd = not np.isfinite(value) or 0.0 in (value.real, value.imag)
+        return "" if odd else repr(value)
+    if value != value:
+        return "np.nan" if math.copysign(1.0, value) > 0 else ""
+    if value in (np.inf, -np.inf):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(value)
+
+
+def weak_text(value: np.generic, node: Node) -> str:
+    """Return a number of Python that stands for one of NumPy in a call of a ufunc, or ""."""
+    others = [x for x in node.args if x is not value]
+    if not is_weak(node.func) or node.kwargs or len(others) != 1:
+        return ""
+    form = others[0].form if type(others[0]) is Node else None
+    if type(form) is not Form or form.dtype is None:
+        return ""
+    same = form.dtype in (np.float64, np.complex128)
+    if type(value) is np.int64 and (same or form.dtype == np.int64) and abs(int(value)) < 2**53:
+        return repr(value.item())
+    return number_text(value.item()) if type(value) is np.float64 and same else ""
+
+
+def is_weak(func: Any) -> bool:
+    """Tell if a function takes a number of Python as one of NumPy."""
+    if isinstance(func, np.ufunc):
+        return func not in UNEQUAL
+    return operator_of(func) not in (None, "**")
+
+
+def array_text(value: ndarray) -> str:
+    """Return the source of an array that is small or regular, or "" where there is none."""
+    if type(value) is not ndarray or value.dtype.kind not in "biuf" or not value.dtype.isnative:
+        return ""
+    if value.ndim > 1 and not value.flags.c_contiguous:
+        turned = array_text(value.T) if value.flags.f_contiguous else ""
+        return turned and f"{turned}.T"
+    shape, default = value.shape, value.dtype == np.float64
+    kind = "" if default else f", {dtype_text(value.dtype)}"
+    if not value.size:
+        return f"np.zeros({shape_text(shape)}{kind})"
+    first = value.flat[0]
+    if value.ndim and same_bits(value, np.full(shape, first)):
+        for number, name in ((0, "zeros"), (1, "ones")):
+            if same_bits(np.asarray(first), np.asarray(number, value.dtype)):
+                return f"np.{name}({shape_text(shape)}{kind})"
+        text = number_text(first.item())
+        return f"np.full({shape_text(shape)}, {text}{kind})" if text and value.size > 1 else ""
+    if value.dtype == np.int64 and value.ndim == 1 and same_bits(value, np.arange(value.size)):
+        return f"np.arange({value.size})"
+    if value.ndim == 2 and value.size > 1 and same_bits(value, np.eye(*shape, dtype=value.dtype)):
+        sizes = str(shape[0]) if shape[0] == shape[1] else f"{shape[0]}, {shape[1]}"
+        return f"np.eye({sizes}{kind and f', dtype={kind[2:]}'})"
+    if value.size > SMALL or not np.isfinite(value).all():
+        return ""
+    plain = value.dtype in (np.float64, np.int64, np.bool_)
+    return f"np.array({value.tolist()!r}{'' if plain else kind})"
+
+
+def same_bits(a: ndarray, b: ndarray) -> bool:
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    return str(shape[0]) if len(shape) == 1 else str(shape)
+
+
+# ---- functions of functier, as text ----
+
+
+@lru_cache(256)
+def helper_text(func: Callable, name: str) -> str:
+    """Return the source, under a name, of a function of functier that uses NumPy alone, or ""."""
+    kernel = next(
+        (
+            cell.cell_contents for name, cell in
+            zip(func.__code__.co_freevars, func.__closure__ or ()) if name == "kernel"
+        ),
+        None,
+    ) if hasattr(func, "__code__") else None  # fmt: skip
+    if not inspect.isfunction(kernel) or kernel.__closure__:
+        return ""
+    try:
+        tree: Any = ast.parse(textwrap.dedent(inspect.getsource(kernel))).body[0]
+    except (OSError, SyntaxError, TypeError):
+        return ""
+    if not isinstance(tree, ast.FunctionDef):
+        return ""
+    tree.decorator_list, tree.returns, tree.name = [], None, name
+    for own in ast.walk(tree.args):
+        if isinstance(own, ast.arg):
+            own.annotation = None
+    local = {*kernel.__code__.co_varnames, *kernel.__code__.co_cellvars}
+    for own in ast.walk(tree):
+        if isinstance(own, ast.Name) and own.id not in local:
+            if own.id != "np" and not hasattr(builtins, own.id):
+                return ""
+    return ast.unparse(tree)

@@ -1,0 +1,178 @@
+"""Memories in the source of a program: arrays with a shape, and effects as plain statements."""
+
+from typing import Any
+
+import numpy as np
+
+from .graph import Form, Graph, Node, nodes_in
+from .sharing import VIEWS, is_fresh
+from .stores import READS, add, get, memory_of, put
+
+ndarray = np.ndarray
+ROUNDED = {
+    np.add, np.subtract, np.multiply, np.divide, np.negative, np.sqrt, np.abs, np.maximum,
+    np.minimum, np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
+}  # fmt: skip
+"""Functions whose bits do not depend on the strides of an operand."""
+
+
+class Memories:
+    """What a person sees of the memories of a graph.
+
+    Attributes
+    ----------
+    shapes : dict
+        For each memory the shape that its array is written with.
+    starts : dict
+        For each memory the write that fills it at first, which makes the array.
+    skipped : set
+        Nodes that need no line: makings of such memories, and writes that are overwritten.
+    views : set
+        Reads that need no copy, as the memory is not written to before their last use.
+    """
+
+    def __init__(self, graph: Graph):
+        self.shapes: dict[Node, tuple[int, ...]] = {}
+        self.starts: dict[Node, Node] = {}
+        self.skipped: set[Node] = set()
+        self.views: set[Node] = set()
+        effects: dict[Node, list[Node]] = {}
+        for node in graph.nodes:
+            if node.memory and node.func is memory_of:
+                effects[node] = []
+            elif node.memory and node.args and node.args[0] in effects:
+                effects[node.args[0]].append(node)
+        if not effects:
+            return
+        users: dict[Node, list[Node]] = {}
+        for node in graph.nodes:
+            for parent in node.parents():
+                users.setdefault(parent, []).append(node)
+        self.users = users
+        self.kept = {*nodes_in(graph.outputs), *[guard.node for guard in graph.guards]}
+        for memory, own in effects.items():
+            self.shapes[memory] = shape_of(memory, own)
+            whole = 0
+            while whole < len(own) and own[whole].func is put and is_whole(own[whole]):
+                whole += 1
+            if whole:
+                self.starts[memory] = own[whole - 1]
+                self.skipped |= {memory, *own[: whole - 1]}
+            self.find_views(own)
+
+    def find_views(self, effects: list[Node]) -> None:
+        """Note the reads of a memory that may be views of it."""
+        write = 1 << 62
+        for node in reversed(effects):
+            if node.func not in READS:
+                write = node.number
+            elif node.func is get and node.form.kind is ndarray:
+                safe = ROUNDED | {put, add}
+                if is_row_major(node.args[1], node.args[2]):
+                    safe = None  # type: ignore[assignment]
+                if self.is_used_before(node, write, safe):
+                    self.views.add(node)
+
+    def is_used_before(self, node: Node, write: int, safe: Any) -> bool:
+        """Tell if a value is used before a write alone, and by functions that copy from it."""
+        if node in self.kept:
+            return False
+        for user in self.users.get(node, ()):
+            if user.number > write or (user.number == write and user.func not in (put, add)):
+                return False
+            if safe is not None and user.func not in safe:
+                return False
+            if user.func in VIEWS:
+                if not self.is_used_before(user, write, safe):
+                    return False
+            elif not (isinstance(user.func, np.ufunc) or user.func in (put, add) or is_fresh(user)):
+                return False
+        return True
+
+
+def is_whole(node: Node) -> bool:
+    """Tell if a write fills a memory."""
+    memory, layout, parts = node.args[:3]
+    return parts is None and is_contiguous(layout) and layout[0] == 0 and (
+        int(np.prod(layout[1])) == memory.form.shape[0]
+    )  # fmt: skip
+
+
+def is_contiguous(layout: Any) -> bool:
+    step = 1
+    for n, stride in zip(reversed(layout[1]), reversed(layout[2])):
+        if stride != step:
+            return False
+        step *= n
+    return True
+
+
+def is_row_major(layout: Any, parts: Any) -> bool:
+    """Tell if a read is of the whole of a contiguous part, or of rows of it."""
+    if not is_contiguous(layout):
+        return False
+    return parts is None or (len(parts) == 1 and type(parts[0]) is int)
+
+
+def shape_of(memory: Node, effects: list[Node]) -> tuple[int, ...]:
+    """Return the shape in which a memory is written out: that of its first whole array."""
+    flat = memory.form.shape
+    for node in effects:
+        if len(node.args) > 2 and type(node.args[1]) is tuple:
+            offset, shape, _ = node.args[1]
+            whole = offset == 0 and int(np.prod(shape)) == flat[0] and is_contiguous(node.args[1])
+            if whole and shape != flat:
+                return shape
+    return flat
+
+
+def index_of(shape: tuple[int, ...], layout: Any) -> tuple | None:
+    """Return the basic index of an array of `shape` that shows a layout; None if there is none."""
+    offset, window, strides = layout
+    steps, size = [], 1
+    for n in reversed(shape):
+        steps.append(size)
+        size *= n
+    steps.reverse()
+    if not size or 0 in window:
+        return None
+    index: list[Any] = []
+    axis = 0
+    for n, step in zip(shape, steps):
+        start = offset // step % n
+        if axis < len(window) and window[axis] > 1 and strides[axis] % step == 0:
+            jump = strides[axis] // step
+            stop = start + (window[axis] - 1) * jump
+            if jump > 0 and stop < n:
+                stop += 1
+                index.append(
+                    slice(start or None, None if stop == n else stop, None if jump == 1 else jump)
+                )
+                axis += 1
+                continue
+        left = len(window) - axis
+        if left and window[axis] == 1 and left >= len(shape) - len(index):
+            index.append(slice(start or None, None if start + 1 == n else start + 1))
+            axis += 1
+            continue
+        index.append(start)
+    while index and index[-1] == slice(None):
+        index.pop()
+    return tuple(index) if shows(shape, tuple(index), layout) else None
+
+
+def shows(shape: tuple[int, ...], index: tuple, layout: Any) -> bool:
+    """Tell if an index of an array gives the window of a layout."""
+    probe = np.empty(shape, np.int8)
+    found = probe[index] if index else probe
+    if type(found) is not ndarray:
+        found = probe[(*index, ...)]
+    start = found.__array_interface__["data"][0] - probe.__array_interface__["data"][0]
+    offset, window, strides = layout
+    return found.shape == window and start == offset and all(
+        [n == 1 or a == b for n, a, b in zip(window, found.strides, strides)]
+    )  # fmt: skip
+
+
+def is_array(form: Any) -> bool:
+    return type(form) is Form and form.kind is ndarray

@@ -1,0 +1,102 @@
+"""Which values of a program may share memory.
+
+NOTE [may share]
+    A program is traced with arrays of some strides and replayed with others, so that a reshape
+    may copy in one and not in the other. So a function shares memory with its operands unless it
+    is known that its result is always a new array.
+"""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from .._rules import indexing as _indexing
+from .graph import Graph, Node, nodes_in
+
+ndarray = np.ndarray
+
+VIEWS = {
+    np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.ravel,
+    operator.getitem,
+}  # fmt: skip
+"""Functions whose result may be a view of the first argument, which can be written to."""
+
+FRESH = {
+    np.dot, np.matmul, np.where, np.copy, np.concatenate, np.stack, np.add.reduce, np.sum,
+    np.mean, np.max, np.min, np.prod, np.cumsum, np.cumprod, np.take_along_axis, np.take, np.var,
+    np.std, np.argmax, np.argmin, np.argsort, np.sort, np.outer, np.tril, np.triu, np.repeat,
+    np.zeros_like, np.ones_like, np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.cholesky,
+    _indexing.place, _indexing.add_at,
+}  # fmt: skip
+"""Functions whose result is a new array, besides ufuncs."""
+
+
+def is_plain_ufunc(node: Node) -> bool:
+    """Tell if a node is a ufunc of elements with one result, and without options."""
+    func = node.func
+    return (
+        isinstance(func, np.ufunc) and func.nout == 1 and not func.signature and not node.kwargs
+        and len(node.args) == func.nin
+    )  # fmt: skip
+
+
+def is_fresh(node: Node) -> bool:
+    """Tell if the value of a node is an array that the program has made for it alone."""
+    func: Any = node.func
+    if isinstance(func, np.ufunc):
+        return True
+    if func is np.einsum:
+        return len(node.args) > 2  # of one operand it may be a view
+    return node.memory or func in FRESH
+
+
+def arrays_in(value: Any) -> bool:
+    """Tell if there is an array among the constants of an argument."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return any(map(arrays_in, value))
+    if kind is dict:
+        return any(map(arrays_in, value.values()))
+    return isinstance(value, ndarray)
+
+
+class Sharing:
+    """The groups of nodes whose values may share memory; each is named by one node of it.
+
+    Attributes
+    ----------
+    constant : set of Node
+        The groups that may share memory with a constant.
+    inputs : set of Node
+        The groups that may share memory with an input.
+    """
+
+    def __init__(self, graph: Graph):
+        self._up: dict[Node, Node] = {}
+        tied = []
+        for node in graph.nodes:
+            if node.func is None or is_fresh(node):
+                continue
+            for parent in node.parents():
+                self._join(node, parent)
+            if arrays_in((node.args, node.kwargs)):
+                tied.append(node)
+        self.constant = {self.of(node) for node in tied}
+        self.inputs = {self.of(node) for node in graph.inputs}
+
+    def of(self, node: Node) -> Node:
+        """Return the node that names the group of a node."""
+        up = self._up
+        while node in up:
+            node = up[node]
+        return node
+
+    def _join(self, a: Node, b: Node) -> None:
+        a, b = self.of(a), self.of(b)
+        if a is not b:
+            self._up[a] = b
+
+    def returned(self, graph: Graph) -> set[Node]:
+        """Return the groups of the outputs."""
+        return {self.of(node) for node in nodes_in(graph.outputs)}

@@ -1,0 +1,221 @@
+"""The user's statements in the source of a program: comments, and names of values.
+
+NOTE [which value has the name]
+    Several nodes belong to one statement, such as a product and its tangent, and later passes drop
+    some of them. A name is given to a node only where its instruction is the right side of the
+    assignment, its function is the one that stands there, and it was the first such call.
+"""
+
+import ast
+import linecache
+import operator
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._rules import indexing as _indexing
+from .graph import Graph, Node
+from .spelling import operator_of
+from .stores import get, get_at, memory_of
+
+LONGEST = 90
+
+
+class Position(NamedTuple):
+    """A part of a file: lines from 1, columns in bytes."""
+
+    line: int
+    column: int
+    last: int
+    end: int
+
+
+class Statement(NamedTuple):
+    """A statement of the user's code: its text, and its tree or None."""
+
+    text: str
+    tree: Any
+
+
+def user_statements(graph: Graph) -> dict[Node, Statement]:
+    """Return the statement that computed each node, for those of the user's code."""
+    result = {}
+    for node in graph.nodes:
+        if node.place is not None:
+            statement = statement_of(*node.place[:2])
+            if statement is not None:
+                result[node] = statement
+    return result
+
+
+def line_at(code: CodeType, instruction: int) -> int:
+    """Return the line of an instruction."""
+    for start, stop, line in code.co_lines():
+        if start <= instruction < stop:
+            return line or 0
+    return 0
+
+
+@lru_cache(4096)
+def position_at(code: CodeType, instruction: int) -> Position | None:
+    """Return the part of the file that an instruction is made of."""
+    for i, found in enumerate(code.co_positions()):
+        if i == instruction // 2:
+            line, last, column, end = found
+            if line is None or last is None or column is None or end is None:
+                return None
+            return Position(line, column, last, end)
+    return None
+
+
+@lru_cache(4096)
+def statement_of(code: CodeType, instruction: int) -> Statement | None:
+    """Return the statement of an instruction; in a lambda the expression that it returns."""
+    file, line = code.co_filename, line_at(code, instruction)
+    best: Any = None
+    for node in _statements("".join(linecache.getlines(file))):
+        if node.lineno <= line <= (node.end_lineno or 0):
+            if best is None or node.lineno >= best.lineno:
+                best = node
+    if best is None:
+        text = linecache.getline(file, line).strip()
+        return Statement(text, None) if text else None
+    if code.co_name == "<lambda>":
+        position = position_at(code, instruction)
+        inside = [
+            x for x in ast.walk(best)
+            if isinstance(x, ast.Lambda) and position and contains(x.body, position)
+        ]  # fmt: skip
+        best = inside[-1].body if inside else best
+    text = ast.unparse(best).partition("\n")[0]
+    return Statement(text if len(text) < LONGEST else f"{text[: LONGEST - 3]}...", best)
+
+
+@lru_cache(64)
+def _statements(text: str) -> list[ast.stmt]:
+    try:
+        return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+    except (SyntaxError, ValueError):
+        return []
+
+
+def contains(tree: Any, position: Position) -> bool:
+    """Tell if a position is inside an expression."""
+    start, stop = (tree.lineno, tree.col_offset), (tree.end_lineno, tree.end_col_offset)
+    return start <= position[:2] and position[2:] <= stop
+
+
+def is_at(tree: Any, position: Position) -> bool:
+    """Tell if a position is that of an expression; calls of methods may begin later."""
+    return contains(tree, position) and position[2:] == (tree.end_lineno, tree.end_col_offset)
+
+
+# ---- names ----
+
+
+def names_of_nodes(graph: Graph, statements: dict[Node, Statement]) -> dict[Node, str]:
+    """Return the user's names of values."""
+    found = {}
+    for node in graph.nodes:
+        if node.place is None or node not in statements or not (node.first or node.memory):
+            continue
+        name = _name(node, statements[node], node.place)
+        if name:
+            found[node] = name
+    return found
+
+
+def _name(node: Node, statement: Statement, place: tuple) -> str:
+    """Return the name that a statement gives to a node, or ""."""
+    position = position_at(*place[:2])
+    if position is None or statement.tree is None:
+        return ""
+    if node.func is memory_of:
+        return _written(statement.tree)
+    for target, value in _bindings(statement.tree):
+        if isinstance(target, ast.Name):
+            if is_at(value, position) and computes(node.func, value):
+                return target.id
+        elif isinstance(target, ast.Tuple) and node.func is operator.getitem:
+            index = node.args[1]
+            if contains(target, position) and type(index) is int and index < len(target.elts):
+                part = target.elts[index]
+                return part.id if isinstance(part, ast.Name) else ""
+    if isinstance(statement.tree, ast.For) and isinstance(statement.tree.target, ast.Name):
+        item = node.func is operator.getitem and type(node.args[1]) is int
+        start = statement.tree.lineno, statement.tree.col_offset
+        return statement.tree.target.id if item and position[:2] == start else ""
+    returns = isinstance(statement.tree, (ast.Return, ast.expr))
+    if returns and len(place) > 2:  # the name that the caller gives to what is returned
+        value = statement.tree.value if isinstance(statement.tree, ast.Return) else statement.tree
+        outer, where = statement_of(*place[2:]), position_at(*place[2:])
+        if value is None or outer is None or where is None or not is_at(value, position):
+            return ""
+        for target, given in _bindings(outer.tree):
+            if isinstance(target, ast.Name) and isinstance(given, ast.Call):
+                if is_at(given, where) and computes(node.func, value):
+                    return target.id
+    return ""
+
+
+def _bindings(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Return the targets of a statement, each with what is bound to it."""
+    if isinstance(tree, ast.Assign) and len(tree.targets) == 1:
+        target, value = tree.targets[0], tree.value
+        yield target, value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield from zip(target.elts, value.elts)
+    elif isinstance(tree, ast.AugAssign):
+        yield tree.target, tree
+    elif isinstance(tree, ast.AnnAssign) and tree.value is not None:
+        yield tree.target, tree.value
+    elif isinstance(tree, ast.For):
+        yield tree.target, tree.iter
+
+
+def _written(tree: Any) -> str:
+    """Return the name of the array that a statement writes to, or makes."""
+    target: Any = None
+    if isinstance(tree, ast.Assign):
+        target = tree.targets[0]
+    elif isinstance(tree, ast.AugAssign):
+        target = tree.target
+    while isinstance(target, (ast.Subscript, ast.Attribute)):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+SIGNS: dict[type, str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**", ast.FloorDiv: "//",
+    ast.Mod: "%", ast.MatMult: "@", ast.USub: "-", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">",
+    ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+OTHERS: dict[str, set] = {"**": {np.square}, "@": {np.dot, np.einsum, np.vecdot}}
+"""Functions that compute what an operator of Python stands for, in some cases."""
+
+ITEMS = {operator.getitem, _indexing.getitem, get, get_at}
+
+
+def is_sign(func: Any, sign: Any) -> bool:
+    """Tell if a function is that of an operator."""
+    text = SIGNS.get(type(sign), "")
+    return bool(text) and (operator_of(func) == text or func in OTHERS.get(text, ()))
+
+
+def computes(func: Any, tree: Any) -> bool:
+    """Tell if a function is the one whose call a piece of code is."""
+    if isinstance(tree, (ast.BinOp, ast.UnaryOp, ast.AugAssign)):
+        return is_sign(func, tree.op)
+    if isinstance(tree, ast.Compare) and len(tree.ops) == 1:
+        return is_sign(func, tree.ops[0])
+    if isinstance(tree, ast.Subscript):
+        return func in ITEMS
+    if isinstance(tree, ast.Attribute):
+        return tree.attr in ("T", "mT") and func in (np.transpose, np.swapaxes, np.matrix_transpose)
+    if isinstance(tree, ast.Call):
+        called = getattr(tree.func, "attr", None) or getattr(tree.func, "id", None)
+        return called == getattr(func, "__name__", None)
+    return False

@@ -1,0 +1,247 @@
+"""A net of drawn programs that are compiled, beside eager mode, to the last bit.
+
+    PYTHONPATH=tests:src python -m nets.programs 200 --seed 3
+    PYTHONPATH=tests:src python -m nets.programs --seed 3 --number 17
+
+The programs are those of `nets.writes`, under its nests of `vmap`, `grad` and `jvp`, and those of
+`nets.branches`, under `grad`, `jvp`, `vmap` and pairs of them. Each is compiled once and called
+with several inputs of the same forms, some of them again later: so answers change, and earlier
+programs come back. Each call is a case. Where eager mode raises, the compiled function has to
+raise an error of the same type.
+"""
+
+import random
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import functier as ft
+from functier import LevelError
+
+from .branches import XS, Draw
+from .commands import make_parser, run_numbers
+from .verdicts import Verdicts
+from .writes import Machine
+from .writing.expressions import Unfit
+from .writing.nests import FUNCTIER, PAIRS, SINGLE, VARIANTS, Nest
+
+REASONS = {
+    r"^ConversionError: .*(float|complex)\(x\) would turn a tensor of this level": (
+        "a program could not follow the plain number"
+    ),
+    r"^LevelError: .*constant\.(shares_memory|may_share_memory)": (
+        "it asks for the memory of an array"
+    ),
+    r"^MutationError: .*would write a tensor to a plain array; make": (
+        "a plain array has no place for a tensor"
+    ),
+    r"^MutationError: .*cannot be written to (inside .*make a copy|an array that was made)": (
+        "a plain array has no place for a tensor"
+    ),
+    r"^MutationError: .*depends on the order in which NumPy writes": (
+        "NumPy writes to a mask's places as it goes, and reads what it has written already"
+    ),
+    r"^ConversionError: .*numpy.asarray\(x\) would turn": (
+        "NumPy's own assignment asks for the values of a tensor, to write them to a plain array"
+    ),
+    r"^ValueError: Error setting single item of array": (
+        "NumPy's own assignment to a.flat says so of such a refusal"
+    ),
+}
+"""Refusals that a user has to accept: an error of the compiled function that eager mode has not."""
+
+CALLS = (0, 1, 2, 3, 0, 2, 1)
+"""The inputs of the calls, by number: each comes back."""
+
+
+class Programs:
+    """Runs numbers of a seed and counts."""
+
+    def __init__(self, counts: Verdicts, seed: int, calls: Sequence[int] = CALLS):
+        self.counts, self.seed, self.calls = counts, seed, calls
+        self.machine = Machine(Verdicts(""), seed, shrinks=False)
+        self.programs = self.unclear = self.traced = 0
+
+    def run(self, number: int) -> None:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            if number % 3:
+                self.run_writes(number)
+            else:
+                self.run_branches(number)
+
+    def run_writes(self, number: int) -> None:
+        try:
+            program = self.machine.draw(number)
+        except Unfit:
+            self.unclear += 1
+            return
+        self.programs += 1
+        r = random.Random(hash((self.seed, number, 11)))
+        nests = [((), ""), (r.choice(SINGLE), ""), (r.choice(PAIRS), ""), r.choice(VARIANTS)]
+        for kinds, variant in r.sample(nests, 2):
+            if program.outside and variant:
+                continue
+            nest = self.machine.nest(number, program, kinds, variant)
+            inputs = [others(nest, i) for i in range(4)]
+            text = f"{nest}\n{program.text()}\n# "
+            self.judge(number, text, whole(nest), [(x,) for x in inputs])
+
+    def run_branches(self, number: int) -> None:
+        source = Draw(np.random.default_rng([self.seed, number])).source()
+        space: dict[str, Any] = {"np": np}
+        exec(source, space)
+        f = space["f"]
+        self.programs += 1
+        ones = np.ones_like(XS[0])
+        ways = [
+            ("value", f, XS),
+            ("jvp", lambda x: ft.jvp(f, (x,), (ones,)), XS),
+            ("grad", ft.grad_and_value(f), XS),
+            ("hessian", ft.hessian(f), XS),
+            ("vmap", ft.vmap(f, branches="split"), [XS[[i, j]] for i in (0, 2) for j in (1, 3)]),
+            (
+                "vmap of grad", ft.vmap(ft.grad(f), branches="split"),
+                [XS[[i, j]] for i in (0, 2) for j in (1, 3)],
+            ),
+        ]  # fmt: skip
+        r = random.Random(hash((self.seed, number, 13)))
+        for name, g, points in r.sample(ways, 2):
+            self.judge(number, f"{name}\n{source}\n# ", g, [(x.copy(),) for x in points])
+
+    def judge(self, number: int, text: str, f: Callable, inputs: list[tuple]) -> None:
+        """Compare the compiled function with eager mode, at each input."""
+        compiled = ft.compile(f, backend="numpy")
+        head = f"# python -m nets.programs --seed {self.seed} --number {number}: {text}"
+        for call, i in enumerate(self.calls):
+            args = inputs[i]
+            expected = outcome(f, copied(args))
+            given = copied(args)
+            try:
+                found = compiled(*given)
+            except Exception as error:
+                if type(error) is type(expected):
+                    self.counts.right += 1
+                elif isinstance(expected, Exception):
+                    self.unclear += 1  # both refuse, in other words
+                else:
+                    self.counts.refuse(f"{head}call {call}", error)
+                    return  # the others would be, too
+                continue
+            problem = difference(found, expected)
+            if problem is None and difference(given, copied(args)) is not None:
+                problem = "the arguments have been written to"
+            if problem is None:
+                self.counts.right += 1
+            else:
+                self.counts.wrong.append(f"{head}call {call}: {problem}")
+                return
+        self.traced += len(compiled.programs)
+
+    def summary(self) -> str:
+        return (
+            f"{self.counts.summary()}; {self.programs} programs, {self.traced} traces, "
+            f"{self.unclear} said nothing"
+        )
+
+
+def whole(nest: Nest) -> Callable:
+    """Return the function of a nest, of a dict of arrays."""
+    f = nest._start(False)
+    for level in reversed(nest.levels):
+        f = FUNCTIER[level.kind](f, level, level is nest.first)
+    return f
+
+
+def others(nest: Nest, number: int) -> dict[str, np.ndarray]:
+    """Return arguments of the same forms."""
+    given = nest.given()
+    if number:
+        g = np.random.default_rng(number)
+        for name, value in given.items():
+            if value.dtype.kind in "iub":
+                given[name] = g.permutation(value.ravel()).reshape(value.shape)
+            else:
+                moved = value * g.choice([-1.0, 1.0], value.shape) + g.normal(size=value.shape)
+                given[name] = np.asarray(moved, value.dtype)
+    return given
+
+
+def copied(args: tuple) -> tuple:
+    """Return copies of the arguments, which a function may write to."""
+    return tuple([dict((k, v.copy()) for k, v in x.items()) if type(x) is dict else x.copy()
+                  for x in args])  # fmt: skip
+
+
+def outcome(f: Callable, args: tuple) -> Any:
+    try:
+        return f(*args)
+    except LevelError:
+        raise
+    except Exception as error:
+        return error
+
+
+def leaves_of(tree: Any) -> list:
+    if isinstance(tree, dict):
+        return [x for k in tree for x in (k, *leaves_of(tree[k]))]
+    if isinstance(tree, (tuple, list)):
+        return [type(tree), len(tree), *[x for part in tree for x in leaves_of(part)]]
+    return [tree]
+
+
+def difference(found: Any, expected: Any) -> str | None:
+    """Say how two results differ, to the last bit; all NaNs are alike."""
+    if isinstance(expected, Exception):
+        return f"eager mode raises {type(expected).__name__}: {expected}"
+    a, b = leaves_of(found), leaves_of(expected)
+    if len(a) != len(b):
+        return "another structure"
+    for i, (x, y) in enumerate(zip(a, b)):
+        if kind_of(x) is not kind_of(y):
+            return f"result {i} is a {type(x).__name__}, expected a {type(y).__name__}"
+        if isinstance(y, (np.ndarray, np.generic, float, complex)):
+            u, v = np.asarray(x), np.asarray(y)
+            if (u.shape, u.dtype) != (v.shape, v.dtype):
+                return f"result {i} has the form {u.dtype}{u.shape}, expected {v.dtype}{v.shape}"
+            if not np.array_equal(u, v, equal_nan=u.dtype.kind in "fc"):
+                return f"result {i}: got {short(u)}, expected {short(v)}"
+            real = [w.real if w.dtype.kind == "c" else w for w in (u, v)]
+            if u.dtype.kind in "fc" and (np.signbit(real[0]) != np.signbit(real[1]))[u == u].any():
+                return f"result {i}: a zero of another sign"
+        elif x != y:
+            return f"result {i}: got {x!r}, expected {y!r}"
+    return None
+
+
+def kind_of(x: Any) -> type:
+    """Return the type of a leaf; NumPy's numbers are arrays without axes."""
+    return np.ndarray if isinstance(x, np.generic) else type(x)
+
+
+def short(x: np.ndarray) -> str:
+    return np.array2string(x, precision=17, threshold=30).replace("\n", "")[:250]
+
+
+def verdicts() -> Verdicts:
+    return Verdicts("programs", REASONS)
+
+
+def net(seed: int, **given: Any) -> Programs:
+    return Programs(verdicts(), seed, **given)
+
+
+def main(args: Sequence[str]) -> int:
+    given = make_parser("programs", __doc__, 200).parse_args(args)
+    found = net(given.seed)
+    run_numbers(found, given)
+    for pattern, count in found.counts.refused.most_common():
+        print(f"  {count:6} {pattern}")
+    return bool(found.counts.wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

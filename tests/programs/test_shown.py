@@ -1,0 +1,249 @@
+"""The source that people read: it gives the numbers of the program, and reads as they would write.
+
+Here it is run as text alone. `test_trace_rows` has the program that replays.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from test_trace_rows import cases, difference
+
+import functier as ft
+import functier.numpy as fnp
+import samples
+from functier._programs import literals, memories, shown
+
+
+def pasted(program):
+    """The function of a program's source, with its arrays and nothing else."""
+    space = {"CONSTANTS": program.constants}
+    exec(program.source, space)
+    return space[program.name]
+
+
+def run(rows):
+    """The names of the cases whose source is wrong, and how many were right."""
+    found, right = {}, 0
+    for name, row in rows.items():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            for kind, f, args in cases(row):
+                try:
+                    program = ft.trace(f)(*args)
+                except ft.LevelError:
+                    continue
+                try:
+                    wrong = difference(pasted(program)(*args), program(*args))
+                except Exception as error:  # a name that is missing is a fault as others are
+                    wrong = f"{type(error).__name__}: {error}"
+                right += not wrong
+                if wrong:
+                    found[f"{name} {kind}"] = wrong
+    return found, right
+
+
+def test_the_source_of_rows_gives_equal_bits(rows, request):
+    if not request.config.getoption("--slow"):
+        rows = dict(list(rows.items())[::10])
+    found, right = run(rows)
+
+    assert not found
+    assert right > len(rows)
+
+
+# ---- what a person reads ----
+
+
+def sweep(b):
+    x = fnp.zeros(3)
+    for i in range(3):
+        x[i] = (b[i] - np.sum(x) + x[i]) / 4.0
+    return np.sum(x * x)
+
+
+def heat(u):
+    u = u.copy()
+    for _ in range(2):
+        u[1:-1, 1:-1] += 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1])
+    return np.sum(u[:, ::2] ** 2) + np.sum(u[1])
+
+
+def shifted(u):
+    u = u.copy()
+    u[1:] = u[:-1]
+    kept = u[:2]
+    u[0] *= 3.0
+    u.T[1] += kept[1, 0]
+    return kept * u[:2]
+
+
+def layers(params, x):
+    for layer in params["layers"]:
+        weight, bias = layer
+        x = np.tanh(x @ weight + bias)
+    return np.sum(x)
+
+
+def oscillator(y, k):
+    position, speed = y
+    force = -k * position
+    return np.sum(np.stack([speed, force]) ** 2)
+
+
+def scalars(theta, flows):
+    q, r = np.exp(theta)
+    level, total = 0.0, 0.0
+    for z in flows:
+        error = z - level
+        level = level + q / r * error
+        total += 0.5 * (np.log(r) + error * error / r)
+    return total
+
+
+WEIGHTS = [(np.eye(2, 3), np.zeros(3)), (np.ones((3, 2)), np.ones(2))]
+FUNCTIONS = {
+    "sweep": (ft.grad(sweep), np.array([1.0, 2.0, -1.0])),
+    "heat": (ft.grad(heat), np.arange(16.0).reshape(4, 4) ** 2),
+    "forward": (lambda u: ft.jvp(heat, (u,), (u,)), np.arange(16.0).reshape(4, 4) ** 2),
+    "shifted": (shifted, np.arange(6.0).reshape(3, 2)),
+    "batch": (ft.vmap(shifted), np.arange(12.0).reshape(2, 3, 2)),
+    "layers": (ft.value_and_grad(layers), {"layers": WEIGHTS}, np.ones((2, 2))),
+    "oscillator": (ft.hessian(oscillator), np.array([1.0, 2.0]), 3.0),
+    "scalars": (ft.grad(scalars), np.array([0.1, 0.3]), np.array([1.0, 2.0, 5.0])),
+    "narrow": (lambda x: (x * np.float64(0.1), x**2, x * 0.1), np.ones(2, np.float32)),
+    "infinite": (lambda x: np.minimum(x, np.inf) + np.float64(-0.0), np.array([-0.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_source_of_a_function_gives_equal_bits(name):
+    f, *args = FUNCTIONS[name]
+    program = ft.trace(f)(*args)
+    assert difference(pasted(program)(*args), program(*args)) is None
+    assert difference(program(*args), f(*args)) is None
+
+
+def test_values_have_the_names_of_the_user():
+    text = ft.trace(ft.grad(scalars))(np.zeros(2), np.ones(2)).source
+
+    for line in "q = t1[0]", "z = flows[0]", "z_2 = flows[1]", "error_2 = z_2 - level":
+        assert f"    {line}\n" in text
+    assert "total" not in [line.partition("=")[0].strip() for line in text.splitlines()]
+
+
+def test_names_of_tangents_are_not_those_of_values():
+    text = ft.trace(lambda y: ft.jvp(oscillator, (y, 2.0), (y, 0.0)))(np.ones(2)).source
+
+    assert text.count("    position = ") == 1
+    assert "position_2" not in text
+
+
+def test_a_function_takes_and_returns_what_the_transform_does():
+    f, *args = FUNCTIONS["layers"]
+    text = ft.trace(f)(*args).source
+
+    assert "def value_and_grad_layers(params, x):\n" in text
+    _, slopes = pasted(ft.trace(f)(*args))(*args)
+    assert set(slopes) == {"layers"} and [type(pair) for pair in slopes["layers"]] == [tuple] * 2
+
+
+def test_memories_are_arrays_with_their_shapes():
+    text = ft.trace(ft.grad(sweep))(np.ones(3)).source
+    assert "    x = np.zeros(3)\n" in text and "np.sum(x)" in text
+
+    text = ft.trace(ft.grad(heat))(np.ones((4, 4))).source
+    assert "[1:3, 1:3] += " in text
+    assert "np.empty" not in text and "np.ndarray" not in text
+
+
+def test_no_comment_is_of_code_outside():
+    program = ft.trace(ft.grad(lambda x: np.sum(np.exp(x) * 2.0)))(np.ones(2))
+
+    assert "# np.sum(np.exp(x) * 2.0)" in program.source
+
+
+def test_helpers_are_written_out():
+    def volume(a):
+        return np.sum(np.log(np.diag(np.linalg.cholesky(a))))
+
+    text = ft.trace(ft.grad(volume))(np.eye(2)).source
+    assert "import functier" not in text and "def from_diagonal(d, shape, offset=0):" in text
+
+
+# ---- planted faults ----
+
+
+def wrong_functions():
+    """The names of the functions whose source gives other bits."""
+    found = []
+    for name, (f, *args) in FUNCTIONS.items():
+        program = ft.trace(f)(*args)
+        try:
+            wrong = difference(pasted(program)(*args), program(*args))
+        except Exception:
+            wrong = "an error"
+        if wrong:
+            found.append(name)
+    return found
+
+
+def test_a_view_that_is_read_too_late_is_found(monkeypatch):
+    monkeypatch.setattr(memories.Memories, "is_used_before", lambda *args: True)
+    assert wrong_functions()
+
+
+def test_a_wrong_index_of_a_part_is_found(monkeypatch):
+    monkeypatch.setattr(shown, "index_of", lambda shape, layout: ())
+    assert wrong_functions()
+
+
+def test_a_number_of_another_kind_is_found(monkeypatch):
+    monkeypatch.setattr(literals, "is_weak", lambda func: True)
+    monkeypatch.setattr(shown, "weak_text", lambda value, node: repr(value.item()))
+    assert wrong_functions() == ["narrow"]
+
+
+def test_a_start_of_a_memory_that_is_left_out_is_found(monkeypatch):
+    monkeypatch.setattr(shown, "_start", lambda source, node: [])
+    assert wrong_functions()
+
+
+def test_rows_find_a_wrong_default(monkeypatch):
+    monkeypatch.setattr(shown, "defaults_of", lambda func: {"axis": 0, "axes": (1, 0)})
+    rows = {n: r for n, r in samples.chosen().items() if n.startswith("reduction.")}
+
+    assert run(dict(list(rows.items())[:20]))[0]
+
+
+# ---- costs ----
+
+
+def test_the_table_prints_and_is_a_list():
+    table = ft.trace(lambda a, b: np.sum(a @ b))(np.ones((20, 30)), np.ones((30, 40))).table
+
+    assert table == [("numpy.matmul", 1, 48000, 6400), ("numpy.sum", 1, 800, 0)]
+    assert str(table).splitlines() == [
+        "function      calls  operations  bytes",
+        "numpy.matmul      1      48,000  6,400",
+        "numpy.sum         1         800      0",
+        "all               2      48,800  6,400",
+    ]
+
+
+def test_the_picture_names_the_costliest_steps():
+    program = ft.trace(lambda a, b: np.sum(a @ b))(np.ones((20, 30)), np.ones((30, 40)))
+    text = program._repr_svg_()
+
+    for words in ">matmul<", ">48 k<", ">sum<", ">800<", ">memory in use<", ">step<":
+        assert words in text
+
+
+def test_the_picture_of_a_long_program_is_small():
+    def loop(x):
+        for _ in range(2000):
+            x = x * 0.5 + 1.0
+        return x
+
+    assert len(ft.trace(loop)(np.ones(2))._repr_svg_()) < 250_000
+    assert "<svg" in ft.trace(lambda x: x)(np.ones(2))._repr_svg_()
