@@ -23,7 +23,7 @@ PAIRED = np.array(
         [0.3, 0.1, 0.2, -2.5, -1.0],
     ]
 )
-"""A real matrix with two pairs of complex eigenvalues and a real one between them."""
+"""A real matrix with two pairs of complex eigenvalues, and a real one."""
 
 BADLY_SCALED = np.array([[1.0, 700.0, 0.5], [0.002, 2.0, 30.0], [0.1, 1.0, 3.0]])
 
@@ -86,6 +86,18 @@ def without_phases(decomposition):
         t, z = decomposition(x)[:2]
         w = np.diagonal(t, 0, -2, -1)
         return w, np.abs(t) ** 2, np.matmul(z * np.sin(w)[..., None, :], np.conjugate(z.mT))
+
+    return function
+
+
+def spaces(decomposition):
+    """Return what does not depend on how LAPACK turns the vectors of two blocks."""
+
+    def function(x):
+        t, z = decomposition(x)[:2]
+        first, second = z[..., :2], z[..., 2:4]
+        sizes = [np.sum(b * b) for b in (t[:2, :2], t[:2, 2:4], t[:2, 4], t[2:4, 4], t[4, 4])]
+        return *sizes, np.matmul(first, first.mT), np.matmul(second, second.mT)
 
     return function
 
@@ -187,14 +199,16 @@ ROWS = [
     row(sl.eigvals, spread_out(3, 3), near_one(3), _like=nearby),
     row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
-    row(sl.schur, PAIRED, _like=nearby),
+    row(sl.schur, TURNS, _like=nearby),
+    of("sl.schur", spaces(sl.schur), PAIRED, _like=nearby),
+    of("sl.schur", spaces(called(sl.schur, sort="lhp")), PAIRED, _like=nearby),
     of("solve_below", below, TURNS, normal(3, 3), _like=nearby),
     of("sl.schur complex", without_phases(sl.schur), normal(3, 3, dtype=C)),
     of("sl.schur complex", without_phases(called(sl.schur, output="complex")), TURNS),
     row(sl.schur, spread_out(3, 3), _like=nearby),
     row(sl.schur, spread_out(2, 2, dtype=F), _like=nearby),
-    of("sl.schur", lambda x: sl.schur(x, sort="lhp")[:2], PAIRED, _like=nearby),
-    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), PAIRED, _like=nearby),
+    of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), TURNS, _like=nearby),
+    of("sl.rsf2csf", without_phases(lambda x: sl.rsf2csf(*sl.schur(x))), PAIRED, _like=nearby),
     of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), spread_out(2, 2, dtype=F), _like=nearby),
     row(sl.qr_multiply, normal(3, 2), normal(2, 3)),
     row(sl.qr_multiply, normal(3, 2, dtype=C), normal(2), mode="left", conjugate=True),

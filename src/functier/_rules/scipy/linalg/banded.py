@@ -21,7 +21,7 @@ from ...linalg.factorization import adjoint, half_lower
 from ..declare import declare, declare_composite, dispatching
 from .batches import declare_of_pair, each_vmap, keeping
 from .eigen import eigh, eigvalsh, like_scipys, part_of
-from .stacks import matrices, refuse
+from .stacks import lapack_dtype, matrices, refuse
 
 # ---- matrices in diagonal form ----
 
@@ -298,6 +298,7 @@ def _eig_banded(
         refuse(sl.eig_banded, a_band)
     if a_band.shape[-1]:  # SciPy's error
         sl.eig_banded(np.ones((1, a_band.shape[-1])), eigvals_only=True, **chosen)
+    a_band = np.astype(a_band, lapack_dtype(a_band), copy=False)
     matrix = _whole(_to_lower(a_band, lower))
     if eigvals_only:
         w = eigvalsh(matrix)

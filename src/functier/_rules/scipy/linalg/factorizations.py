@@ -17,7 +17,7 @@ from ...linalg.contract import conj, ensure_array
 from ...linalg.factorization import adjoint, as_column, as_row, stacked_vmap
 from ..declare import declare_composite
 from .solves import solve_triangle, system
-from .stacks import matrices, refuse, require_square, stacking, triangle
+from .stacks import lapack_dtype, matrices, refuse, require_square, stacking, triangle
 
 # ---- cholesky ----
 
@@ -315,6 +315,9 @@ def _qr_multiply(
         min(a.shape[-2:]) if left else a.shape[-2]
     ):
         refuse(lambda a, c: sl.qr_multiply(a, c, mode), a, c)
+    a, c = (
+        x if x.dtype.kind in "biu" else np.astype(x, lapack_dtype(x), copy=False) for x in (a, c)
+    )
     q, *rest = _qr(a, mode="economic", pivoting=pivoting)
     if conjugate:
         q = conj(q)

@@ -24,7 +24,7 @@ from ...linalg.factorization import adjoint, as_column, as_row, reciprocal, stac
 from ..declare import declare_composite
 from .factorizations import take_rows
 from .solves import system
-from .stacks import matrices, refuse, require_square, stacking
+from .stacks import lapack_dtype, matrices, refuse, require_square, stacking
 
 # ---- the equation below the triangle ----
 
@@ -205,8 +205,8 @@ def _schur_vjp(g: tuple, ans: tuple) -> Value:
 schur = primitive(stacking("schur", _schur_one))
 op(schur, "a sort", vmap=stacked_vmap(schur), jvp={"a": _schur_jvp}, vjp={"a": _schur_vjp})
 
-COMPLEX = {"f": np.complex64}
-"""The complex dtypes of SciPy's result, where it is not complex128."""
+DOUBLE = "ild"
+"""The dtypes of real matrices of which SciPy computes a complex form in double precision."""
 
 
 @declare_composite(sl, "schur")
@@ -225,9 +225,11 @@ def _scipy_schur(
         sort is None or callable(sort) or sort in ("lhp", "rhp", "iuc", "ouc")
     ):
         refuse(sl.schur, a, output=output, sort=sort)
-    if output[0] == "c" and a.dtype.kind != "c":
-        a = np.astype(a, COMPLEX.get(a.dtype.char, np.complex128))
-    return schur(a, sort)
+    if a.dtype.kind in "iu":
+        a = np.astype(a, np.float64)
+    if output[0] == "c" and a.dtype.char not in "FD":
+        a = np.astype(a, np.complex128 if a.dtype.char in DOUBLE else np.complex64)
+    return schur(np.astype(a, lapack_dtype(a), copy=False), sort)
 
 
 # ---- a complex form of a real one ----
@@ -316,8 +318,7 @@ def _matrix_balance(
     (A,) = matrices(True, A)
     require_square(sl.matrix_balance, A)
     size, order = scales(A, permute, scale)
-    if A.dtype.char not in "fdFD":
-        A = np.astype(A, np.float64)
+    A = np.astype(A, lapack_dtype(A), copy=False)
     sizes = np.astype(size, np.real(A[..., :0, :0]).dtype)
     balanced = take_rows(take_rows(A, order).mT, order).mT
     balanced = balanced * as_row(sizes) / as_column(sizes)
