@@ -91,7 +91,21 @@ def test_stacks_of_matrices(call, x):
         np.testing.assert_allclose(y, z, rtol=1e-9, atol=1e-9)
 
 
-EMPTY = ("inv", "det", "pinv", "pinvh", "lu", "qr", "rq", "svd", "svdvals", "eigh", "eig", "schur")
+EMPTY = (
+    "inv",
+    "det",
+    "pinv",
+    "pinvh",
+    "lu",
+    "qr",
+    "rq",
+    "svd",
+    "svdvals",
+    "eigh",
+    "eig",
+    "schur",
+    "hessenberg",
+)
 
 
 @each("name", EMPTY)
@@ -109,9 +123,9 @@ def test_empty_matrices(name):
         (lambda a: sl.eig(a, np.eye(3), homogeneous_eigvals=True), "leave it out"),
         (lambda a: sl.eig(a, np.eye(3), left=True, right=False), "left=True alone"),
         (lambda a: sl.eig_banded(a + 1j), "eigvals_banded"),
-        (lambda a: sl.hessenberg(a), "schur"),
+        (lambda a: sl.ldl(a), "cholesky"),
     ],
-    ids=["qr", "homogeneous", "left", "banded", "hessenberg"],
+    ids=["qr", "homogeneous", "left", "banded", "ldl"],
 )
 def test_forms_that_are_refused(call, remedy):
     with pytest.raises(ft.UnsupportedError, match=remedy):
@@ -140,6 +154,11 @@ def test_a_form_of_schur_that_jumps_has_no_derivative(x, output, message):
         ft.vjp(function, x)[1](np.ones_like(function(x)))
     np.testing.assert_array_equal(ft.vmap(function)(x[None]), function(x)[None])
     moved(lambda a: np.diagonal(sl.schur(a, "complex")[0]), TURN)
+
+
+def test_a_form_of_hessenberg_that_jumps_has_no_derivative():
+    with pytest.raises(np.linalg.LinAlgError, match="hessenberg has no derivative"):
+        moved(sl.hessenberg, np.eye(3))
 
 
 def test_numbers_of_sorted_eigenvalues_are_those_of_each_example():

@@ -3,6 +3,7 @@
 import numpy as np
 
 import functier.scipy.linalg as sl
+from functier._rules.scipy.linalg.hessenberg import solve_columns
 from functier._rules.scipy.linalg.schur import solve_below
 
 from ._row import normal, positive, row
@@ -77,6 +78,11 @@ def below(t, m):
     rows, columns = np.array([0, 0, 0, 1, 0, 1, 0, 0, 2]), np.array([0, 1, 2, 0, 0, 2, 0, 0, 2])
     t = np.reshape(t[..., rows, columns], (3, 3)) * np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1]])
     return solve_below(t, m), solve_below(t, m, True)
+
+
+def columns(h, m):
+    h = np.triu(h, -1)
+    return solve_columns(h, m), solve_columns(h, m, True)
 
 
 def without_phases(decomposition):
@@ -210,6 +216,13 @@ ROWS = [
     of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), TURNS, _like=nearby),
     of("sl.rsf2csf", without_phases(lambda x: sl.rsf2csf(*sl.schur(x))), PAIRED, _like=nearby),
     of("sl.rsf2csf", lambda x: sl.rsf2csf(*sl.schur(x)), spread_out(2, 2, dtype=F), _like=nearby),
+    row(sl.hessenberg, spread_out(4, 4), calc_q=True, _like=nearby),
+    row(
+        sl.hessenberg, normal(4, 4, dtype=C), calc_q=True, _like=nearby, _name="complex hessenberg"
+    ),
+    row(sl.hessenberg, normal(3, 3), _like=nearby),
+    row(sl.hessenberg, normal(2, 2, dtype=F), calc_q=True),
+    of("solve_columns", columns, normal(4, 4), normal(4, 4), _like=nearby),
     row(sl.qr_multiply, normal(3, 2), normal(2, 3)),
     row(sl.qr_multiply, normal(3, 2, dtype=C), normal(2), mode="left", conjugate=True),
     row(sl.qr_multiply, normal(2, 3), normal(2), pivoting=True),

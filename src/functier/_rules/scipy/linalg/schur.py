@@ -11,6 +11,7 @@ NOTE [the derivative of Schur's form]
     which is right for all that does not depend on the phases.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def _blocks(t: Value) -> Value:
     return np.astype(found, np.real(t[..., :0, :0]).dtype)
 
 
-def _on_subdiagonal(x: Value) -> Value:
+def on_subdiagonal(x: Value) -> Value:
     """Return the matrices of these numbers below the diagonal."""
     n = x.shape[-1] + 1
     return np.eye(n, n - 1, -1, dtype=x.dtype) * as_row(x) @ np.eye(n - 1, n, dtype=x.dtype)
@@ -47,7 +48,7 @@ def _on_subdiagonal(x: Value) -> Value:
 
 def _below(t: Value, x: Value) -> Value:
     """Return the part of `x` below the (quasi-)triangle of `t`."""
-    return np.tril(x, -1) * (1 - _on_subdiagonal(_blocks(t)))
+    return np.tril(x, -1) * (1 - on_subdiagonal(_blocks(t)))
 
 
 def _triangulate(t: Value) -> tuple:
@@ -60,7 +61,7 @@ def _triangulate(t: Value) -> tuple:
     b, c = np.diagonal(t, 1, -2, -1), np.diagonal(t, -1, -2, -1)
     size = np.where(blocks, np.absolute(b) + np.absolute(c), 1)
     along = np.where(blocks, np.sign(b) * np.sqrt(np.absolute(b) / size), 1)
-    across = _on_subdiagonal(blocks * np.sqrt(np.absolute(c) / size))
+    across = on_subdiagonal(blocks * np.sqrt(np.absolute(c) / size))
     one = np.ones_like(t[..., :1, 0])
     both = np.concatenate([along, one], -1) * np.concatenate([one, along], -1)
     q = np.eye(t.shape[-1]) * as_row(both) + 1j * (across + across.mT)
@@ -117,36 +118,38 @@ def _refuse_rotations(blocks: Value, b: Value, c: Value) -> None:
 solve_below = primitive(_solve_below)
 
 
-def _solve_jvp_t(d: Value, ans: Value, t: Value, back: bool = False) -> Value:
-    return -solve_below(t, commuted(adjoint(d) if back else d, ans), back)
+def declare_solver(solve: Callable) -> None:
+    """Declare a solver of ``t x - x t = m``, where some elements of x and of m count."""
+
+    def jvp_t(d: Value, ans: Value, t: Value, back: bool = False) -> Value:
+        return -solve(t, commuted(adjoint(d) if back else d, ans), back)
+
+    def both(g: Value, ans: Value, t: Value, back: bool = False) -> tuple:
+        c = solve(t, g, not back)
+        on_t = commuted(adjoint(ans), c)
+        return adjoint(on_t) if back else on_t, c
+
+    def vmap(k: int, t: Value, m: Value, back: bool = False) -> Value:
+        t, m = align(k, (t, m))
+        lead = np.broadcast_shapes(t.shape[:-2], m.shape[:-2])
+        t, m = (np.broadcast_to(x, lead + x.shape[-2:]) for x in (t, m))
+        return solve(t, m, back)
+
+    op(
+        solve,
+        "t m back",
+        "t m",
+        vmap=vmap,
+        jvp={"t": jvp_t, "m": lambda d, t, back=False: solve(t, d, back)},
+        vjp={
+            "t": lambda g, ans, t, back=False: both(g, ans, t, back)[0],
+            "m": lambda g, t, back=False: solve(t, g, not back),
+        },
+        joint=both,
+    )
 
 
-def _solve_both(g: Value, ans: Value, t: Value, back: bool = False) -> tuple:
-    c = solve_below(t, g, not back)
-    on_t = commuted(adjoint(ans), c)
-    return adjoint(on_t) if back else on_t, c
-
-
-op(
-    solve_below,
-    "t m back",
-    "t m",
-    vmap=lambda k, t, m, back=False: _aligned(k, t, m, back),
-    jvp={"t": _solve_jvp_t, "m": lambda d, t, back=False: solve_below(t, d, back)},
-    vjp={
-        "t": lambda g, ans, t, back=False: _solve_both(g, ans, t, back)[0],
-        "m": lambda g, t, back=False: solve_below(t, g, not back),
-    },
-    joint=_solve_both,
-)
-
-
-def _aligned(k: int, t: Value, m: Value, back: bool) -> Value:
-    t, m = align(k, (t, m))
-    lead = np.broadcast_shapes(t.shape[:-2], m.shape[:-2])
-    t, m = (np.broadcast_to(x, lead + x.shape[-2:]) for x in (t, m))
-    return solve_below(t, m, back)
-
+declare_solver(solve_below)
 
 # ---- schur ----
 
@@ -162,7 +165,7 @@ def _output(a: Value) -> str:
     return "complex" if a.dtype.kind == "c" else "real"
 
 
-def _skew(x: Value) -> Value:
+def skew(x: Value) -> Value:
     return x - adjoint(x)
 
 
@@ -175,16 +178,16 @@ def _slopes(t: Value) -> Value:
 def _kept(t: Value) -> Value:
     """Return 1 for each element that is not zero by the form of the matrix."""
     n = t.shape[-1]
-    return np.tri(n, dtype=np.real(t[..., :0, :0]).dtype).T + _on_subdiagonal(_blocks(t))
+    return np.tri(n, dtype=np.real(t[..., :0, :0]).dtype).T + on_subdiagonal(_blocks(t))
 
 
 def _schur_jvp(d: Value, ans: tuple) -> tuple:
     t, z = ans[:2]
     moved = np.matmul(np.matmul(adjoint(z), d), z)
-    s = _skew(-solve_below(t, moved))
+    s = skew(-solve_below(t, moved))
     if t.dtype.kind != "c":
         w = np.diagonal(moved + commuted(t, s), 0, -2, -1)
-        s = s + _skew(_on_subdiagonal(_slopes(t) * (w[..., :-1] - w[..., 1:])))
+        s = s + skew(on_subdiagonal(_slopes(t) * (w[..., :-1] - w[..., 1:])))
     dt = _kept(t) * (moved + commuted(t, s))
     return dt, np.matmul(z, s), *[None for _ in ans[2:]]
 
@@ -193,12 +196,12 @@ def _schur_vjp(g: tuple, ans: tuple) -> Value:
     t, z = ans[:2]
     on_t, on_z = _kept(t) * g[0], np.matmul(adjoint(z), g[1])
     if t.dtype.kind != "c":
-        on_s = _skew(on_z + commuted(t.mT, on_t))
+        on_s = skew(on_z + commuted(t.mT, on_t))
         on_gap = _slopes(t) * np.diagonal(on_s, -1, -2, -1)
         zero = np.zeros_like(t[..., :1, 0])
         on_w = np.concatenate([on_gap, zero], -1) - np.concatenate([zero, on_gap], -1)
         on_t = on_t + as_row(on_w) * np.eye(t.shape[-1], dtype=t.dtype)
-    on_s = _skew(on_z + commuted(adjoint(t), on_t))
+    on_s = skew(on_z + commuted(adjoint(t), on_t))
     return np.matmul(np.matmul(z, on_t - solve_below(t, on_s, True)), adjoint(z))
 
 
@@ -268,7 +271,7 @@ def _rsf2csf(T: Value, Z: Value, check_finite: bool = True) -> tuple:
     c, s = mu / r, s / r
     diagonal = np.concatenate([c, one], -1) * np.concatenate([one, conj(c)], -1)
     turn = as_row(diagonal) * np.eye(n, dtype=T.dtype)
-    turn = turn + _on_subdiagonal(s) - _on_subdiagonal(s).mT
+    turn = turn + on_subdiagonal(s) - on_subdiagonal(s).mT
     return np.triu(np.matmul(np.matmul(adjoint(turn), T), turn)), np.matmul(Z, turn)
 
 
@@ -285,7 +288,6 @@ def _apart(blocks: Value) -> bool:
 # ---- forms without a rule ----
 
 for _name, _reason in {
-    "hessenberg": "write t, z = scipy.linalg.schur(a), which is of this form, too",
     "qz": "for a regular B write scipy.linalg.schur(scipy.linalg.solve(B, A))",
     "ordqz": "for a regular B write scipy.linalg.schur(scipy.linalg.solve(B, A), sort=...)",
     "ldl": "write scipy.linalg.cholesky of a positive definite matrix, or scipy.linalg.lu",
