@@ -3,6 +3,7 @@
 Here it is run as text alone. `test_trace_rows` has the program that replays.
 """
 
+import runpy
 import warnings
 
 import numpy as np
@@ -214,6 +215,22 @@ def test_rows_find_a_wrong_default(monkeypatch):
     rows = {n: r for n, r in samples.chosen().items() if n.startswith("reduction.")}
 
     assert run(dict(list(rows.items())[:20]))[0]
+
+
+def test_a_saved_program_is_a_module_with_its_arrays(tmp_path, monkeypatch):
+    weights = np.random.default_rng(0).normal(size=(20, 3))
+
+    def predict(x):
+        return np.tanh(x @ weights)
+
+    x = np.ones(20)
+    program = ft.trace(ft.jacrev(predict))(x)
+    program.save(str(tmp_path / "slope.py"))
+    monkeypatch.chdir(tmp_path.parent)
+    names = runpy.run_path(str(tmp_path / "slope.py"))
+
+    assert "functier" not in (tmp_path / "slope.py").read_text()
+    assert np.array_equal(names["jacrev_predict"](x), program(x))
 
 
 # ---- costs ----

@@ -10,6 +10,7 @@ import optree
 from .._core.pytree import NAMESPACE, flatten, unflatten
 from .._core.tensor import Tensor
 from .costs import Cost, costs_of
+from .draws import restoring, sources_of
 from .graph import Form, Graph
 from .pictures import Table, picture
 from .shown import Shown
@@ -66,6 +67,7 @@ class Program:
         fast = Source(graph, name, own)
         self._fast = fast.text
         self._fast_constants = fast.constants
+        self._sources = sources_of(graph)
         self._run = self._load()
 
     def _show(self) -> None:
@@ -119,7 +121,8 @@ class Program:
     def _load(self) -> Any:
         space = {"CONSTANTS": self._fast_constants, "Changed": Changed}
         exec(compile(self._fast, f"<functier program {self.name}>", "exec"), space)
-        return space[self.name]
+        run: Any = space[self.name]
+        return restoring(run, self._sources) if self._sources else run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replay the program.
@@ -212,10 +215,9 @@ class Program:
         """
         text = self.source
         if self.constants:
-            arrays = re.sub(r"\.py$", "", path) + ".npz"
-            np.savez(arrays, **self.constants)
-            head = f"CONSTANTS = np.load({arrays!r})\n"
-            text = text.replace("import numpy as np\n", f"import numpy as np\n{head}", 1)
+            np.savez(re.sub(r"\.py$", "", path) + ".npz", **self.constants)
+            head = 'CONSTANTS = np.load(__file__.removesuffix(".py") + ".npz")\n'
+            text = text.replace("import numpy as np\n\n", f"import numpy as np\n\n{head}", 1)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 

@@ -85,7 +85,7 @@ def title_of(func: Any) -> str:
         if prefix and not (parts and parts[-1] == prefix and prefix in ONCE):
             parts.append(prefix)
         outer = outer.__wrapped__
-    return identifier("_".join([*parts, name_of_function(outer)]))
+    return identifier("_".join([*parts, name_of_function(outer).strip("<>")]))
 
 
 def identifier(text: str) -> str:

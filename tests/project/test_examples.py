@@ -1,0 +1,324 @@
+"""Every example runs, makes its pictures, and finds what it should find."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import functier
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = {
+    "chunked_cluster.py": ["chunked_cluster.png"],
+    "circuit_fit.py": ["circuit_fit.png"],
+    "compiled_code.py": [],
+    "compiled_simulation.py": ["compiled_simulation.png"],
+    "convolutional_digits.py": ["convolutional_digits.png"],
+    "digits.py": ["hardest.png", "newton.png"],
+    "ensembling.py": ["ensemble.png"],
+    "essay.py": [],
+    "functier_in_200_lines.py": [],
+    "gaussian_process.py": ["gaussian_process.png"],
+    "jacobians_hessians.py": ["jacobians_hessians.png"],
+    "kalman_noise.py": ["kalman_noise.png"],
+    "maml.py": ["maml.png"],
+    "neural_tangent_kernel.py": ["neural_tangent_kernel.png"],
+    "mixture_fit.py": ["mixture_fit.png"],
+    "modes.py": [],
+    "newton_scipy.py": ["newton_scipy.png"],
+    "numba_ufunc.py": [],
+    "ode_sensitivity.py": ["sensitivity.png"],
+    "option_risk.py": ["option_risk.png"],
+    "read_your_gradient.py": [],
+    "subclasses.py": [],
+}
+"""Each example and the pictures that it makes."""
+
+
+def run_example(name, tmp_path):
+    """The output of an example, run in a separate process without warnings as errors."""
+    pictures = EXAMPLES[name]
+    command = [sys.executable, str(ROOT / "examples" / name)]
+    if pictures:
+        command += ["--out", str(tmp_path)]
+    paths = [str(Path(functier.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    env.setdefault("OPENBLAS_NUM_THREADS", "1")  # several would wait for busy processors
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    for picture in pictures:
+        assert (tmp_path / picture).stat().st_size > 10_000
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.mark.slow
+def test_convolutional_digits(tmp_path):
+    out = run_example("convolutional_digits.py", tmp_path)
+    assert "(second): Conv2d(16, 32, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))" in out
+    accuracy = re.search(r"test accuracy +([\d.]+)%", out)
+    assert accuracy and float(accuracy[1]) >= 97, out
+
+
+@pytest.mark.slow
+def test_digits(tmp_path):
+    out = run_example("digits.py", tmp_path)
+    accuracy = re.search(r"one network, test accuracy\s+([\d.]+)%", out)
+    assert accuracy and float(accuracy[1]) >= 95, out
+    difference = re.search(r"largest difference\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-9, out
+    plain, compiled = (int(n) for n in re.findall(r"(?:mini-batch|compiled)\s+(\d+) µs", out))
+    assert compiled < plain, out
+
+
+@pytest.mark.slow
+def test_ode_sensitivity(tmp_path):
+    out = run_example("ode_sensitivity.py", tmp_path)
+    row = re.search(r"^ +200 +\S+ +([\d.]+) +\S+ +([\d.]+) +(\S+) +([\d.]+)$", out, re.MULTILINE)
+    assert row, out
+    assert all(3.9 < float(row[i]) < 4.1 for i in (1, 2, 4)), out
+    assert float(row[3]) < 1e-6, out
+    peaks = [float(peak) for peak in re.findall(r"s +([\d.]+) MB", out)]
+    assert len(peaks) == 3, out
+    assert peaks[0] > 3 * peaks[1] > 9 * peaks[2], out
+    difference = re.search(r"forward mode included: (\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    deviation = re.search(r"standard deviation of log counts ([\d.]+)", out)
+    assert deviation and float(deviation[1]) < 0.3, out
+    iterations = re.search(r"(\d+) to (\d+) iterations each", out)
+    assert iterations and 3 < int(iterations[1]) < int(iterations[2]) < 30, out
+    ratio = re.search(r"ratio of the two ([\d.]+) to ([\d.]+)", out)
+    assert ratio and 0.7 < float(ratio[1]) < float(ratio[2]) < 1.4, out
+
+
+def numbers(pattern, out, count):
+    """The numbers that a pattern finds in the output of an example, which are so many."""
+    found = [float(number) for number in re.findall(pattern, out, re.MULTILINE)]
+    assert len(found) == count, out
+    return found
+
+
+@pytest.mark.slow
+def test_circuit_fit(tmp_path):
+    """The gradient is that of differences; the fit finds the parts; vmap does what a loop does."""
+    out = run_example("circuit_fit.py", tmp_path)
+    assert max(numbers(r"relative difference .*?(\S+)$", out, 3)) < 1e-6, out
+    assert max(map(abs, numbers(r"^ +\w.*, \w+ .* (-?\d\.\d\d)$", out, 5))) < 3, out
+    ripple = numbers(r"deviation ([\d.]+) mV", out, 1) + numbers(r"gradient: ([\d.]+) mV", out, 1)
+    assert abs(ripple[0] / ripple[1] - 1) < 0.15, out
+
+
+@pytest.mark.slow
+def test_compiled_simulation(tmp_path):
+    """The gradient is that of differences and of the code by hand, and leads to Mars."""
+    out = run_example("compiled_simulation.py", tmp_path)
+    assert numbers(r"central differences (\S+)$", out, 1)[0] < 1e-7, out
+    assert "equal to the last bit: True" in out
+    assert numbers(r"from Mars ([\d.]+) before", out, 1)[0] > 0.1, out
+    assert numbers(r"before, (\S+) after", out, 1)[0] < 1e-6, out
+    assert numbers(r"from NumPy by hand (\S+)$", out, 1)[0] < 1e-9, out
+    rows = re.findall(r"^ +\d+ +([\d.]+) \( *\d+\) +([\d.]+) \(", out, re.MULTILINE)
+    assert len(rows) == 5 and float(rows[0][1]) < 0.7 * float(rows[0][0]), out
+
+
+def test_read_your_gradient(tmp_path):
+    out = run_example("read_your_gradient.py", tmp_path)
+    assert "hidden = np.tanh(t2)  " in out and "notes without a line: 0" in out
+    assert len(re.findall(r"  True$", out, re.MULTILINE)) == 2, out
+
+
+@pytest.mark.slow
+def test_kalman_noise(tmp_path):
+    """The variances are those of the literature, and the gradient that of differences."""
+    out = run_example("kalman_noise.py", tmp_path)
+    assert max(numbers(r"relative difference .*?(\S+)$", out, 2)) < 1e-6, out
+    assert numbers(r"variance of .* (\d+)   standard", out, 2) == [15099, 1469]
+
+
+@pytest.mark.slow
+def test_gaussian_process(tmp_path):
+    """The likelihood is scikit-learn's; the map is as good as it says that it is."""
+    out = run_example("gaussian_process.py", tmp_path)
+    assert max(numbers(r"(?:value|gradient) (\d\S*e-\d+)", out, 2)) < 1e-10, out
+    *adam, scipy = numbers(r"surprise ([\d.]+)$", out, 5)
+    assert scipy < min(adam) and max(adam) < scipy + 4, out
+    spread, error = numbers(r"by +([\d.]+) m$", out, 2)
+    assert error < spread / 2, out
+    assert 92 < numbers(r"two standard deviations +([\d.]+)%", out, 1)[0] < 98, out
+
+
+@pytest.mark.slow
+def test_mixture_fit(tmp_path):
+    """The largest likelihood is that of EM; the standard errors of a right model agree."""
+    out = run_example("mixture_fit.py", tmp_path)
+    assert numbers(r"log likelihood (-[\d.]+)$", out, 2) == [-180.185477] * 2, out
+    assert numbers(r"right species: (\d+)", out, 1) == [145], out
+    pairs = re.findall(r"± ([\d.]+) \(([\d.]+)\)", out)
+    assert len(pairs) == 12 and all(0.9 < float(a) / float(b) < 1.1 for a, b in pairs), out
+
+
+@pytest.mark.slow
+def test_option_risk(tmp_path):
+    """Derivatives are those of the package's formulas and of differences."""
+    out = run_example("option_risk.py", tmp_path)
+    assert max(numbers(r"relative difference (\S+), from", out, 1)) < 1e-12, out
+    assert max(numbers(r"central differences (\S+)$", out, 3)) < 1e-6, out
+    assert numbers(r"delta is\n +(-[\d.]+);", out, 1) == [-1]
+    gradient, both = numbers(r"error of a scenario (\d+)%", out, 2)
+    assert both < gradient / 2, out
+
+
+@pytest.mark.slow
+def test_newton_scipy(tmp_path):
+    out = run_example("newton_scipy.py", tmp_path)
+    table = re.findall(r"^ +(\S+) +(\w+) +(\d+) +(\d+) +(\d+) +(\d+) +\d+ ms +([\d.]+)$", out, re.M)
+    calls = {row[:2]: int(row[3]) for row in table}
+    losses = [float(row[6]) for row in table]
+    assert len(table) == 6 and max(losses) - min(losses) < 1e-7, out
+    assert calls["BFGS", "differences"] > 20 * calls["BFGS", "gradient"], out
+    assert calls["BFGS", "gradient"] > 5 * calls["Newton-CG", "products"], out
+    error = re.search(r"line, largest error +(\S+)", out)
+    assert error and float(error[1]) < 1e-8, out
+    steps = re.findall(r"^ +(\d+) +\S+e-\d+(?: +\S+e-\d+)?$", out, re.M)
+    assert 5 < len(steps) < 12, out
+    assert re.findall(r"entries of the Jacobian +([\d,]+)", out) == ["299,998", "81,408"], out
+
+
+def test_functier_in_200_lines(tmp_path):
+    out = run_example("functier_in_200_lines.py", tmp_path)
+    lines = (ROOT / "examples" / "functier_in_200_lines.py").read_text().splitlines()
+
+    assert "No perturbation confusion: 1.0" in out
+    assert "a tensor of Batch was used after its call was over" in out
+    assert "['Reverse', 'Batch', 'Tensor']" in out
+    assert sum(map(bool, lines)) <= 200
+
+
+def test_essay(tmp_path):
+    out = run_example("essay.py", tmp_path)
+    for line in [
+        "has shape (10, 15, 2)",
+        "Tensor <- vmap(outer) <- vmap(inner)",
+        "EscapedTensorError: a tensor of vmap(write) was used after its level",
+        "x + 1: [1. 2. 3.]",
+    ]:
+        assert line in out
+
+
+def test_modes(tmp_path):
+    """F17, B31: the example logs, counts and checks calls by modes."""
+    out = run_example("modes.py", tmp_path)
+    for line in [
+        "vmap(<lambda>): Tensor.__matmul__(f8[32], f8[32, 16])\n  grad(<lambda>): ",
+        "\n    numpy: numpy.dot(f8[64, 32], f8[32, 16])\n",
+        "\nnumpy.dot           5     155,648  96.8%\n",
+        "PythonMode: z is a Variable, one of 5",
+        "outside, fnp.ones(2) is array([1., 1.])",
+    ]:
+        assert line in out
+
+
+def test_subclasses(tmp_path):
+    """A55: the example runs the zoo of subclasses, and prints their results."""
+    out = run_example("subclasses.py", tmp_path)
+    for line in [
+        "numpy.log made a NaN out of operands without one",
+        "Quantity([4.5, 8. ] kg^1 m^2 s^-2), its derivative by the speed Quantity([3., 4.]",
+        "-(-a) is a: True",
+        "Diagonal, solved to 0.001",
+        "trace 500500.0",
+        "0.4, ScalarTensor(N=2, value=4), [[3.0, 2.0], [3.0, 6.0]]",
+        "{'owner': 'Ministry of Silly Walks'}",
+        "WrappedTensor(Tensor([4., 6.])), (2, 2), WrappedTensor(Tensor([2., 3.]))",
+    ]:
+        assert line in out
+
+
+def test_compiled_code(tmp_path):
+    out = run_example("compiled_code.py", tmp_path)
+    if out.startswith("skipped"):
+        pytest.skip(out.strip())
+    energy = re.search(r"lowest energy +(\S+) +\(known: (\S+)\)", out)
+    assert energy and abs(float(energy[1]) - float(energy[2])) < 1e-6, out
+    there = re.search(r"clusters that are there +(\d+) of 64", out)
+    assert there and int(there[1]) >= 60, out
+    assert re.search(r"that are zero +6\n", out), out
+    off = [float(text) for text in re.findall(r"off by (\S+)", out)]
+    assert len(off) == 4 and max(off) < 1e-13, out
+    assert len(re.findall(r"^  .* ok$", out, re.MULTILINE)) == 6, out
+    assert "third derivatives    third derivatives of the energy are not written" in out
+
+
+def test_numba_ufunc(tmp_path):
+    out = run_example("numba_ufunc.py", tmp_path)
+    if out.startswith("skipped"):
+        pytest.skip(out.strip())
+    assert len(re.findall(r"opcheck, .* ok$", out, re.MULTILINE)) == 6, out
+    small = re.findall(r"(?:residual of|difference of) .* (\S+)$", out, re.MULTILINE)
+    assert len(small) == 3 and max(map(float, small)) < 1e-12, out
+    ratio = re.search(r"scatter divided by error +([\d.]+) to ([\d.]+)", out)
+    assert ratio and 0.75 < float(ratio[1]) < float(ratio[2]) < 1.25, out
+    off = re.search(r"the fit is off by +([\d.]+) errors", out)
+    assert off and float(off[1]) < 3, out
+
+
+@pytest.mark.slow
+def test_jacobians_hessians(tmp_path):
+    out = run_example("jacobians_hessians.py", tmp_path)
+    differences = [float(text) for text in re.findall(r"largest difference\s+(\S+)", out)]
+    assert len(differences) == 8 and max(differences) < 1e-12, out
+    memory = [float(text) for text in re.findall(r"ms\s+(\S+) MB", out)]
+    assert len(memory) == 5 and memory[0] > 5 * memory[2] > 5 * memory[-1], out
+
+
+@pytest.mark.slow
+def test_neural_tangent_kernel(tmp_path):
+    out = run_example("neural_tangent_kernel.py", tmp_path)
+    difference = re.search(r"largest difference\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    errors = [float(text) for text in re.findall(r"width\s+\d+\s+(\S+) ", out)]
+    assert len(errors) == 4 and errors == sorted(errors, reverse=True), out
+    assert errors[-1] < errors[0] / 4, out
+    assert float(re.search(r"loss at the end\s+(\S+)", out)[1]) < 1e-4, out
+    off = [float(text) for text in re.findall(r"is off by\s+([\d.]+)%", out)]
+    assert len(off) == 2 and max(off) < 15, out
+
+
+@pytest.mark.slow
+def test_chunked_cluster(tmp_path):
+    out = run_example("chunked_cluster.py", tmp_path)
+    less = re.search(r"memory: ([\d.]+) times less in chunks", out)
+    assert less and float(less[1]) > 10, out
+    difference = re.search(r"largest difference of any weight\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-9, out
+    assert "Dask, 2 processes" in out
+    shares = re.search(r"(\d+)% of the images\), ([\d.]+)% are wrong;\n.*?([\d.]+)%", out)
+    assert shares and float(shares[1]) > 80 and float(shares[2]) < 6 < 30 < float(shares[3]), out
+
+
+@pytest.mark.slow
+def test_ensembling(tmp_path):
+    out = run_example("ensembling.py", tmp_path)
+    found = re.findall(r"^ *[a-z].*?  +(\S+)(?: ms)?$", out, re.MULTILINE)
+    difference, mean, best, together, seen, unseen = map(float, found[2:])
+    assert difference < 1e-12, out
+    assert best <= mean and together < mean, out
+    assert unseen > 3 * seen, out
+
+
+@pytest.mark.slow
+def test_maml(tmp_path):
+    out = run_example("maml.py", tmp_path)
+    difference = re.search(r"largest difference\s+(\S+)", out)
+    assert difference and float(difference[1]) < 1e-12, out
+    rows = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+)$", out, re.MULTILINE)
+    losses = {int(n): (float(meta), float(plain)) for n, meta, plain in rows}
+    assert sorted(losses) == [0, 1, 2, 5, 10], out
+    assert losses[0][0] > 2.5 and losses[0][1] > 2.5, out
+    assert losses[1][0] < 0.3 * losses[1][1] and losses[10][0] < 0.2 * losses[10][1], out
