@@ -26,6 +26,8 @@ from .commands import make_parser, run_numbers
 from .verdicts import Verdicts
 from .writes import Machine
 from .writing.expressions import Unfit
+from .writing.foreseen import OUTSIDE
+from .writing.foreseen import REASONS as WRITING
 from .writing.nests import FUNCTIER, PAIRS, SINGLE, VARIANTS, Nest
 
 REASONS = {
@@ -35,21 +37,8 @@ REASONS = {
     r"^LevelError: .*constant\.(shares_memory|may_share_memory)": (
         "it asks for the memory of an array"
     ),
-    r"^MutationError: .*would write a tensor to a plain array; make": (
-        "a plain array has no place for a tensor"
-    ),
-    r"^MutationError: .*cannot be written to (inside .*make a copy|an array that was made)": (
-        "a plain array has no place for a tensor"
-    ),
-    r"^MutationError: .*depends on the order in which NumPy writes": (
-        "NumPy writes to a mask's places as it goes, and reads what it has written already"
-    ),
-    r"^ConversionError: .*numpy.asarray\(x\) would turn": (
-        "NumPy's own assignment asks for the values of a tensor, to write them to a plain array"
-    ),
-    r"^ValueError: Error setting single item of array": (
-        "NumPy's own assignment to a.flat says so of such a refusal"
-    ),
+    **OUTSIDE,
+    **WRITING,
 }
 """Refusals that a user has to accept: an error of the compiled function that eager mode has not."""
 

@@ -64,7 +64,7 @@ class Level:
     batches: ClassVar[bool]  # a tensor holds all examples, along the first axes of `_value`
     differentiates: ClassVar[Direction | None]  # `_extra` is the tangent, or the node on the tape
     records: ClassVar[bool]  # calls are noted and made later; `_value` has the form alone
-    guards: ClassVar[bool]  # the answers that Python code gets are noted: `guard(x, how)`
+    guards: ClassVar[bool]  # answers that Python code gets are noted, `guard`, and draws, `draw`
 
     instead = (
         "return it from the function, or ask for {}(..., escape='passthrough') to go on with its "

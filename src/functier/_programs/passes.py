@@ -229,7 +229,10 @@ def spread_once(graph: Graph) -> Graph:
             value = uniform(constant)
             if value is None or type(other.form) is not Form or other.form.kind is not ndarray:
                 continue
-            if other.form.dtype == constant.dtype and other.form.shape == node.form.shape:
+            if other.form.dtype != constant.dtype or other.form.shape != node.form.shape:
+                continue
+            # Another layout of the result would sum in another order later.
+            if constant.ndim == 1 or other.form.strides == node.form.strides:
                 args = [*node.args]
                 args[i] = value
                 node.args = tuple(args)

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.errors import LevelError, MutationError
+from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.numpy_facts import SPELLED, UFUNC_OF, home_of
 from .._core.op import NO_VALUE, Call, Op
 from .._core.pytree import is_value, like
@@ -36,6 +36,7 @@ from .._core.types import Function, Value
 from .._levels.level import Level
 from .._mutation.array import Array, settle
 from .._mutation.out import name_out
+from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of
 from .stores import ProgramStore
 
@@ -66,6 +67,8 @@ class RecordLevel(Level):
         self.answers: list[Guard] = []
         self.arrays: dict[int, tuple] = {}
         self.settings = np.geterr()
+        self.sources: dict[int, Any] = {}
+        self.streams: dict[int, Node] = {}
         self.inputs = [self.add(Node(None, (), {}, form_of(x))) for x in leaves]
         return [self.tensor(x, node) for x, node in zip(leaves, self.inputs)]
 
@@ -122,7 +125,7 @@ class RecordLevel(Level):
             return x
         if found is not None and found[1].tobytes() == x.tobytes():
             return found[1]
-        copied = x.copy("K")
+        copied = copy_of(x)
         self.arrays[id(x)] = x, copied, 0  # with `x`, whose id no other array gets then
         return copied
 
@@ -256,6 +259,43 @@ class RecordLevel(Level):
     def elem(self, x: Tensor) -> Any:
         raise self.refusal(LevelError, "x.elem() would take a value out of the program")
 
+    def unwrap(self, x: Any) -> Any:
+        raise self.refusal(LevelError, "unwrap(x) would take a value out of the program")
+
+    # ---- draws ----
+
+    def note_made(self, source: Any) -> None:
+        """Note a generator that the function makes: it draws the same numbers in each call."""
+        self.sources[id(source)] = source
+
+    def has_made(self, source: Any) -> bool:
+        return id(source) in self.sources
+
+    def draw(self, source: Any, stream: Any, func: Callable, args: tuple) -> Any:
+        """Note a draw from a source, which each call makes anew.
+
+        That of a generator which the function has made is a constant, until a parameter of a
+        draw is not: from there on each call has a copy of the generator.
+        """
+        owner: Any = source
+        if self.has_made(source):
+            owner = self.streams.get(id(source))
+            if owner is None and not classes_in(*args):
+                return func(stream, *args)
+            if owner is None:
+                owner = Node(copy_of_stream, (copy_of_stream(stream),), {}, form_of(None), memory=True)
+                self.streams[id(source)] = self.add(owner)
+        elif stream is not source._own:
+            raise self.refusal(
+                RandomnessError,
+                "a draw inside a chunk, or in functier.checkpoint, would be the same in each call "
+                "of the program; draw outside of it, and pass the numbers in",
+            )
+        value = func(stream, *self.concrete(args))
+        given = owner, func, *self.symbol(args)
+        node = Node(draw_from, given, {}, form_of(value), self.where_now(), memory=True, kept=True)
+        return self.result(value, self.add(node))
+
     # ---- where it happened ----
 
     def where_now(self) -> tuple | None:
@@ -280,7 +320,7 @@ class RecordLevel(Level):
         """Return what was recorded, with these outputs."""
         mark_first(self.nodes)
         self.check_constants()
-        returned = [y.copy("K") if type(y) is ndarray else self.symbol(y) for y in outputs]
+        returned = [copy_of(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
         return Graph(self.nodes, self.inputs, returned, self.answers)
 
 
@@ -294,6 +334,19 @@ def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> b
     except kind:
         return True
     return False
+
+
+def copy_of(x: ndarray) -> ndarray:
+    """Return a copy with the same strides, by which functions choose the order of a sum."""
+    if x.flags.c_contiguous or not x.size:
+        return x.copy()
+    low, high = np.lib.array_utils.byte_bounds(x)
+    if high - low > max(COPIED, 2 * x.nbytes):
+        return x.copy("K")
+    begin = x.__array_interface__["data"][0] - low
+    copied = np.ndarray(x.shape, x.dtype, bytearray(high - low), begin, x.strides)
+    copied[...] = x
+    return copied
 
 
 def digest(x: ndarray) -> int:

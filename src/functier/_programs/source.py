@@ -225,7 +225,8 @@ class Source:
         if name is None:
             name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")
             self.constants[name] = value
-            if not text and type(value) is ndarray and value.size <= SMALL:
+            small = type(value) is ndarray and value.size <= SMALL and value.flags.c_contiguous
+            if not text and small:
                 text = array_text(value)
             if text:
                 self.written[name] = text

@@ -39,8 +39,12 @@ from ._sampling import (
     draw_of,
     find_derivative_level,
     has_tensor,
+    is_noted_alone,
     is_outside_levels,
+    make,
+    noting_level,
     pick,
+    refuse_noted,
     refuse_write,
     sample,
 )
@@ -147,6 +151,9 @@ class Generator(Base):
         self._own, self._key, self._home, self._sent = own, key, home, sent
         self._lock = RLock()
         enlist(self)
+        level = noting_level()
+        if level is not None:
+            level.note_made(self)
         return self
 
     def __repr__(self) -> str:
@@ -156,6 +163,7 @@ class Generator(Base):
         return _rebuild, (type(self), self._own, self._key, None, True)
 
     def __copy__(self) -> "Generator":
+        refuse_noted(self, "a copy of a generator", "copy it outside of the function")
         with self._lock:
             return self._child(copy.deepcopy(stream_of(self, CHUNK.get())))
 
@@ -169,11 +177,13 @@ class Generator(Base):
     @property
     def bit_generator(self) -> np.random.BitGenerator:
         """The source of the numbers; its state is that of NumPy's after the same draws."""
+        refuse_noted(self, "rng.bit_generator", "draw by the methods of rng")
         with self._lock:
             return stream_of(self, CHUNK.get()).bit_generator
 
     def spawn(self, n_children: int) -> list["Generator"]:
         """Return new independent generators: `n_children` in all, also inside `vmap`."""
+        refuse_noted(self, "rng.spawn(...)", "spawn outside of the function")
         with self._lock:
             return [self._child(g) for g in stream_of(self, CHUNK.get()).spawn(n_children)]
 
@@ -188,6 +198,7 @@ class Generator(Base):
                     "rng.bytes(...) is one Python object and cannot differ from example to "
                     "example; write rng.integers(0, 256, length, dtype=numpy.uint8)",
                 )
+        refuse_noted(self, "rng.bytes(...)", "write rng.integers(0, 256, length, numpy.uint8)")
         with self._lock:
             return stream_of(self, CHUNK.get()).bytes(length)
 
@@ -441,6 +452,10 @@ class Generator(Base):
             with self._lock:
                 stream = stream_of(self, CHUNK.get())
                 return stream.choice(a, size, replace, p, axis, shuffle)
+        if is_noted_alone((a, p)):
+            with self._lock:
+                call = Base.choice
+                return make(self, call, a, size, replace, p, axis, shuffle)
         array = a if isinstance(a, Tensor) else np.asarray(a)
         n = array.shape[axis] if array.ndim else a
         given = (p,) if isinstance(p, Tensor) else ()
@@ -457,6 +472,9 @@ class Generator(Base):
         if is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permutation(x, axis)
+        if is_noted_alone((x,)):
+            with self._lock:
+                return make(self, Base.permutation, x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
         order = self._draw_orders("permutation", (n,), 0, array)
@@ -469,6 +487,9 @@ class Generator(Base):
         if out is not None or is_outside_levels((x,)):
             with self._lock:
                 return stream_of(self, CHUNK.get()).permuted(x, axis=axis, out=out)
+        if is_noted_alone((x,)):
+            with self._lock:
+                return make(self, lambda stream, x: stream.permuted(x, axis=axis), x)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
             order = self._draw_orders("permuted", (array.size,), 0, array)
@@ -490,6 +511,7 @@ class Generator(Base):
     def shuffle(self, x: Value, axis: int = 0) -> None:
         """Put the parts of an array or a list in a random order, in place: outside of vmap."""
         refuse_write((x,), "shuffle", "y = rng.permutation(x, axis=axis)")
+        refuse_noted(self, "rng.shuffle(x)", "write y = rng.permutation(x, axis=axis)")
         with self._lock:
             stream_of(self, CHUNK.get()).shuffle(x, axis)
 

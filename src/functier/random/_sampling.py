@@ -74,6 +74,51 @@ def has_tensor(operands: tuple) -> bool:
     return False
 
 
+# ---- a level that notes draws ----
+
+
+def noting_level() -> Any:
+    """Return the level around this call that notes draws, or None."""
+    cls = AMBIENT.get()
+    if cls is Tensor:
+        return None
+    found = None
+    for level in levels_of(cls):
+        found = level
+    return found if found is not None and found.kind.guards and found.live else None
+
+
+def is_noted_alone(operands: tuple) -> bool:
+    """Tell if no level takes part but one that notes draws, which calls NumPy's method itself."""
+    level = noting_level()
+    if level is None:
+        return False
+    if any([isinstance(x, Tensor) and type(x) is not level.cls for x in operands]):
+        return False
+    inner = AMBIENT.get()
+    return not any([other is not level and other.batches for other in levels_of(inner)])
+
+
+def make(source: Source, function: Function, *args: Any) -> Value:
+    """Return ``function(stream, *args)`` with the stream of a source, which is locked.
+
+    A level that notes draws has the call made anew each time.
+    """
+    stream = stream_of(source, CHUNK.get())
+    level = noting_level()
+    return function(stream, *args) if level is None else level.draw(source, stream, function, args)
+
+
+def refuse_noted(source: Source, what: str, instead: str) -> None:
+    """Raise where a level notes draws, and a call would take the stream itself."""
+    level = noting_level()
+    if level is not None and not level.has_made(source):
+        raise level.refusal(
+            RandomnessError,
+            f"{what} would be the same in each call of the program; {instead}",
+        )
+
+
 class Draw(NamedTuple):
     """A draw of NumPy's generator.
 
@@ -145,6 +190,9 @@ def sample(
     if is_outside_levels(everything):
         with source._lock:
             return draw.function(stream_of(source, CHUNK.get()), *operands, size)
+    if is_noted_alone(operands) and not batch_levels(near, draw.name):
+        with source._lock:
+            return make(source, draw.function, *operands, size)
     levels = batch_levels(everything, draw.name)
     with source._lock:
         stream = stream_of(source, CHUNK.get())
@@ -152,12 +200,16 @@ def sample(
         lead = tuple([_batch_size(level, draw.name) for level in different])
         tensors = has_tensor(operands)
         if not tensors and not lead:
-            return draw.function(stream, *operands, size)
+            return make(source, draw.function, *operands, size)
         if not tensors and not draw.each:
             shape = as_shape(size)
             if size is None and operands:
                 shape = _loop_shape([shape_of(x) for x in operands], draw.cores)
-            return _wrap_in_levels(draw.function(stream, *operands, lead + shape), different)
+            return _wrap_in_levels(make(source, draw.function, *operands, lead + shape), different)
+        refuse_noted(
+            source, f"rng.{draw.name}(...) with parameters that are tensors, inside vmap,",
+            "draw standard numbers, and compute what the parameters say",
+        )  # fmt: skip
         values = [unwrap_levels(x, levels, draw.name, i) for i, x in enumerate(operands)]
         return _draw_along(stream, draw, values, levels, lead, size)
 
@@ -272,6 +324,9 @@ def unwrap_levels(
             x = level.lower(x)
             x = np.reshape(x, (1, *shape_of(x)))
     x = _unwrap_derivatives(x, name, place, stop)
+    if isinstance(x, Tensor) and x.level.kind.guards and x.level.depth and x.level.live:
+        x.level.guard(x, "a parameter of a draw")
+        x = x._value
     if isinstance(x, Tensor):  # of no level, or of one that has ended
         x = x.level.unwrap(x) if x.level.depth else x.elem()
     return np.asarray(x)
@@ -280,6 +335,8 @@ def unwrap_levels(
 def _unwrap_derivatives(x: Value, name: str, place: int, stop: bool) -> Value:
     """Return `x` without the outermost levels that differentiate or are disabled."""
     while isinstance(x, Tensor) and (level := type(x).level).depth and level.live:
+        if level.kind.guards:
+            break
         if type(x) not in DISABLED.get():
             if level.batches:
                 break
@@ -397,13 +454,11 @@ def draw_by_formula(
     standard draw, which has no derivative by them.
     """
 
-    if not has_tensor(operands):
+    if not has_tensor(operands) or is_noted_alone(operands):
         return sample(source, draw_of(name), operands, size)
     levels = batch_levels(operands, name)
     values = align_operands(len(levels), [freeze(x, levels) for x in operands])
-    with (
-        source._lock
-    ):  # NumPy checks the parameters of an empty draw, which does not advance the stream
+    with source._lock:  # NumPy checks the parameters by a draw of nothing
         empty = (*np.broadcast_shapes(*[v.shape for v in values]), 0)
         draw_of(name).function(
             stream_of(source, CHUNK.get()), *[v[..., None] for v in values], empty
@@ -436,7 +491,8 @@ def find_derivative_level(operands: tuple) -> Level | None:
     for x in operands:
         while isinstance(x, Tensor):
             level = type(x).level
-            off = not level.depth or level.batches or type(x) in DISABLED.get()
+            off = not level.depth or level.batches or level.kind.guards
+            off = off or type(x) in DISABLED.get()
             if not off:
                 return level
             x = x._value
