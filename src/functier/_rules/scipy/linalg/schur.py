@@ -25,7 +25,7 @@ from ...linalg.factorization import adjoint, as_column, as_row, reciprocal, stac
 from ..declare import declare_composite
 from .factorizations import take_rows
 from .solves import system
-from .stacks import lapack_dtype, matrices, refuse, require_square, stacking
+from .stacks import checked, lapack_dtype, matrices, refuse, require_square, stacking
 
 # ---- the equation below the triangle ----
 
@@ -222,7 +222,7 @@ def _scipy_schur(
     check_finite: bool = True,
 ) -> tuple:
     """Return both factors, and the number of eigenvalues that come first with ``sort=``."""
-    (a,) = matrices(check_finite, a)
+    (a,) = checked(check_finite, a)
     require_square(sl.schur, a)
     if output not in ("real", "complex", "r", "c") or not (
         sort is None or callable(sort) or sort in ("lhp", "rhp", "iuc", "ouc")

@@ -17,7 +17,7 @@ from ...linalg.factorization import adjoint
 from ..declare import declare, declare_composite, dispatching
 from .batches import as_lapack, each_vmap, keeping
 from .equations import sylvester
-from .stacks import matrices
+from .stacks import checked, matrices
 
 # ---- norm ----
 
@@ -31,7 +31,7 @@ def _norm(
     check_finite: bool = True,
 ) -> Value:
     """Return NumPy's norm; where SciPy asks BLAS, that is a number in double precision."""
-    (a,) = matrices(check_finite, a)
+    (a,) = checked(check_finite, a)
     norm = np.linalg.norm(a, ord, axis, keepdims)
     number = ord in (None, 2) if a.ndim == 1 else a.ndim == 2 and ord in (1, np.inf)
     if number and a.dtype.char in "fF" and a.size and axis is None and not keepdims:

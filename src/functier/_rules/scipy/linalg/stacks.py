@@ -19,6 +19,7 @@ from ...._core.types import Value
 from ...constructors import DataDependentError, check_values, name_of
 from ...linalg.contract import ensure_array
 from ...linalg.factorization import adjoint
+from .batches import as_lapack
 
 LAPACK = "fdFD"
 """The dtypes that LAPACK computes in."""
@@ -74,6 +75,11 @@ def stacking(name: str, func: Callable, batched: Callable | None = None) -> Call
 
 
 def matrices(check_finite: bool, *arrays: Value) -> list:
+    """Return the arguments as `checked` does, in a precision of LAPACK's."""
+    return [as_lapack(x) for x in checked(check_finite, *arrays)]
+
+
+def checked(check_finite: bool, *arrays: Value) -> list:
     """Return the arguments as arrays; raise where a value is not finite, if that is asked."""
     found = [ensure_array(x) for x in arrays]
     if check_finite:
