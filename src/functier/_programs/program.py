@@ -188,7 +188,7 @@ class Program:
         return unflatten(self._out, list(results))
 
     def __str__(self) -> str:
-        return self.source
+        return self.source.rstrip("\n")
 
     def __repr__(self) -> str:
         return f"<functier.Program {self.name}: {len(self._costs)} steps>"
@@ -216,7 +216,8 @@ class Program:
         text = self.source
         if self.constants:
             np.savez(re.sub(r"\.py$", "", path) + ".npz", **self.constants)
-            head = 'CONSTANTS = np.load(__file__.removesuffix(".py") + ".npz")\n'
+            head = 'with np.load(__file__.removesuffix(".py") + ".npz") as arrays:\n'
+            head += "    CONSTANTS = dict(arrays)\n"
             text = text.replace("import numpy as np\n\n", f"import numpy as np\n\n{head}", 1)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
