@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
+from ..._core.numpy_facts import dtype_of
 from ..._core.types import Function, Value
 from ..velocities import beta_velocities, gamma_velocity, gauss
 
@@ -17,12 +18,18 @@ LARGE = 1e300
 
 def inner(x: Value) -> Value:
     """Return numbers from 0 to infinity without both ends, where formulas divide."""
-    return np.clip(x, 1e-200, LARGE)
+    return np.clip(x, _smallest(x), min(LARGE, 0.01 / _smallest(x)))
+
+
+def _smallest(x: Value) -> float:
+    """Return a number near 0 in the precision of `x`."""
+    dtype = dtype_of(x)
+    return max(1e-200, float(np.finfo(dtype).tiny)) if dtype.kind == "f" else 1e-200
 
 
 def log_odds_velocity(which: int, x: Value, rest: Value, a: Value, b: Value) -> Value:
     """Return the velocity of ``log(x / rest)`` by `a` or `b`, of a beta number; `rest` is 1 - x."""
-    x, rest = np.maximum(x, 1e-200), np.maximum(rest, 1e-200)
+    x, rest = np.maximum(x, _smallest(x)), np.maximum(rest, _smallest(rest))
     x, rest, a, b = np.broadcast_arrays(x, rest, a, b)
     return beta_velocities(x, rest, a, b)[which]
 

@@ -68,15 +68,16 @@ _each_expm = each_vmap(dispatching(sl.expm))
 
 
 def _expm_jvp(t: Value, A: Value) -> Value:
-    if A.ndim < 2:  # one number, which SciPy takes as a matrix
+    if np.ndim(A) < 2:  # one number, which SciPy takes as a matrix
         A, t = np.reshape(A, (1, 1)), np.reshape(t, (1, 1))
     return frechet(_expm, A, t)
 
 
 def _expm_vjp(g: Value, A: Value) -> Value:
-    square = A if A.ndim > 1 else np.reshape(A, (1, 1))
-    c = adjoint(frechet(_expm, square, adjoint(g)))
-    return c if A.ndim > 1 else np.reshape(c, A.shape)
+    if np.ndim(A) < 2:
+        c = frechet(_expm, np.reshape(A, (1, 1)), np.reshape(np.conjugate(g), (1, 1)))
+        return np.reshape(np.conjugate(c), np.shape(A))
+    return adjoint(frechet(_expm, A, adjoint(g)))
 
 
 declare(sl, "expm", "A", vmap=_expm_vmap, jvp={"A": _expm_jvp}, vjp={"A": _expm_vjp})

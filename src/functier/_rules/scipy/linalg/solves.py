@@ -15,6 +15,7 @@ from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
 from ...constructors import op, primitive
+from ...linalg.contract import ensure_array
 from ...linalg.factorization import adjoint, as_column, stacked_vmap
 from ..declare import declare_composite
 from .batches import as_lapack
@@ -255,6 +256,9 @@ op(  # also of single precision a determinant is of double precision
 
 @declare_composite(sl, "det")
 def _det(a: Value, overwrite_a: bool = False, check_finite: bool = True) -> Value:
+    a = ensure_array(a)
+    if a.dtype.char in "gG":
+        refuse(sl.det, a)
     (a,) = matrices(check_finite, a)
     require_square(sl.det, a)
     return determinant(a)

@@ -280,6 +280,10 @@ def _in_two(
             "Acceptable boundary flags are 'fill', 'circular' (or 'wrap'), and 'symmetric' (or "
             "'symm')."
         )
+    dtype = np.result_type(in1, in2)
+    if dtype.char in "?e":
+        raise ValueError("convolve2d not available for this type.")
+    in1 = np.astype(in1, dtype, copy=False)  # what fills it may need that
     s1, s2 = np.shape(in1), np.shape(in2)
     widths = [(m - 1, m - 1) for m in s2]
     options: dict[str, Any] = (

@@ -182,6 +182,7 @@ def _lfilter(b: Value, a: Value, x: Value, axis: int = -1, zi: Value = None) -> 
             )
     if not np.ndim(x):
         raise ValueError("x must be at least 1-D")
+    _check_type(np.result_type(b, a, x, *([] if zi is None else [as_array(zi)])))
     (axis,) = normalize(axis, np.ndim(x))
     x = np.moveaxis(x, axis, -1)
     state = _no_state(b, a, x)
@@ -207,6 +208,11 @@ def _check_state(zi: Value, axis: int, wanted: tuple) -> Value:
             f"otherwise the shape of x; got shape {np.shape(zi)}"
         )
     return np.broadcast_to(moved, wanted)
+
+
+def _check_type(dtype: np.dtype) -> None:
+    if dtype.char not in "fdgFDG":
+        raise NotImplementedError(f"input type '{dtype}' not supported")
 
 
 def _is_nonzero(x: Value) -> bool:
@@ -273,8 +279,7 @@ def cascade(sos: Value, x: Value, axis: int = -1, zi: Value = None) -> Value:
             f"{axis} of x; got {np.shape(zi)}"
         )
     dtype = np.result_type(sos, x, *([zi] if given else []))
-    if dtype.char not in "fdgFDG":
-        raise NotImplementedError(f"input type '{dtype}' not supported")
+    _check_type(dtype)
     sos, y = np.astype(sos, dtype, copy=False), np.moveaxis(np.astype(x, dtype), axis, -1)
     states = []
     for i in range(n):

@@ -11,7 +11,6 @@ from ...._core.types import Value
 from ...axes import as_array
 from ...constructors import check_values
 from ..declare import declare_composite
-from .moments import as_float
 from .samples import statistic
 
 
@@ -61,7 +60,7 @@ def _pearsonr(
     x: Value, y: Value, *, alternative: str = "two-sided", method: Any = None, axis: Any = 0
 ) -> PearsonRResult:
     _check_alternative(alternative)
-    x, y = as_float(as_array(x)), as_float(as_array(y))
+    x, y = as_array(x), as_array(y)
     if method is not None:
         raise UnsupportedError(
             "scipy.stats.pearsonr: a method that draws samples is not supported for tensors; leave "
@@ -85,6 +84,7 @@ def _pearsonr(
     if n < 2:
         raise ValueError("`x` and `y` must have length at least 2.")
     dtype = np.result_type(x, y)
+    dtype = dtype if dtype.kind in "fc" else np.dtype(float)
     if dtype.kind == "c":
         raise ValueError("This function does not support complex data")
     x, y = (np.moveaxis(np.astype(v, dtype, copy=False), int(axis), -1) for v in (x, y))
@@ -125,6 +125,11 @@ class LinregressResult(tuple):
 @statistic("linregress", "x y", too_small=1, outputs=6, join=LinregressResult)
 def _linregress(x: Value, y: Value, alternative: str = "two-sided") -> tuple:
     n = np.shape(x)[-1]
+    if x.dtype.kind == "c":
+        raise UnsupportedError(
+            "scipy.stats.linregress of complex tensors is not supported; write "
+            "numpy.linalg.lstsq(numpy.stack([x, numpy.ones_like(x)], -1), y)"
+        )
     x, y = (np.astype(v, np.result_type(v, float), copy=False) for v in (x, y))
     message = "Cannot calculate a linear regression if all x values are identical"
     spread = np.max(x, axis=-1) - np.min(x, axis=-1)

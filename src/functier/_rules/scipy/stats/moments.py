@@ -127,6 +127,8 @@ def _sem(a: Value, ddof: Value = 1) -> Value:
 
 @statistic("variation")
 def _variation(a: Value, ddof: Value = 0) -> Value:
+    if a.dtype.kind == "c":
+        raise TypeError("scipy.stats.variation does not take complex numbers")
     n, mean = np.shape(a)[-1], np.mean(a, axis=-1)
     deviation = np.std(a, axis=-1)
     if n == ddof:
@@ -138,6 +140,11 @@ def _variation(a: Value, ddof: Value = 0) -> Value:
 
 def _variance_within(a: Value, limits: Any, inclusive: Any, ddof: Value) -> tuple:
     """Return the variance of the observations within limits, and their number."""
+    if a.dtype.kind == "c":
+        raise UnsupportedError(
+            "scipy.stats.tvar, tstd and tsem of complex tensors are not supported; write "
+            "numpy.var(a, ddof=1), which squares absolute values"
+        )
     inside = within(a, limits, inclusive)
     if inside is True:
         return np.var(as_float(a), axis=-1, ddof=ddof), np.shape(a)[-1]
@@ -195,8 +202,9 @@ def _zmap(
     nan_policy: str = "propagate",
 ) -> Value:
     alike = scores is compare
-    scores, compare = as_float(as_array(scores)), as_float(as_array(compare))
+    scores, compare = as_array(scores), as_array(compare)
     dtype = np.result_type(scores, compare)
+    dtype = dtype if dtype.kind in "fc" else np.dtype(float)
     scores, compare = (np.astype(x, dtype, copy=False) for x in (scores, compare))
     return _scores(scores, compare, axis, ddof, nan_policy, alike)
 
