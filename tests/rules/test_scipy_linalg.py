@@ -169,6 +169,11 @@ def test_numbers_of_sorted_eigenvalues_are_those_of_each_example():
     )
 
 
+def test_values_that_are_no_pairs_are_refused():
+    with pytest.raises(ValueError, match="one beside the other"):
+        moved(lambda a: sl.cdf2rdf(B + 1j * np.array([1, 0, -1]), a), A)
+
+
 def test_a_form_that_is_no_form_of_schur_is_refused():
     with pytest.raises(ValueError, match="no real Schur form"):
         moved(lambda a: sl.rsf2csf(a, np.eye(3)), A)

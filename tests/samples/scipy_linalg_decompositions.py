@@ -205,6 +205,7 @@ ROWS = [
     row(sl.eigvals, spread_out(3, 3), near_one(3), _like=nearby),
     row(sl.eigvals, TURNS, near_one(3), _like=nearby, _name="sl.eigvals pair"),
     row(sl.eigvals, TURNS, homogeneous_eigvals=True, _like=nearby),
+    of("sl.cdf2rdf", lambda x: sl.cdf2rdf(*sl.eig(x)), TURNS, _like=nearby),
     row(sl.schur, TURNS, _like=nearby),
     of("sl.schur", spaces(sl.schur), PAIRED, _like=nearby),
     of("sl.schur", spaces(called(sl.schur, sort="lhp")), PAIRED, _like=nearby),

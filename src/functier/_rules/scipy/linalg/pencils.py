@@ -13,9 +13,9 @@ from ...._core.errors import NoRuleError
 from ...._core.numpy_facts import align
 from ...._core.table import OPS
 from ...._core.types import Value
-from ...constructors import UnsupportedError, constant, op, primitive
+from ...constructors import UnsupportedError, check_values, constant, op, primitive
 from ...linalg.contract import conj
-from ...linalg.factorization import adjoint, stacked_vmap
+from ...linalg.factorization import adjoint, as_column, stacked_vmap
 from ..declare import declare_composite
 from .solves import system
 from .stacks import for_each, matrices, refuse, require_square, stacking
@@ -191,3 +191,35 @@ def _eigvals(
     homogeneous_eigvals: bool = False,
 ) -> Value:
     return _eig(a, b, False, False, False, False, check_finite, homogeneous_eigvals)
+
+
+# ---- pairs of complex values as blocks of two rows ----
+
+
+@declare_composite(sl, "cdf2rdf")
+def _cdf2rdf(w: Value, v: Value) -> tuple:
+    """Return real matrices: each pair of neighbours is a block ``[[a, b], [-b, a]]``."""
+    w, v = matrices(True, w, v)
+    n = w.shape[-1] if w.ndim else 0
+    if not w.ndim or v.ndim != w.ndim + 1 or v.shape[-2:] != (n, n):
+        refuse(sl.cdf2rdf, w, v)
+    turning = np.not_equal(np.imag(w), 0)
+    before = np.cumsum(turning, axis=-1) - turning
+    first, second = turning & (before % 2 == 0), turning & (before % 2 == 1)
+    paired = np.equal(first[..., :-1], second[..., 1:])
+    check_values(np.concatenate([paired, ~first[..., -1:]], -1), np.all, PAIRS)
+    eye, after = np.eye(n), np.eye(n, k=1)
+    real = np.real(w)
+    above = as_column(first * np.imag(w)) * after
+    below = as_column(second * np.imag(w)) * after.T
+    blocks = np.astype(as_column(real) * eye + above + below, real.dtype)
+    main = np.where(first, 0.5j, np.where(second, 0.5, 1.0))
+    turn = as_column(main) * eye + as_column(first * 0.5) * after
+    turn = turn + as_column(second * -0.5j) * after.T
+    return blocks, np.real(np.matmul(v, turn))
+
+
+PAIRS = (
+    "scipy.linalg.cdf2rdf: expected complex-conjugate pairs of eigenvalues, one beside the other, "
+    "as scipy.linalg.eig of a real matrix returns them"
+)
