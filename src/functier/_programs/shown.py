@@ -206,7 +206,7 @@ class Shown(Source):
             if any([type(part) is Node for part in parts]):
                 return ""
             flat = np.empty(memory.form.shape, np.int8)
-            view = window_of(flat, layout)[(*parts, ...)]
+            view = window_of(flat, layout)[_stores.whole(parts)]
             layout = layout_of(view, flat.__array_interface__["data"][0])
         index = index_of(shape, layout)
         if index is None:

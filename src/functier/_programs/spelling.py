@@ -254,7 +254,7 @@ def _put(source: Any, node: Any) -> Any:
 @spelling(_stores.add)
 def _add(source: Any, node: Any) -> Any:
     memory, layout, parts, value = node.args
-    index = source.index(... if parts is None else (*parts, ...))
+    index = source.index(... if parts is None else _stores.whole(parts))
     return [
         f"window = {_window(source, memory, layout)}[{index}]",
         f"np.add(window, {source.expr(value)}, window, casting='same_kind')",

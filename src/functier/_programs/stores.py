@@ -34,8 +34,13 @@ def put(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> 
 
 def add(flat: np.ndarray, layout: Layout, parts: tuple | None, value: Value) -> None:
     window = window_of(flat, layout)
-    target = window[... if parts is None else (*parts, ...)]
+    target = window[... if parts is None else whole(parts)]
     np.add(target, value, out=target, casting="same_kind")
+
+
+def whole(parts: tuple) -> tuple:
+    """Return an index that gives an array, also of one element."""
+    return parts if any([part is ... for part in parts]) else (*parts, ...)
 
 
 def get_at(flat: np.ndarray, places: Value) -> Value:

@@ -1,0 +1,77 @@
+"""The net of compiled programs over a slice of a seed, and faults that it finds."""
+
+import numpy as np
+import pytest
+
+from functier._programs import liveness, passes, recorder, sharing
+from nets.programs import CALLS, net
+
+
+def test_drawn_programs(full, record_property):
+    found = net(2026, calls=CALLS if full else CALLS[:5])
+    for number in range(1500 if full else 12):
+        found.run(number)
+    record_property("net", found.summary())
+    found.counts.settle()
+
+
+def check_fault(*numbers):
+    """A fault that is planted gives wrong results."""
+    found = net(2026)
+    for number in numbers:
+        found.run(number)
+        if found.counts.wrong:
+            return
+    pytest.fail(found.summary())
+
+
+def test_an_answer_that_is_not_guarded(monkeypatch):
+    convert = recorder.RecordLevel.convert
+
+    def without(self, x, how, *args):
+        found = convert(self, x, how, *args)
+        self.answers.clear()
+        return found
+
+    monkeypatch.setattr(recorder.RecordLevel, "convert", without)
+    check_fault(*range(0, 60, 3))
+
+
+def test_a_mask_that_is_not_guarded(monkeypatch):
+    monkeypatch.setattr(recorder.RecordLevel, "guard", lambda self, x, how: None)
+    check_fault(*range(0, 60, 3))
+
+
+def test_a_read_that_is_shared_across_a_write(monkeypatch):
+    share = passes.share
+
+    def careless(graph):
+        reads = [node for node in graph.nodes if node.func in passes.READS]
+        for node in reads:
+            node.memory = False
+        graph = share(graph)
+        for node in reads:
+            node.memory = True
+        return graph
+
+    monkeypatch.setitem(passes.PASSES, "share", careless)
+    check_fault(*[n for n in range(60) if n % 3])
+
+
+def test_a_write_that_is_dropped(monkeypatch):
+    drop = passes.drop_dead
+
+    def careless(graph):
+        writes = [node for node in graph.nodes if node.memory and node.func is not passes.memory_of]
+        last = [node for node in writes if node.func not in passes.READS][-1:]
+        graph.nodes = [node for node in graph.nodes if node not in last]
+        return drop(graph)
+
+    monkeypatch.setitem(passes.PASSES, "drop_dead", careless)
+    check_fault(*[n for n in range(60) if n % 3])
+
+
+def test_memory_of_a_live_value_that_is_written_over(monkeypatch):
+    monkeypatch.setattr(liveness, "LARGE", 0)
+    monkeypatch.setattr(sharing, "FRESH", {*sharing.FRESH, *sharing.VIEWS, np.flip})
+    check_fault(*range(60))
