@@ -7,13 +7,13 @@ Where a result is not finite, `cmath` is asked about the plain values of these e
 import cmath
 import functools
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._core.tensor import Tensor
 from .calls import complex_
+from .mathematics import Mathematics
 from .values import as_float, in_level, plain_values, settled
 
 
@@ -101,23 +101,5 @@ def _twin(name: str) -> Any:
     return call
 
 
-class ComplexMathematics(ModuleType):
-    """The twin of `cmath`: a module with the same names."""
-
-    def __init__(self) -> None:
-        super().__init__("cmath", cmath.__doc__)
-        for name in dir(cmath):
-            if name[0] != "_":
-                setattr(self, name, _twin(name))
-
-    def __reduce__(self) -> tuple:
-        return the_twin, ()  # by its name it would become `cmath`
-
-
-def the_twin() -> ComplexMathematics:
-    """Return the twin of `cmath`."""
-    return CMATH
-
-
-CMATH: Any = ComplexMathematics()
+CMATH: Any = Mathematics(cmath, _twin)
 """The twin of `cmath`."""

@@ -292,22 +292,27 @@ def _with_formula(func: Callable, formula: Callable) -> Callable:
 
 
 class Mathematics(ModuleType):
-    """The twin of `math`: a module with the same names."""
+    """The twin of `math` or `cmath`: a module with the same names."""
 
-    def __init__(self) -> None:
-        super().__init__("math", math.__doc__)
-        for name in dir(math):
+    def __init__(self, original: ModuleType, twin_of: Callable[[str], Any]) -> None:
+        super().__init__(original.__name__, original.__doc__)
+        for name in dir(original):
             if name[0] != "_":
-                setattr(self, name, _twin(name))
+                setattr(self, name, twin_of(name))
+        TWINS[original.__name__] = self
 
     def __reduce__(self) -> tuple:
-        return the_twin, ()  # by its name it would become `math`
+        return the_twin, (self.__name__,)  # by its name it would become the original
 
 
-def the_twin() -> Mathematics:
-    """Return the twin of `math`."""
-    return MATH
+TWINS: dict[str, Mathematics] = {}
+"""The twins by the names of their originals."""
 
 
-MATH: Any = Mathematics()
+def the_twin(name: str) -> Mathematics:
+    """Return the twin of a module."""
+    return TWINS[name]
+
+
+MATH: Any = Mathematics(math, _twin)
 """The twin of `math`."""
