@@ -37,10 +37,21 @@ def cases(row):
         weights = checks.directions(g(*points), 100)
         yield "jvp", lambda *a: ft.jvp(g, a[:n], a[n:])[1], [*points, *tangents]
         yield "vjp", lambda *a: ft.vjp(g, *a[:n])[1](list(a[n:])), [*points, *weights]
+        for i in (0, n - 1) if n > 1 else ():  # the others are constants of the program
+            yield f"vjp by operand {i}", *alone(g, points, i, weights)
     if row.vmap and free(row) and not row.loop:
         many = [examples(row, i, 3) if i in free(row) else x for i, x in enumerate(row.leaves)]
         dims = tuple(0 if i in free(row) else None for i in range(len(many)))
         yield "vmap", ft.vmap(f, dims), many
+
+
+def alone(g, points, i, weights):
+    """The derivative of a function by one operand, and the arguments: that operand, and weights."""
+
+    def f(x, *weights):
+        return ft.vjp(lambda x: g(*points[:i], x, *points[i + 1 :]), x)[1](list(weights))
+
+    return f, [points[i], *weights]
 
 
 def difference(actual, expected):
@@ -68,7 +79,10 @@ def run(rows):
                     counts["refused"] += 1
                     found[f"{name} {kind}"] = f"refused: {error}"
                     continue
-                wrong = difference(program(*args), expected)
+                try:
+                    wrong = difference(program(*args), expected)
+                except Exception as error:  # which the function itself has not raised
+                    wrong = f"{type(error).__name__}: {error}"
                 counts["wrong" if wrong else "right"] += 1
                 if wrong:
                     found[f"{name} {kind}"] = wrong

@@ -133,7 +133,7 @@ def _pull_from_right(g: Value, y: Value, x_shape: Shape) -> Value:
     """
     rank = len(x_shape)
     if are_known(g, y) and rank == 2 == y.ndim:
-        return g.dot(y.T if y.dtype.kind != "c" else np.conjugate(y).T)
+        return np.dot(g, y.T if y.dtype.kind != "c" else np.conjugate(y).T)
     y = conj(y)
     if rank == 1 and 0 < y.ndim < 3:
         return g * y if y.ndim == 1 else y @ g
@@ -144,7 +144,7 @@ def _pull_from_left(g: Value, x: Value, y_shape: Shape) -> Value:
     """Return the cotangent of the right operand, as `_pull_from_right` does."""
     rank = len(y_shape)
     if are_known(g, x) and rank == 2 == x.ndim:
-        return (x.T if x.dtype.kind != "c" else np.conjugate(x).T).dot(g)
+        return np.dot(x.T if x.dtype.kind != "c" else np.conjugate(x).T, g)
     x = conj(x)
     if rank == 1 and 0 < x.ndim < 3:
         return g * x if x.ndim == 1 else g @ x
