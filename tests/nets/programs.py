@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 import functier as ft
-from functier import LevelError
 
 from .branches import XS, Draw
 from .commands import make_parser, run_numbers
@@ -168,8 +167,6 @@ def copied(args: tuple) -> tuple:
 def outcome(f: Callable, args: tuple) -> Any:
     try:
         return f(*args)
-    except LevelError:
-        raise
     except Exception as error:
         return error
 

@@ -51,8 +51,10 @@ def entry_of(
             return
         if type(x) is ndarray:
             space[f"s{number}"], space[f"d{number}"] = x.shape, x.dtype
+            space[f"z{number}"] = x.strides  # functions sum in the order of memory
             lines.append(
                 f"if type({own}) is not ndarray or {own}.shape != s{number} or "
+                f"{own}.strides != z{number} or "
                 f"({own}.dtype is not d{number} and {own}.dtype != d{number}): raise Mismatch"
             )
         else:

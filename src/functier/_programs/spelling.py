@@ -237,11 +237,8 @@ def _get(source: Any, node: Any) -> Any:
     memory, layout, parts = node.args
     window = _window(source, memory, layout)
     text = window if parts is None else f"{window}[{source.index(parts)}]"
-    return (
-        f"{text}.copy('K')"
-        if node.form.kind is np.ndarray
-        else f"{window}[{source.index(parts or ())}]"
-    )
+    # An index with ``...`` gives a view of an element, which later writes would change.
+    return f"{text}.copy('K')" if node.form.kind is np.ndarray else f"{text}[()]"
 
 
 @spelling(_stores.put)

@@ -1,0 +1,430 @@
+"""What a compiled function depends on is changed, one by one: no result is stale."""
+
+import collections
+import functools
+import sys
+import textwrap
+import types
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier._programs import compiled as _compiled
+from functier._programs import dependencies, entries, recorder
+from nets.programs import difference
+
+
+def check(f, *calls):
+    """Each call of the compiled function gives what the function gives; return the function."""
+    compiled = ft.compile(f)
+    for _ in range(2):
+        for args in calls:
+            problem = difference(compiled(*args), f(*args))
+            assert problem is None, (args, problem)
+    return compiled
+
+
+def module(text, name="user_module"):
+    """Return a module with this source."""
+    made = types.ModuleType(name)
+    made.np = np
+    exec(textwrap.dedent(text), vars(made))
+    return made
+
+
+def check_change(f, change, *args, before=lambda: None):
+    """After a change of what it reads, the function is traced again, or raises where asked to."""
+    before()
+    traces, raises = ft.compile(f), ft.compile(f, on_change="raise")
+    for compiled in (traces, raises):
+        assert difference(compiled(*args), f(*args)) is None
+        assert difference(compiled(*args), f(*args)) is None
+    assert len(traces.programs) == 1
+    change()
+    with pytest.raises(RuntimeError, match="has changed since the function was traced"):
+        raises(*args)
+    assert difference(traces(*args), f(*args)) is None
+
+
+X = np.array([0.5, -1.0, 2.0])
+
+# ---- answers ----
+
+ANSWERS = {
+    "truth": (lambda x: x if np.sum(x) > 0 else -x, X, -X),
+    "not": (lambda x: x if not x[0] else 2 * x, X, X * 0),
+    "while": (lambda x: [x := x / 2 for _ in iter(lambda: bool(np.max(x) > 1), False)], X, 4 * X),
+    "int": (lambda x: x * int(x[2]), X, X + 1, X + 2),
+    "index": (lambda x: x[np.argmax(x)], X, -X),
+    "range": (lambda x: sum(x[0] * i for i in range(int(x[2]))), X, 3 * X),
+    "slice": (lambda x: x[: int(np.argmax(x))], X, -X),
+    "mask": (lambda x: x[x > 0], X, -X, X + 1, X - 5),
+    "mask of equal counts": (lambda x: x[x > 0] * np.array([1.0, 2.0]), X, X[::-1].copy()),
+    "nonzero": (lambda x: np.nonzero(x > 0)[0], X, -X),
+    "unique": (lambda x: np.unique(x), X, X * 0),
+    "where": (lambda x: np.where(x > 0)[0] * 2, X, -X),
+    "len": (lambda x: len(x[x > 0]) * x, X, -X),
+    "list": (lambda x: [1, 2, 3][np.argmin(x)] * x, X, -X),
+    "equality": (lambda x: x if x[0] == 0.5 else x * 0, X, X + 1),
+    "any": (lambda x: x if any(x > 1) else -x, X, -X),
+    "sort by": (lambda x: sorted(x, key=lambda v: v), X, -X),
+    "max of Python": (lambda x: max(x), X, -X),
+    "match": (lambda x: {True: x, False: -x}[bool(x[0] > 0)], X, -X),
+    "assert": (lambda x: x, X, -X),
+    "nan": (lambda x: x if np.isnan(x[0]) else -x, X, X * np.nan),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers(name):
+    f, *points = ANSWERS[name]
+
+    check(f, *[(x,) for x in points])
+
+
+def inverse(a):
+    try:
+        return np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return a * 7
+
+
+def quotient(x):
+    try:
+        with np.errstate(all="raise"):
+            return 1 / x
+    except FloatingPointError:
+        return x * 0
+
+
+def element(x):
+    try:
+        return x[int(x[0])]
+    except IndexError:
+        return -x[0]
+
+
+def checked(x):
+    if x[0] < 0:
+        raise KeyError("negative")
+    return x
+
+
+ERRORS = {
+    "inverse": (inverse, np.eye(2), np.zeros((2, 2))),
+    "quotient": (quotient, X, X * 0),
+    "element": (element, X, X + 5),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_that_are_caught_are_answers(name):
+    f, *points = ERRORS[name]
+
+    check(f, *[(x,) for x in points])
+    check(f, *[(x,) for x in points[::-1]])
+
+
+def test_a_branch_is_chosen_before_what_follows_fails():
+    def f(a):
+        return a if np.sum(a) < 1 else np.linalg.inv(a)
+
+    check(f, (np.eye(2),), (np.zeros((2, 2)),))
+
+
+def test_an_error_of_the_function_is_raised():
+    compiled = ft.compile(checked)
+    compiled(X)
+
+    with pytest.raises(KeyError, match="negative"):
+        compiled(-X)
+    assert np.array_equal(compiled(X), X)
+
+
+# ---- what the code names ----
+
+GLOBALS = {
+    "number": ("c = 2.0", "f = lambda x: c * x", "c = 3.0"),
+    "sign of zero": ("c = 0.0", "f = lambda x: np.copysign(x, c)", "c = -0.0"),
+    "int and bool": ("c = 1", "f = lambda x: x * 2.0 if c is True else x", "c = True"),
+    "text": ("c = 'ij->ji'", "f = lambda x: np.einsum(c, x[:, None])", "c = 'ij->ij'"),
+    "none": ("c = None", "f = lambda x: x if c is None else c * x", "c = 2.0"),
+    "array": ("c = np.ones(3)", "f = lambda x: c * x", "c = np.zeros(3)"),
+    "shape": ("c = np.ones(4)", "f = lambda x: np.sum(c) * c.ndim * x", "c.shape = 2, 2"),
+    "tuple": ("c = (1.0, 2.0)", "f = lambda x: c[1] * x", "c = (1.0, 3.0)"),
+    "list": ("c = [1.0, 2.0]", "f = lambda x: c[1] * x", "c = [1.0, 3.0]"),
+    "function": ("def c(x): return 2 * x", "f = lambda x: c(x)", "def c(x): return 3 * x"),
+    "inside": ("c = 2.0\ndef g(x): return c * x", "f = lambda x: g(x)", "c = 3.0"),
+    "default": ("def g(x, c=2.0): return c * x", "f = lambda x: g(x)", "g.__defaults__ = (3.0,)"),
+    "keyword": (
+        "def g(x, *, c=2.0): return c * x", "f = lambda x: g(x)", "g.__kwdefaults__['c'] = 3.0",
+    ),
+    "nested": ("c = 2.0", "def f(x):\n def g(y): return c * y\n return g(x)", "c = 3.0"),
+    "partial": (
+        "import functools\ndef g(c, x): return c * x\nh = functools.partial(g, 2.0)",
+        "f = lambda x: h(x)", "h = functools.partial(g, 3.0)",
+    ),
+    "method": (
+        "c = 2.0\nclass A:\n def g(self, x): return c * x\na = A()", "f = a.g", "c = 3.0",
+    ),
+    "instance": (
+        "c = 2.0\nclass A:\n def __call__(self, x): return c * x", "f = A()", "c = 3.0",
+    ),
+    "object": (
+        "class A:\n def __init__(self, c): self.c = c\na = A(2.0)", "f = lambda x: a.c * x",
+        "a = A(3.0)",
+    ),
+    "builtin": ("", "f = lambda x: abs(x)", "def abs(x): return 5 * x"),
+    "generator": ("c = 2.0", "f = lambda x: sum(c * v for v in x)", "c = 3.0"),
+    "comprehension": ("c = 2.0", "f = lambda x: [c * v for v in x]", "c = 3.0"),
+    "module": ("import collections as m\nm = type(m)('m')\nm.c = 2.0", "f = lambda x: m.c * x",
+               "m.c = 3.0"),
+    "function of a module": (
+        "import collections as m\nm = type(m)('m')\nm.g = lambda x: 2 * x",
+        "f = lambda x: m.g(x)", "m.g = lambda x: 3 * x",
+    ),
+    "transform": ("c = 2.0\nimport functier", "f = functier.grad(lambda x: np.sum(c * x))",
+                  "c = 3.0"),
+    "compiled": (
+        "c = 2.0\nimport functier\ng = functier.compile(lambda x: c * x)\ng(1.0)",
+        "f = lambda x: g(x) + g(1.0)", "c = 3.0",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GLOBALS)
+def test_globals(name):
+    begin, source, later = GLOBALS[name]
+    user = module(f"{begin}\n{source}")
+
+    check_change(user.f, lambda: exec(later, vars(user)), X)
+
+
+def test_a_global_that_is_deleted():
+    user = module("c = None\nf = lambda x: x")
+    user = module("c = None\ndef f(x):\n return x if c is None else -x")
+    compiled = ft.compile(user.f)
+    compiled(X)
+    del user.c
+
+    with pytest.raises(NameError):
+        compiled(X)
+
+
+def test_functions_of_equal_code_have_their_own_globals():
+    one, two = [module(f"c = {c}\ndef g(x): return c * x") for c in (2.0, 3.0)]
+
+    check_change(lambda x: one.g(x) + two.g(x), lambda: setattr(two, "c", 5.0), X)
+
+
+def test_a_global_that_the_function_changes():
+    user = module("n = 0\ndef f(x):\n global n\n n += 1\n return n * x")
+    compiled = ft.compile(user.f)
+
+    assert [compiled(1.0) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_cells():
+    c, d = 2.0, np.ones(3)
+
+    def other(x):
+        return d * x
+
+    def f(x):
+        return c * other(x)
+
+    def change_number():
+        nonlocal c
+        c = 3.0
+
+    def change_array():
+        nonlocal d
+        d = np.zeros(3)
+
+    check_change(f, change_number, X)
+    check_change(f, change_array, X)
+
+
+def test_a_cell_that_the_function_changes():
+    n = 0
+
+    def f(x):
+        nonlocal n
+        n += 1
+        return n * x
+
+    compiled = ft.compile(f)
+
+    assert [compiled(1.0) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_defaults():
+    def f(x, c=2.0, *, d=1.0):
+        return c * x + d
+
+    check_change(f, lambda: setattr(f, "__defaults__", (3.0,)), X)
+    check_change(f, lambda: f.__kwdefaults__.update(d=4.0), X)
+
+
+def test_a_function_among_the_arguments():
+    c = 2.0
+
+    def g(x):
+        return c * x
+
+    def change():
+        nonlocal c
+        c = 3.0
+
+    check_change(lambda h, x: h(x), change, g, X)
+    check(lambda h, x: h(x), (np.sin, X), (np.cos, X), (g, X))
+
+
+@pytest.mark.parametrize("kind", ["Python's", "C's"])
+def test_under_a_profiler(kind):
+    import cProfile
+
+    user = module("c = 2.0\ndef f(x): return c * x")
+    profile = cProfile.Profile()
+    seen = []
+
+    def enable():
+        if kind == "C's":
+            profile.enable()
+        else:
+            sys.setprofile(lambda *given: seen.append(given[1]))
+
+    enable()
+    before = sys.getprofile()
+    try:
+        compiled = ft.compile(user.f)
+        compiled(1.0)
+        assert (sys.getprofile() is before) or kind == "C's"
+    finally:
+        profile.disable()
+        sys.setprofile(None)
+    user.c = 3.0
+
+    assert compiled(1.0) == 3.0
+    assert kind == "C's" or "call" in seen
+
+
+# ---- the arguments ----
+
+Point = collections.namedtuple("Point", "x y")
+FORMS = [
+    1.0, -0.0, 1, True, 1j, np.float32(1), np.float64(1), np.float16(1), np.complex64(1),
+    np.int64(1), np.int8(1), np.bool_(True), np.array(1.0), np.array(1.0, "f4"), np.array(1),
+    np.ones(3), np.ones(3, "f4"), np.ones(3, ">f8"), np.ones(2), np.ones((3, 1)), np.ones((0, 3)),
+    np.ones(3, int), np.ones(3, bool), np.ones(3, complex),
+]  # fmt: skip
+
+
+def test_forms(monkeypatch):
+    monkeypatch.setattr(_compiled, "MOST", 100)
+    weak = np.ones(2, "f4")
+
+    check(lambda x: (x * 2 + x, (x * 2) * weak[0], np.sin(x)), *[(x,) for x in FORMS])
+
+
+def over(tree):
+    """Combine the leaves of a pytree in their order."""
+    if isinstance(tree, dict):
+        return functools.reduce(lambda t, k: 2 * t + over(tree[k]), tree, 0.0)
+    if isinstance(tree, (list, tuple)):
+        return functools.reduce(lambda t, v: 3 * t + over(v), tree, type(tree) is list)
+    return 0.5 if tree is None else tree
+
+
+TREES = [
+    [1.0, 2.0], (1.0, 2.0), [1.0, 2.0, 3.0], {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0},
+    {"a": 1.0, "c": 2.0}, {"a": 1.0}, {"a": [1.0, None]}, {"a": [1.0, 2.0]}, None, (1.0, None),
+    Point(1.0, 2.0), {"a": {"x": 1.0, "y": 2.0}}, {"a": {"y": 2.0, "x": 1.0}}, (), [], {},
+    collections.OrderedDict(b=2.0, a=1.0), collections.OrderedDict(a=1.0, b=2.0),
+    Point({"b": 2.0, "a": 1.0}, 1.0), Point({"a": 1.0, "b": 2.0}, 1.0), {1: 1.0, 0: 2.0},
+    {0: 2.0, 1: 1.0},
+]  # fmt: skip
+
+
+def test_structures(monkeypatch):
+    monkeypatch.setattr(_compiled, "MOST", 100)
+
+    check(over, *[(tree,) for tree in TREES])
+
+
+@pytest.mark.parametrize("values", [
+    (1, 2, 3), ("a", "b"), (True, 1, False, 0), (None, 1), (np.sin, np.cos), (slice(1), slice(2)),
+    (np.dtype("f4"), np.dtype("f8")), (b"a", "a"), (range(2), range(3)), (..., None),
+    (frozenset({1}), frozenset({2})),
+], ids=str)  # fmt: skip
+def test_static_arguments(values):
+    seen = []
+    check(lambda x, v: (seen.append(v), x * (values.index(v) + 1))[1], *[(X, v) for v in values])
+
+    assert len({(type(v), repr(v)) for v in seen}) == len(values)
+
+
+def test_keywords():
+    def f(x, *, y=1.0, **more):
+        return functools.reduce(lambda t, k: 2 * t + more[k], more, x * y)
+
+    compiled = ft.compile(f)
+    for _ in range(2):
+        for given in ({}, {"y": 2.0}, {"y": 3.0}, {"a": 1.0, "b": 2.0}, {"b": 2.0, "a": 1.0},
+                      {"y": X}, {"y": 2}, {"y": 3}, {"a": 5.0, "b": -2.0}):  # fmt: skip
+            assert difference(compiled(X, **given), f(X, **given)) is None, given
+    with pytest.raises(TypeError):
+        compiled(y=1.0)
+
+
+def test_strides():
+    """Functions sum in the order of memory, so that other strides give other last bits."""
+    x = np.random.default_rng(0).normal(size=(41, 41))
+    others = (x,), (x.T,), (np.repeat(x, 2, 0)[::2],), (x[::-1],), (x[:, ::-1].T,)
+
+    check(lambda x: np.sum(x @ x.T * 0.1, axis=0), *others)
+    check(ft.grad(lambda x: np.sum(np.einsum("ij,kj->ik", x, np.sin(x)) ** 2)), *others)
+    check(ft.grad(lambda x: np.sum(np.linalg.norm(np.tensordot(x, x, 1) + x.T, axis=1))), *others)
+    check(lambda x: np.sum(np.cos(x) + np.ones((41, 41))), *others)
+
+
+# ---- what is not looked at ----
+
+
+def test_what_is_documented_is_not_looked_at():
+    """Attributes, the contents of containers, and arrays that change in place."""
+    user = module("class A: c = 2.0\na = A()\nd = {'c': 2.0}")
+    user_f = module("f = lambda x: a.c * d['c'] * x").f
+    user_f.__globals__.update(a=user.a, d=user.d)
+    compiled = ft.compile(user_f)
+    compiled(1.0)
+    user.a.c = user.d["c"] = 3.0
+
+    assert compiled(1.0) == 4.0
+    assert "Attributes, the contents of containers" in ft.compile.__doc__
+
+
+# ---- planted faults ----
+
+
+def test_a_dependency_that_is_not_noted_is_found(monkeypatch):
+    monkeypatch.setattr(dependencies.Watch, "add", lambda self, *given: None)
+
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_globals("number")
+
+
+def test_an_error_that_is_not_noted_is_found(monkeypatch):
+    monkeypatch.setattr(recorder.RecordLevel, "note_error", lambda self, *given: None)
+
+    with pytest.raises(AssertionError):
+        test_errors_that_are_caught_are_answers("inverse")
+
+
+def test_a_form_that_is_not_checked_is_found(monkeypatch):
+    monkeypatch.setattr(entries, "key_orders", lambda tree: [])
+    monkeypatch.setattr("functier._programs.trace.key_orders", lambda tree: [])
+
+    with pytest.raises(AssertionError):
+        check(over, (TREES[-4],), (TREES[-3],), (TREES[-2],), (TREES[-1],))
