@@ -221,3 +221,17 @@ def test_a_star_brings_functions_and_classes():
     assert {"vmap", "grad", "scan", "psum", "Tensor", "LevelError"} <= set(names)
     assert not {"map", "random", "numpy", "testing", "_batch"} & set(names)
     assert all(names[name] is getattr(ft, name) for name in ft.__all__)
+
+
+def test_classes_of_others_keep_their_module():
+    """A class that names functier as its module is one of functier's public names."""
+    found = [
+        f"{name}.{key}"
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] == "functier"
+        for key, value in list(vars(module).items())
+        if isinstance(value, type)
+        and value.__module__ == "functier"
+        and getattr(ft, value.__name__, None) is not value
+    ]
+    assert not found

@@ -113,5 +113,5 @@ class HookRecursionError(RecursionError):
 
 
 for _name, _class in list(vars().items()):
-    if isinstance(_class, type) and not _name.startswith("_"):
+    if isinstance(_class, type) and _class.__module__ == __name__:
         _class.__module__ = "functier"  # where users find it, and tracebacks name it
