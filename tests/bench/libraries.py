@@ -135,6 +135,15 @@ class Library:
         return state
 
 
+class Compiled(Library):
+    """functier with the whole workload traced once, and replayed by generated NumPy code."""
+
+    name = "functier_np"
+
+    def finish(self, f: Callable) -> Callable:
+        return self.transforms.compile(f, backend="numpy")
+
+
 # ---- what stands in for a transform that a library does not have ----
 
 
@@ -239,6 +248,55 @@ class TorchAutograd(Torch):
 
     def row_gradients(self, f: Callable) -> Callable:
         return grad_of_sum(self, f)
+
+
+class NumpyCode:
+    """The transforms of torch.func, for functions that are written in NumPy."""
+
+    def __init__(self, torch: Any) -> None:
+        self.torch = torch
+        self.func = importlib.import_module("torch.func")
+        self.made: set[Callable] = set()
+
+    def of_tensors(self, f: Callable) -> Callable:
+        """Return a function of tensors; what a transform has made is one."""
+        return f if f in self.made else self.torch.compiler.wrap_numpy(f)
+
+    def __getattr__(self, name: str) -> Any:
+        transform = getattr(self.func, name)
+        if name in ("vjp", "jvp"):
+            return lambda f, *args, **kwargs: transform(self.of_tensors(f), *args, **kwargs)
+
+        def of_function(f: Callable, *args: Any, **kwargs: Any) -> Callable:
+            made = transform(self.of_tensors(f), *args, **kwargs)
+            self.made.add(made)
+            return made
+
+        return of_function
+
+
+class TorchCompile(Library):
+    """NumPy code with torch's transforms, compiled by ``torch.compile``."""
+
+    name = "torch_compile"
+    package = "torch"
+    uses_numpy = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.torch = importlib.import_module("torch")
+        self.transforms = NumpyCode(self.torch)
+
+    def array(self, x: Any) -> Any:
+        kind = self.torch.float64 if np.asarray(x).dtype.kind == "f" else self.torch.int64
+        return self.torch.tensor(x, dtype=kind)
+
+    def finish(self, f: Callable) -> Callable:
+        self.torch._dynamo.reset()  # of one piece of code it keeps eight programs at most
+        return self.torch.compile(self.transforms.of_tensors(f))
+
+    def zeros(self, *shape: int) -> Any:
+        return np.zeros(shape)
 
 
 class Jax(Library):
@@ -365,12 +423,16 @@ class MyGrad(Library):
         return -self.nnet.activations.logsoftmax(logits)[int(index)]
 
 
-LIBRARIES = {
-    cls.name: cls for cls in (Library, Torch, TorchAutograd, Jax, JaxJit, Autograd, MyGrad)
-}
+KINDS = (
+    Library, Compiled, Torch, TorchAutograd, TorchCompile, Jax, JaxJit, Autograd, MyGrad,
+)  # fmt: skip
+LIBRARIES = {cls.name: cls for cls in KINDS}
 
 EAGER = ("torch", "jax", "autograd", "mygrad")
-"""What "best eager peer" ranges over; torch_ag and jax_jit stand beside it."""
+"""What "best eager peer" ranges over; torch_ag and those that compile stand beside it."""
+
+COMPILING = ("functier_np", "torch_compile", "jax_jit")
+"""Those whose first call compiles."""
 
 WITHOUT_VMAP = ("torch_ag", "autograd", "mygrad")
 """Left out where a Python loop in place of vmap would only measure the loop."""

@@ -83,7 +83,7 @@ def calls(lib: Library) -> dict[str, float]:
     def f(x: Any) -> Any:
         return lib.np.sum(lib.np.sin(x) * x)
 
-    compiled = lib.finish(lib.grad(f)) if lib.name == "jax_jit" else None
+    compiled = lib.finish(lib.grad(f)) if lib.name in libraries.COMPILING else None
     call = (lambda: compiled(x)) if compiled else (lambda: lib.grad(f)(x))
     for _ in range(2000):
         call()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .libraries import EAGER, LIBRARIES
+from .libraries import COMPILING, EAGER, LIBRARIES
 from .scaling import CURVES
 from .timing import ratio, spread
 
@@ -104,6 +104,25 @@ def ratios_table(workloads: dict[str, dict]) -> str:
     return table(["workload", "best eager peer", *map(title, others)], rows)
 
 
+def first_calls_table(workloads: dict[str, dict]) -> str:
+    """The first call and a warm one of what compiles, beside eager mode; "" without any."""
+    names = [name for name in present(workloads) if name in COMPILING]
+    if not names:
+        return ""
+    head = ["workload", "functier"]
+    for name in names:
+        head += [f"{name}, first", "warm"]
+    rows = []
+    for key, w in workloads.items():
+        cells = [time_cell(w["times"].get("functier"))]
+        for name in names:
+            first = w["first_call"].get(name) if name in w["times"] else None
+            cells += [NOTHING if first is None else duration(first)]
+            cells += [time_cell(w["times"].get(name))]
+        rows.append([key, *cells])
+    return table(head, rows)
+
+
 def notes(workloads: dict[str, dict]) -> list[str]:
     found = []
     for key, w in workloads.items():
@@ -170,6 +189,8 @@ def markdown(data: dict[str, Any]) -> str:
         parts += [times_table(workloads)]
         parts += ["### functier's time as a multiple of each other's (median over the rounds)"]
         parts += [ratios_table(workloads), "\n".join(notes(workloads))]
+        if first := first_calls_table(workloads):
+            parts += ["### What compiles: the first call, and the median of a warm one", first]
     if memory := data.get("memory"):
         parts += memory_tables(memory)
     if imports := data.get("imports"):

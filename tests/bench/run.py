@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LIBRARIES = "functier,torch,torch_ag,jax,jax_jit,autograd,mygrad"
+LIBRARIES = "functier,functier_np,torch,torch_ag,torch_compile,jax,jax_jit,autograd,mygrad"
 
 
 def parse(words: list[str] | None = None) -> argparse.Namespace:

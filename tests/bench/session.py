@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> None:
         data["imports"] = memory.import_times(names, max(args.rounds, 7))
         save()
     if "scaling" in sections:
-        eager = [lib for lib in libs if lib.name != "jax_jit"]  # compiling is what would scale
+        eager = [lib for lib in libs if lib.name not in libraries.COMPILING]  # that would scale
         data["scaling"] = {}
         for curve in scaling.CURVES:
             say(f"scaling: {curve.title}")

@@ -34,6 +34,14 @@ def test_functier_gives_the_result_found_by_hand(name):
     assert trees.disagreement(result, workload.expected(), 1e-8) is None
 
 
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_compiled_workloads_give_the_result_found_by_hand(name):
+    workload = WORKLOADS[name].small()
+    call = workload.call(libraries.Compiled())
+    call()
+    assert trees.disagreement(call(), workload.expected(), 1e-8) is None
+
+
 def test_workloads_have_names_of_their_own_and_descriptions():
     assert len(WORKLOADS) == len(LIST)
     assert all(type(workload).__doc__ for workload in LIST)
@@ -170,6 +178,18 @@ def test_the_table_of_ratios():
     assert cells(text, "one") == [one]
     assert cells(text, "two") == [["two", *[report.NOTHING] * 5]]
     assert cells(text, "three")[0][-1] == "**3.00** (bound 2.5)"
+
+
+def test_the_table_of_first_calls():
+    data = made_up()["workloads"]
+    assert report.first_calls_table(data) == ""
+    data["one"]["times"]["functier_np"] = [1e-6, 1e-6, 1e-6]
+    data["one"]["first_call"] = {"functier": 0.5, "functier_np": 2e-3, "jax_jit": 1.0}
+    text = report.first_calls_table(data)
+
+    assert cells(text, "workload") == [["workload", "functier", "functier_np, first", "warm"]]
+    assert cells(text, "one") == [["one", "2 µs", "2 ms", "1 µs"]]
+    assert cells(text, "two") == [["two", "2 µs", *[report.NOTHING] * 2]]
 
 
 def test_the_whole_report():
