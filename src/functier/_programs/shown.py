@@ -294,7 +294,8 @@ def _get(source: Shown, node: Node) -> list[str]:
     text, _ = _target(source, node)
     own, kind = source.names[node], node.form.kind
     if kind is not ndarray:
-        return [f"{own} = {text if node.args[2] is not None and '...' not in text else f'{text}[()]'}"]
+        number = node.args[2] is not None and "..." not in text
+        return [f"{own} = {text if number else f'{text}[()]'}"]
     if not node.form.shape:
         return [f"{own} = np.array({text})"]
     if node not in source.memories.views:

@@ -16,8 +16,6 @@ from .spelling import SPELLINGS, operator_of
 from .statements import line_at
 
 ndarray = np.ndarray
-SMALL = 20
-"""Arrays of up to so many elements are written out."""
 
 
 class Source:
@@ -225,9 +223,6 @@ class Source:
         if name is None:
             name = self.known[key] = self.fresh(f"c{len(self.constants) + 1}")
             self.constants[name] = value
-            small = type(value) is ndarray and value.size <= SMALL and value.flags.c_contiguous
-            if not text and small:
-                text = array_text(value)
             if text:
                 self.written[name] = text
         return name
@@ -325,14 +320,3 @@ def path_of(func: Callable) -> tuple[str, str] | None:
         if value is func:
             return home, name
     return None
-
-
-def array_text(value: ndarray) -> str:
-    """Return the source of a small array, or "" where that would not be exact."""
-    if value.dtype.kind not in "biuf" or not np.isfinite(value).all():
-        return ""
-    if value.ndim > 1 and not value.flags.c_contiguous:
-        return ""
-    if 0 in value.shape:
-        return f"np.empty({value.shape}, {value.dtype.str!r})"
-    return f"np.array({value.tolist()!r}, {value.dtype.str!r})"
