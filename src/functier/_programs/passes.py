@@ -229,6 +229,8 @@ def spread_once(graph: Graph) -> Graph:
             value = uniform(constant)
             if value is None or type(other.form) is not Form or other.form.kind is not ndarray:
                 continue
+            if type(node.form) is not Form:  # of several results
+                continue
             if other.form.dtype != constant.dtype or other.form.shape != node.form.shape:
                 continue
             # Another layout of the result would sum in another order later.
