@@ -152,7 +152,7 @@ def bare(x: Value) -> tuple[Value, list[type[Tensor]]]:
         elif level.records:
             level.unknown_value("a choice or a loop")
         else:
-            x = level.elem(x)
+            x = _known(x)
     return x, axes
 
 
@@ -186,7 +186,15 @@ def _go_out(x: Tensor) -> Value:
     For a value that is known later these are zeros, which suffices for a donor: the
     operations on such values are linear.
     """
-    return x._value if x.level.records else x.level.elem(x)
+    return x._value if x.level.records else _known(x)
+
+
+def _known(x: Tensor) -> Value:
+    """Return the value one level out; a level that notes answers notes it as one."""
+    if x.level.guards and x.level.live:
+        x.level.guard(x, "the value that a choice or a loop has asked for")  # type: ignore[attr-defined]
+        return x._value
+    return x.level.elem(x)
 
 
 def _donate(x: Value, donor: Donor) -> Value:

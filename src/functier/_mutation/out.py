@@ -45,12 +45,18 @@ def name_out(op: Op | None, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     return rest, {**kwargs, "out": args[place]}
 
 
+SUMMING = {np.sum, np.mean, np.prod, np.cumsum, np.cumprod}
+
+
 def write_out(func: Callable, args: tuple, kwargs: dict) -> Any:
     """Return ``func(..., out=)``: the result is written to `out`, as NumPy would do."""
     kwargs = dict(kwargs)
     given = kwargs.pop("out")
     where = kwargs.pop("where", True) if isinstance(func, np.ufunc) else True
     casting = kwargs.pop("casting", "same_kind")
+    if func in SUMMING and len(args) < 3 and kwargs.get("dtype") is None:
+        if hasattr(given, "dtype") and given.dtype.kind in "fc":
+            kwargs["dtype"] = given.dtype  # NumPy sums in the dtype of `out`
     result = func(*args, **kwargs)
     single = not isinstance(given, tuple) or len(given) == 1
     outs = given if isinstance(given, tuple) else (given,)

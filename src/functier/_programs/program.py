@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.pytree import NAMESPACE, flatten, unflatten
+from .._core.pytree import LEAF, NAMESPACE, flatten, unflatten
 from .._core.tensor import Tensor
 from .costs import Cost, costs_of
 from .draws import restoring, sources_of
@@ -227,10 +227,13 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         self._shown("_text")
-        return {name: value for name, value in vars(self).items() if name != "_run"}
+        state = {name: value for name, value in vars(self).items() if name != "_run"}
+        return {**state, "_out": None if self._out is LEAF else self._out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+        if self._out is None:  # LEAF, which is one object in each process
+            self._out = LEAF
         self._run = self._load()
 
 

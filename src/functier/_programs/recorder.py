@@ -180,6 +180,8 @@ class RecordLevel(Level):
             plain = [x._value if type(x) is self.cls else x for x in (a, b)]
             if type(plain[0]) in SCALARS and type(plain[1]) in SCALARS:
                 return self.record(func, (a, b), {})
+            if func is operator.pow and {type(a), type(b)} <= {self.cls, ndarray, *SCALARS}:
+                return self.record(func, (a, b), {})  # which is another function for some powers
         return super().binary(func, a, b)
 
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
@@ -254,7 +256,11 @@ class RecordLevel(Level):
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
-        return super().convert(x, how, *args)
+        try:
+            return super().convert(x, how, *args)
+        except LevelError as error:
+            self.unanswered = error  # so that a function cannot catch it, and go another way
+            raise
 
     def elem(self, x: Tensor) -> Any:
         raise self.refusal(LevelError, "x.elem() would take a value out of the program")

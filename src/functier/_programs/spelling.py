@@ -28,6 +28,7 @@ SPELLINGS: dict[Callable, Callable] = {}
 OPERATORS |= {
     SPELLED[ufunc]: sign for ufunc, sign in OPERATORS.items() if ufunc in SPELLED
 }  # fmt: skip
+del OPERATORS[np.power]  # the operator is another function for some powers
 
 
 def operator_of(func: Any) -> str | None:

@@ -1,0 +1,466 @@
+"""Compiled functions among threads, processes, other transforms, and all that a program has."""
+
+import copy
+import dataclasses
+import functools
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from functier import random as ftr
+from functier._core.ambient import AMBIENT
+from nets.programs import difference
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def check(f, *calls):
+    compiled = ft.compile(f)
+    for _ in range(2):
+        for args in calls:
+            problem = difference(compiled(*args), f(*args))
+            assert problem is None, (args, problem)
+    return compiled
+
+
+def loss(x):
+    return np.sum(np.sin(x) * x)
+
+
+@ft.compile
+def decorated(x):
+    return 2 * x
+
+
+# ---- threads and processes ----
+
+
+def test_threads():
+    compiled = ft.compile(ft.grad(lambda x: np.sum(np.where(x > 0, x, -x) ** 3)))
+    points = [np.full(n % 4 + 1, 1.0 + n) for n in range(64)]
+    start = threading.Barrier(8)
+
+    def work(k):
+        start.wait()
+        return [compiled(x) for x in points[k::8]]
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(work, range(8)))
+    for k, results in enumerate(found):
+        for x, y in zip(points[k::8], results):
+            assert np.array_equal(y, 3 * x**2)
+    assert len(compiled.programs) == 4
+
+
+def test_a_function_that_waits_for_a_thread_that_calls_it():
+    def f(x):
+        if np.ndim(x) == 0:
+            return 2 * x
+        with ThreadPoolExecutor(1) as pool:
+            return x * pool.submit(compiled, 1.5).result(10)
+
+    compiled = ft.compile(f)
+
+    assert np.array_equal(compiled(X), 3 * X)
+
+
+def test_fork():
+    compiled = ft.compile(ft.grad(loss))
+    expected = compiled(X)
+
+    def child(queue):
+        queue.put((compiled(X), compiled(X[:2])))
+
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = context.Process(target=child, args=(queue,))
+        process.start()
+    one, two = queue.get(timeout=30)
+    process.join(30)
+
+    assert np.array_equal(one, expected)
+    assert np.array_equal(two, ft.grad(loss)(X[:2]))
+
+
+def test_a_program_in_another_process():
+    program = ft.trace(ft.grad(lambda x: np.sum(np.linalg.inv(np.outer(x, x) + np.eye(3)) @ x)))(X)
+    code = (
+        "import pickle, sys; p, x = pickle.load(sys.stdin.buffer); "
+        "sys.stdout.buffer.write(pickle.dumps((p(x), p.source)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps((program, X)), capture_output=True,
+        check=True, env={**os.environ},
+    )  # fmt: skip
+    found, source = pickle.loads(run.stdout)
+
+    assert difference(found, program(X)) is None
+    assert source == program.source
+
+
+def test_pickles_and_copies_of_compiled_functions():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    again = pickle.loads(pickle.dumps(ft.compile(loss)))
+    assert again(X) == loss(X)
+    assert copy.deepcopy(decorated)(X)[0] == 1.0
+
+
+# ---- recursion, exceptions, escape ----
+
+
+def test_compiled_functions_that_call_each_other():
+    @ft.compile
+    def power(x, n):
+        return x if n == 0 else x * power(x, n - 1)
+
+    @ft.compile
+    def both(x):
+        return power(x, 2) + ft.grad(lambda y: np.sum(power(y, 1)))(x)
+
+    for x in (X, X + 1, X):
+        assert difference(both(x), x * x * x + 2 * x) is None
+    assert difference(ft.grad(lambda x: np.sum(both(x)))(X), 3 * X**2 + 2) is None
+    assert difference(ft.vmap(both)(X), X**3 + 2 * X) is None
+
+
+class Failure(Exception):
+    pass
+
+
+def test_state_after_an_exception():
+    def f(x):
+        if fails:
+            raise Failure
+        return x * 2
+
+    compiled = ft.compile(f)
+    profile = sys.getprofile()
+    for _ in range(3):
+        fails = True
+        with pytest.raises(Failure):
+            compiled(X)
+        with pytest.raises(Failure):
+            ft.trace(f)(X)
+        assert AMBIENT.get() is ft.Tensor
+        assert sys.getprofile() is profile
+        fails = False
+        assert np.array_equal(compiled(X), 2 * X)
+
+
+def test_a_tensor_that_escapes():
+    kept = []
+    ft.compile(lambda x: (kept.append(x * 2), x)[1])(X)
+
+    with pytest.raises(ft.LevelError, match="return it from the function"):
+        kept[0] + 1
+    with pytest.raises(ft.LevelError):
+        np.sum(kept[0])
+
+
+@pytest.mark.parametrize("ask", [float, complex, np.asarray, lambda x: x.item()], ids=str)
+def test_what_takes_a_value_out_is_refused(ask):
+    compiled = ft.compile(lambda x: ask(x[0]) * x)
+
+    with pytest.raises(ft.LevelError):
+        compiled(X)
+
+    def caught(x):
+        try:
+            return ask(x[0]) * x
+        except Exception:
+            return x
+
+    with pytest.raises(ft.LevelError):
+        ft.compile(caught)(X)
+
+
+def test_inside_other_transforms():
+    compiled = ft.compile(loss)
+
+    for _ in range(2):
+        assert np.array_equal(ft.grad(compiled)(X), ft.grad(loss)(X))
+        assert np.array_equal(ft.vmap(compiled)(X[:, None]), ft.vmap(loss)(X[:, None]))
+        assert np.array_equal(ft.hessian(compiled)(X), ft.hessian(loss)(X))
+        compiled(X)
+    with pytest.raises(ft.LevelError, match="a trace is outermost"):
+        ft.grad(lambda x: ft.trace(loss)(x)(x))(X)
+
+
+# ---- what a function may have in it ----
+
+
+@ft.custom_jvp
+def cube(x):
+    return x * x * x
+
+
+cube.defjvps(lambda t, out, x: 3 * x * x * t)
+
+
+@ft.custom_vjp
+def halved(x):
+    return x * 0.5
+
+
+halved.defvjp(lambda x: (x * 0.5, x), lambda x, g: (g * 7.0,))
+
+
+def generated(x):
+    def parts():
+        for i in range(3):
+            yield x[i] * i
+
+    return sum(parts())
+
+
+INSIDE = {
+    "generator": generated,
+    "stop_gradient": lambda x: ft.stop_gradient(x) * x,
+    "no_grad": lambda x: _no_grad(x) + x,
+    "custom_jvp": lambda x: np.sum(cube(x)),
+    "custom_vjp": lambda x: np.sum(halved(x)),
+    "checkpoint": lambda x: np.sum(ft.checkpoint(lambda y: np.sin(y) * y)(x)),
+    "scan": lambda x: ft.scan(lambda c, v: (c + np.sin(v), c * v), 0.0, x)[1],
+    "fori_loop": lambda x: ft.fori_loop(0, 3, lambda i, c: c * 1.5 + i, x),
+    "while_loop": lambda x: ft.while_loop(lambda c: np.sum(c) < 10, lambda c: c + 1, x),
+    "cond": lambda x: ft.cond(np.sum(x) > 1, lambda y: y * 2, lambda y: y * 3, x),
+    "linearize": lambda x: ft.linearize(loss, x)[1](x),
+    "vjp": lambda x: ft.vjp(np.sin, x)[1](x),
+    "writes": lambda x: _writes(x),
+    "level as a block": lambda x: _block(x),
+}
+
+
+def _no_grad(x):
+    with ft.no_grad():
+        return np.sum(x * x)
+
+
+def _writes(x):
+    y = fnp.zeros(3)
+    y[1:] += x[1:]
+    y[0] = np.sum(y)
+    return y * x
+
+
+def _block(x):
+    with ft.vmap() as B:
+        return B.unwrap(np.sin(B(x)) * 2)
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_inside(name):
+    f = INSIDE[name]
+
+    check(f, (X,), (X + 2,), (X,))
+    if name not in ("scan", "level as a block"):
+        g = ft.grad(lambda x: np.sum(f(x)))
+        try:
+            g(X)
+        except ft.LevelError:
+            return
+        check(g, (X,), (X + 2,), (X,))
+
+
+@ft.register_dataclass
+@dataclasses.dataclass
+class State:
+    position: np.ndarray
+    name: str = dataclasses.field(default="a", metadata={"static": True})
+
+
+def test_pytrees():
+    def f(s):
+        return {"s": State(s.position * 2, s.name), "t": (s.position, [s.position + 1]), "n": None}
+
+    compiled = ft.compile(f)
+    for s in (State(X), State(X + 1), State(X, "b"), State(X[:2]), State(X)):
+        found, expected = compiled(s), f(s)
+        assert type(found["s"]) is State
+        assert found["s"].name == expected["s"].name
+        assert found["n"] is None
+        for a, b in ((found["s"].position, expected["s"].position), (found["t"], expected["t"])):
+            assert difference(a, b) is None
+
+
+ARRAYS = [
+    X, X.astype("f4"), X.astype(int), X + 1j, np.array(2.0), np.zeros(0), np.zeros((0, 3)),
+    np.broadcast_to(X, (2, 3)), X[::-1], np.asfortranarray(np.outer(X, X)), np.ones(3, bool),
+    X.astype(">f8"), np.arange(3, dtype="u1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", ARRAYS, ids=lambda x: f"{x.dtype.str}{x.shape}")
+def test_kinds_of_arrays(x):
+    x = x.copy("K") if x.flags.writeable else x
+    before = x.copy()
+
+    check(lambda x: (np.sin(x), x * 2 + x, np.sum(x), x[..., None] + np.float32(1)), (x,))
+    assert np.array_equal(x, before)
+
+
+def test_random_draws():
+    one, two = ftr.default_rng(0), ftr.default_rng(0)
+
+    def body(rng, x):
+        rng.random(2)  # nobody reads it
+        first, second = rng.normal(size=3), rng.normal(size=3)
+        return (x * first - second) if rng.random() < 0.5 else rng.poisson(x * x) + first
+
+    compiled = ft.compile(lambda x: body(two, x))
+    for n in range(12):
+        assert difference(compiled(X + n), body(one, X + n)) is None
+    assert len(compiled.programs) == 2
+    assert one.bit_generator.state == two.bit_generator.state
+
+
+def test_a_generator_of_the_function():
+    check(lambda x: x * ftr.default_rng(3).normal(size=3), (X,), (X + 1,))
+    check(lambda x: [(g := ftr.default_rng(3)).poisson(x * x), g.normal()], (X,), (X + 1,))
+
+
+theirs = np.random.default_rng(0)
+REFUSED = {
+    "entropy": lambda x: x * ftr.default_rng().normal(),
+    "entropy of NumPy": lambda x: x * np.random.default_rng().normal(),
+    "generator of NumPy": lambda x: x * theirs.normal(),
+    "global of NumPy": lambda x: x * np.random.normal(),  # noqa: NPY002
+    "global of Python": lambda x: x * __import__("random").random(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_draws_that_are_refused(name):
+    with pytest.raises(ft.RandomnessError, match="would be the same in each call"):
+        ft.compile(REFUSED[name])(X)
+
+
+# ---- memory ----
+
+VIEWS = {
+    "itself": lambda x: x,
+    "twice": lambda x: (x, x),
+    "transposed": lambda x: x.T,
+    "part": lambda x: x[1:],
+    "copy": lambda x: x * 1,
+    "view of a copy": lambda x: (x * 1).reshape(-1),
+    "view of a view": lambda x: (x.T * 1).T[1:],
+    "equal values": lambda x: (np.sin(x), np.sin(x)),
+    "equal values, turned": lambda x: (np.flip(np.sin(x)), np.sin(x)),
+    "view of a result": lambda x: (lambda y: (y, y[1:]))(np.sin(x)),
+    "constant": lambda x: (x * 2, np.zeros(3)),
+    "einsum": lambda x: np.sum(np.einsum("ij->ji", x) * 2),
+    "negative twice": lambda x: np.negative(-x).T,
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("size", [3, 40])
+def test_memory(name, size):
+    f = VIEWS[name]
+    compiled = ft.compile(f)
+    x = np.random.default_rng(0).normal(size=(size, size))
+    kept = x.copy()
+
+    def leaves(y):
+        return list(y) if isinstance(y, tuple) else [y]
+
+    def shares(many):
+        return [[np.shares_memory(a, b) for a in many] for b in many]
+
+    expected = shares([x, *leaves(f(x))])
+    rounds = [leaves(compiled(x)) for _ in range(3)]
+    for found in rounds:
+        assert shares([x, *found]) == expected
+    assert np.array_equal(x, kept)
+    for a, b in zip(rounds[1], rounds[2]):
+        if np.ndim(a) and not np.shares_memory(a, x):
+            assert not np.shares_memory(a, b)
+            a[...] = 99
+    assert difference(compiled(kept), f(kept)) is None
+
+
+def test_a_plain_array_that_is_written_to():
+    for size in (3, 20000):
+
+        def f(x, size=size):
+            buffer = np.zeros(size)
+            buffer[0] = 1
+            y = x * buffer
+            if size == 3:
+                buffer[0] = 2
+            return y, x * buffer  # fmt: skip
+
+        check(f, (2.0,), (3.0,))
+    big = np.zeros(20000)
+
+    def g(x):
+        y = x * big
+        big[0] += 1
+        return y + x * big
+
+    with pytest.raises(ft.MutationError, match="written to later"):
+        ft.compile(g)(1.0)
+
+
+# ---- warnings and settings ----
+
+
+def test_settings_inside_the_function():
+    def f(x):
+        with np.errstate(divide="ignore"):
+            y = 1 / x
+        return y * 2
+
+    compiled = ft.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (X, X * 0, X * 0):
+            assert difference(compiled(x), f(x)) is None
+
+
+def test_settings_around_the_call():
+    compiled = ft.compile(lambda x: 1 / x)
+    compiled(X)
+
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        compiled(X * 0)
+    with pytest.warns(RuntimeWarning, match="divide"):
+        compiled(X * 0)
+
+
+def test_many_programs_are_warned_of():
+    compiled = ft.compile(lambda x, n: x * n)
+
+    with pytest.warns(RuntimeWarning, match="static arguments"):
+        for n in range(20):
+            compiled(X, n)
+    assert len(compiled.programs) == 16
+
+
+def test_methods():
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        @ft.compile
+        def apply(self, x, *, scale=1.0):
+            return self.w * x * scale
+
+    one, two = Model(2.0), Model(3.0)
+    for _ in range(2):
+        assert np.array_equal(one.apply(X), 2 * X)
+        assert np.array_equal(two.apply(X, scale=2.0), 6 * X)
+    assert functools.partial(decorated, X)()[0] == 1.0
