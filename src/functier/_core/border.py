@@ -233,25 +233,6 @@ def converted(x: Value) -> Value:
     return np.asarray(x) if not hasattr(x, "__array_ufunc__") and is_convertible(x) else x
 
 
-def known_array(x: Value) -> np.ndarray | None:
-    """Return the array that `x` is, or that a level which notes calls has for it, else None.
-
-    A rule that takes another way for plain arrays asks this for their strides, so that a program
-    takes the same way, to the last bit.
-    """
-    if type(x) is np.ndarray:
-        return x
-    if isinstance(x, Tensor) and x.level.depth and x.level.kind.guards:
-        value = getattr(x, "_value", None)
-        return value if type(value) is np.ndarray else None
-    return None
-
-
-def are_known(x: Value, y: Value) -> bool:
-    """Tell if both are arrays, or known ones of a level that notes calls."""
-    return known_array(x) is not None and known_array(y) is not None
-
-
 def one_value(label: object, x: Value) -> Value:
     """Return `x`, the argument of ``unwrap``; raise where it is not one value."""
     if not isinstance(x, Tensor):

@@ -124,11 +124,13 @@ class Compiled:
             program = variant.program
             lines.append(repr(program))
             lines += [f"    checks: {text}" for text in program._guards]
-            lines += [
-                f"    depends on: {d.name or 'the defaults'} of {d.function}"
-                for d in variant.depends
-                if not isinstance(d.value, type(sys)) and d.value is not EMPTY
-            ]
+            lines += sorted(
+                [
+                    f"    depends on: {d.name or 'the defaults'} of {d.function}"
+                    for d in variant.depends
+                    if not isinstance(d.value, type(sys)) and d.value is not EMPTY
+                ]
+            )
             lines += [
                 f"    constant: {name}, {np.shape(value)}"
                 for name, value in program.constants.items()

@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._core.border import are_known, known_array
+from ..._core.numpy_facts import are_known, known_array
 from ..._core.types import Function, Value
 from ..constructors import linear, primitive
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from ..._core.border import are_known, known_array
-from ..._core.numpy_facts import align, shape_of
+from ..._core.numpy_facts import align, are_known, known_array, shape_of
 from ..._core.table import PARTIALS
 from ..._core.types import Function, Value
 from ..constructors import composite, linear
