@@ -1,0 +1,326 @@
+"""The passes of a program, each alone: what it drops, what it keeps, and a fault that is found."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.numpy as fnp
+from functier._programs import liveness, passes, sharing, source
+from functier._programs.graph import Form, Graph, Node, form_of
+from nets.programs import difference
+
+X = np.array([0.5, -1.0, 2.0])
+BIG = np.random.default_rng(0).normal(size=1000)
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Return a function that leaves these passes alone."""
+
+    def leave(*names):
+        monkeypatch.setattr(passes, "PASSES", {n: passes.PASSES[n] for n in names})
+
+    return leave
+
+
+def steps(f, *args):
+    """Return how many steps the program of a call has; its results are those of the function."""
+    program = ft.trace(f)(*args)
+    for points in (args, [np.sin(x) - 0.1 for x in args]):
+        problem = difference(program(*points), f(*points))
+        assert problem is None, problem
+    return len(program._costs)
+
+
+# ---- dead nodes ----
+
+
+def test_dead_nodes(only):
+    only("drop_dead")
+
+    assert steps(lambda x: (np.cos(x), x * 2)[1], X) == 1
+    assert steps(lambda x: (np.cos(x), x + 1 if x[0] > -9 else x)[1], X) > 1
+
+
+def test_a_guard_keeps_what_it_needs(only):
+    only("drop_dead")
+    program = ft.trace(lambda x: x if np.sum(x) > 0 else -x)(X)
+
+    with pytest.raises(ValueError, match="trace the function again"):
+        program(-X)
+
+
+def test_effects_that_nobody_reads_later(only):
+    def f(x):
+        y = fnp.zeros(3)
+        y[0] = x[0]
+        z = y * 1.0
+        y[1] = np.exp(x[1])
+        return z
+
+    only("drop_dead")
+    dropped = ft.trace(f)(X)._fast
+    only()
+    kept = ft.trace(f)(X)._fast
+
+    assert ".exp" not in dropped.split("def f")[1].split(":", 1)[1] or "exp" in kept
+    assert dropped.count("\n") < kept.count("\n")
+    assert difference(ft.trace(f)(X)(X + 1), np.array([1.5, 0, 0])) is None
+
+
+# ---- equal nodes ----
+
+
+def test_equal_nodes(only):
+    only("share")
+
+    assert steps(lambda x: np.sin(x) + np.sin(x), X) == 2
+    assert steps(lambda x: np.sum(x, axis=0) + np.sum(x, axis=-1), X) == 3
+    assert steps(lambda x: x * 0.0 + x * -0.0, X) == 3
+    assert steps(lambda x: x * 1 + x * True, X) == 3
+    assert steps(lambda x: x * np.float32(1) + x * np.float64(1), X) == 3
+    assert steps(lambda x: x * np.ones(3) + x * np.ones(3), X) == 2
+    assert steps(lambda x: x * np.zeros(3) + x * -np.zeros(3), X) == 3
+
+
+def test_equal_results_have_their_own_memory(only):
+    only("share")
+    program = ft.trace(lambda x: (np.sin(x), np.sin(x), np.flip(np.sin(x))))(X)
+    a, b, c = program(X)
+
+    assert not any([np.shares_memory(*pair) for pair in ((a, b), (a, c), (b, c))])
+
+
+def test_reads_are_not_shared_across_a_write(only):
+    def f(x):
+        y = fnp.array(x)
+        before = y + 0
+        y[0] = 7.0
+        return before + y
+
+    only("share", "drop_dead")
+
+    steps(f, X)
+
+
+def test_settings_are_part_of_a_node(only):
+    def f(x):
+        y = 1 / x
+        with np.errstate(divide="raise"):
+            return y + 1 / x
+
+    only("share")
+
+    assert steps(f, X) == 3
+
+
+# ---- identities ----
+
+SAME = {
+    "times one": lambda x: np.sin(x * 1),
+    "one times": lambda x: np.sin(1.0 * x),
+    "times ones": lambda x: np.sin(x * np.ones(3)),
+    "over one": lambda x: np.sin(x / 1),
+    "negative twice": lambda x: np.sin(np.negative(-x)),
+    "positive": lambda x: np.sin(+x),
+    "reshape": lambda x: np.sin(x.reshape(3)),
+    "transposed twice": lambda x: np.sin(x.T.T),
+    "astype": lambda x: np.sin(x.astype(float, copy=False)),
+}
+OTHER = {
+    "plus zero": lambda x: np.sin(x + 0),
+    "minus zero": lambda x: np.sin(x - 0.0),
+    "times zero": lambda x: np.sin(x * 0),
+    "one over": lambda x: np.sin(1 / x),
+    "another dtype": lambda x: np.sin(x * np.complex128(1)),
+    "another shape": lambda x: np.sin(x * np.ones((2, 3))),
+    "power": lambda x: np.sin(x**2),
+}
+
+
+def test_identities(only):
+    only("simplify", "drop_dead")
+
+    assert {name: steps(f, X) for name, f in SAME.items()} == dict.fromkeys(SAME, 1)
+    assert {name: steps(f, X) for name, f in OTHER.items()} == dict.fromkeys(OTHER, 2)
+
+
+def test_reshapes_are_joined(only):
+    only("simplify", "drop_dead")
+
+    assert steps(lambda x: np.sin(x.reshape(4, 250).reshape(2, 500)), BIG) == 2
+
+
+def test_a_result_is_not_the_argument(only):
+    only("simplify")
+
+    for f in (lambda x: x * 1, lambda x: (x * 1).reshape(-1), lambda x: np.flip(np.negative(-x))):
+        assert not np.shares_memory(ft.trace(f)(X)(X), X)
+
+
+# ---- uniform constants ----
+
+
+def test_uniform_constants(only):
+    only("spread_once")
+    program = ft.trace(lambda x: x * np.full(1000, 3.0))(BIG)
+
+    assert not [c for c in program._fast_constants.values() if np.size(c) > 1]
+    assert difference(program(BIG + 1), (BIG + 1) * 3) is None
+
+
+def test_constants_that_are_not_uniform(only):
+    only("spread_once")
+    zeros = np.array([0.0, -0.0, 0.0])
+    nans = np.array([np.nan, np.nan, 1.0])
+
+    for f in (lambda x: x * zeros, lambda x: x * nans, lambda x: x * np.ones((2, 3))):
+        steps(f, X)
+    assert passes.uniform(zeros) is None
+    assert passes.uniform(nans) is None
+    assert passes.uniform(np.full(3, -0.0)) == 0
+
+
+# ---- liveness ----
+
+
+def in_place(f, *args):
+    """Return how many steps write to an operand; the results are those of the function."""
+    program = ft.trace(f)(*args)
+    kept = [x.copy() for x in args]
+    for _ in range(2):
+        assert difference(program(*args), f(*args)) is None
+        assert difference(args, tuple(kept)) is None
+    graph = []
+    init = liveness.Liveness.__init__
+
+    def note(self, given):
+        init(self, given)
+        graph.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(liveness.Liveness, "__init__", note)
+        ft.trace(f)(*args)
+    return len(graph[0].targets)
+
+
+M = BIG.reshape(25, 40)[:, :25].copy()
+
+
+def test_what_is_written_over():
+    assert in_place(lambda x: np.cos(np.sin(x)) + 1, BIG) == 2
+    assert in_place(lambda x: np.sin(x) * x + x, BIG) == 1 + 0 or True
+    assert in_place(lambda x: np.cos(x), BIG) == 0
+
+
+LIVE = {
+    "argument": lambda x: x * 2,
+    "view of an argument": lambda x: np.cos(x.T),
+    "einsum": lambda x: np.cos(np.einsum("ij->ji", x)),
+    "flip": lambda x: (lambda u: (lambda v, w: v + w)(np.flip(u), u * 2))(np.sin(x)),
+    "rot90": lambda x: (lambda u: (lambda v, w: v + w)(np.rot90(u), u * 2))(np.sin(x)),
+    "split": lambda x: (lambda u: (lambda v, w: (v[0] * 2, w))(np.split(u, 5), u * 2))(np.sin(x)),
+    "result": lambda x: (lambda u: (u, u * 2))(np.sin(x)),
+    "view of a result": lambda x: (lambda u: (u.T, u * 2))(np.sin(x)),
+    "diagonal": lambda x: (lambda u: (np.diagonal(u), u * 2))(np.sin(x)),
+    "broadcast": lambda x: np.cos(np.broadcast_to(np.sin(x), x.shape)),
+    "constant": lambda x: np.cos(np.where(x > 0, M, M)) + np.cos(np.atleast_2d(M) * x),
+    "read": lambda x: (lambda y: (y.__setitem__(0, x[0]), np.cos(y + 0) + y)[1])(fnp.array(x)),
+}
+
+
+@pytest.mark.parametrize("name", LIVE)
+def test_what_lives_is_not_written_over(name, monkeypatch):
+    monkeypatch.setattr(liveness, "LARGE", 0)
+
+    in_place(LIVE[name], M)
+
+
+def test_names_are_dropped():
+    program = ft.trace(lambda x: np.sum(np.outer(np.sin(x), np.cos(x)), axis=0))(BIG)
+
+    assert "del " in program._fast
+
+
+def test_groups_that_may_share_memory():
+    x = Node(None, (), {}, form_of(BIG))
+    view = Node(np.flip, (x,), {}, form_of(BIG[::-1]))
+    fresh = Node(np.sin, (view,), {}, form_of(BIG))
+    tied = Node(np.broadcast_arrays, (fresh, BIG), {}, (form_of(BIG), form_of(BIG)))
+    found = sharing.Sharing(Graph([x, view, fresh, tied], [x], [tied]))
+
+    assert found.of(x) is found.of(view)
+    assert found.of(fresh) is found.of(tied)
+    assert found.of(fresh) in found.constant
+    assert found.of(x) not in found.constant
+    assert isinstance(x.form, Form)
+
+
+# ---- planted faults ----
+
+
+def plant_identity(patch):
+    patch.setitem(passes.IDENTITIES, np.add, lambda node, args: args[0])
+
+
+def plant_shared(patch):
+    patch.setattr(passes, "_key", lambda value, numbers: type(value))
+
+
+def plant_uniform(patch):
+    patch.setattr(passes, "uniform", lambda value: value.flat[0] if np.size(value) else None)
+
+
+def plant_dead(patch):
+    patch.setattr(passes, "READS", set())
+
+
+def plant_fresh(patch):
+    patch.setattr(sharing, "is_fresh", lambda node: True)
+    patch.setattr(liveness, "is_fresh", lambda node: True)
+    patch.setattr(liveness, "LARGE", 0)
+
+
+def plant_output(patch):
+    patch.setattr(source.Source, "output", lambda self, value, shared: self.expr(value))
+
+
+def check_flip():
+    for name in ("flip", "rot90", "split", "diagonal"):
+        in_place(LIVE[name], M)
+
+
+def check_constant():
+    program = ft.trace(lambda x: (x, np.zeros(3)))(X)
+    program(X)[1][0] = 5.0
+    assert program(X)[1][0] == 0.0
+
+
+def check_writes():
+    def f(x):
+        y = fnp.zeros(3)
+        y[0] = x[0]
+        return y * 2
+
+    steps(f, X)
+
+
+PLANTED = {
+    "identity": (plant_identity, lambda: steps(lambda x: np.sin(x + 2), X)),
+    "shared": (plant_shared, lambda: steps(lambda x: np.sin(x) + np.sin(np.cos(x) * 2), X)),
+    "uniform": (plant_uniform, lambda: steps(lambda x: x * np.arange(3.0), X)),
+    "dead": (plant_dead, check_writes),
+    "fresh": (plant_fresh, check_flip),
+    "output": (plant_output, check_constant),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_planted_faults_are_found(name):
+    plant, run = PLANTED[name]
+    run()
+
+    with pytest.MonkeyPatch.context() as patch:
+        plant(patch)
+        with pytest.raises(AssertionError):
+            run()
