@@ -169,7 +169,11 @@ def test_a_tensor_that_escapes():
         np.sum(kept[0])
 
 
-@pytest.mark.parametrize("ask", [float, complex, np.asarray, lambda x: x.item()], ids=str)
+@pytest.mark.parametrize(
+    "ask",
+    [float, complex, np.asarray, lambda x: x.item()],
+    ids=["float", "complex", "asarray", "item"],
+)
 def test_what_takes_a_value_out_is_refused(ask):
     compiled = ft.compile(lambda x: ask(x[0]) * x)
 
