@@ -20,16 +20,16 @@ from threading import RLock
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 from numpy.typing import DTypeLike
 
 from .._chunks.chunk import CHUNK
 from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
 from .._core.tensor import Tensor
-from .._core.types import Shape, Value
+from .._core.types import Value
 from ._gamma import MADE_OF_GAMMAS, draw_gammas
 from ._multivariate import normal_vector
+from ._orders import draw_orders, draw_vectors
 from ._sampling import (
     Draw,
     Seed,
@@ -47,7 +47,7 @@ from ._sampling import (
     refuse_noted,
     refuse_write,
     sample,
-)
+)  # fmt: skip
 
 __all__ = ["Generator", "default_rng"]
 
@@ -349,7 +349,7 @@ class Generator(Base):
         if has_tensor((mean, cov)):
             return normal_vector(self, mean, cov, size, check_valid, tol, method)
         given = {"check_valid": check_valid, "tol": tol, "method": method}
-        return self._draw_vectors("multivariate_normal", size, mean, cov, options=given)
+        return draw_vectors(self, "multivariate_normal", size, mean, cov, options=given)
 
     # ---- without a formula ----
 
@@ -415,28 +415,15 @@ class Generator(Base):
 
     def dirichlet(self, alpha: Value, size: Size = None) -> Value:
         """Draw Dirichlet vectors; one call of NumPy for each example where `alpha` is batched."""
-        return self._draw_vectors("dirichlet", size, alpha)
+        return draw_vectors(self, "dirichlet", size, alpha)
 
     def multivariate_hypergeometric(
         self, colors: Value, nsample: Value, size: Size = None, method: str = "marginals"
     ) -> Value:
         """Draw counts of each colour; one call of NumPy for each example where one is batched."""
-        return self._draw_vectors(
-            "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
+        return draw_vectors(
+            self, "multivariate_hypergeometric", size, colors, nsample, options={"method": method}
         )
-
-    def _draw_vectors(
-        self, name: str, size: Size, *operands: Value, options: dict | None = None
-    ) -> Value:
-        """Draw vectors, of parameters that NumPy does not broadcast."""
-        options = options or {}
-        if name in MADE_OF_GAMMAS and find_derivative_level(operands):
-            return MADE_OF_GAMMAS[name](self, size, *operands)
-        if has_tensor(operands):
-            one = Draw(name, lambda stream, *own: getattr(stream, name)(*own, **options), each=True)
-            return sample(self, one, operands, size)
-        draw = Draw(name, lambda stream, size: getattr(stream, name)(*operands, size, **options))
-        return sample(self, draw, (), size)
 
     # ---- orders ----
 
@@ -448,14 +435,9 @@ class Generator(Base):
 
         Without replacement, or with batched `p`, one call of NumPy for each example.
         """
-        if is_outside_levels((a, p)):
+        if is_outside_levels((a, p)) or is_noted_alone((a, p)):
             with self._lock:
-                stream = stream_of(self, CHUNK.get())
-                return stream.choice(a, size, replace, p, axis, shuffle)
-        if is_noted_alone((a, p)):
-            with self._lock:
-                call = Base.choice
-                return make(self, call, a, size, replace, p, axis, shuffle)
+                return make(self, Base.choice, a, size, replace, p, axis, shuffle)
         array = a if isinstance(a, Tensor) else np.asarray(a)
         n = array.shape[axis] if array.ndim else a
         given = (p,) if isinstance(p, Tensor) else ()
@@ -469,15 +451,12 @@ class Generator(Base):
 
     def permutation(self, x: Value, axis: int = 0) -> Value:
         """Return `x` with its parts along `axis` in a random order, or the integers below `x`."""
-        if is_outside_levels((x,)):
-            with self._lock:
-                return stream_of(self, CHUNK.get()).permutation(x, axis)
-        if is_noted_alone((x,)):
+        if is_outside_levels((x,)) or is_noted_alone((x,)):
             with self._lock:
                 return make(self, Base.permutation, x, axis)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         n = array.shape[axis] if array.ndim else operator.index(x)
-        order = self._draw_orders("permutation", (n,), 0, array)
+        order = draw_orders(self, "permutation", (n,), 0, array)
         return pick(array, order, axis) if array.ndim else order
 
     def permuted(self, x: Value, *, axis: int | None = None, out: Value = None) -> Value:
@@ -492,21 +471,11 @@ class Generator(Base):
                 return make(self, lambda stream, x: stream.permuted(x, axis=axis), x)
         array = x if isinstance(x, Tensor) else np.asarray(x)
         if axis is None:
-            order = self._draw_orders("permuted", (array.size,), 0, array)
+            order = draw_orders(self, "permuted", (array.size,), 0, array)
             return np.reshape(pick(np.reshape(array, -1), order, 0), array.shape)
         return np.take_along_axis(
-            array, self._draw_orders("permuted", array.shape, axis, array), axis
+            array, draw_orders(self, "permuted", array.shape, axis, array), axis
         )
-
-    def _draw_orders(self, name: str, shape: tuple, axis: int, array: Value) -> Value:
-        """Draw an order of the indices of an axis, for each position along the others."""
-        axis = normalize_axis_index(axis, len(shape))
-        along = np.arange(shape[axis]).reshape(-1, *(1,) * (len(shape) - axis - 1))
-
-        def draw(stream: np.random.Generator, size: Shape) -> Value:
-            return stream.permuted(np.broadcast_to(along, size), axis=axis - len(shape))
-
-        return sample(self, Draw(name, draw), (), shape, near=(array,))
 
     def shuffle(self, x: Value, axis: int = 0) -> None:
         """Put the parts of an array or a list in a random order, in place: outside of vmap."""
