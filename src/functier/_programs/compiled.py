@@ -189,6 +189,9 @@ def compile(  # torch.compile has this name
     ------
     ConversionError
         At a call, where the function makes a plain number of a value, as ``float(x)`` does.
+    RandomnessError
+        Where it draws from a generator of NumPy's or Python's. Draws of `functier.random` are
+        made anew in each call.
 
     Warns
     -----
@@ -202,7 +205,8 @@ def compile(  # torch.compile has this name
     of the functions that were entered is another object. Attributes, the contents of containers,
     and arrays that change in place are not looked at: pass them as arguments.
 
-    Inside another transform the call runs `func` as it is.
+    Inside another transform the call runs `func` as it is. A warning of NumPy's comes where a
+    program makes the call, and not for what nobody needs.
 
     Examples
     --------

@@ -289,7 +289,9 @@ class RecordLevel(Level):
             if owner is None and not classes_in(*args):
                 return func(stream, *args)
             if owner is None:
-                owner = Node(copy_of_stream, (copy_of_stream(stream),), {}, form_of(None), memory=True)
+                owner = Node(
+                    copy_of_stream, (copy_of_stream(stream),), {}, form_of(None), memory=True
+                )
                 self.streams[id(source)] = self.add(owner)
         elif stream is not source._own:
             raise self.refusal(
