@@ -23,6 +23,12 @@ REASONS = {
 }
 """Rows that are refused, and why."""
 
+TO_ROUNDING = {
+    r"scipy_stats_multivariate\..* value": "a method is SciPy's for plain arguments alone",
+}
+"""Rows that plain arguments compute by another formula than tensors, so that some last bits differ.
+"""
+
 MOST_REFUSED = 0.03
 
 
@@ -54,13 +60,16 @@ def alone(g, points, i, weights):
     return f, [points[i], *weights]
 
 
-def difference(actual, expected):
+def difference(actual, expected, rtol=0.0):
     """Say how two results differ, else return None; all NaNs are alike."""
     a, b = ([np.asarray(x) for x in optree.tree_leaves(tree)] for tree in (actual, expected))
     if [(x.shape, x.dtype) for x in a] != [(x.shape, x.dtype) for x in b]:
         return "another form"
     for x, y in zip(a, b):
-        if not np.array_equal(x, y, equal_nan=x.dtype.kind in "fc"):
+        if x.dtype.kind in "fc":
+            if not np.allclose(x, y, rtol, 0.0, equal_nan=True):
+                return "another value"
+        elif not np.array_equal(x, y):
             return "another value"
     return None
 
@@ -80,7 +89,8 @@ def run(rows):
                     found[f"{name} {kind}"] = f"refused: {error}"
                     continue
                 try:
-                    wrong = difference(program(*args), expected)
+                    loose = any(re.match(r, f"{name} {kind}") for r in TO_ROUNDING)
+                    wrong = difference(program(*args), expected, 1e-13 if loose else 0.0)
                 except Exception as error:  # which the function itself has not raised
                     wrong = f"{type(error).__name__}: {error}"
                 counts["wrong" if wrong else "right"] += 1
