@@ -104,7 +104,7 @@ class Copies:
 
     def tensor(self, x: Tensor) -> Tensor:
         """Copy a tensor; the copy is of the same level, at the same place of its tape."""
-        if x.level.kind.guards and x.level.depth and type(x._value) is ndarray:
+        if x.level.depth and x.level.kind.guards and type(x._value) is ndarray:
             noted: Any = np.copy(x, "C" if x.size <= SMALL else "K")
             return noted
         y: Any = new(type(x))
