@@ -546,7 +546,7 @@ def test_errors_of_levels_are_the_same():
 # ---- the same results ----
 
 
-ROWS = [*samples.named().items()][::60]
+ROWS = [*samples.named().items()][::110]
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=[name for name, _ in ROWS])

@@ -308,7 +308,7 @@ def test_arrays_that_are_written_to_after_the_call():
         equal(pushforward(np.ones(3)), 2.0 * X)
 
 
-ROWS = [*samples.named().items()][::60]
+ROWS = [*samples.named().items()][::110]
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS, ids=[name for name, _ in ROWS])

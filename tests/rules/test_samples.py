@@ -10,10 +10,17 @@ import samples
 from rows import run_each
 
 
+LATER = {"vmap_nested", "vmap_strided", "derivatives_of_vmap"}
+"""Checks that a quick run leaves out for SciPy's functions: nestings are those of their parts."""
+
+
 @pytest.mark.parametrize("check", checks.CHECKS)
 @pytest.mark.parametrize("family", samples.families())
-def test_rows_of(family, check, rows):
+def test_rows_of(family, check, rows, request):
     """Every row of the family passes the check, if it applies."""
+    if check in LATER and family.startswith("scipy_") and family != "scipy_special":
+        if not request.config.getoption("--slow"):
+            return
     run, applies = checks.CHECKS[check]
 
     def quietly(row):

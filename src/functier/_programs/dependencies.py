@@ -14,6 +14,7 @@ NOTE [before the trace]
 
 import builtins
 import functools
+import gc
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -121,6 +122,10 @@ class Watch:
         return [x for x, before in self.generators.values() if state_of(x) != before]
 
     def __enter__(self) -> "Watch":
+        # A collection may begin at any time, and its observers are no part of the function.
+        for call in gc.callbacks:
+            if isinstance(call, FunctionType):
+                self.seen[id(call.__code__)] = call.__globals__
         before: Any = sys.getprofile()
         self.before = before
         note: Callable = self.note
