@@ -116,16 +116,17 @@ def derive(row):
         again(list(tangents))
 
 
+def of_numpy(name):
+    """Other functions of SciPy broadcast without being ufuncs; the engine sums their cotangents."""
+    return not name.startswith("scipy_") or name.startswith("scipy_special.")
+
+
 def rows(full):
     """The rows of the table, and those of other sizes."""
-    given = [
-        (name, row)
-        for name, row in samples.named().items()
-        if not name.startswith("scipy_") or name.startswith("scipy_special.")
-    ]  # the others broadcast without being ufuncs, and the engine sums their cotangents
+    given = [item for item in samples.named().items() if of_numpy(item[0])]
     yield from ((name, this) for name, this in given if checks.differentiable(this))
     for name, row, shapes in sizes.sliced(sizes.cases(), full, 8):
-        this = sizes.resized(row, shapes, len(name))
+        this = sizes.resized(row, shapes, len(name)) if of_numpy(name) else None
         if this is not None and checks.differentiable(this):
             yield name, this
 
