@@ -37,7 +37,7 @@ SIZES = (2, 4, 8, 16, 32)
 
 
 def accelerations(x, masses):
-    """What all bodies do to each: `x` has shape (bodies, 2)."""
+    """Accelerations of all bodies by all: `x` has shape (bodies, 2)."""
     apart = x[None, :, :] - x[:, None, :]
     squares = np.sum(apart * apart, axis=-1) + np.eye(len(x))  # a body does nothing to itself
     pull = G * masses / (squares * np.sqrt(squares))

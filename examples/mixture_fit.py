@@ -61,7 +61,7 @@ def log_shares(params):
 
 
 def log_parts(params, flower):
-    """What each species adds to the density of a flower, as logarithms."""
+    """Logarithms of the parts of each species in the density of a flower."""
     return log_shares(params) + vmap(log_density, (0, None))(params["species"], flower)
 
 

@@ -1,4 +1,4 @@
-"""What the standard wants of an array besides a namespace: its device, and its memory."""
+"""Attributes of an array in the standard besides a namespace: its device, and its memory."""
 
 import numpy as np
 import pytest

@@ -70,7 +70,7 @@ BY_NUMPY = {
     "argsort": lambda x: np.argsort(x)[::-1],
     "sort": lambda x: np.sort(x)[::-1],
 }
-"""What NumPy writes otherwise."""
+"""Names that NumPy writes otherwise."""
 
 
 def value_of(name, x):

@@ -1,4 +1,4 @@
-"""What a compiled function depends on is changed, one by one: no result is stale."""
+"""Dependencies of a compiled function are changed, one by one: no result is stale."""
 
 import collections
 import functools

@@ -56,7 +56,7 @@ SYSTEM = (
     np.array([[1.0, 0.3], [0.5, 2.0]]),
     np.array([[0.7]]),
 )
-"""What an equation of Riccati can be solved for."""
+"""Matrices for which an equation of Riccati has a solution."""
 
 TERMS = np.array([[1.0, 0.2], [0.1, 1.5]]), np.array([[0.1], [-0.2]])
 

@@ -72,7 +72,7 @@ DISTRIBUTIONS: dict[str, tuple] = {
     "weibull_max": ("negative", 1.0),
     "weibull_min": ("positive", 1.0),
 }
-"""Where a distribution is asked, and what is added to each number for a parameter."""
+"""Places at which a distribution is asked, and the step added to each number for a parameter."""
 
 
 def methods_of(name, methods=METHODS, inverses=("ppf", "isf")):

@@ -1,4 +1,4 @@
-"""What the samples of `scipy.signal` do not say: messages, calls, lists, special points."""
+"""Cases of `scipy.signal` beyond the samples: messages, calls, lists, special points."""
 
 import warnings
 

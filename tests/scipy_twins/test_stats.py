@@ -1,4 +1,4 @@
-"""What the samples of `scipy.stats` do not say: results of other classes, NaN, special points."""
+"""Cases of `scipy.stats` beyond the samples: results of other classes, NaN, special points."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""What a trace depended on besides its arguments: closures, globals and defaults.
+"""Dependencies of a trace besides its arguments: closures, globals and defaults.
 
 NOTE [what is guarded]
     The functions that a trace enters name globals, close over cells, and have defaults. A program

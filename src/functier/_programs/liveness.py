@@ -17,7 +17,7 @@ LARGE = 4096
 
 
 class Liveness:
-    """What ends at each node: `targets` has the operand to write to, `ends` the names to drop."""
+    """Ends of values at each node: `targets` has operands to write to, `ends` names to drop."""
 
     def __init__(self, graph: Graph):
         self.targets: dict[Node, Node] = {}

@@ -17,7 +17,7 @@ ROUNDED = {
 
 
 class Memories:
-    """What a person sees of the memories of a graph.
+    """The memories of a graph as a person sees them.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What people see of the costs of a program: a table of its functions, a picture of its steps."""
+"""The costs of a program for people: a table of its functions, a picture of its steps."""
 
 import html
 import math

@@ -1,4 +1,4 @@
-"""Which values of a program may share memory.
+"""Values of a program that may share memory.
 
 NOTE [may share]
     A program is traced with arrays of some strides and replayed with others, so that a reshape

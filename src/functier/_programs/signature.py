@@ -1,4 +1,4 @@
-"""How a program takes arguments and returns results: pytrees of plain containers, as code."""
+"""Arguments and results of a program: pytrees of plain containers, as code."""
 
 import keyword
 import re

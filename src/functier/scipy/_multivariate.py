@@ -265,7 +265,7 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
 
 
 OPTIONS = {"seed", "maxpts", "abseps", "releps"}
-"""What a frozen distribution takes beyond the parameters."""
+"""Arguments of a frozen distribution beyond the parameters."""
 
 
 def find_twin(name: str) -> Any:
