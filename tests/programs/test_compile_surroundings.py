@@ -468,3 +468,8 @@ def test_methods():
         assert np.array_equal(one.apply(X), 2 * X)
         assert np.array_equal(two.apply(X, scale=2.0), 6 * X)
     assert functools.partial(decorated, X)()[0] == 1.0
+
+
+def test_a_transform_of_a_function_of_numpy():
+    assert np.array_equal(ft.trace(ft.grad(np.sum))(X)(X), np.ones_like(X))
+    assert np.array_equal(ft.compile(ft.grad(np.sum))(X), np.ones_like(X))

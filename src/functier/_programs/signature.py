@@ -78,7 +78,8 @@ def title_of(func: Any) -> str:
     parts: list[str] = []
     outer = func
     while getattr(outer, "__wrapped__", None) is not None:
-        cells = zip(getattr(outer, "__code__", None).co_freevars, outer.__closure__ or ())  # type: ignore[union-attr]
+        free = getattr(getattr(outer, "__code__", None), "co_freevars", ())  # none of one in C
+        cells = zip(free, getattr(outer, "__closure__", None) or ())
         label = {name: cell.cell_contents for name, cell in cells if name in ("label", "mapping")}
         text = label.get("label") or getattr(label.get("mapping"), "label", "")
         prefix = text.partition("(")[0] if type(text) is str else ""
