@@ -393,6 +393,7 @@ ROWS += mistakes(
     ("item", lambda x: x.item() ** 2, lambda x: np.reshape(x, ()) ** 2),
     ("tolist", lambda x: sum(v * v for v in x.tolist()), lambda x: sum(v * v for v in list(x)),
      VECTORS),
+    ("__dlpack__", lambda x: next(map(np.from_dlpack, [x])) * 2, lambda x: x * 2, VECTORS),
     ("pickle.dumps", lambda x: pickle.loads(pickle.dumps(x)) * 2, lambda x: x * 2),
     ("format", lambda x: next(x * 2 for _ in map("{:.2f}".format, [x])),
      lambda x: next(x * 2 for _ in map("{}".format, [x]))),

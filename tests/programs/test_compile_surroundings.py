@@ -351,6 +351,14 @@ def test_draws_that_are_refused(name):
         ft.compile(REFUSED[name])(X)
 
 
+def test_a_number_that_is_left_of_the_last_draw_is_a_draw():
+    """NumPy's global generator makes normal numbers in pairs, and keeps the second one."""
+    for _ in range(2):
+        np.random.normal()  # noqa: NPY002
+        with pytest.raises(ft.RandomnessError, match="would be the same in each call"):
+            ft.compile(REFUSED["global of NumPy"])(X)
+
+
 # ---- memory ----
 
 VIEWS = {

@@ -225,7 +225,7 @@ class RecordLevel(Level):
         return module.partition(".")[0] in LIBRARIES
 
     def apply(self, op: Op, call: Call) -> Value:
-        raise LevelError(f"{op.name} has no call to record")
+        raise LevelError(f"{op.name} has no call to record; call it before, and pass the result in")
 
     def missing(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.record(func, args, kwargs)
@@ -263,10 +263,14 @@ class RecordLevel(Level):
             raise
 
     def elem(self, x: Tensor) -> Any:
-        raise self.refusal(LevelError, "x.elem() would take a value out of the program")
+        raise self.refusal(
+            LevelError, "elem would take a value out of the program; return x from the function"
+        )
 
     def unwrap(self, x: Any) -> Any:
-        raise self.refusal(LevelError, "unwrap(x) would take a value out of the program")
+        raise self.refusal(
+            LevelError, "unwrap would take a value out of the program; return x from the function"
+        )
 
     # ---- draws ----
 

@@ -101,8 +101,8 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
     for x, path in zip(leaves, names):
         if isinstance(x, Tensor) and x.level.depth:
             raise LevelError(
-                f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; trace "
-                f"the transform of the function, functier.trace(functier.vmap(f))",
+                f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; call "
+                f"functier.trace(functier.vmap(f)), the trace of the transform",
                 named=True,
             )
         if type(x) is not np.ndarray and isinstance(x, np.ndarray):
@@ -161,11 +161,12 @@ def global_state() -> Any:
     """Return the places in the streams of the global generators of NumPy and of Python."""
     own: Any = sys.modules.get("random")
     theirs: Any = sys.modules.get("numpy.random")
-    state = None if theirs is None else theirs.get_state(legacy=False)["state"]
-    return (
-        None if own is None else own.getstate(),
-        None if state is None else (state["pos"], state["key"].tobytes()),
-    )
+    places: Any = None
+    if theirs is not None:
+        whole = theirs.get_state(legacy=False)
+        state = whole["state"]  # and a normal number may be left of the last two
+        places = state["pos"], state["key"].tobytes(), whole["has_gauss"], whole["gauss"]
+    return None if own is None else own.getstate(), places
 
 
 def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
