@@ -31,12 +31,13 @@ ambient = AMBIENT.get
 
 
 def make_twin(
-    func: Callable, path: str, copy_of: Callable, package: str = "functier.numpy",
+    func: Callable, path: str, copy_of: Callable | None = None, package: str = "functier.numpy",
     outside: Callable | None = None,
 ) -> Callable:  # fmt: skip
     """Return the twin of a function.
 
-    ``copy_of(func)`` is its Python code, run on twins, or None where that would not do. `outside`
+    ``copy_of(func)`` is its Python code, run on twins, or None where that would not do; without
+    it no code is copied. `outside`
     is the function to call outside of all levels, if that is another one.
     """
     outside = outside or func
@@ -84,7 +85,7 @@ def _dispatches(func: Callable) -> bool:
     return hasattr(func, "_implementation")
 
 
-def _twin_inside(func: Callable, copy_of: Callable) -> Callable:
+def _twin_inside(func: Callable, copy_of: Callable | None) -> Callable:
     """Return the function that computes `func` inside a level."""
     inside = INSIDE.get(func)
     dispatches = _dispatches(func)
@@ -103,7 +104,7 @@ def _twin_inside(func: Callable, copy_of: Callable) -> Callable:
         elif getattr(func, "__module__", "").startswith("numpy.testing"):
             return call_with_values(func, args, kwargs)
         else:
-            copy = copy_of(func)
+            copy = copy_of(func) if copy_of is not None else None
             if copy is not None:
                 return copy(*args, **kwargs)
             result = func(*args, **kwargs)

@@ -61,11 +61,7 @@ def _make(value: Any, path: str) -> Any:
         return value
     if not MIRROR.owns(value.__module__ or ""):
         return _numpy.twin_of(value, path)
-    return make_twin(value, path, _without_copy, MIRROR.here, dispatching(value))
-
-
-def _without_copy(func: Any) -> None:
-    """No code of SciPy is copied: a function without a rule is called as it is."""
+    return make_twin(value, path, package=MIRROR.here, outside=dispatching(value))
 
 
 MIRROR = Mirror("functier.scipy", twin_of)
