@@ -19,6 +19,14 @@ from nets.verdicts import Verdicts
 
 REASONS = {
     "LinAlgError: Singular matrix": "the rules of determinants and factors solve with the matrix",
+    r"LinAlgError: singular matrix: resolution failed at diagonal \d": "the rules of LU and "
+    "Cholesky factors solve with a triangular factor, which has a zero on its diagonal",
+    r"LinAlgError: A singular matrix detected: slice\(s\) \[0\]": "a pair of matrices of which the "
+    "second one is singular has infinite eigenvalues",
+    "LinAlgError: scipy.linalg.schur has no derivative where two eigenvalues are equal": "the "
+    "vectors of equal eigenvalues are not determined, as those of eigh",
+    "LinAlgError: a derivative is the solution of an equation of Sylvester that has no unique": "a "
+    "singular matrix, or one with opposite eigenvalues: polar factors, signs and roots jump there",
 }
 """Refusals that are foreseen: what the message says, and why a user has to accept it."""
 
@@ -32,6 +40,9 @@ LEFT_OUT = {
     r"^constant\.<lambda>": "some of these read memory that nobody has written",
     r"^linalg\.eighcomplex.*ties": "equal eigenvalues do not determine their vectors",
     r"^orthogonal\.qr.*(ones|ties)": "rank one, of which rounding errors make 1e-17",
+    r"^scipy_linalg_decompositions\.qr_multiply.*(ones|ties) in \(0": "as orthogonal.qr",
+    r"^scipy_linalg_decompositions\.sl\.lu_solve-D.*ties in \(0, 1\)": "equal columns: a singular "
+    "matrix, of whose last pivot rounding errors make 1e-17",
     r"^polynomial\.polyfit.*(infinity|mixed)": "LAPACK, too",
     r"^quantile.*(infinity|mixed)": "between two infinities there is no number to interpolate",
     r"^join\.pad.*median.*infinity": "as quantile",

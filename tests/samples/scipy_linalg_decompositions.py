@@ -73,14 +73,22 @@ def full(x):
     return q[..., :k], projected(q[..., k:]), r
 
 
+def require_alike(a, b):
+    """Raise for shapes that the callers of the solvers in the package never give."""
+    if np.shape(a)[-2:] != np.shape(b)[-2:]:
+        raise ValueError("matrices of one shape are expected")
+
+
 def below(t, m):
     """Solve for the part below a matrix with a block of two rows, as Schur's form has them."""
+    require_alike(t, m)
     rows, columns = np.array([0, 0, 0, 1, 0, 1, 0, 0, 2]), np.array([0, 1, 2, 0, 0, 2, 0, 0, 2])
     t = np.reshape(t[..., rows, columns], (3, 3)) * np.array([[1, 1, 1], [1, 1, 1], [0, 0, 1]])
     return solve_below(t, m), solve_below(t, m, True)
 
 
 def columns(h, m):
+    require_alike(h, m)
     h = np.triu(h, -1)
     return solve_columns(h, m), solve_columns(h, m, True)
 

@@ -22,6 +22,11 @@ def without_nan(x):
     return np.where(np.isnan(x), 0.0, stats.zscore(x, axis=1, nan_policy="omit"))
 
 
+def without_freedom(x):
+    """The variation where `ddof` is the number of observations: an infinity, or NaN."""
+    return stats.variation(x, ddof=np.size(x))
+
+
 def quietly(function):
     """Return a function that does not warn of samples without observations."""
 
@@ -76,7 +81,7 @@ ROWS = [
     of("shapes", stats.describe, normal(4), ddof=0),
     of("deviations", stats.sem, normal(2, 4), axis=1),
     of("deviations", stats.variation, normal(4, 2), ddof=1),
-    of("deviations", stats.variation, normal(2), ddof=2, _diff=()),
+    of("deviations", without_freedom, normal(2), _diff=()),
     of("scores", stats.zscore, normal(2, 4), axis=1, ddof=1),
     of("scores", stats.zscore, normal(2, 3), axis=None),
     of("scores", stats.zscore, integers(0, 9, 5), _diff=()),

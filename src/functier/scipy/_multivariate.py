@@ -113,6 +113,17 @@ class Student:
     def pdf(self: Any, x: Value, loc: Any = None, shape: Any = 1, df: Any = 1) -> Value:
         return np.exp(self.logpdf(x, loc, shape, df))
 
+    def _frozen(
+        self: Any,
+        loc: Any = None,
+        shape: Any = 1,
+        df: Any = 1,
+        allow_singular: bool = False,
+        seed: Any = None,
+    ) -> tuple:
+        """Return what a frozen distribution keeps: `entropy` finds the dimension in the shape."""
+        return student_parameters(self, loc, shape, df)[1:]
+
     def entropy(self: Any, loc: Any = None, shape: Any = 1, df: Any = 1) -> Value:
         dim, _, shape, df = student_parameters(self, None, shape, df)
         log_det = distance(np.zeros(dim), shape, dim)[1]
@@ -256,7 +267,9 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
             if type(found) is not frozen:  # a distribution of another name is the limit
                 return found
             found.__class__ = made
-        found.given = args, {k: v for k, v in kwargs.items() if k not in OPTIONS}
+        given = args, {k: v for k, v in kwargs.items() if k not in OPTIONS}
+        keep = own.get("_frozen")
+        found.given = (keep(self, *args, **kwargs), {}) if keep else given
         return found
 
     twin_class.__call__ = freeze

@@ -66,7 +66,7 @@ def _along_axes(shape: Shape, s: Any, axes: Any, to_real: bool = False) -> tuple
     """Return the lengths of a transform and its axes, none of them negative."""
     lengths, places = shape_and_axes(np.broadcast_to(0.0, shape), s, axes)
     if to_real and s is None and places:
-        lengths = (*lengths[:-1], 2 * (lengths[-1] - 1))
+        lengths = (*lengths[:-1], 2 * (lengths[-1] - 1) or 1)  # of one number SciPy makes one
     return lengths, places
 
 

@@ -92,6 +92,15 @@ def _solve(call: Callable, b: Value, ab: Value, rank: int) -> Value:
     return call(ab, b)
 
 
+def _require_diagonals(name: str, ab: Value) -> None:
+    """Raise for one diagonal without its axis, of which SciPy reads the first number only."""
+    if ab.ndim < 2:
+        raise ValueError(
+            f"scipy.linalg.{name}: the diagonals need two axes, and came in the shape {ab.shape}; "
+            f"write ab[None] for a matrix of one diagonal"
+        )
+
+
 # ---- solve_banded ----
 
 
@@ -146,6 +155,11 @@ def _definite(ab: Value, b: Value, rank: int, lower: bool) -> Value:
     return _solve(lambda a, b: call(a, b, lower=lower), b, ab, rank)
 
 
+def _solve_definite(ab: Value, b: Value, **params: Any) -> Value:
+    _require_diagonals("solveh_banded", ab)
+    return keeping(sl.solveh_banded)(ab, b, **params)
+
+
 def _definite_ab_jvp(t: Value, ans: Value, ab: Value, b_shape: Any, lower: bool = False) -> Value:
     moved = _times(ab.shape[-2] - 1, _hermitian(t, lower), _columns(ans, b_shape))
     moved = moved[..., 0] if len(b_shape) == 1 else moved
@@ -163,8 +177,8 @@ declare(
     "solveh_banded",
     "ab b overwrite_ab overwrite_b lower check_finite",
     "ab b",
-    kernel=keeping(sl.solveh_banded),
-    vmap=each_vmap(keeping(sl.solveh_banded), lambda ab, b, **params: _banded_form(None, ab, b)),
+    kernel=_solve_definite,
+    vmap=each_vmap(_solve_definite, lambda ab, b, **params: _banded_form(None, ab, b)),
     jvp={
         "ab": _definite_ab_jvp,
         "b": lambda t, ab, b_shape, lower=False: _definite(ab, t, len(b_shape), lower),
@@ -270,7 +284,9 @@ def _cho_solve_banded(
 ) -> Value:
     """Solve with one triangle after the other."""
     cb, b = matrices(check_finite, cb_and_lower[0], b)
+    _require_diagonals("cho_solve_banded", cb)
     n, rank = cb.shape[-2] - 1, b.ndim
+    b = np.astype(b, lapack_dtype(cb, b), copy=False)
     if cb_and_lower[1]:
         first, second = cb, _adjoint(n, 0, cb)
     else:

@@ -180,7 +180,8 @@ def _lu(
     if permute_l:
         return take_rows(lower, back), upper
     if p_indices:
-        return np.astype(back, sl.lu(np.eye(2), p_indices=True)[0].dtype), lower, upper
+        example = np.eye(*(min(n, 2) for n in a.shape[-2:]))
+        return np.astype(back, sl.lu(example, p_indices=True)[0].dtype), lower, upper
     real = np.finfo(packed.dtype).dtype
     return take_rows(np.eye(m, dtype=real), back), lower, upper
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...._core.types import Value
-from ...constructors import check_values
+from ...constructors import check_values, constant, primitive
 from .samples import statistic
 
 
@@ -129,9 +129,16 @@ def _circvar(samples: Value, high: Value = 2 * math.pi, low: Value = 0) -> Value
     return 1.0 - _resultant(samples, high - low)
 
 
+held = primitive(lambda x: x)
+constant(held, "x", vmap=lambda k, x: held(x))
+
+
 @statistic("circstd", "samples", axis=None)
 def _circstd(
     samples: Value, high: Value = 2 * math.pi, low: Value = 0, normalize: bool = False
 ) -> Value:
-    deviation = (-2 * np.log(_resultant(samples, high - low))) ** 0.5 + 0.0
+    length = _resultant(samples, high - low)
+    if np.shape(samples)[-1] == 1:  # of one angle it is 1, but for rounding errors
+        length = held(length)
+    deviation = (-2 * np.log(length)) ** 0.5 + 0.0
     return deviation if normalize else deviation * ((high - low) / (2.0 * math.pi))

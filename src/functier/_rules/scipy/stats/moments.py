@@ -52,10 +52,14 @@ def _moment(a: Value, order: Any = 1, center: Value = None) -> tuple:
     return tuple(central_moment(a, n, center) for n in orders.astype(int).tolist())
 
 
-def _is_degenerate(a: Value, m2: Value) -> Value:
-    """Tell which samples have a variance of rounding errors only."""
+def _degenerate(a: Value, m2: Value) -> tuple:
+    """Tell which samples have a variance of rounding errors only, and put 1 for these.
+
+    They have NaN as their result. The 1 keeps the division from making NaN of their cotangents.
+    """
     eps = np.finfo(m2.dtype).eps
-    return np.less_equal(m2, (eps * np.mean(a, axis=-1)) ** 2)
+    zero = np.less_equal(m2, (eps * np.mean(a, axis=-1)) ** 2)
+    return zero, np.where(zero, np.ones((), m2.dtype), m2)[()]
 
 
 @statistic("skew")
@@ -63,7 +67,7 @@ def _skew(a: Value, bias: bool = True) -> Value:
     a, n = as_float(a), np.shape(a)[-1]
     m2, m3 = central_moment(a, 2), central_moment(a, 3)
     with np.errstate(all="ignore"):
-        zero = _is_degenerate(a, m2)
+        zero, m2 = _degenerate(a, m2)
         ratio = m3 / m2**1.5
         if not bias and n > 2:
             ratio = ((n - 1.0) * n) ** 0.5 / (n - 2.0) * m3 / m2**1.5
@@ -75,7 +79,7 @@ def _kurtosis(a: Value, fisher: bool = True, bias: bool = True) -> Value:
     a, n = as_float(a), np.shape(a)[-1]
     m2, m4 = central_moment(a, 2), central_moment(a, 4)
     with np.errstate(all="ignore"):
-        zero = _is_degenerate(a, m2)
+        zero, m2 = _degenerate(a, m2)
         ratio = m4 / m2**2.0
         if not bias and n > 3:
             ratio = 1.0 / (n - 2) / (n - 3) * ((n**2 - 1.0) * ratio - 3 * (n - 1) ** 2.0) + 3.0
@@ -178,8 +182,11 @@ def _scores(
         compare = check_values(compare, has_no_nan, "The input contains nan values")
     axis, omits = axis if axis is None else normalize(axis, np.ndim(compare)), nan_policy == "omit"
     mean = (np.nanmean if omits else np.mean)(compare, axis=axis, keepdims=True)
-    deviation = (np.nanvar if omits else np.var)(compare, axis=axis, ddof=ddof, keepdims=True)
-    deviation = deviation**0.5
+    variance = (np.nanvar if omits else np.var)(compare, axis=axis, ddof=ddof, keepdims=True)
+    deviation = variance**0.5
+    if alike:  # a result of NaN, through whose division no cotangent passes
+        zero = np.less_equal(deviation, np.absolute(np.finfo(deviation.dtype).eps * mean))
+        deviation = np.where(zero, np.ones((), variance.dtype), variance) ** 0.5
     hidden: Value = np.isnan(scores)
     if omits:  # what is left out has no part in a derivative
         scores = np.where(hidden, mean, scores)
@@ -189,7 +196,6 @@ def _scores(
         z = np.where(hidden, np.asarray(np.nan, z.dtype), z)
     if not alike:
         return z
-    zero = np.less_equal(deviation, np.absolute(np.finfo(z.dtype).eps * mean))
     return np.where(zero, np.asarray(np.nan, z.dtype), z)
 
 
