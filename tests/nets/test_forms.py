@@ -31,6 +31,11 @@ from nets.verdicts import Verdicts
 BROADCASTS = {"broadcast_to", "choose", "linalg.solve", "tril", "triu"}
 """The functions beside the elementwise ones that broadcast their operands."""
 
+REASONS = {
+    **sizes.REASONS,
+    "no unique one; there is no derivative here": "the polar form of 0 is not differentiable",
+}
+
 
 class Forms:
     """While it is on, the rules that return another form than that of their operand."""
@@ -116,17 +121,12 @@ def derive(row):
         again(list(tangents))
 
 
-def of_numpy(name):
-    """Other functions of SciPy broadcast without being ufuncs; the engine sums their cotangents."""
-    return not name.startswith("scipy_") or name.startswith("scipy_special.")
-
-
 def rows(full):
     """The rows of the table, and those of other sizes."""
-    given = [item for item in samples.named().items() if of_numpy(item[0])]
+    given = samples.named().items()
     yield from ((name, this) for name, this in given if checks.differentiable(this))
     for name, row, shapes in sizes.sliced(sizes.cases(), full, 8):
-        this = sizes.resized(row, shapes, len(name)) if of_numpy(name) else None
+        this = sizes.resized(row, shapes, len(name))
         if this is not None and checks.differentiable(this):
             yield name, this
 
@@ -149,7 +149,7 @@ def run(counts, chosen):
 
 def test_every_rule_returns_the_form_of_its_operand(verdicts, full):
     """Rules of both modes, of the rows, of the rows in other sizes, and of the second order."""
-    counts = verdicts("forms of what rules return", sizes.REASONS)
+    counts = verdicts("forms of what rules return", REASONS)
     run(counts, rows(full))
     counts.settle()
 

@@ -33,6 +33,8 @@ ROWS = [
     row(special.logsumexp, normal(2, 3), axis=-1, b=positive(2, 3)),
     row(special.logsumexp, normal(2, 3, 2), (0, -1), keepdims=True),
     row(special.logsumexp, normal(2, 1, dtype=F), b=positive(3)),
+    row(special.logsumexp, normal(3, 1), axis=1, b=positive(3, 2), keepdims=True),
+    row(special.logsumexp, normal(3, 2), axis=1, b=positive(3, 1), keepdims=True),
     row(special.logsumexp, normal(3, dtype=C)),
     row(signed_sum, normal(3, 2, dtype=C), normal(3, 1, dtype=C)),
     row(special.logsumexp, ONE_INFINITE, axis=1, _like=same_places, _order=0),

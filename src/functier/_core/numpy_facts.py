@@ -109,6 +109,24 @@ def stretch(k: int, value: Value, shape: Shape, ndim: int) -> Value:
     return np.reshape(value, wanted)
 
 
+def sum_to(value: Value, shape: Shape) -> Value:
+    """Sum `value` over the axes that broadcasting added to an operand of `shape`.
+
+    An axis that the value lacks, or has with size 1, stays so: the result broadcasts to `shape`.
+    """
+    own = shape_of(value)
+    if own == shape:
+        return value
+    extra = len(own) - len(shape)
+    total = np.add.reduce if type(value) is np.ndarray else np.sum
+    if extra > 0 and own[extra:] == shape:
+        return total(value, axis=0 if extra == 1 else tuple(range(extra)))
+    axes = [i for i, n in enumerate(own) if i < extra or (shape[i - extra] == 1 != n)]
+    if axes:
+        value = total(value, axis=tuple(axes), keepdims=True)
+    return np.reshape(value, shape_of(value)[extra:]) if extra > 0 else value
+
+
 def home_of(ufunc: np.ufunc) -> str:
     """Return the module that has a ufunc under its name; the ufunc itself does not know it."""
     for module in ("numpy", "scipy.special._ufuncs"):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from .._core.border import check_leaf, without_derivative
-from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, SCALARS, dtype_of, shape_of, sum_to
 from .._core.tensor import Tensor
 from .._core.types import Function, Scalar, Shape, Value
 
@@ -110,20 +110,8 @@ def fix_for(ans: Value, value: Value, holomorphic: bool) -> Fix:
 
 def fit(c: Value, shape: Shape, dtype: np.dtype) -> Value:
     """Sum `c` over axes that broadcasting added, broadcast it over those it lacks, and cast it."""
-    own = shape_of(c)
-    if own != shape:
-        extra = len(own) - len(shape)
-        if extra > 0 and own[extra:] == shape:
-            total = np.add.reduce if type(c) is ndarray else np.sum
-            return cast(total(c, axis=0 if extra == 1 else tuple(range(extra))), dtype)
-        axes = [i for i in range(len(own)) if i < extra or (shape[i - extra] == 1 != own[i])]
-        if axes:
-            if type(c) is ndarray:
-                c = np.add.reduce(c, axis=tuple(axes), keepdims=True)
-            else:
-                c = np.sum(c, axis=tuple(axes), keepdims=True)
-        if extra > 0:
-            c = np.reshape(c, shape_of(c)[extra:])
+    if shape_of(c) != shape:
+        c = sum_to(c, shape)
         if shape_of(c) != shape:
             c = np.broadcast_to(c, shape)
     return cast(c, dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
-from ..._core.numpy_facts import dtype_of
+from ..._core.numpy_facts import dtype_of, sum_to
 from ..._core.rule import Rule
 from ..._core.types import Axis, Function, Shape, Value
 from ..axes import as_array, as_strong, batch_shape, convert_lists, expand, shift_all
@@ -37,7 +37,16 @@ def _declare_elementwise(name: str, params: str, operands: str, **rules: Functio
     for n, rule in rules.items():
         partials[n].defaults = Rule(rule, names).defaults
     vmap = elementwise_vmap(dispatching(func))
-    declare(special, name, params, operands, vmap=vmap, jvp=partials, vjp=partials)
+    declare(
+        special,
+        name,
+        params,
+        operands,
+        family="elementwise",
+        vmap=vmap,
+        jvp=partials,
+        vjp=partials,
+    )
 
 
 # ---- sums of exponentials: the derivative of the logarithm is a softmax ----
@@ -100,9 +109,10 @@ def _sum_jvp(of_b: bool) -> Function:
     return rule
 
 
-def _sum_vjp(of_b: bool) -> Function:
+def _sum_vjp(of_b: bool) -> Rule:
     def rule(
         g: Value,
+        shape: Shape,
         ans: Value,
         a: Value,
         b: Value | None = None,
@@ -115,9 +125,14 @@ def _sum_vjp(of_b: bool) -> Function:
             g, turn = g
             if dtype_of(ans[1]).kind == "c":
                 g = g - 1j * np.imag(np.conjugate(turn) * ans[1])
-        return expand(g, _full_shape(*convert_lists(a, b)), axis, keepdims) * np.conjugate(factors)
+        full = _full_shape(*convert_lists(a, b))
+        whole = expand(g, full, axis, keepdims) * np.conjugate(factors)
+        return sum_to(np.broadcast_to(whole, full), shape)
 
-    return rule
+    needs = ("ans", "a", "b", "axis", "keepdims", "return_sign")
+    complete = Rule((rule, "b_shape" if of_b else "a_shape", *needs), ())
+    complete.defaults = {"b": None, "axis": None, "keepdims": False, "return_sign": False}
+    return complete
 
 
 def _sum_vmap(k: int, a: Value, axis: Axis = None, b: Value | None = None, **options: Any) -> Value:
@@ -176,8 +191,10 @@ for _name, _jvp, _vjp in (
 def _polygamma(n: Value, x: Value) -> Value:
     """DLMF 5.15.1."""
     n, x = strong(n), strong(x)
-    series = np.power(-1.0, n + 1) * special.gamma(n + 1.0) * special.zeta(n + 1, x)
-    return np.where(np.equal(n, 0), special.psi(x), series)
+    zero = np.equal(n, 0)  # no cotangent meets the formula that is not taken
+    series = np.power(-1.0, n + 1) * special.gamma(n + 1.0)
+    series = series * special.zeta(n + 1, np.where(zero, 1.0, x))
+    return np.where(zero, special.psi(np.where(zero, x, 1.0)), series)
 
 
 @declare_composite(special, "multigammaln")

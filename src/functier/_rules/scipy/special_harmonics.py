@@ -13,8 +13,8 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from ..._core.errors import UnsupportedError
-from ..._core.numpy_facts import dtype_of
-from ..._core.types import Function, Value
+from ..._core.numpy_facts import dtype_of, sum_to
+from ..._core.types import Function, Shape, Value
 from ..axes import as_array
 from ..constructors import Rule, align, unsupported
 from .declare import declare, declare_composite, dispatching
@@ -38,9 +38,9 @@ def _declare_rows(name: str, params: str, arrays: str, slopes: Function, lead: i
     def jvp(t: Value, ans: Value, *saved: Value) -> Value:
         return np.astype(t * slopes(*saved), dtype_of(ans), copy=False)
 
-    def vjp(g: Value, dtype: np.dtype, *saved: Value) -> Value:
+    def vjp(g: Value, dtype: np.dtype, shape: Shape, *saved: Value) -> Value:
         total = np.sum(g * slopes(*saved), axis=tuple(range(lead)))
-        return np.astype(total, dtype, copy=False)
+        return np.astype(sum_to(total, shape), dtype, copy=False)
 
     def kernel(*xs: Value, **options: Any) -> Value:
         # Operands come by name where others are before them.
@@ -53,7 +53,7 @@ def _declare_rows(name: str, params: str, arrays: str, slopes: Function, lead: i
 
     needs = (*names, "diff_n")
     on_tangent = Rule((jvp, "ans", *needs), names)
-    on_cotangent = Rule((vjp, f"{variable}_dtype", *needs), names)
+    on_cotangent = Rule((vjp, f"{variable}_dtype", f"{variable}_shape", *needs), names)
     for rule in (on_tangent, on_cotangent):
         rule.defaults = {"diff_n": 0}
     declare(

@@ -247,6 +247,7 @@ declare(
 def _turn(a: Value) -> Value:
     """Return the angle of NOTE [branch cuts]; a singular matrix raises `LinAlgError`."""
     a = as_lapack(a)
+    a = np.astype(a, float) if a.dtype.kind in "biu" else a
     if a.ndim > 2:
         found = [_turn(x) for x in a.reshape((-1, *a.shape[-2:]))]
         return np.reshape(np.array(found, np.finfo(a.dtype).dtype), a.shape[:-2])

@@ -150,8 +150,8 @@ def _solve(
     rows = b.shape[0 if b.ndim == 1 else -2]
     if a.ndim < 2 or a.shape[-1] != a.shape[-2] or (rows != a.shape[-1] and not one):
         refuse(sl.solve, a, b, **options)
-    if assume_a is not None or (transposed and a.dtype.kind == "c"):
-        sl.solve(np.eye(2, dtype=a.dtype), np.ones(2), **options)  # SciPy's error
+    if assume_a is not None or (transposed and "c" in (a.dtype.kind, b.dtype.kind)):
+        sl.solve(np.eye(2, dtype=a.dtype), np.ones(2, b.dtype), **options)  # SciPy's error
     a = structured(a, assume_a, lower)
     if transposed:
         a, assume_a = a.mT, TRANSPOSED.get(assume_a or "", assume_a)

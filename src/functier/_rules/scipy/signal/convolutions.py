@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.signal as signal  # type: ignore[import-untyped]
 
+from ...._core.numpy_facts import sum_to
 from ...._core.types import Shape, Value
 from ...axes import as_array, normalize
 from ...constructors import align, linear, primitive
@@ -115,17 +116,29 @@ def _reversed(x: Value, axes: tuple[int, ...]) -> Value:
 
 
 def _vjp_in1(
-    g: Value, in2: Value, axes: tuple[int, ...], mode: str = "full", method: str = "fft"
+    g: Value,
+    in1_shape: Shape,
+    in2: Value,
+    axes: tuple[int, ...],
+    mode: str = "full",
+    method: str = "fft",
 ) -> Value:
-    return convolution(g, _reversed(in2, axes), axes, _other(mode), method)
+    return sum_to(convolution(g, _reversed(in2, axes), axes, _other(mode), method), in1_shape)
 
 
 def _vjp_in2(
-    g: Value, in1: Value, axes: tuple[int, ...], mode: str = "full", method: str = "fft"
+    g: Value,
+    in2_shape: Shape,
+    in1: Value,
+    axes: tuple[int, ...],
+    mode: str = "full",
+    method: str = "fft",
 ) -> Value:
     if mode == "full":
-        return convolution(g, _reversed(in1, axes), axes, "valid", method)
-    return np.flip(convolution(conj(in1), np.flip(g, axes), axes, "valid", method), axes)
+        whole = convolution(g, _reversed(in1, axes), axes, "valid", method)
+    else:
+        whole = np.flip(convolution(conj(in1), np.flip(g, axes), axes, "valid", method), axes)
+    return sum_to(whole, in2_shape)
 
 
 def _other(mode: str) -> str:

@@ -144,6 +144,8 @@ def _freqz(
     b, a, worN = (as_array(v) for v in (b, a, 512 if worN is None else worN))
     a = np.astype(a, float) if a.dtype.kind in "biu" else a
     dtype = np.result_type(b, a)
+    if dtype.char == "G":
+        signal.freqz(np.ones(1, dtype), worN=1)  # SciPy's error
     real = np.real(np.zeros(0, dtype)).dtype if dtype.kind in "fc" else np.dtype(float)
     b, a = (c if np.ndim(c) else np.reshape(c, (1,)) for c in (b, a))
     if fs is None:
