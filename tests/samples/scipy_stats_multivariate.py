@@ -32,7 +32,8 @@ def fixed(x, mean):
     cov = np.array([[2.0, 0.5], [0.5, 1.0]])
     whole = st.multivariate_normal(mean, cov).logpdf(x), st.multivariate_normal(None, cov).pdf(x)
     one = st.multivariate_normal(0.5, 2.0).logpdf(x[0, 0])
-    return *whole, one, st.multivariate_t.logpdf(x, mean, cov, 3.0)
+    spreads = st.multivariate_t(mean, 2.0, 3.0).entropy()  # whose dimension is that of the mean
+    return *whole, one, spreads, st.multivariate_t.logpdf(x, mean, cov, 3.0)
 
 
 def student(x, loc, shape, df):

@@ -130,6 +130,16 @@ declare(
 )
 
 
+def _solve_discrete(a: Value, q: Value, **params: Any) -> Value:
+    """Call SciPy's function, which takes a number for any matrix `a` and has another meaning."""
+    if a.shape[-2:] == (1, 1) != q.shape[-2:]:
+        raise ValueError(
+            f"scipy.linalg.solve_discrete_lyapunov: `a` and `q` need one shape, and came in the "
+            f"shapes {a.shape} and {q.shape}; write a * numpy.eye(len(q)) for `a`"
+        )
+    return of_one_kind(sl.solve_discrete_lyapunov)(a, q, **params)
+
+
 def _discrete_lyapunov_both(g: Value, ans: Value, a: Value, method: Any = None) -> tuple:
     z = _stein(adjoint(a), g, method)
     right = np.matmul(np.matmul(z, a), adjoint(ans))
@@ -147,8 +157,8 @@ declare(
     "solve_discrete_lyapunov",
     "a q method",
     "a q",
-    kernel=of_one_kind(sl.solve_discrete_lyapunov),
-    vmap=each_vmap(of_one_kind(sl.solve_discrete_lyapunov)),
+    kernel=_solve_discrete,
+    vmap=each_vmap(_solve_discrete),
     jvp={
         "a": _discrete_lyapunov_jvp,
         "q": lambda t, a, method=None: _stein(a, t, method),
