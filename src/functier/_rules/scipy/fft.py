@@ -291,15 +291,17 @@ def _hankel(
     tilt = not _is_plain(bias) or bias != 0
     along = (np.arange(n, dtype=np.float64) - (n - 1) / 2) * dln
     before, after = (along + offset, along) if inverse else (along, along + offset)
-    sign = 1 if inverse else -1
     if tilt:
-        a = a * np.exp(sign * bias * before)
+        a = a * np.exp((bias if inverse else np.negative(bias)) * before)
     spectrum = RFFT(a)
     u = _coefficients(n, dln, mu, offset, bias, inverse)
     turned = spectrum / np.conjugate(u) if inverse else spectrum * u
     turned = np.astype(turned, spectrum.dtype, copy=False)
     result = np.flip(IRFFT(turned, n), -1)
-    return result * np.exp(sign * bias * after) if tilt else result
+    if not tilt:
+        return result
+    factor = np.exp(np.negative(bias) * after)
+    return result / factor if inverse else result * factor
 
 
 @declare_composite(sf, "fht")

@@ -227,7 +227,7 @@ def _perm(N: Value, k: Value, exact: bool = False) -> Value:
     N, k = strong(N), strong(k)
     exists = (k <= N) & (N >= 0) & (k >= 0)
     first = np.where(exists, N - k + 1, 1)
-    return np.where(exists, special.poch(first, np.where(exists, k, 0)), 0)
+    return np.where(exists, special.poch(first, np.where(exists, k, dtype_of(k).type(0))), 0)
 
 
 def _refuse_exact(call: str, exact: bool) -> None:

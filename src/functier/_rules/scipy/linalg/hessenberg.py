@@ -18,8 +18,9 @@ from ...constructors import op, primitive
 from ...linalg.contract import conj
 from ...linalg.factorization import adjoint, as_row, reciprocal, stacked_vmap
 from ..declare import declare_composite
+from .batches import as_lapack
 from .schur import commuted, declare_solver, on_subdiagonal, skew
-from .stacks import lapack_dtype, matrices, require_square, stacking
+from .stacks import checked, lapack_dtype, require_square, stacking
 
 # ---- the equation below the subdiagonal ----
 
@@ -93,10 +94,11 @@ op(hessenberg, "a", vmap=stacked_vmap(hessenberg), jvp={"a": _jvp}, vjp={"a": _v
 def _scipy_hessenberg(
     a: Value, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    (a,) = matrices(check_finite, a)
+    (a,) = checked(check_finite, a)
     require_square(sl.hessenberg, a)
     n = a.shape[-1]
     if 0 < n <= 2:  # which SciPy leaves as it is
         return (a, np.broadcast_to(np.eye(n), a.shape)) if calc_q else a
+    a = as_lapack(a)
     found = hessenberg(np.astype(a, lapack_dtype(a), copy=False))
     return found if calc_q else found[0]

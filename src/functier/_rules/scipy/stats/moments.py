@@ -139,7 +139,8 @@ def _variation(a: Value, ddof: Value = 0) -> Value:
         infinite = np.copysign(np.asarray(np.inf, mean.dtype), mean)
         return np.where(np.greater(deviation, 0), infinite, np.asarray(np.nan, mean.dtype))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return deviation * (mean.dtype.type(n / (n - ddof)) ** 0.5) / mean
+        size = mean.dtype.type(n)
+        return deviation * (size / (size - ddof)) ** 0.5 / mean
 
 
 def _variance_within(a: Value, limits: Any, inclusive: Any, ddof: Value) -> tuple:
