@@ -236,7 +236,7 @@ def frozen_methods(frozen: type, twin: Any) -> dict[str, Any]:
     def method(name: str) -> Callable:
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             given, named = self.given
-            if not classes_in(*args, *kwargs.values(), *given, *named.values()):
+            if not self.of_tensors and not classes_in(*args, *kwargs.values()):
                 return getattr(frozen, name)(self, *args, **kwargs)
             known = inspect.signature(getattr(original, name)).parameters
             given, named = given[: len(known)], {k: v for k, v in named.items() if k in known}
@@ -260,7 +260,8 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
     made: Any = type(frozen.__name__, (frozen,), {**members, **methods})
 
     def freeze(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if classes_in(*args, *kwargs.values()):
+        of_tensors = bool(classes_in(*args, *kwargs.values()))
+        if of_tensors:  # which SciPy's class cannot hold
             found = object.__new__(made)
         else:
             found = original(*args, **kwargs)
@@ -269,6 +270,7 @@ def make_twin(original: Any, own: dict[str, Callable], example: list[float]) -> 
             found.__class__ = made
         given = args, {k: v for k, v in kwargs.items() if k not in OPTIONS}
         keep = own.get("_frozen")
+        found.of_tensors = of_tensors
         found.given = (keep(self, *args, **kwargs), {}) if keep else given
         return found
 
