@@ -49,7 +49,7 @@ def imports(path):
 
 ORDER = [
     "_core", "errors", "_rules", "_mutation", "_levels", "_chunks", "_transforms", "_tracing",
-    "_programs", "debug",
+    "_programs", "_machine", "debug",
     "_control", "_sparse", "modes", "overrides", "_custom", "random", "_registry", "ops", "numpy",
     "_adopt", "scipy", "optim", "nn", "testing", "__init__",
 ]  # fmt: skip

@@ -1,0 +1,4 @@
+"""Parts of programs as machine code, by LLVM.
+
+Imports nothing.
+"""
