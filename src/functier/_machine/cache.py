@@ -1,0 +1,128 @@
+"""Object code on disk, by the hash of its text and of all that it depends on.
+
+NOTE [files that are not trusted]
+    A file holds the full identity of what it was made by, and a hash of its contents. One that
+    is cut off, or of another version or processor, is not used, and is written again. Nothing
+    here fails: where the disk cannot be read or written, programs are compiled each time.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+VARIABLE = "FUNCTIER_CACHE"
+"""The environment variable with the folder; ``0`` switches the cache off."""
+
+MOST = 256 * 2**20
+"""So many bytes are kept at most."""
+
+MAGIC = b"functier object 1\n"
+SUFFIX = ".functier"
+WRITES = 64
+"""After so many files of one process the folder is looked at."""
+
+
+def default_folder() -> Path:
+    """Return the folder for caches of this user's."""
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "functier" / "machine"
+
+
+def folder() -> Path | None:
+    """Return the folder of the cache; None where it is switched off."""
+    given = os.environ.get(VARIABLE)
+    if given == "0":
+        return None
+    try:
+        return Path(given).expanduser() if given else default_folder()
+    except RuntimeError:  # a user without a home
+        return None
+
+
+def key_of(text: str, identity: Iterable[str]) -> str:
+    """Return the name of the object code of a text."""
+    whole = "\0".join([*identity, text])
+    return hashlib.blake2b(whole.encode(), digest_size=20).hexdigest()
+
+
+def read(key: str) -> bytes | None:
+    """Return object code; None where there is none that is whole."""
+    place = folder()
+    if place is None:
+        return None
+    path = place / f"{key}{SUFFIX}"
+    try:
+        contents = path.read_bytes()
+    except OSError:
+        return None
+    head = MAGIC + key.encode()
+    code = contents[len(head) + 32 :]
+    if contents[: len(head) + 32] != head + hashlib.blake2b(code, digest_size=32).digest():
+        return None
+    try:
+        os.utime(path)  # the oldest are dropped first
+    except OSError:
+        pass
+    return code
+
+
+def write(key: str, code: bytes) -> None:
+    """Store object code, whole or not at all."""
+    place = folder()
+    if place is None:
+        return
+    temporary = ""
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(suffix=".part", dir=place)
+        with os.fdopen(handle, "wb") as file:
+            file.write(MAGIC + key.encode())
+            file.write(hashlib.blake2b(code, digest_size=32).digest() + code)
+        os.replace(temporary, place / f"{key}{SUFFIX}")
+    except OSError:
+        if temporary:
+            try:
+                os.unlink(temporary)
+            except OSError:
+                pass
+        return
+    write.count += 1  # type: ignore[attr-defined]
+    if write.count % WRITES == 1:  # type: ignore[attr-defined]
+        shrink(place)
+
+
+write.count = 0  # type: ignore[attr-defined]
+
+
+def shrink(place: Path, most: int = 0) -> None:
+    """Remove the files that were not used for longest, down to three quarters of `most`."""
+    most = most or MOST
+    found = []
+    try:
+        with os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.endswith((SUFFIX, ".part")):
+                    state = entry.stat()
+                    found.append((state.st_mtime, state.st_size, entry.path))
+    except OSError:
+        return
+    total = sum([size for _, size, _ in found])
+    if total <= most:
+        return
+    for _, size, path in sorted(found):
+        try:
+            os.unlink(path)
+        except OSError:
+            continue
+        total -= size
+        if total <= most * 3 // 4:
+            return

@@ -1,0 +1,195 @@
+"""Text of LLVM becomes machine code in memory, for the processor that it runs on.
+
+NOTE [what a text may refer to]
+    Functions and data outside of the text are named in it, and their addresses are given at each
+    load. So a text holds no address, and its object code can be stored. Text that is equal has
+    equal object code: whoever writes a text writes it the same way each time.
+"""
+
+import itertools
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from . import cache
+
+COUNTER = itertools.count()
+LOCK = threading.Lock()
+LEVELS = range(4)
+
+
+class EngineError(RuntimeError):
+    """LLVM refuses a text, or a name in it has no address."""
+
+
+class Library:
+    """Machine code in memory, which is freed when the library is dropped.
+
+    ``library["name"]`` is the address of a function or a variable. Whoever keeps an address has
+    to keep the library as well.
+
+    Attributes
+    ----------
+    cached : bool
+        Tell if the object code came from the disk.
+    """
+
+    __slots__ = ("__weakref__", "_owner", "_tracker", "cached")
+
+    def __init__(self, tracker: Any, owner: Any, cached: bool):
+        self._tracker, self._owner, self.cached = tracker, owner, cached
+
+    def __getitem__(self, name: str) -> int:
+        return self._tracker[name]
+
+
+@lru_cache(1)
+def host() -> tuple[str, str, str]:
+    """Return the triple, the name of the processor and its features."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return (
+        llvm.get_process_triple(), llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+    )  # fmt: skip
+
+
+def identity(opt: int) -> tuple[str, ...]:
+    """Return all that object code depends on, apart from its text."""
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return llvmlite.__version__, version, *host(), *options(), f"O{opt}"
+
+
+def options() -> tuple[str, str]:
+    """Return the model of relocation and that of code.
+
+    Addresses outside may be far away. Where objects have tables for these, small code is best;
+    Windows has none.
+    """
+    return ("default", "jitdefault") if os.name == "nt" else ("pic", "small")
+
+
+@lru_cache(4)
+def machine(opt: int) -> Any:
+    """Return the target machine of this processor."""
+    triple, cpu, features = host()
+    reloc, model = options()
+    return llvm.Target.from_triple(triple).create_target_machine(
+        cpu=cpu, features=features, opt=opt, reloc=reloc, codemodel=model, jit=True
+    )
+
+
+@lru_cache(1)
+def linker() -> Any:
+    """Return what puts object code into memory: one for the process."""
+    return llvm.create_lljit_compiler(machine(2), suppress_errors=True)
+
+
+def optimised(text: str, opt: int) -> tuple[Any, Any]:
+    """Return a module of a text after the passes of a level, and the context that it lives in."""
+    target = machine(opt)
+    context = llvm.create_context()  # types and constants end with it
+    try:
+        module = llvm.parse_assembly(text, context)
+        module.triple = target.triple
+        module.data_layout = str(target.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise EngineError(f"LLVM refuses a text: {error}") from None
+    if opt:
+        tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
+        # Loops have vectors already, and are as long as they should be.
+        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+        passes = llvm.create_pass_builder(target, tuning)
+        passes.getModulePassManager().run(module, passes)
+    return module, context
+
+
+def compile_object(text: str, opt: int = 2) -> bytes:
+    """Return the object code of a text."""
+    module, _context = optimised(text, opt)
+    return machine(opt).emit_object(module)
+
+
+def assembly(text: str, opt: int = 2) -> str:
+    """Return the assembler of a text, to read."""
+    module, _context = optimised(text, opt)
+    return machine(opt).emit_assembly(module)
+
+
+def link(
+    code: bytes, names: Iterable[str], symbols: Mapping[str, int], cached: bool = False
+) -> Library:
+    """Put object code into memory.
+
+    Parameters
+    ----------
+    code : bytes
+        Object code for this processor.
+    names : iterable of str
+        The functions and variables whose addresses are wanted.
+    symbols : mapping of str to int
+        Addresses of names that the code refers to. Other names are looked up in the process.
+    """
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
+    with LOCK:
+        owner = linker()
+        try:
+            tracker = builder.link(owner, f"functier{next(COUNTER)}")
+        except RuntimeError as error:
+            raise EngineError(f"LLVM does not link a text: {error}") from None
+    return Library(tracker, owner, cached)
+
+
+def load(
+    text: str, names: Iterable[str], symbols: Mapping[str, int] | None = None, opt: int = 2,
+    stored: bool = True,
+) -> Library:  # fmt: skip
+    """Compile a text, and put it into memory.
+
+    Parameters
+    ----------
+    text : str
+        A module of LLVM, without a triple and a data layout.
+    names : iterable of str
+        The functions and variables whose addresses are wanted.
+    symbols : mapping of str to int, optional
+        Addresses of what the text declares. Names that are not here are those of the process,
+        such as the functions of the C library.
+    opt : {0, 1, 2, 3}
+        The level of optimisation.
+    stored : bool
+        Whether object code is taken from the disk, and written there.
+
+    Returns
+    -------
+    Library
+
+    Raises
+    ------
+    EngineError
+        If LLVM refuses the text, or a name has no address.
+    """
+    names, symbols = list(names), symbols or {}
+    key = cache.key_of(text, identity(opt)) if stored and cache.folder() else None
+    if key is not None:
+        code = cache.read(key)
+        if code is not None:
+            try:
+                return link(code, names, symbols, cached=True)
+            except EngineError:
+                pass  # a file that is not what it was: it is written again
+    code = compile_object(text, opt)
+    library = link(code, names, symbols)
+    if key is not None:
+        cache.write(key, code)
+    return library
