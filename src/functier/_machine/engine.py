@@ -6,21 +6,23 @@ NOTE [what a text may refer to]
     equal object code: whoever writes a text writes it the same way each time.
 """
 
-import itertools
 import os
+import re
 import threading
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
+import llvmlite  # type: ignore[import-untyped]
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
 from . import cache
 
-COUNTER = itertools.count()
-LOCK = threading.Lock()
-LEVELS = range(4)
+DECLARED = re.compile(r'^(?:declare [^@\n]*|(?=@\S+ = external ))@"?([\w.$-]+)"?', re.MULTILINE)
+"""What a text refers to outside of it."""
+
+SHARED = 16
+"""So many libraries share a linker: what it keeps is freed when all of them are."""
 
 
 class EngineError(RuntimeError):
@@ -84,10 +86,39 @@ def machine(opt: int) -> Any:
     )
 
 
-@lru_cache(1)
-def linker() -> Any:
-    """Return what puts object code into memory: one for the process."""
-    return llvm.create_lljit_compiler(machine(2), suppress_errors=True)
+class Linker:
+    """A maker of libraries: it puts object code into memory."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.count = 0
+
+    def __call__(self, builder: Any) -> tuple[Any, Any]:
+        """Return a library, and its owner."""
+        with self.lock:
+            if self.count % SHARED == 0:
+                # The newer one of LLVM's two: the other one keeps memory of dropped libraries.
+                self.owner = llvm.create_lljit_compiler(
+                    machine(2), use_jit_link=True, suppress_errors=True
+                )
+            self.count += 1
+            return builder.link(self.owner, f"functier{self.count}"), self.owner
+
+    def hold(self) -> None:
+        """Wait until no thread is at work in LLVM, before the process forks."""
+        self.lock.acquire()
+        llvm.ffi.lib._lock.__enter__()
+
+    def release(self) -> None:
+        llvm.ffi.lib._lock.__exit__()
+        self.lock.release()
+
+
+LINKER = Linker()
+if hasattr(os, "register_at_fork") and hasattr(llvm.ffi.lib, "_lock"):
+    os.register_at_fork(
+        before=LINKER.hold, after_in_parent=LINKER.release, after_in_child=LINKER.release
+    )
 
 
 def optimised(text: str, opt: int) -> tuple[Any, Any]:
@@ -105,9 +136,21 @@ def optimised(text: str, opt: int) -> tuple[Any, Any]:
         tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
         # Loops have vectors already, and are as long as they should be.
         tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
-        passes = llvm.create_pass_builder(target, tuning)
-        passes.getModulePassManager().run(module, passes)
+        builder = llvm.create_pass_builder(target, tuning)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        free(passes)
     return module, context
+
+
+def free(passes: Any) -> None:
+    """Free a pass manager, where llvmlite does not.
+
+    Its class takes the method that frees from a base that does nothing.
+    """
+    if type(passes)._dispose is llvm.ffi.ObjectRef._dispose:
+        llvm.newpassmanagers.NewPassManager._dispose(passes)
+        passes.detach()
 
 
 def compile_object(text: str, opt: int = 2) -> bytes:
@@ -141,13 +184,17 @@ def link(
         builder.export_symbol(name)
     for name, address in symbols.items():
         builder.import_symbol(name, address)
-    with LOCK:
-        owner = linker()
-        try:
-            tracker = builder.link(owner, f"functier{next(COUNTER)}")
-        except RuntimeError as error:
-            raise EngineError(f"LLVM does not link a text: {error}") from None
+    try:
+        tracker, owner = LINKER(builder)
+    except RuntimeError as error:
+        raise EngineError(f"LLVM does not link a text: {error}") from None
     return Library(tracker, owner, cached)
+
+
+def needed(text: str, symbols: Mapping[str, int]) -> dict[str, int]:
+    """Return the addresses of what a text declares; those of the process are left out."""
+    names = dict.fromkeys(DECLARED.findall(text))
+    return {name: symbols[name] for name in names if name in symbols}
 
 
 def load(
@@ -179,17 +226,17 @@ def load(
     EngineError
         If LLVM refuses the text, or a name has no address.
     """
-    names, symbols = list(names), symbols or {}
+    names, found = list(names), needed(text, symbols or {})
     key = cache.key_of(text, identity(opt)) if stored and cache.folder() else None
     if key is not None:
         code = cache.read(key)
         if code is not None:
             try:
-                return link(code, names, symbols, cached=True)
+                return link(code, names, found, cached=True)
             except EngineError:
                 pass  # a file that is not what it was: it is written again
     code = compile_object(text, opt)
-    library = link(code, names, symbols)
+    library = link(code, names, found)
     if key is not None:
         cache.write(key, code)
     return library
