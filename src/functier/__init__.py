@@ -21,6 +21,7 @@ from ._core.errors import NonFiniteError as NonFiniteError
 from ._core.errors import NoRuleError as NoRuleError
 from ._core.errors import RandomnessError as RandomnessError
 from ._core.errors import UnsupportedError as UnsupportedError
+from ._core.peers import unknown_name as _unknown_name
 from ._transforms.grad import grad as grad
 from ._transforms.grad import grad_and_value as grad_and_value
 from ._transforms.grad import value_and_grad as value_and_grad
@@ -134,7 +135,7 @@ def __getattr__(name: str) -> _typing.Any:
     if name in _MODULES:
         return _import_module(f"{__name__}.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(_unknown_name(__name__, name))
     value = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -8,6 +8,8 @@ import numpy as np
 
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
+from .peers import ATTRIBUTES
+from .subclasses import KEPT, OVER_TENSORS, beside_tensors, inside
 from .tensor import CANONICAL, Tensor, canonical
 from .types import Function, Value
 
@@ -75,6 +77,8 @@ FORM: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda x: x.size * x.dtype.itemsize,
 }
 """Those that a tensor of a level has: of one example, as NumPy has it."""
+HIDDEN = {**LAYOUT, **ATTRIBUTES}
+"""Attributes that `hasattr` does not find, each with the remedy."""
 ORDERING = {"sort": np.sort, "partition": np.partition}
 """Methods that reorder the tensor in place, as those of an array, and also return it."""
 
@@ -210,7 +214,7 @@ def _define_all() -> None:
                     level.batches and value.ndim == level.k and level.points is None
                 ):
                     return NotImplemented
-            return level.augment(func, self, other)
+            return level.augment(func, self, inside(other) if OVER_TENSORS else other)
 
         return call
 
@@ -238,15 +242,16 @@ def _define_all() -> None:
         _define(name, ordering(), meaning)
     for name in MEMORY:
         setattr(Tensor, name, of_memory(name))
-    for name in LAYOUT:
+    for name in HIDDEN:
         setattr(Tensor, name, Hidden(name))
+    Tensor.__dir__ = listed  # type: ignore
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
 
 
 class Hidden:
-    """An attribute of arrays that a tensor does not have.
+    """An attribute of arrays, or of another library's tensors, that a tensor does not have.
 
     An attribute of the same name of an instance, or of a subclass, takes precedence.
     """
@@ -259,7 +264,20 @@ class Hidden:
             raise AttributeError(f"{owner.__name__} has no attribute {self.name!r}")
         if self.name in FORM and hasattr(x.level, "window"):
             return FORM[self.name](x)
-        raise AttributeError(message_on_memory(x, self.name, LAYOUT[self.name]))
+        raise AttributeError(message_on_hidden(x, self.name))
+
+
+def listed(x: Tensor) -> list[str]:
+    """Return the names of a tensor's attributes, as `dir` shows them."""
+    return [name for name in object.__dir__(x) if name not in ATTRIBUTES]
+
+
+def message_on_hidden(x: Tensor, name: str) -> str:
+    """Return the message for an attribute that a tensor does not have."""
+    if name in LAYOUT:
+        return message_on_memory(x, name, LAYOUT[name])
+    where = x.level if x.level.depth else type(x).__name__
+    return f"{where}: arrays of NumPy have no x.{name}; write {ATTRIBUTES[name]}"
 
 
 def message_on_memory(x: Tensor, name: str, instead: str) -> str:
@@ -298,6 +316,11 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
         return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
 
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        if OVER_TENSORS and not OVER_TENSORS.isdisjoint(types):
+            return NotImplemented
+        if KEPT and not KEPT.isdisjoint(types):
+            args, kwargs = beside_tensors(args, kwargs)
+            return func(*args, **kwargs)
         return self.level.function(func, args, kwargs)
 
     found: dict[str, Function] = {

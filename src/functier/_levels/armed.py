@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.methods import LAYOUT, PROPERTIES, message_on_memory
+from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, message_on_hidden
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import settle, view_of, was_written
@@ -33,8 +33,13 @@ def missing_slot(x: Any, name: str) -> Any:
     if name == "_value" or name == "_extra":
         return getattr(view_of(x).snapshot(), name)
     if name in LAYOUT:
-        raise AttributeError(message_on_memory(x, name, LAYOUT[name]))
-    return type(x).level.missing_attribute(x, name)
+        raise AttributeError(message_on_hidden(x, name))
+    try:
+        return type(x).level.missing_attribute(x, name)
+    except AttributeError:
+        if name not in HIDDEN:
+            raise
+    raise AttributeError(message_on_hidden(x, name))
 
 
 def getitem(x: Any, index: Index) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, overload
 import numpy as np
 
 from .._core.numpy_facts import BIG, PLAIN, dtype_of
+from .._core.peers import checks_keywords
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree
@@ -115,6 +116,7 @@ def grad(
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
+@checks_keywords
 def grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
@@ -200,6 +202,7 @@ def value_and_grad(
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
+@checks_keywords
 def value_and_grad(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,
@@ -237,6 +240,7 @@ def grad_and_value(
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
 ) -> Any: ...  # fmt: skip
+@checks_keywords
 def grad_and_value(
     func: Callable | None = None,
     argnums: int | tuple[int, ...] = 0,

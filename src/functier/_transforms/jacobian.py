@@ -12,6 +12,7 @@ from .._chunks.chunk import Chunk
 from .._chunks.compute import in_chunks
 from .._chunks.join import Join
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.peers import checks_keywords
 from .._core.pytree import check_callable, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
@@ -163,6 +164,7 @@ def blocks(rows: Value, values: list, total: int | None) -> list:
 # ---- reverse mode ----
 
 
+@checks_keywords
 def jacrev(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -319,6 +321,7 @@ def _pull_in_chunks(
 # ---- forward mode ----
 
 
+@checks_keywords
 def jacfwd(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -444,6 +447,7 @@ def _move_first_axes_last(block: Value, n: int) -> Value:
 # ---- both modes ----
 
 
+@checks_keywords
 def hessian(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,

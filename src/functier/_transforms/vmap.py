@@ -13,6 +13,7 @@ from .._chunks.chunk import Chunk
 from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .._chunks.join import Join, leaf_dims
 from .._chunks.streams import check_unmoved, find_generators
+from .._core.peers import checks_keywords
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -53,6 +54,7 @@ def vmap(
     executor: Any = None, progress: bool = False, escape: Escape = "dead",
     branches: Branches = "error",
 ) -> Any: ...  # fmt: skip
+@checks_keywords
 def vmap(
     func: Callable | None = None,
     in_dims: Any = 0,
