@@ -176,11 +176,39 @@ def known_array(x: Value) -> np.ndarray | None:
     """
     if type(x) is np.ndarray:
         return x
+    value = _known_value(x)
+    return value if type(value) is np.ndarray else None
+
+
+def known_type(x: Value) -> type:
+    """Return the class of `x`, or of the value that a level which notes calls has for it."""
+    value = _known_value(x)
+    return type(x) if value is None else type(value)
+
+
+def _known_value(x: Value) -> Value:
     level = getattr(type(x), "level", None)
     if level is None or not level.depth or not level.kind.guards:
         return None
-    value = getattr(x, "_value", None)
-    return value if type(value) is np.ndarray else None
+    return getattr(x, "_value", None)
+
+
+def has_form_of(x: Value, y: np.ndarray) -> bool:
+    """Tell if `x` is an array of the shape, the dtype and the strides of `y`.
+
+    A result of both may then be written to either, and lies in memory as a new one would.
+    """
+    return (
+        type(x) is np.ndarray and x.shape == y.shape and x.dtype == y.dtype
+        and x.strides == y.strides
+    )  # fmt: skip
+
+
+def copy_in_rows(x: Value) -> Value:
+    """Return a copy, in C order where `x` is an array or a known one; see `known_array`."""
+    if type(x) is np.ndarray:
+        return x.copy()
+    return np.copy(x) if known_array(x) is None else np.copy(x, "C")
 
 
 def are_known(x: Value, y: Value) -> bool:

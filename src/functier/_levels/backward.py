@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .._core.numpy_facts import BIG
+from .._core.numpy_facts import BIG, has_form_of
 from .._core.rule import negated, over, times
 from .._core.table import FRESH
 from .._core.types import Function, Value
@@ -132,15 +132,13 @@ def _pull_in_place(rule: Function, g: ndarray, saved: tuple) -> Value:
     if not saved:
         return ufunc(g, out=g)
     (value,) = saved
-    same = type(value) is ndarray and value.shape == g.shape and value.dtype == g.dtype
-    if same or type(value) is float:
+    if type(value) is float or has_form_of(value, g):
         return ufunc(g, value, out=g)
     return rule(g, value)
 
 
 def _add(a: Value, b: Value, own_a: bool = False, own_b: bool = False) -> Value:
     """Add two cotangents, in the memory of one that the pass owns."""
-    if (own_a or own_b) and type(a) is ndarray is type(b):
-        if a.shape == b.shape and a.dtype == b.dtype:
-            return np.add(a, b, out=a if own_a else b)
+    if (own_a or own_b) and type(a) is ndarray and has_form_of(b, a):
+        return np.add(a, b, out=a if own_a else b)
     return add(a, b)

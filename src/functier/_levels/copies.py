@@ -15,7 +15,7 @@ from weakref import ref
 
 import numpy as np
 
-from .._core.numpy_facts import PLAIN
+from .._core.numpy_facts import PLAIN, known_array
 from .._core.pytree import flatten, like, unflatten
 from .._core.tensor import Tensor
 from .memory import owner_of
@@ -93,8 +93,7 @@ class Copies:
         found = self.arrays.get(key)
         if found is not None and found[0]() is owner:  # its memory has not been used again
             return found[1]
-        whole = owner.flags.forc and not owner.dtype.hasobject
-        if whole and x.nbytes > owner.nbytes:  # broadcast, or of overlapping windows
+        if spans_memory_twice(x, owner):
             memory = self.array(owner).ravel("K").view(np.uint8)
             copy = ndarray(x.shape, x.dtype, memory, start - _start(owner), x.strides)
         else:
@@ -104,8 +103,11 @@ class Copies:
 
     def tensor(self, x: Tensor) -> Tensor:
         """Copy a tensor; the copy is of the same level, at the same place of its tape."""
-        if x.level.depth and x.level.kind.guards and type(x._value) is ndarray:
-            noted: Any = np.copy(x, "C" if x.size <= SMALL else "K")
+        array = known_array(x)
+        if array is not None and x.level.depth:  # nobody writes to it: its order counts alone
+            if array.size > SMALL and spans_memory_twice(array, owner_of(array)):
+                return x
+            noted: Any = np.copy(x, "C" if array.size <= SMALL else "K")
             return noted
         y: Any = new(type(x))
         y._value = self.value(x._value)
@@ -164,6 +166,11 @@ class Copies:
             found = self.nodes[node[0]] = [*node]
             waiting.append(found)
         return found
+
+
+def spans_memory_twice(x: ndarray, owner: Any) -> bool:
+    """Tell if `x`, an array in the memory of `owner`, is broadcast or has overlapping windows."""
+    return owner.flags.forc and not owner.dtype.hasobject and x.nbytes > owner.nbytes
 
 
 def _start(x: ndarray) -> int:

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import SCALARS
+from .._core.numpy_facts import SCALARS, copy_in_rows, known_array
 from .._core.tensor import Tensor
 from .._core.types import Value
+from .._mutation.array import was_written
 from .spares import COUNTS, getrefcount
 
 ndarray = np.ndarray
@@ -35,8 +36,8 @@ def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
     The memory of a tensor is that of the array inside it, with which it leaves the transform.
     """
     if len(values) == 1 and not given:
-        if type(values[0]) is ndarray and not values[0].flags.writeable:
-            values[0] = values[0].copy()
+        if is_read_only(values[0]):
+            values[0] = copy_in_rows(values[0])
         return values
     owners = {id(owner_of(x)) for x in given if type(x) not in SCALARS} if given else set()
     for i, x in enumerate(values):
@@ -47,11 +48,19 @@ def separate(values: list[Value], given: Sequence[Value]) -> list[Value]:
         if owner is None:
             continue
         if id(owner) in owners:
-            values[i] = x.copy() if kind is ndarray else np.copy(x)
-        elif kind is ndarray and not x.flags.writeable:
-            values[i] = x.copy()
+            values[i] = copy_in_rows(x)
+        elif is_read_only(x):
+            values[i] = copy_in_rows(x)
         owners.add(id(owner))
     return values
+
+
+def is_read_only(x: Value) -> bool:
+    """Tell if `x` is a read-only array, or a known one whose copy has another order in memory."""
+    if type(x) is ndarray:
+        return not x.flags.writeable
+    array = known_array(x)
+    return array is not None and not array.flags.writeable and not array.flags.c_contiguous
 
 
 def separate_from_holders(values: list[Value], others: Sequence[Value] = ()) -> list[Value]:
@@ -65,14 +74,30 @@ def separate_from_holders(values: list[Value], others: Sequence[Value] = ()) -> 
         kind = type(values[i])
         if kind is ndarray:
             if not COUNTS or getrefcount(values[i]) > 2 or values[i].base is not None:
-                values[i] = values[i].view()
-                values[i].flags.writeable = False
+                values[i] = read_only(values[i])
+        elif (array := known_array(values[i])) is not None and not was_written(values[i]):
+            if not COUNTS or getrefcount(values[i]) > 2 or array.base is not None:
+                values[i] = with_value(values[i], read_only(array))
         elif kind not in SCALARS and isinstance(values[i], Tensor):
             if owners is None:
                 owners = {id(owner_of(v)) for v in others} - {id(None)}
             if id(owner_of(values[i])) in owners:
                 values[i] = np.copy(values[i])
     return values
+
+
+def read_only(x: ndarray) -> ndarray:
+    """Return a read-only view."""
+    x = x.view()
+    x.flags.writeable = False
+    return x
+
+
+def with_value(x: Any, value: Value) -> Any:
+    """Return a tensor like `x` with another array inside."""
+    y = object.__new__(type(x))
+    y._value, y._extra = value, x._extra
+    return y
 
 
 def owner_of(x: object) -> ndarray | None:

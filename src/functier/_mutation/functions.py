@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.agreement import settle_masks
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
 from .._core.frames import is_called_by_user
@@ -125,6 +126,8 @@ def _at_body(ufunc: np.ufunc) -> Callable[..., None]:
     """Return the assignment that ``ufunc.at`` means."""
 
     def body(a: Any, indices: Index, b: Value = None) -> None:
+        if choice_of(indices, a.ndim) is not None:
+            indices = settle_masks(indices)
         if choice_of(indices, a.ndim) is not None:  # a mask, which has no place twice
             a[indices] = ufunc(a[indices]) if b is None else ufunc(a[indices], b)
             return
@@ -154,7 +157,7 @@ def _replace_nan(body: Callable[..., Value]) -> Callable[..., Value]:
     def replace(x: Any, copy: bool = True, *args: Any, **kwargs: Any) -> Value:
         if copy or not isinstance(x, Tensor):
             return body(x, True, *args, **kwargs)
-        x[...] = body(x, True, *args, **kwargs)  # type: ignore[index]
+        x[...] = np.nan_to_num(x, True, *args, **kwargs)  # type: ignore[index]
         return x
 
     return replace

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.agreement import settle_masks
+from .._core.agreement import examples_of, settle_masks
 from .._core.errors import MutationError
 from .._core.numpy_facts import FLOAT, dtype_of, shape_of
 from .._core.table import COMPLEX_OF
@@ -274,7 +274,8 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
-            if not shape and type(inner) is ndarray and not np.isfinite(inner).all():
+            finite = None if shape else examples_of(np.isfinite(value))
+            if finite is not None and not finite.all():
                 raise ValueError(f"cannot convert float NaN or infinity to {own}")
             value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches
         return value

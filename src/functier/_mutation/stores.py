@@ -31,7 +31,7 @@ class PlainStore:
 
     A store that `lends` gives a view of the array itself to who reads all of it; it is then
     `lent`, and the next write goes to a copy. That of a plain memory does not, as other arrays
-    are views of it, too.
+    are views of it, too. What is lent has the strides of a copy, which order a sum.
     """
 
     __slots__ = ("flat", "layout", "lends", "lent", "shown", "windows")
@@ -68,7 +68,7 @@ class PlainStore:
         """Return a copy of what stands in a layout, or at a basic index in it."""
         window = self.shown if layout is self.layout else self.window(layout)
         if parts is None:
-            if self.lends and window.size == self.flat.size:
+            if self.lends and window.size == self.flat.size and min(layout[2], default=1) > 0:
                 self.lent = True
                 return window.view()
             return window.copy("K")

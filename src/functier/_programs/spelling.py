@@ -189,8 +189,6 @@ def _place(source: Any, node: Any) -> Any:
 @spelling(_indexing.add_at)
 def _add_at_zeros(source: Any, node: Any) -> Any:
     """Write out what `_rules.scatter` does with operands of these forms."""
-    if node.kwargs:
-        return None
     values, shape, skeleton, *indices = node.args
     own = source.names[node]
     whole = _indexing.fill_holes(skeleton, indices)
@@ -200,7 +198,7 @@ def _add_at_zeros(source: Any, node: Any) -> Any:
     repeatable = any([f.dtype != bool and math.prod(f.shape) > 1 for f in forms])
     form = values.form if type(values) is Node else values
     count, size = math.prod(form.shape), math.prod(shape)
-    if not repeatable:
+    if not repeatable or node.kwargs.get("distinct"):
         return [*lines, f"{own}[{index}] = {source.expr(values)}"]
     if count < 1024 or len(shape) == 1 or size > 8 * count:
         return [*lines, f"np.add.at({own}, {source.expr(whole)}, {source.expr(values)})"]

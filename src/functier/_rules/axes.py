@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._core.numpy_facts import dtype_of
+from .._core.numpy_facts import dtype_of, known_type
 from .._core.types import Axis, Value
 
 # ---- operands ----
@@ -137,11 +137,13 @@ def broadcast_back(
     g: Value, shape: tuple[int, ...], axis: Axis = None, keepdims: bool = False
 ) -> Value:
     """Undo a reduction's change of shape: repeat `g` along the axes of the reduction."""
-    kind = type(g)
+    kind = known_type(g)
     if not shape:
         return g
     if kind is np.float64:
         if math.prod(shape) < SMALL:
+            if kind is not type(g):  # the same, as a call
+                return g * np.ones(shape)
             whole = np.empty(shape)
             whole.fill(g)
             return whole

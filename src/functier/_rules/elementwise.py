@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.numpy_facts import BIG, align, dtype_of
+from .._core.numpy_facts import BIG, align, dtype_of, has_form_of
 from .._core.rule import negated, over, times, unchanged
 from .._core.types import Function, Value
 from .axes import as_array, as_strong, is_known_false, replace_zeros
@@ -32,9 +32,8 @@ LN2, LN10 = float(np.log(2.0)), float(np.log(10.0))
 
 
 def _divide_by(g: Value, made: Value) -> Value:
-    if type(made) is np.ndarray is type(g) and made.size > BIG:
-        if made.shape == g.shape and made.dtype == g.dtype:
-            return np.divide(g, made, out=made)
+    if type(made) is np.ndarray and made.size > BIG and has_form_of(g, made):
+        return np.divide(g, made, out=made)
     return g / made
 
 

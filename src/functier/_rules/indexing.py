@@ -68,9 +68,11 @@ def getitem(x: Value, skeleton: tuple, *indices: Value) -> Value:
 
 
 @primitive
-def add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> Value:
+def add_at(
+    values: Value, shape: Shape, skeleton: tuple, *indices: Value, distinct: bool = False
+) -> Value:
     """Add `values` at an index of zeros of `shape`; repeated positions add up."""
-    return scatter(values, shape, fill_holes(skeleton, indices), indices)
+    return scatter(values, shape, fill_holes(skeleton, indices), indices, distinct)
 
 
 def read(x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:
@@ -102,7 +104,8 @@ def transpose_read(g: Value, shape: Shape, index: Index, distinct: bool = False)
     if all([type(p) in INDEX_PARTS for p in parts]) and (type(g) is np.ndarray or not arrays):
         return scatter(g, shape, index, arrays, distinct) if arrays else place(g, shape, parts)
     skeleton, indices = split_index(index)
-    return add_at(g, shape, skeleton, *indices)
+    options = {"distinct": True} if distinct else {}
+    return add_at(g, shape, skeleton, *indices, **options)
 
 
 PARTIALS[operator.getitem] = (transpose_read, None, False)
@@ -201,12 +204,12 @@ def _raise_for_one(k: int, shape: Shape, indices: Sequence[Value], skeleton: tup
 
 
 def _add_at_vmap(
-    k: int, values: Value, indices: Sequence[Value], shape: Shape, skeleton: tuple
+    k: int, values: Value, indices: Sequence[Value], shape: Shape, skeleton: tuple, **options: Any
 ) -> Value:
     values = values if np.ndim(values) else np.reshape(values, (1,) * k)
     batch = batch_shape(k, values, *indices)
     full, arrays, index, (width, here, there) = _plan_batch(k, batch + shape, indices, skeleton)
-    return add_at(_move_axes(values, width, there, here), full, index, *arrays)
+    return add_at(_move_axes(values, width, there, here), full, index, *arrays, **options)
 
 
 def _getitem_x(g: Value, indices: Sequence[Value], skeleton: tuple, x_shape: Shape) -> Value:
@@ -243,17 +246,21 @@ for func, bind in ((operator.getitem, _bind_index), (getitem, _bind_split)):
     )
 
 
-def _bind_add_at(values: Value, shape: Shape, skeleton: tuple, *indices: Value) -> dict[str, Any]:
-    return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton}
+def _bind_add_at(
+    values: Value, shape: Shape, skeleton: tuple, *indices: Value, **options: Any
+) -> dict[str, Any]:
+    return {"values": values, "indices": indices, "shape": shape, "skeleton": skeleton, **options}
 
 
 linear(
     add_at,
-    "values indices shape skeleton",
+    "values indices shape skeleton distinct",
     "values indices",
     variadic="indices",
     bind=_bind_add_at,
-    kernel=lambda values, indices, shape, skeleton: add_at(values, shape, skeleton, *indices),
+    kernel=lambda values, indices, shape, skeleton, **options: add_at(
+        values, shape, skeleton, *indices, **options
+    ),
     vmap=_add_at_vmap,
     vjp={"values": lambda g, indices, skeleton: read(g, indices, skeleton)},
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import align, dtype_of
+from .._core.numpy_facts import align, are_known, dtype_of, known_array
 from .._core.rule import Rule
 from .._core.types import Axis, Function, Shape, Value
 from .axes import (
@@ -192,30 +192,33 @@ def _extremum_vjp(
     initial: Value = None,
     where: Value = True,
 ) -> Value:
-    plain = type(a) is np.ndarray and where is True  # there is nothing to dispatch on
+    plain = are_known(a, g) and where is True  # there is nothing to dispatch on
     share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
-    if plain and axis == -1 and a.size > MANY and type(g) is np.ndarray and share.dtype == bool:
+    if not plain or axis != -1 or math.prod(a_shape) <= MANY:
+        return share * expand(g, a_shape, axis, keepdims)
+    if type(a) is type(g) is np.ndarray and share.dtype == bool:
         c = np.zeros(a_shape, g.dtype)
         c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
         return c
-    return share * expand(g, a_shape, axis, keepdims)
+    return np.where(share, share * expand(g, a_shape, axis, keepdims), 0)
 
 
 MANY = 4000
 """From so many elements on, it takes less time to write to zeros than to multiply by them."""
 
 
-def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: Function) -> Function:
-    """Return `func`, for many short rows by `arg`: ``ufunc.reduce`` has a cost for each row."""
+def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: str) -> Function:
+    """Return `func`; many short rows by the method `arg`, as ``reduce`` has a cost for each."""
 
     def kernel(a: Value, axis: Axis = None, keepdims: bool = False, **params: Any) -> Value:
+        array = None if params else known_array(a)
+        if array is not None and axis == -1 and a.size > 1000 and a.dtype.char in "fd":
+            *lead, n = a.shape
+            if a.size >= 128 * n and array.flags.c_contiguous:
+                places = getattr(a, arg)(-1).reshape(-1) + np.arange(0, a.size, n)
+                return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
         if type(a) is not np.ndarray or params:
             return func(a, axis=axis, keepdims=keepdims, **params)
-        if axis == -1 and a.size > 1000 and a.dtype.char in "fd":
-            *lead, n = a.shape
-            if a.size >= 128 * n and a.flags.c_contiguous:
-                places = arg(a, -1).reshape(-1) + np.arange(0, a.size, n)
-                return a.reshape(-1).take(places).reshape((*lead, 1) if keepdims else lead)
         return ufunc.reduce(a, axis, None, None, keepdims)  # type: ignore[call-arg]
 
     return kernel
@@ -223,10 +226,10 @@ def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: Function) -> Function
 
 func: Callable
 for func, kernel in (
-    (np.max, _extremum_kernel(np.max, np.maximum, np.ndarray.argmax)),
-    (np.amax, _extremum_kernel(np.amax, np.maximum, np.ndarray.argmax)),
-    (np.min, _extremum_kernel(np.min, np.minimum, np.ndarray.argmin)),
-    (np.amin, _extremum_kernel(np.amin, np.minimum, np.ndarray.argmin)),
+    (np.max, _extremum_kernel(np.max, np.maximum, "argmax")),
+    (np.amax, _extremum_kernel(np.amax, np.maximum, "argmax")),
+    (np.min, _extremum_kernel(np.min, np.minimum, "argmin")),
+    (np.amin, _extremum_kernel(np.amin, np.minimum, "argmin")),
     (np.nanmax, np.nanmax),
     (np.nanmin, np.nanmin),
 ):
