@@ -2,10 +2,10 @@
 
 from ..emitter import FLOAT32, FLOAT64
 
-__all__ = ["ELEMENTWISE", "elementwise", "of_doubles"]
+__all__ = ["ELEMENTWISE", "doubles", "elementwise", "of_doubles"]
 
 ELEMENTWISE: dict = {}
-"""A rule `rule(emitter, *values) -> Value` for each function, with operands of its loop's dtypes."""
+"""A rule `rule(emitter, *values) -> Value` for each function."""
 
 
 def elementwise(*functions):
@@ -19,27 +19,31 @@ def elementwise(*functions):
     return register
 
 
-def of_doubles(*functions, single=None):
-    """Register a rule that is written for float64.
+def doubles(rule, single=None):
+    """A rule for both dtypes from one that is written for float64.
 
     Operands of float32 take `single(emitter, *values)`, which gets and returns float64 but
     has the accuracy of float32; without it they take the rule itself. Either way the result
     is rounded once more. The body may become a function of the module.
     """
+    name = rule.__name__
+
+    def of_singles(emitter, *values):
+        wide = [emitter.cast(v, FLOAT64) for v in values]
+        return emitter.cast((single or rule)(emitter, *wide), FLOAT32)
+
+    def chosen(emitter, *values):
+        body = of_singles if values[0].dtype == FLOAT32 else rule
+        return emitter.call(name, body, *values)
+
+    return chosen
+
+
+def of_doubles(*functions, single=None):
+    """Register `doubles(rule, single)` for functions."""
 
     def register(rule):
-        name = rule.__name__
-
-        def of_singles(emitter, *values):
-            wide = [emitter.cast(v, FLOAT64) for v in values]
-            return emitter.cast((single or rule)(emitter, *wide), FLOAT32)
-
-        def chosen(emitter, *values):
-            body = of_singles if values[0].dtype == FLOAT32 else rule
-            return emitter.call(name, body, *values)
-
-        for function in functions:
-            ELEMENTWISE[function] = chosen
+        elementwise(*functions)(doubles(rule, single))
         return rule
 
     return register
