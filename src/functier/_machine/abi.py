@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy._core._multiarray_umath as umath
+import numpy._core._multiarray_umath as umath  # type: ignore[import-not-found]
 
 HEAD = object.__basicsize__
 TYPE = HEAD - 8

@@ -197,6 +197,16 @@ def needed(text: str, symbols: Mapping[str, int]) -> dict[str, int]:
     return {name: symbols[name] for name in names if name in symbols}
 
 
+def unknown(text: str, symbols: Mapping[str, int]) -> list[str]:
+    """Return what a text declares, and nobody defines."""
+    names = dict.fromkeys(DECLARED.findall(text))
+    return [
+        name for name in names
+        if name not in symbols and not name.startswith("llvm.")
+        and llvm.address_of_symbol(name) is None
+    ]  # fmt: skip
+
+
 def load(
     text: str, names: Iterable[str], symbols: Mapping[str, int] | None = None, opt: int = 2,
     stored: bool = True,
@@ -236,7 +246,13 @@ def load(
             except EngineError:
                 pass  # a file that is not what it was: it is written again
     code = compile_object(text, opt)
-    library = link(code, names, found)
+    try:
+        library = link(code, names, found)
+    except EngineError:
+        lost = unknown(text, found)
+        if not lost:
+            raise
+        raise EngineError(f"these have no address: {', '.join(lost)}") from None
     if key is not None:
         cache.write(key, code)
     return library
