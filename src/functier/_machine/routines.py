@@ -98,7 +98,8 @@ class Routine:
     def loop(self, count: int | str, carried: Sequence[tuple[str, str]] = ()) -> Iterator["Loop"]:
         """Write a loop with an index from 0; `carried` are pairs of type and first value.
 
-        A loop of one step is written without jumps. The count must be at least 1.
+        A loop of one step is written without jumps. A count in the code may be 0 or less; one that
+        is known has to be at least 1.
         """
         loop = Loop(carried)
         if count == 1:
@@ -108,7 +109,11 @@ class Routine:
             return
         number = self.fresh()
         head, done, before = f"loop{number}", f"done{number}", self.block
-        self.line(f"br label %{head}")
+        if isinstance(count, int):
+            self.line(f"br label %{head}")
+        else:
+            some = self.instruction(f"icmp sgt i64 {count}, 0")
+            self.line(f"br i1 {some}, label %{head}, label %{done}")
         self.start(head)
         place = len(self.lines)
         loop.index = f"%i{number}"
@@ -121,8 +126,14 @@ class Routine:
         for name, (kind, first), new in zip(loop.values, carried, loop.new):
             phis.append(f"  {name} = phi {kind} [ {first}, %{before} ], [ {new}, %{self.block} ]")
         self.lines[place:place] = phis
+        latch = self.block
         self.start(done)
         loop.results = loop.new
+        if not isinstance(count, int):
+            loop.results = [
+                self.instruction(f"phi {kind} [ {first}, %{before} ], [ {new}, %{latch} ]")
+                for (kind, first), new in zip(carried, loop.new)
+            ]
 
     def address(self, pointer: str, terms: Sequence[tuple[str | int, int]], offset: int = 0) -> str:
         """Return a pointer moved by the sum of indices times strides in bytes."""
