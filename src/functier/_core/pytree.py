@@ -20,7 +20,16 @@ from .tensor import Tensor
 from .types import Function, PyTree
 
 CONTAINERS = frozenset({tuple, list, dict})
-LEAF = object()
+
+
+class Leaf:
+    """The structure of a bare array, which is one object in each process."""
+
+    def __reduce__(self) -> str:
+        return "LEAF"
+
+
+LEAF = Leaf()
 """The structure of a bare array."""
 
 NAMESPACE = "functier"

@@ -46,7 +46,7 @@ def apply(rules: Rules, leaves: list) -> tuple[list, Any]:
         return _at_grad(rules, level, leaves)
     if level.differentiates == "forward":
         return _at_jvp(rules, level, leaves)
-    return rules.run(leaves)  # the level sees the calls in the function
+    return followed(rules.run, leaves)  # the level sees the calls in the function
 
 
 def level_among(leaves: list, name: str) -> tuple[list, Any]:
@@ -71,7 +71,24 @@ def level_among(leaves: list, name: str) -> tuple[list, Any]:
 
 def one_level_out(level: Level, call: Callable[..., T], *args: Any) -> T:
     """Return the result of a call for which the level around `level` is ambient."""
-    return within(level.cls.__base__, call, *args)
+    return within(level.cls.__base__, followed, call, *args)
+
+
+def followed(call: Callable[..., T], *args: Any) -> T:
+    """Return the result of a call of lists; a level that records programs may make it one step."""
+    for part in args:
+        level = recorder_of(part) if type(part) is list else None
+        if level is not None:
+            return level.follow(call, *args)
+    return call(*args)
+
+
+def recorder_of(leaves: list) -> Any:
+    """Return the level of a leaf that records a program, or None."""
+    for x in leaves:
+        if isinstance(x, Tensor) and x.level.guards and x.level.live:
+            return x.level
+    return None
 
 
 def _check_results(level: Level, rules: Rules, rule: str, leaves: list) -> None:
@@ -163,7 +180,7 @@ def _pull_by_bwd(
         cotangents: list = [None] * n
         for place, g in zip(places, given):
             cotangents[place] = g
-        grads = rules.bwd(saved, info, cotangents)
+        grads = followed(rules.bwd, saved, info, cotangents)
         here = level.cls.level  # live again where a checkpoint runs
         if here.made is made and here.live:
             _check_results(here, rules, "the backward rule", grads)

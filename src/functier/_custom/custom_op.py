@@ -50,8 +50,9 @@ class CustomOp:
         # From each function that this stands for to a key of its former record, or None.
         self._means: dict[Callable, Any] = {}
         self._spec = Spec(
-            qualified, self._computed, nested=True, vmap=elementwise(fn) if is_ufunc(fn) else None
-        )
+            qualified, self._computed, nested=True, whole=self,
+            vmap=elementwise(fn) if is_ufunc(fn) else None,
+        )  # fmt: skip
         self._fn = fn
 
     # ---- rules ----

@@ -360,10 +360,11 @@ class _Once(Rules):
 
     def __init__(self, backward: Callable, ctx: Context, n: int):
         self.backward, self.ctx, self.n, self.name = backward, ctx, n, ctx._name
+        self.n_saved = len(ctx.saved_tensors)  # which the context forgets later
 
     def run(self, leaves: list) -> tuple[list, Any]:
         ctx, kept = self.ctx, leaves[self.n :]
-        saved = tuple(kept[: len(ctx.saved_tensors)])
+        saved = tuple(kept[: self.n_saved])
         ctx = ctx.replace(saved, restore_attributes(ctx._residuals[0], kept))
         result = self.backward(ctx, *leaves[: self.n])
         if isinstance(result, (tuple, list)):

@@ -23,7 +23,8 @@ class Spec(NamedTuple):
     """A function and its rules; None for each rule that is missing.
 
     `combined` says that ``forward`` takes the context, `dirty` that the rules mark inputs as
-    changed in place, and `nested` that arrays inside containers have derivatives.
+    changed in place, and `nested` that arrays inside containers have derivatives. `whole` is
+    a callable that programs call as it is.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Spec(NamedTuple):
     dirty: bool = False
     nested: bool = False
     setup_jvp: Callable | None = None
+    whole: Callable | None = None
 
 
 class Context:

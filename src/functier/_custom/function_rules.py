@@ -23,7 +23,7 @@ from .._core.pytree import describe, is_value, leaves_or_none, unflatten
 from .._core.tensor import Tensor
 from .._levels.batch import Randomness
 from .._levels.cotangents import cast_from_rule, fit, zeros
-from .apply import apply, is_refusal, level_among, reason
+from .apply import apply, is_refusal, level_among, reason, recorder_of
 from .function_context import (
     OPAQUE,
     BackwardInfo,
@@ -176,7 +176,7 @@ class FunctionRules(Rules):
         args = self.args(given)
         try:
             if ctx is None:
-                out = self.spec.forward(*args)
+                out = self.computing(leaves)(*args)
             else:
                 expected = (
                     "forward(ctx, *args), or forward(*args) beside the static method "
@@ -210,6 +210,11 @@ class FunctionRules(Rules):
                         if not self.spec.dirty:
                             outs[j] = leaves[i]  # without the guard
         return outs, Result(kind, same), args, out
+
+    def computing(self, leaves: list) -> Callable:
+        """Return the function, or the call of it as a whole at a level that records programs."""
+        whole, level = self.spec.whole, self.spec.whole and recorder_of(leaves)
+        return self.spec.forward if level is None else lambda *args: level.whole(whole, args)
 
     def guard(self, x: np.ndarray) -> np.ndarray:
         if self.spec.dirty:

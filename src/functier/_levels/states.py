@@ -70,6 +70,8 @@ class Layer:
     def lay(self, level: Level) -> bool:
         """Put the layer over a live level; tell if it was not there before."""
         level = ContextualLevel.actual(level)
+        if level.kind.guards and level.live:
+            level.refuse_observer()  # type: ignore[attr-defined]
         with _LOCK:
             if level.kind not in KNOWN:
                 _learn(level.kind)

@@ -1,6 +1,8 @@
 """`compile`: a function that is traced at its first call, and replayed at later ones."""
 
 import functools
+import importlib
+import importlib.util
 import sys
 import threading
 import warnings
@@ -10,8 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.errors import MutationError
+from .._core.observers import LEVELS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
+from .._mutation.array import was_written
 from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
 from .program import Program
@@ -20,7 +25,7 @@ from .trace import record
 MOST = 16
 """So many programs of one function are kept."""
 
-BACKENDS = "auto", "numpy"
+BACKENDS = "auto", "numpy", "llvm"
 CHANGES = "retrace", "raise"
 
 
@@ -31,6 +36,7 @@ class Variant(NamedTuple):
     program: Program
     depends: list
     unchanged: Callable[[], bool]
+    notes: list[str]
 
 
 class Compiled:
@@ -39,6 +45,8 @@ class Compiled:
     def __init__(self, func: Callable, backend: str, fastmath: bool, on_change: str):
         functools.update_wrapper(self, func, updated=())
         self.__wrapped__ = func
+        self._state = has_state(func)
+        self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
         self._variants: tuple[Variant, ...] = ()
         self._lock = threading.Lock()
@@ -46,8 +54,10 @@ class Compiled:
         self._traced = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if AMBIENT.get() is not Tensor:
-            return self.__wrapped__(*args, **kwargs)  # inside a transform, which sees its calls
+        if LEVELS or AMBIENT.get() is not Tensor:
+            return self.__wrapped__(*args, **kwargs)  # a transform, or a mode, sees its calls
+        if self._state:
+            args = self.__wrapped__, *args
         for variant in self._variants:
             try:
                 return variant.entry(*args, **kwargs)
@@ -58,7 +68,7 @@ class Compiled:
 
     def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""
-        func = self.__wrapped__
+        func = self._func
         leaves, _ = flatten((args, kwargs), f"compile({name_of_function(func)})", "the arguments")
         if any([isinstance(x, Tensor) for x in leaves]):
             return func(*args, **kwargs)
@@ -67,10 +77,13 @@ class Compiled:
         found = record(func, args, kwargs, frame)
         depends = dependencies([func, *leaves], found.watch)
         unchanged = checker(depends)
+        notes = []
+        if self.backend == "llvm":
+            notes = machine_of(found.program, self.fastmath)
         entry = entry_of(found.program, args, kwargs, unchanged)
         with self._lock:
             others = [v for v in self._variants if not v.program.is_like(found.program)]
-            new = Variant(entry, found.program, depends, unchanged)
+            new = Variant(entry, found.program, depends, unchanged, notes)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
             many = self._traced == MOST
@@ -118,11 +131,15 @@ class Compiled:
         return [variant.program for variant in self._variants]
 
     def explain(self) -> str:
-        """Return what each program takes as given: its guards, dependencies and constants."""
+        """Return what each program takes as given: its guards, dependencies and constants.
+
+        With machine code it says as well which calls stay NumPy's, and why.
+        """
         lines = []
         for variant in self._variants:
             program = variant.program
             lines.append(repr(program))
+            lines += [f"    {text}" for text in variant.notes]
             lines += [f"    checks: {text}" for text in program._guards]
             lines += sorted(
                 [
@@ -143,8 +160,9 @@ class Compiled:
     def __reduce__(self) -> Any:
         func = self.__wrapped__
         module = sys.modules.get(func.__module__ or "")
-        if getattr(module, func.__qualname__, None) is self:
-            return func.__qualname__  # a decorated function, by its name
+        name = getattr(func, "__qualname__", "")
+        if name and getattr(module, name, None) is self:
+            return name  # a decorated function, by its name
         return _compiled, (func, self.backend, self.fastmath, self.on_change)
 
     def __deepcopy__(self, memo: dict) -> "Compiled":
@@ -152,6 +170,44 @@ class Compiled:
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+
+def has_state(func: Callable) -> bool:
+    """Tell if a function is a pytree, such as a module: its arrays are arguments."""
+    leaves = flatten(func, "compile", "the function")[0]
+    return len(leaves) != 1 or leaves[0] is not func
+
+
+def calling(func: Callable) -> Callable:
+    """Return a function that takes `func`, and its arguments."""
+
+    def call(module: Callable, *args: Any, **kwargs: Any) -> Any:
+        result = module(*args, **kwargs)
+        for x in flatten(module, "compile", "the module")[0]:
+            if isinstance(x, Tensor) and was_written(x):
+                raise x.level.refusal(
+                    MutationError,
+                    f"{name_of_function(func)} writes to an array of its own, which later calls of "
+                    f"the program would not do; return the new value, and set it after the call",
+                )
+        return result
+
+    call.__name__ = call.__qualname__ = name_of_function(func)
+    return call
+
+
+def machine_of(program: Program, fastmath: bool) -> list[str]:
+    """Let a program run as machine code; return what is to say about it.
+
+    The room of that imports this one.
+    """
+    backend: Any = importlib.import_module("functier._machine.backend")
+    return backend.use_machine(program, fastmath)
+
+
+def has_llvm() -> bool:
+    """Tell if the library that makes machine code can be imported."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 def _compiled(*given: Any) -> Compiled:
@@ -167,13 +223,15 @@ def compile(  # torch.compile has this name
     Parameters
     ----------
     func : callable, optional
-        A function of arrays, numbers or pytrees; also a transform of one. Without it the result
-        is a decorator.
-    backend : {"auto", "numpy"}
-        The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy.
-        ``"auto"`` takes the fastest that is installed.
+        A function of arrays, numbers or pytrees; also a transform of one, or a module, whose
+        arrays count as arguments. Without it the result is a decorator.
+    backend : {"auto", "numpy", "llvm"}
+        The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
+        ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
+        llvmlite (``pip install functier[compile]``), and results differ from NumPy's by rounding.
+        ``"auto"`` is ``"numpy"``.
     fastmath : bool
-        Whether results may differ from NumPy's by rounding. The NumPy backend makes no use of it.
+        Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
     on_change : {"retrace", "raise"}
         What to do where a closed-over or global name that the function reads has another value
         than in the trace.
@@ -205,7 +263,9 @@ def compile(  # torch.compile has this name
     of the functions that were entered is another object. Attributes, the contents of containers,
     and arrays that change in place are not looked at: pass them as arguments.
 
-    Inside another transform the call runs `func` as it is. A warning of NumPy's comes where a
+    Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
+    `func` as it is. What the function does besides, such as printing, is done in the trace
+    alone. A warning of NumPy's comes where a
     program makes the call, and not for what nobody needs.
 
     Examples
@@ -225,4 +285,9 @@ def compile(  # torch.compile has this name
         if value not in known:
             choices = ", ".join(map(repr, known))
             raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
+    if backend == "llvm" and not has_llvm():
+        raise ImportError(
+            "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
+            "pip install functier[compile], or write backend='numpy'"
+        )
     return Compiled(func, backend, fastmath, on_change)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import optree
 
-from .._core.pytree import LEAF, NAMESPACE, flatten, unflatten
+from .._core.pytree import NAMESPACE, flatten, unflatten
 from .._core.tensor import Tensor
 from .costs import Cost, costs_of
 from .draws import restoring, sources_of
@@ -212,8 +212,19 @@ class Program:
         ----------
         path : str
             The name of the file, such as ``"gradient.py"``; arrays go to ``"gradient.npz"``.
+
+        Raises
+        ------
+        TypeError
+            If the program needs an object that is neither an array nor found in a module.
         """
         text = self.source
+        for name, x in self.constants.items():
+            if not isinstance(x, (ndarray, np.generic)) or x.dtype.hasobject:
+                raise TypeError(
+                    f"the program of {self.name}: {name} is {x!r}, which a file of arrays cannot "
+                    f"hold; pickle the program, or define the function at the top of a module"
+                )
         if self.constants:
             np.savez(re.sub(r"\.py$", "", path) + ".npz", **self.constants)
             head = 'with np.load(__file__.removesuffix(".py") + ".npz") as arrays:\n'
@@ -227,13 +238,10 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         self._shown("_text")
-        state = {name: value for name, value in vars(self).items() if name != "_run"}
-        return {**state, "_out": None if self._out is LEAF else self._out}
+        return {name: value for name, value in vars(self).items() if name != "_run"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if self._out is None:  # LEAF, which is one object in each process
-            self._out = LEAF
         self._run = self._load()
 
 

@@ -39,6 +39,7 @@ from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of
 from .stores import ProgramStore
+from .wholes import follow, whole
 
 ndarray = np.ndarray
 new = object.__new__
@@ -60,6 +61,8 @@ class RecordLevel(Level):
     store = ProgramStore
     serves = False
     instead = "return it from the function"
+    follow, whole = follow, whole
+    forwards_methods = True
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -184,6 +187,15 @@ class RecordLevel(Level):
                 return self.record(func, (a, b), {})  # which is another function for some powers
         return super().binary(func, a, b)
 
+    def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
+        """Record a function of Python's numbers as it is, which may differ from NumPy's."""
+        own = PYTHON.get(func)
+        if own is None or kwargs or type(self.concrete(args[0])) not in SCALARS:
+            return super().method(func, args, kwargs)
+        if own is round and len(args) == 1:
+            return self.convert(args[0], round)
+        return self.record(own, args[::-1] if func is REFLECTED else args, kwargs)
+
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
@@ -251,8 +263,12 @@ class RecordLevel(Level):
         self.guard(value, "the values of all examples")
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
-        if how is bool or how is int or how == "__index__":
-            found = super().convert(x, how)
+        if how is bool or how is int or how is round or how == "__index__":
+            try:
+                found = round(x._value) if how is round else super().convert(x, how)
+            except (ValueError, OverflowError) as error:  # of a NaN, or of infinity
+                self.note_error(error, how if callable(how) else operator.index, (x,), {})
+                raise
             name = how if isinstance(how, str) else how.__name__
             self.answers.append(Guard(x._extra, name, found, self.where_now()))
             return found
@@ -261,6 +277,16 @@ class RecordLevel(Level):
         except LevelError as error:
             self.unanswered = error  # so that a function cannot catch it, and go another way
             raise
+
+    def refuse_observer(self) -> None:
+        """Raise where a mode or a debugger is on, as a later call would make no calls for it."""
+        self.unanswered = self.refusal(
+            LevelError,
+            "a mode or a debugger is on, and later calls of the program would not have it; trace "
+            "outside of its with block, or put that around a call of functier.compile(f), which "
+            "runs f itself then",
+        )
+        raise self.unanswered
 
     def elem(self, x: Tensor) -> Any:
         raise self.refusal(
@@ -335,6 +361,13 @@ class RecordLevel(Level):
         returned = [copy_of(y) if type(y) is ndarray else self.symbol(y) for y in outputs]
         return Graph(self.nodes, self.inputs, returned, self.answers)
 
+
+_methods: Any = Tensor
+REFLECTED = _methods.__rdivmod__
+PYTHON: dict[Any, Callable] = {
+    _methods.__round__: round, _methods.__divmod__: divmod, REFLECTED: divmod,
+}  # fmt: skip
+"""Methods by which Python calls functions of numbers."""
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
 

@@ -18,6 +18,7 @@ from .statements import names_of_nodes, user_statements
 
 ndarray = np.ndarray
 EPILOGUE = "derivatives"
+NAMED = {*_stores.READS, _stores.memory_of}
 INLINE = 1000
 """Regular arrays of up to so many elements, such as zeros, stand where they are used."""
 
@@ -96,7 +97,7 @@ class Shown(Source):
         if inline:
             self.names[node] = inline
             return []
-        if not node.memory or node.func in _stores.READS or node.func is _stores.memory_of:
+        if not node.memory or node.kept or node.func in NAMED:
             self.name(node)
         return self.statement(node)
 

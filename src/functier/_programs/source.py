@@ -149,7 +149,7 @@ class Source:
         lines: list[str] = []
         for number, guard in self.guards.get(node, ()):
             own, answer = self.names[node], guard.answer
-            if guard.how in ("bool", "int", "__index__"):
+            if guard.how in ("bool", "int", "round", "__index__"):
                 how = "int" if guard.how == "__index__" else guard.how
                 test = f"{how}({own}) != {answer!r}"
             else:
@@ -312,7 +312,9 @@ def path_of(func: Callable) -> tuple[str, str] | None:
         return None if path is None else (path[0], f"{path[1]}.{func.__name__}")
     module, _, name = name_of(func).rpartition(".")
     module = "operator" if module == "_operator" else module
-    for place in (module, PRIVATE.get(module, ""), getattr(func, "__module__", None) or ""):
+    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module is no file
+    homes = [getattr(x, "__module__", None) or "" for x in (func, inner)]
+    for place in (module, PRIVATE.get(module, ""), *homes):
         if getattr(sys.modules.get(place), name, None) is func:
             return place, name
     home = getattr(func, "__module__", None) or ""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.border import check_leaf
-from .._core.errors import LevelError, RandomnessError
-from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
+from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._levels.life import run
 from .._mutation.array import settle
@@ -53,7 +53,8 @@ def trace(func: Callable) -> Callable[..., Program]:
     LevelError
         Where it is called inside another transform.
     MutationError
-        Where the function uses a large plain array and writes to it later.
+        Where the function uses a large plain array and writes to it later, or puts a value into
+        a container or a module that it was given.
     RandomnessError
         Where the function draws from a generator of NumPy's or from Python's `random`, or makes a
         generator without a seed. Draws of `functier.random` are made anew in each call.
@@ -147,14 +148,26 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
     for i, x in zip(places, level.begin([leaves[i] for i in places])):
         inner[i] = x
     args = unflatten(structure, inner)
+    _, before = flatten(args, level, "the arguments")
     if keywords:
-        args, kwargs = args
-        result = func(*args, **{name: kwargs[name] for name in keywords})
+        result = func(*args[0], **{name: args[1][name] for name in keywords})
     else:
         result = func(*args)
     outputs, out = flatten(settle(result), level, "the result")
+    check_unchanged(level, args, inner, before)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
     return level.graph(outputs), values, out
+
+
+def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
+    """Raise where the function has changed a container or a module among its arguments."""
+    found, now = flatten(args, level, "the arguments")
+    if now != structure or any([x is not y for x, y in zip(found, leaves) if is_value(y)]):
+        raise level.refusal(
+            MutationError,
+            "the function puts another value into a container or a module that it was given, which "
+            "later calls of the program would not do; return the value, or change a copy",
+        )
 
 
 def global_state() -> Any:

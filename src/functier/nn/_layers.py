@@ -277,7 +277,8 @@ class Dropout(Module):
         if not 0 <= p <= 1:
             raise ValueError(f"Dropout: p={p!r}; a probability is from 0 to 1")
         self.p = p
-        self.generator = None if generator is None else generator_of(generator)
+        own = generator_of(generator)  # the default one is made here, and not inside a transform
+        self.generator = None if generator is None else own
 
     def forward(self, input: Value) -> Value:
         return F.dropout(input, self.p, self.training, generator=self.generator)

@@ -1,0 +1,25 @@
+"""The check of a compiled function against the function, to the last bit."""
+
+import optree
+
+import functier as ft
+from nets.programs import difference
+
+
+def leaves(tree):
+    """The leaves of a result; of a module its arrays."""
+    return optree.tree_leaves(tree, namespace="functier")
+
+
+def check(f, *calls, programs=None):
+    """Each call of the compiled function, and of a program, gives what the function gives."""
+    compiled = ft.compile(f)
+    for _ in range(2):
+        for args in calls:
+            problem = difference(leaves(compiled(*args)), leaves(f(*args)))
+            assert problem is None, (args, problem)
+    program = ft.trace(f)(*calls[0])
+    assert difference(leaves(program(*calls[0])), leaves(f(*calls[0]))) is None
+    assert program.source
+    assert programs in (None, len(compiled.programs))
+    return compiled
