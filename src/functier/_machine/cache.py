@@ -1,9 +1,9 @@
 """Object code on disk, by the hash of its text and of all that it depends on.
 
 NOTE [files that are not trusted]
-    A file holds the full identity of what it was made by, and a hash of its contents. One that
-    is cut off, or of another version or processor, is not used, and is written again. Nothing
-    here fails: where the disk cannot be read or written, programs are compiled each time.
+    A file begins with the hash of all that it was made of, and with one of its contents. One that
+    is cut off, or of another version, processor or user, is not used, and is written again.
+    Nothing here fails: where the disk cannot be read or written, programs are compiled each time.
 """
 
 import hashlib
@@ -22,7 +22,9 @@ MOST = 256 * 2**20
 MAGIC = b"functier object 1\n"
 SUFFIX = ".functier"
 WRITES = 64
-"""After so many files of one process the folder is looked at."""
+"""After the first file of a process, and then after so many, the folder is looked at."""
+
+COUNT = [0]
 
 
 def default_folder() -> Path:
@@ -54,6 +56,15 @@ def key_of(text: str, identity: Iterable[str]) -> str:
     return hashlib.blake2b(whole.encode(), digest_size=20).hexdigest()
 
 
+def hash_of(code: bytes) -> bytes:
+    return hashlib.blake2b(code, digest_size=32).digest()
+
+
+def is_own(state: os.stat_result) -> bool:
+    """Tell if a file was written by this user or the system, whose code may run."""
+    return not hasattr(os, "getuid") or state.st_uid in (os.getuid(), 0)
+
+
 def read(key: str) -> bytes | None:
     """Return object code; None where there is none that is whole."""
     place = folder()
@@ -61,12 +72,15 @@ def read(key: str) -> bytes | None:
         return None
     path = place / f"{key}{SUFFIX}"
     try:
-        contents = path.read_bytes()
+        with open(path, "rb") as file:
+            if not is_own(os.fstat(file.fileno())):
+                return None
+            contents = file.read()
     except OSError:
         return None
     head = MAGIC + key.encode()
     code = contents[len(head) + 32 :]
-    if contents[: len(head) + 32] != head + hashlib.blake2b(code, digest_size=32).digest():
+    if contents[: len(head) + 32] != head + hash_of(code):
         return None
     try:
         os.utime(path)  # the oldest are dropped first
@@ -85,8 +99,7 @@ def write(key: str, code: bytes) -> None:
         place.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, temporary = tempfile.mkstemp(suffix=".part", dir=place)
         with os.fdopen(handle, "wb") as file:
-            file.write(MAGIC + key.encode())
-            file.write(hashlib.blake2b(code, digest_size=32).digest() + code)
+            file.write(MAGIC + key.encode() + hash_of(code) + code)
         os.replace(temporary, place / f"{key}{SUFFIX}")
     except OSError:
         if temporary:
@@ -95,12 +108,9 @@ def write(key: str, code: bytes) -> None:
             except OSError:
                 pass
         return
-    write.count += 1  # type: ignore[attr-defined]
-    if write.count % WRITES == 1:  # type: ignore[attr-defined]
+    if COUNT[0] % WRITES == 0:
         shrink(place)
-
-
-write.count = 0  # type: ignore[attr-defined]
+    COUNT[0] += 1
 
 
 def shrink(place: Path, most: int = 0) -> None:

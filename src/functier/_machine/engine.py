@@ -8,6 +8,7 @@ NOTE [what a text may refer to]
 
 import os
 import re
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any
 
 import llvmlite  # type: ignore[import-untyped]
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
+import numpy as np
 
 from . import cache
 
@@ -64,7 +66,8 @@ def host() -> tuple[str, str, str]:
 def identity(opt: int) -> tuple[str, ...]:
     """Return all that object code depends on, apart from its text."""
     version = ".".join(map(str, llvm.llvm_version_info))
-    return llvmlite.__version__, version, *host(), *options(), f"O{opt}"
+    python = f"{sys.implementation.cache_tag} {np.__version__}"  # texts read their objects
+    return llvmlite.__version__, version, python, *host(), *options(), f"O{opt}"
 
 
 def options() -> tuple[str, str]:
