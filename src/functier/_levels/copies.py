@@ -105,9 +105,12 @@ class Copies:
         """Copy a tensor; the copy is of the same level, at the same place of its tape."""
         array = known_array(x)
         if array is not None and x.level.depth:  # nobody writes to it: its order counts alone
-            if array.size > SMALL and spans_memory_twice(array, owner_of(array)):
+            small = array.size <= SMALL
+            if array.flags.c_contiguous or (not small and array.flags.f_contiguous):
                 return x
-            noted: Any = np.copy(x, "C" if array.size <= SMALL else "K")
+            if not small and spans_memory_twice(array, owner_of(array)):
+                return x
+            noted: Any = np.copy(x, "C" if small else "K")
             return noted
         y: Any = new(type(x))
         y._value = self.value(x._value)
