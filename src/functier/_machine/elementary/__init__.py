@@ -1,8 +1,13 @@
-"""NumPy's elementwise functions as instructions of the processor.
+"""NumPy's elementwise functions as instructions of the processor, and a few of SciPy.
 
 Each file holds one family, whose rules register themselves in `ELEMENTWISE`. The operands of
 a rule have the dtypes of the loop that NumPy picks for them, and so has the result.
 """
+
+import importlib
+import sys
+
+import numpy as np
 
 from . import arithmetic as arithmetic
 from . import exponentials as exponentials
@@ -14,4 +19,19 @@ from . import remainders as remainders
 from . import trigonometry as trigonometry
 from .table import ELEMENTWISE
 
-__all__ = ["ELEMENTWISE"]
+__all__ = ["ELEMENTWISE", "knows", "rule_of"]
+
+DTYPES = "?bBhHiIlLqQfd"
+"""The characters of the dtypes that rules are written for."""
+
+
+def rule_of(function):
+    """The rule of a function, or None. SciPy's are there once SciPy is."""
+    if function not in ELEMENTWISE and "scipy.special" in sys.modules:
+        importlib.import_module(".special", __name__)
+    return ELEMENTWISE.get(function)
+
+
+def knows(function, dtypes):
+    """Whether `rule_of(function)` is for a loop of these dtypes, given as NumPy's dtypes."""
+    return rule_of(function) is not None and all(np.dtype(d).char in DTYPES for d in dtypes)
