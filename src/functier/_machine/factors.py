@@ -226,8 +226,8 @@ def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) 
                     value = rows.masked(rows.lanes(str(whole * width), "sge", i.index), value)
                 rows.store(value, code.address(goal, [], whole * step))
         else:
-            for k in range(n, most * width):
-                rows.put(kind.zero(1), code.address(goal, [], k * rows.item))
+            for gap in range(n, most * width):
+                rows.put(kind.zero(1), code.address(goal, [], gap * rows.item))
             with code.loop(n) as j:
                 value = rows.number(code.address(source, [(j.index, across)]))
                 if upper:
@@ -240,9 +240,10 @@ def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) 
     with code.loop(n, zeros) as i:
         line = code.address(target, [(i.index, rows.row)])
         found = list(i.values)
-        for v in range(most):
-            value = rows.load(code.address(line, [], v * step))
-            found[v % share] = rows.greatest(rows.magnitudes(value), found[v % share])
+        for number in range(most):
+            value = rows.load(code.address(line, [], number * step))
+            own = number % share
+            found[own] = rows.greatest(rows.magnitudes(value), found[own])
         i.new = found
     best = i.results[0]
     for other in i.results[1:]:
