@@ -273,10 +273,19 @@ def is_good(rows: Rows, size: str, limits: tuple[str, str]) -> str:
 
 
 def factorize(a: Operand, vector: int = 64) -> tuple[Kernel, Factors]:
-    """Return a kernel ``(a, factors, scratch)`` for L and U, with a status, and their layout."""
+    """Return a kernel ``(a, factors, scratch)`` for L and U, with a status, and their layout.
+
+    After a status the order of the rows of each matrix is one that may be followed.
+    """
     factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector)
     code = Routine(("a", "factors"), status=True)
     rows = Rows(code, factors)
+    where, loops = stack(code, factors.batch)
+    order = code.address("%factors", list(zip(where, factors.strides)), factors.order)
+    with code.loop(factors.size) as i:
+        place = code.address(order, [(i.index, 8)])
+        code.line(f"store i64 {i.index}, ptr {place}, align 8")
+    close(loops)
     where, loops = stack(code, factors.batch)
     source = code.address("%a", list(zip(where, a.strides)))
     target = code.address("%factors", list(zip(where, factors.strides)))
@@ -291,11 +300,7 @@ def decompose(rows: Rows, target: str, limits: tuple[str, str]) -> None:
     """Write the factorisation of one matrix in place; a bad pivot returns status 1."""
     code, factors, name = rows.code, rows.factors, rows.kind.name
     n, width = factors.size, rows.width
-    order = code.address(target, [], factors.order)
-    sign = code.address(order, [], 8 * n)
-    with code.loop(n) as i:
-        place = code.address(order, [(i.index, 8)])
-        code.line(f"store i64 {i.index}, ptr {place}, align 8")
+    sign = code.address(target, [], factors.order + 8 * n)
     # the pivot of the first column; that of each other is found while the rows are updated
     start = (name, rows.magnitude(rows.number(target))), ("i64", "0")
     pivot = start
