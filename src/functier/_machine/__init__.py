@@ -1,4 +1,4 @@
 """Parts of programs as machine code, by LLVM.
 
-Imports nothing.
+Imports `_core`, `_rules` and `_programs`.
 """

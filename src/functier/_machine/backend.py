@@ -1,0 +1,213 @@
+"""The backend of machine code: a program whose known parts are builtins of compiled code."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._programs.draws import restoring
+from .._programs.entries import Mismatch
+from .._programs.graph import Form, Graph
+from .._programs.program import Changed, Program
+from .._programs.source import Source
+from . import blas, builtin, engine, places, rules, views
+from .arena import laid_out
+from .emitter import ATTRIBUTES
+from .fusion import calls_of
+from .parts import Division, Stage, strides_out
+from .steps import Place
+
+__all__ = ["MachineProgram", "use_machine"]
+
+REGISTERED = rules, places, views
+LONG = 1 << 15
+"""From so many elements on other threads of Python run meanwhile."""
+
+
+def native_bytes() -> int:
+    """Return the bytes of a vector of this processor."""
+    features = engine.host()[2]
+    if "+avx512f" in features:
+        return 64
+    return 32 if "+avx2" in features else 16
+
+
+class Text:
+    """The text of a part.
+
+    Attributes
+    ----------
+    text : str
+    arena : int
+        The bytes of memory that it needs.
+    symbols : dict of str to int
+        The addresses of the constants.
+    """
+
+    def __init__(self, part: Stage, inputs: list, contract: bool):
+        self.part = part
+        self.calls = calls_of(part, part.writers, native_bytes(), contract)
+        self.arena = laid_out(self.calls)
+        numbers = {node: i for i, node in enumerate(inputs)}
+        self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
+        self.symbols = {
+            f"constant{i}": array.__array_interface__["data"][0]
+            for i, array in enumerate(part.constants)
+        }
+        self.text = self.written(len(inputs))
+
+    def pointer(self, place: Place, lines: list[str], known: dict[Any, str]) -> str:
+        """Return the name of the pointer to a place."""
+        buffer, offset, _ = place
+        key = id(buffer), offset
+        found = known.get(key)
+        if found is None:
+            far = offset
+            if buffer.kind == "arena":
+                base, far = "%arena", offset + buffer.offset
+            elif buffer.kind == "constant":
+                base = f"@constant{buffer.index}"
+            elif buffer.kind == "input":
+                base = f"%in{self.inputs[buffer.index]}"
+            else:
+                base = f"%out{buffer.index}"
+            found = base
+            if far:
+                found = f"%x{len(known)}"
+                lines.append(f"  {found} = getelementptr i8, ptr {base}, i64 {far}")
+            known[key] = found
+        return found
+
+    def written(self, count: int) -> str:
+        lines: list[str] = []
+        known: dict[Any, str] = {}
+        texts: dict[str, str] = {}
+        states: list[str] = []
+        for number, call in enumerate(self.calls):
+            texts.update({name.lstrip("@"): text for name, text in call.kernel.texts.items()})
+            given = [self.pointer(place, lines, known) for place in call.places]
+            scratch = "null"
+            if call.scratch is not None:
+                scratch = self.pointer(Place(call.scratch, 0, ()), lines, known)
+            text = call.kernel.call(given, scratch)
+            if call.kernel.status:
+                lines.append(f"  %s{number} = {text}")
+                state = f"%s{number}"
+                if states:
+                    lines.append(f"  %t{number} = or i32 {states[-1]}, %s{number}")
+                    state = f"%t{number}"
+                states.append(state)
+            else:
+                lines.append(f"  {text}")
+        lines.append(f"  ret i32 {states[-1] if states else 0}")
+        given = [f"ptr %in{i}" for i in range(count)]
+        given += [f"ptr %out{i}" for i in range(len(self.part.outputs))]
+        head = [f"@{name} = external global i8" for name in self.symbols]
+        body = "\n".join(lines)
+        main = f"define i32 @part({', '.join([*given, 'ptr %arena'])}) {ATTRIBUTES} {{\n{body}\n}}"
+        return "\n".join([*head, *texts.values(), main])
+
+    def is_long(self) -> bool:
+        sizes = [place.buffer.size for call in self.calls for place in call.places]
+        return max(sizes, default=0) >= 8 * LONG
+
+
+class Fallback:
+    """A part as NumPy calls, for calls that the machine does not serve."""
+
+    def __init__(self, part: Stage):
+        self.part = part
+        self.run: Callable | None = None
+        self.calls = 0
+
+    def __call__(self, *args: Any) -> Any:
+        self.calls += 1
+        if self.run is None:
+            graph = self.part.program()
+            self.run = loaded(Source(graph, "part", [f"x{i}" for i in range(len(args))]))
+        with np.errstate(all="ignore"):
+            return self.run(*args)
+
+
+def loaded(source: Source) -> Any:
+    """Return the function of a source."""
+    space: dict[str, Any] = {"CONSTANTS": source.constants, "Changed": Changed}
+    exec(compile(source.text, "<functier machine>", "exec"), space)
+    names = [name for name in space if name not in ("CONSTANTS", "Changed", "__builtins__")]
+    return space[names[-1]]
+
+
+def function_of(part: Stage, inputs: list, direct: bool, contract: bool) -> Any:
+    """Return the builtin of a part."""
+    text = Text(part, inputs, contract)
+    forms = [form_in(part, node) for node in inputs]
+    signature = builtin.Signature(
+        tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
+    )
+    fallback = Fallback(part)
+    symbols = {**blas.addresses(), **text.symbols}
+    found = builtin.make_builtin(text.text, signature, fallback, symbols)
+    if direct:
+        return found
+
+    def guarded(*args: Any) -> Any:
+        try:
+            return found(*args)
+        except Mismatch:  # NumPy has given another layout
+            return fallback(*args)
+
+    return guarded
+
+
+def form_in(part: Stage, node: Any) -> Form:
+    """Return the form of an input of a part."""
+    form = node.form
+    if node in part.division.known and form.kind is np.ndarray:
+        return form._replace(strides=strides_out(form))
+    return form
+
+
+class MachineProgram:
+    """A program with compiled parts: `run` is a function of its inputs.
+
+    Attributes
+    ----------
+    parts : int
+        The number of compiled parts.
+    reasons : list of str
+        The calls that stay NumPy's, and why.
+    """
+
+    def __init__(self, graph: Graph, name: str, contract: bool = False):
+        division = Division(graph)
+        self.reasons = [
+            f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
+            for node in graph.nodes
+            if node in division.outside and node in division.reasons
+        ]
+        parts = [part for part in division.stages.values() if part.outputs]
+        self.parts = len(parts)
+        self.run: Callable | None = None
+        direct = division.direct()
+        if direct is not None:
+            direct.taken = list(graph.inputs)
+            self.run = function_of(direct, graph.inputs, True, contract)
+        elif parts:
+            made = {part: function_of(part, part.taken, False, contract) for part in parts}
+            rest = division.rest()
+            for node in rest.nodes:
+                if type(node.func) is Stage:
+                    node.func = made[node.func]
+            own = [f"x{i}" for i in range(len(rest.inputs))]
+            self.run = loaded(Source(rest, "program", own))
+
+
+def use_machine(program: Program, contract: bool = False) -> list[str]:
+    """Let a program run its known parts as machine code; return why other parts do not."""
+    graph = program._graph
+    assert graph is not None
+    machine = MachineProgram(graph, program.name, contract)
+    if machine.run is not None:
+        run = machine.run
+        program._run = restoring(run, program._sources) if program._sources else run
+    return [f"compiled parts: {machine.parts}", *machine.reasons]
