@@ -76,7 +76,7 @@ def _method(name: str) -> Callable:
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:
         level = type(x).level
-        if level.forwards_methods:
+        if level.forwards_methods and not level.kind.guards:  # which notes views, too
             return plain(x, *args, **kwargs)
         meaning = MEANINGS[name]
         func, args, kwargs = meaning(x, *args, **kwargs)
@@ -90,7 +90,7 @@ def _property(name: str) -> property:
 
     def read(x: Any) -> Any:
         level = type(x).level
-        if level.forwards_methods:
+        if level.forwards_methods and not level.kind.guards:  # which notes views, too
             return plain(x)
         return function(level, PROPERTIES[name], (x,), {})
 
