@@ -116,40 +116,6 @@ def test_a_function_with_many_names_still_has_its_calls_of_float(tmp_path):
     np.testing.assert_allclose(slope, sum(range(200)) / 100 + np.pi * math.cos(1.0))
 
 
-VECTOR = """
-import numpy as np
-class Vector(np.ndarray):
-    def __new__(cls, values):
-        return np.asarray(values).view(cls)
-    def norm(self):
-        return np.sqrt(np.sum(self * self))
-def f(x):
-    return Vector(x).norm() * Vector(x).view(np.ndarray) + Vector(np.array([3.0, 4.0])).norm()
-def g(x):
-    y = Vector(np.array([3.0, 4.0]))
-    y[0] = 1.0
-    return x * y[0]
-"""
-
-
-def test_a_subclass_of_numpys_array_holds_one_example(tmp_path):
-    module, reference = module_of(tmp_path, VECTOR), module_of(tmp_path, VECTOR)
-    x = np.array([[0.7, -1.3], [2.1, 0.4]])
-    with ft.adopt(module):
-        found = ft.vmap(module.f, branches="split")(x)
-        np.testing.assert_allclose(found, np.stack([reference.f(v) for v in x]), rtol=1e-15)
-        for run in (
-            lambda: ft.vmap(module.f)(x),
-            lambda: ft.jvp(module.f, (x[0],), (x[1],)),
-            lambda: ft.jvp(ft.vmap(module.f, branches="split"), (x,), (x,)),
-            lambda: ft.vmap(ft.grad(lambda x: np.sum(module.f(x))), branches="split")(x),
-        ):
-            with pytest.raises(TypeError, match=r"x\.view\(Vector\) would put a tensor into a"):
-                run()
-        with pytest.raises(ValueError, match="read-only"):
-            ft.grad(module.g)(2.0)
-
-
 def test_a_view_as_numpys_array_is_the_tensor():
     x = np.array([1.0, 2.0])
     assert ft.grad(lambda x: np.sum(x.view(np.ndarray) ** 2))(x).tolist() == [2.0, 4.0]

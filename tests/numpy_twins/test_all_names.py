@@ -109,6 +109,9 @@ TAKES = {
         x, [0.0, 1.0], [-1.0, 1.0]
     ),
     "testing": lambda np, x: [np.testing.assert_allclose(2 * x, x + x), x][1],
+    "matrix": lambda np, x: np.matrix([x, [1.0, 2.0, x[0]]]).T.A1[:3],
+    "asmatrix": lambda np, x: (np.asmatrix(x) * np.asmatrix(x).T)[0, 0] * x,
+    "bmat": lambda np, x: np.bmat([[x, x]]).A1[1:4],
     "testing of lists": lambda np, x: [np.testing.assert_array_equal([x[0], 1], [x[0], 1.0]), x][1],
     "random.normal": lambda np, x: 0 * np.random.normal(size=3) + x,
     "random.default_rng": lambda np, x: (np.random.default_rng(np.arange(3)) is not None) * x,
@@ -130,8 +133,6 @@ FILES = set("fromfile fromregex genfromtxt load loadtxt memmap".split())
 """Functions that read files: they make arrays."""
 
 REFUSED = {
-    "asmatrix": (lambda np, x: np.asmatrix(x), "would turn"),
-    "bmat": (lambda np, x: np.bmat([[x]]), "would turn"),
     "nested_iters": (lambda np, x: np.nested_iters([x, x], [[0], []]), "would turn"),
     "float64": (lambda np, x: np.float64(x[0]), "would turn"),
 }

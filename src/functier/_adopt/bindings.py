@@ -7,7 +7,10 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from .._core.adopted import GLOBALS
+from .._core.subclasses import KEPT
 from .call_sites import Names, loads_in, rewrite, stored_globals
 from .twins import (
     ALIASES,
@@ -46,6 +49,7 @@ class Bindings:
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
+        self.kept: list[weakref.ref] = []  # subclasses of NumPy's array
         self.left: dict[str, str] = {}  # what keeps NumPy's object, and why
 
     # ---- binding ----
@@ -66,8 +70,12 @@ class Bindings:
             self._bind_names()
             for func in functions:
                 self._bind_defaults(func)
+            KEPT.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
+                if issubclass(cls, np.ndarray):
+                    KEPT.add(cls)
+                    self.kept.append(weakref.ref(cls))
         if len(self.left) > before:
             news = list(self.left.items())[before:]
             warnings.warn(
@@ -181,6 +189,9 @@ class Bindings:
     def unbind(self, functions: Iterable[FunctionType]) -> None:
         """Undo what `bind` did, where nobody has changed it since; the aliases stay."""
         GLOBALS.discard(id(self.namespace))
+        KEPT.difference_update([cls() for cls in self.kept])
+        if not GLOBALS:
+            KEPT.clear()
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(func.__code__))
             if pair is not None:

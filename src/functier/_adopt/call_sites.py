@@ -132,6 +132,8 @@ def _changes(code: CodeType, names: Names) -> dict[int, str]:
                 if alias is not None:
                     if _is_matched(instructions, i + 2):
                         alias = names.pattern(value)
+                    elif value is super:
+                        alias = alias if _is_super_of_two(instructions, i) else None
                     elif not _is_called(instructions, i):
                         alias = None
                 elif instructions[i + 1].opname in METHODS:
@@ -184,6 +186,15 @@ def _is_called(instructions: list[Instruction], i: int) -> bool:
     if instructions[i + 1].opname == "PUSH_NULL":
         return _leads_to_call(instructions, i + 2)
     return False
+
+
+def _is_super_of_two(instructions: list[Instruction], i: int) -> bool:
+    """Tell if the look-up at `i` is that of ``super(C, x)``; ``super()`` looks at its caller."""
+    rest = [use for use in instructions[i + 1 : i + 12] if use.opname not in SILENT][:3]
+    if rest[-1].opname == "LOAD_SUPER_ATTR":
+        return bool((rest[-1].arg or 0) & 2)
+    alone = rest[0].opname.startswith("CALL") or rest[1].opname == "LOAD_SUPER_ATTR"
+    return not alone and _is_called(instructions, i)
 
 
 def _leads_to_call(instructions: list[Instruction], start: int) -> bool:

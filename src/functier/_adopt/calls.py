@@ -18,10 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._mutation.array import Array, settle
 from .._transforms.stop_gradient import stop_gradient
+from ..numpy._subclasses import Instance, class_over
 from .values import (
+    TENSORS,
     as_float,
     as_scalar,
     class_of,
@@ -44,7 +47,7 @@ _isinstance, _issubclass = isinstance, issubclass
 def has_tensor(items: list | tuple) -> bool:
     """Tell if a tensor is among the items."""
     kinds = set(map(type, items))
-    return not kinds <= FAST and any([_issubclass(kind, Tensor) for kind in kinds])
+    return not kinds <= FAST and any([_issubclass(kind, TENSORS) for kind in kinds])
 
 
 # ---- numbers ----
@@ -52,7 +55,7 @@ def has_tensor(items: list | tuple) -> bool:
 
 def float_(x: Any = 0.0, /) -> Any:
     """Return ``float(x)``; a tensor without axes keeps its derivative and its batch."""
-    if not _isinstance(x, Tensor):
+    if not _isinstance(x, TENSORS):
         return float(x)
     x = settle(x)
     return as_float(x) if in_level(x) else float(x)
@@ -62,7 +65,7 @@ def int_(x: Any = 0, /, *base: Any, **words: Any) -> Any:
     """Return ``int(x)``: a Python int, or an int64 for each example where they differ."""
     if base or words:
         return int(x, *base, **words)
-    return as_int(x, int, np.trunc) if _isinstance(x, Tensor) else int(x)
+    return as_int(x, int, np.trunc) if _isinstance(x, TENSORS) else int(x)
 
 
 def str_(*args: Any, **options: Any) -> str:
@@ -70,7 +73,7 @@ def str_(*args: Any, **options: Any) -> str:
 
     They would lose a derivative, and are refused where a level has one.
     """
-    if len(args) == 1 and _isinstance(args[0], Tensor) and not options:
+    if len(args) == 1 and _isinstance(args[0], TENSORS) and not options:
         x = settle(args[0])
         return x.level.convert(x, "format", "") if in_level(x) and not x.ndim else str(x)
     return str(*args, **options)
@@ -102,7 +105,7 @@ def as_int(x: Any, convert: Callable, rounded: Callable) -> Any:
 
 def round_(number: Any, ndigits: Any = None) -> Any:
     """Return ``round(x)``, an integer as of `int_`, or ``round(x, digits)``."""
-    if not _isinstance(number, Tensor):
+    if not _isinstance(number, TENSORS):
         return round(number, ndigits)
     if ndigits is None:
         return as_int(number, round, np.rint)
@@ -111,7 +114,7 @@ def round_(number: Any, ndigits: Any = None) -> Any:
 
 def complex_(*args: Any, **kwargs: Any) -> Any:
     """Return ``complex(real, imag)``; tensors without axes keep their derivatives."""
-    if not any([_isinstance(x, Tensor) for x in (*args, *kwargs.values())]):
+    if not any([_isinstance(x, TENSORS) for x in (*args, *kwargs.values())]):
         return complex(*args, **kwargs)
     parts: Any = dict(zip(("real", "imag"), settled(args)))
     parts |= {name: settle(x) for name, x in kwargs.items()}
@@ -187,6 +190,8 @@ def _extremum(builtin: Callable, better: Callable, args: tuple, kwargs: dict) ->
     best = found = MISSING
     for item in items:
         value = item if key is None else key(item)
+        if _isinstance(value, Instance):
+            value = settle(value)
         if best is MISSING:
             best, found = item, value
             continue
@@ -272,6 +277,8 @@ def type_(*args: Any, **words: Any) -> Any:
     """Return ``type(x)``, for a tensor the class of what NumPy has for it, or a new class."""
     if len(args) == 1 and not words:
         x = args[0]
+        if type(x) in OVER_TENSORS:
+            return x.__class__
         if not issubclass(type(x), Tensor) or not (x.level.depth or type(x) is Array):
             return type(x)
         return class_of(x)
@@ -279,6 +286,13 @@ def type_(*args: Any, **words: Any) -> Any:
         module = sys._getframe(1).f_globals.get("__name__")  # which `type` finds by itself
         args = (*args[:2], {**args[2], **({} if module is None else {"__module__": module})})
     return type(*args, **words)
+
+
+def super_(*args: Any) -> Any:
+    """Return ``super(C, x)``, of an instance over a tensor that of the class made for it."""
+    if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
+        return super(class_over(args[0]), args[1])
+    return super(*args)
 
 
 class PatternMeta(type):
@@ -301,7 +315,7 @@ def caller_of(kind: Any) -> Callable:
     """Return the twin of calls of `kind`, such as ``numpy.float64(x)``."""
 
     def convert(*args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or kwargs or not _isinstance(args[0], Tensor):
+        if len(args) != 1 or kwargs or not _isinstance(args[0], TENSORS):
             return kind(*args, **kwargs)
         x = settle(args[0])
         if not in_level(x):
@@ -332,6 +346,7 @@ BUILTINS: dict[Any, Callable] = {
     isinstance: isinstance_,
     str: str_,
     type: type_,
+    super: super_,
 }
 """The twins of calls of builtins."""
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
 from .calls import complex_
 from .mathematics import Mathematics
-from .values import as_float, in_level, plain_values, settled
+from .values import TENSORS, as_float, in_level, plain_values, settled
 
 
 def _compute(func: Callable, formula: Callable, args: tuple) -> Any:
@@ -90,7 +89,7 @@ def _twin(name: str) -> Any:
 
     @functools.wraps(func)
     def call(*args: Any) -> Any:
-        if not any([isinstance(x, Tensor) for x in args]):
+        if not any([isinstance(x, TENSORS) for x in args]):
             return func(*args)
         if name in FORMULAS:
             return _compute(func, FORMULAS[name], args)

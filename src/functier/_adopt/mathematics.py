@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from .._core.tensor import Tensor
 from .calls import as_int
-from .values import as_float, in_level, plain_values, settled
+from .values import TENSORS, as_float, in_level, plain_values, settled
 
 
 def _number(x: Any, func: Callable) -> Any:
@@ -262,7 +261,7 @@ def _of_one(func: Callable, compute: Callable) -> Callable:
 
     @functools.wraps(func)
     def call(x: Any, /) -> Any:
-        return compute(x) if isinstance(x, Tensor) else func(x)
+        return compute(x) if isinstance(x, TENSORS) else func(x)
 
     return call
 
@@ -276,7 +275,7 @@ def _with_formula(func: Callable, formula: Callable) -> Callable:
 
         @functools.wraps(func)
         def call_two(x: Any, y: Any, /, **words: Any) -> Any:
-            if isinstance(x, Tensor) or isinstance(y, Tensor):
+            if isinstance(x, TENSORS) or isinstance(y, TENSORS):
                 return _compute(func, formula, (x, y), words)
             return func(x, y, **words)
 
@@ -284,7 +283,7 @@ def _with_formula(func: Callable, formula: Callable) -> Callable:
 
     @functools.wraps(func)
     def call(*args: Any, **words: Any) -> Any:
-        if any([isinstance(x, Tensor) for x in args]):
+        if any([isinstance(x, TENSORS) for x in args]):
             return _compute(func, formula, args, words)
         return func(*args, **words)
 

@@ -44,6 +44,9 @@ Those of SciPy count where they have been imported.
 NUMBERS: dict[ModuleType, Any] = {math: MATH, cmath: CMATH}
 """Modules of functions of numbers, and their twins."""
 
+CLASSES = np.ndarray, np.matrix
+"""Classes of arrays: only calls of them, and their methods, meet twins."""
+
 MIRRORS = f"{fnp.__name__}.", "functier.scipy."
 """The beginnings of the names of modules with twins."""
 
@@ -78,7 +81,7 @@ def load_twins() -> None:
 
 
 def _note(value: Any, twin: Any) -> None:
-    if twin is not value and value is not np.ndarray:
+    if twin is not value and not any(value is c for c in CLASSES):
         _TWINS.setdefault(id(value), (value, twin))
         _ORIGINALS.setdefault(id(twin), (twin, value))
 
@@ -128,12 +131,12 @@ def dispatches(value: Any) -> bool:
 
 
 class Classes:
-    """The namespace `functier.numpy` with NumPy's own ``ndarray``: ``type(x) is np.ndarray``.
+    """The namespace `functier.numpy` with NumPy's own classes: ``type(x) is np.ndarray``.
 
     Calls of `isinstance` need no twin of it.
     """
 
-    ndarray = np.ndarray
+    ndarray, matrix = CLASSES
 
     def __getattr__(self, name: str) -> Any:
         return getattr(fnp, name)
@@ -157,20 +160,21 @@ class Callees:
 
 ALIASES: dict[str, Any] = {
     f"{PREFIX}numpy": Callees(),
-    f"{PREFIX}numpy.ndarray as a class": Classes(),
+    f"{PREFIX}numpy as classes": Classes(),
 }
 """The aliases that globals of adopted modules have, and their objects."""
 
 _CALLED: dict[int, str] = {}
 for _builtin, _twin in (
     *BUILTINS.items(), *CALLERS.items(), *UFUNC_CALLERS.items(), (np.ndarray, fnp.ndarray),
+    (np.matrix, fnp.matrix),
 ):  # fmt: skip
     _alias = f"{PREFIX}{_builtin.__name__}"
     if isinstance(_builtin, np.ufunc) or _builtin.__module__ != "builtins":
         _alias = f"{PREFIX}numpy.{_builtin.__name__}"
     _CALLED[id(_builtin)] = _alias
     ALIASES[_alias] = _twin
-for _kind, _class in (*PATTERNS.items(), (np.ndarray, fnp.ndarray)):
+for _kind, _class in (*PATTERNS.items(), (np.ndarray, fnp.ndarray), (np.matrix, fnp.matrix)):
     ALIASES[f"{PREFIX}case {_kind.__name__}"] = _class
 
 
@@ -202,8 +206,8 @@ def alias_of_number_owner(value: Any, name: str, called: bool, asked: bool) -> s
     if value is np or value is fnp:
         if name in KINDS and called:
             return f"{PREFIX}numpy"
-        if name == "ndarray" and not called and not asked:
-            return f"{PREFIX}numpy.ndarray as a class"
+        if name in ("ndarray", "matrix") and not called and not asked:
+            return f"{PREFIX}numpy as classes"
     return None
 
 

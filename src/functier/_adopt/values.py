@@ -8,6 +8,10 @@ from .._control.masks import bare, narrow
 from .._core.tensor import Tensor
 from .._levels.views import is_array
 from .._mutation.array import Array, settle
+from ..numpy._subclasses import Instance
+
+TENSORS = Tensor, Instance
+"""The classes of tensors, and of instances of a subclass of NumPy's array over one."""
 
 
 def in_level(x: Any) -> bool:
@@ -85,4 +89,4 @@ def as_float(x: Any, name: str = "float") -> Any:
 
 def settled(args: Any) -> list[Any]:
     """Return arguments with the snapshots of arrays that were made inside a level."""
-    return [settle(x) if type(x) is Array else x for x in args]
+    return [settle(x) if type(x) is Array or isinstance(x, Instance) else x for x in args]

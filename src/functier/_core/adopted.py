@@ -15,3 +15,8 @@ def method_for_caller(name: str) -> Callable | None:
     if GLOBALS and id(sys._getframe(2).f_globals) in GLOBALS:
         return METHODS[name]
     return None
+
+
+def is_called_by_adopted() -> bool:
+    """Tell if the code that has called the caller is adopted."""
+    return bool(GLOBALS) and id(sys._getframe(2).f_globals) in GLOBALS

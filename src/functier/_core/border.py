@@ -22,6 +22,7 @@ import numpy as np
 
 from .errors import ConversionError, LevelError, MutationError
 from .numpy_facts import PLAIN, SCALARS, dtype_of
+from .subclasses import OVER_TENSORS
 from .tensor import Tensor
 from .types import Value
 
@@ -80,6 +81,11 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
     kind = type(x)
     if kind in SCALARS or isinstance(x, Tensor):
         return None
+    if kind in OVER_TENSORS:
+        return TypeError, (
+            f"is a {name_of_class(x.__class__)} of a tensor, whose class a transform would not "
+            f"keep; pass numpy.asarray(x), and make the {x.__class__.__name__} inside"
+        )
     if isinstance(x, ndarray):
         reason = None if kind is ndarray else _of_class(kind)
         if reason is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .peers import ATTRIBUTES
-from .subclasses import KEPT, OVER_TENSORS, beside_tensors, inside
+from .subclasses import KEPT, OVER_TENSORS, answer, inside
 from .tensor import CANONICAL, Tensor, canonical
 from .types import Function, Value
 
@@ -316,11 +316,10 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
         return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
 
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        if OVER_TENSORS and not OVER_TENSORS.isdisjoint(types):
-            return NotImplemented
-        if KEPT and not KEPT.isdisjoint(types):
-            args, kwargs = beside_tensors(args, kwargs)
-            return func(*args, **kwargs)
+        if OVER_TENSORS or KEPT:
+            found = answer(func, types, args, kwargs)
+            if found is not None:
+                return found
         return self.level.function(func, args, kwargs)
 
     found: dict[str, Function] = {

@@ -1,5 +1,6 @@
 """Level 0: the dispatch protocol, and what plain tensors and users' subclasses do."""
 
+import math
 import sys
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from .errors import HookRecursionError, LevelError
 from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of, named
 from .observers import CALLS, OPERATIONS
+from .subclasses import OVER_TENSORS
 from .tensor import Tensor, canonical
 from .types import Function, Index, Shape, Value
 
@@ -31,6 +33,8 @@ def opts_out(value: Value) -> bool:
     """Tell if an operator returns ``NotImplemented``, so that `value` answers it."""
     if type(value) in PLAIN or isinstance(value, (Tensor, list, tuple, np.generic)):
         return False
+    if type(value) in OVER_TENSORS:
+        return True
     if hasattr(value, "__array_ufunc__"):
         return value.__array_ufunc__ is None
     return not is_convertible(value) and not isinstance(value, (int, float, complex))
@@ -51,8 +55,8 @@ def tree_map(f: Callable, value: Any) -> Any:
 def classes_in(*values: Any) -> tuple[type, ...]:
     """Return the distinct classes with an upper hook among `values`, in dispatch order.
 
-    Level classes come first, the innermost before those it is nested in; then
-    subclasses before superclasses; then left to right.
+    Instances of subclasses over tensors come first; then level classes, the innermost before
+    those it is nested in; then subclasses before superclasses; then left to right.
     """
     found: list[type] = []
     _collect(values, found)
@@ -75,13 +79,17 @@ def _collect(values: Any, found: list[type]) -> None:
 def _insert(cls: Any, found: list[type]) -> None:
     if not found:
         return found.append(cls)
-    depth = cls.level.depth if issubclass(cls, Tensor) else 0
+    depth = _depth(cls)
     for i, other in enumerate(found):
-        if depth > (other.level.depth if issubclass(other, Tensor) else 0) or (
-            issubclass(cls, other)
-        ):
+        if depth > _depth(other) or issubclass(cls, other):
             return found.insert(i, cls)
     found.append(cls)
+
+
+def _depth(cls: Any) -> float:
+    if issubclass(cls, Tensor):
+        return cls.level.depth
+    return math.inf if cls in OVER_TENSORS else 0
 
 
 def dispatch_lists(func: Function, args: tuple, kwargs: dict) -> Any:

@@ -1,24 +1,85 @@
-"""Views of a tensor by another class or dtype: ``x.view(...)`` with an argument."""
+"""Tensors as instances of subclasses of NumPy's array: ``x.view(Vector)``.
 
+NOTE [an instance over a tensor]
+    An instance of a subclass of `numpy.ndarray` holds plain numbers. For a tensor there is an
+    object that has the subclass's methods and attributes, and computes with the tensor. A file of
+    `functier.numpy` makes it, and notes its class here. Such an object answers before the tensors
+    beside it, as an instance of a subclass answers before arrays.
+"""
+
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from .errors import ConversionError
 
+ndarray = np.ndarray
+
+OVER_TENSORS: set[type] = set()
+"""The classes of such objects: see NOTE [an instance over a tensor]."""
+
+MAKERS: list[Callable[..., Any]] = []
+"""What makes one of a tensor and a subclass, and of what NumPy would make it from, where that has
+been imported; it returns None if it cannot."""
+
+
+KEPT: set[type] = set()
+"""Subclasses whose plain instances, beside a tensor, count as instances over one: those of adopted
+modules."""
+
+
+def answer(func: Callable, kinds: Iterable[type], args: tuple, kwargs: dict) -> Any:
+    """Answer a call with tensors where another class has to: its result, or NotImplemented where
+    NumPy has to ask that class; None where tensors answer.
+    """
+    kinds = set(kinds)
+    if not OVER_TENSORS.isdisjoint(kinds):
+        return NotImplemented
+    if KEPT.isdisjoint(kinds):
+        return None
+    args, kwargs = beside_tensors(args, kwargs)
+    return func(*args, **kwargs)
+
+
+def beside_tensors(args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return arguments with objects over tensors for the instances of the classes `KEPT`."""
+    return _promoted(args), {name: _promoted(x) for name, x in kwargs.items()}
+
+
+def _promoted(x: Any) -> Any:
+    if type(x) in (tuple, list):
+        return type(x)([_promoted(v) for v in x])
+    return MAKERS[0](np.asarray(x), type(x), x) if type(x) in KEPT else x
+
+
+def inside(x: Any) -> Any:
+    """Return `x`, or the tensor in it where it is an instance of a subclass over a tensor."""
+    return x.functier_tensor if type(x) in OVER_TENSORS else x
+
+
+def inside_index(index: Any) -> Any:
+    """Return an index with the tensors in such instances."""
+    return tuple(map(inside, index)) if type(index) is tuple else inside(index)
+
 
 def view_as(x: Any, *args: Any) -> Any:
-    """Return the values of a tensor as a subclass of NumPy's array, or raise.
+    """Return the values of a tensor as an instance of a subclass of NumPy's array, or raise.
 
-    Such an array holds plain numbers. So this is for a vmap that runs examples apart, and for
-    arrays that have met no tensor. It may share no memory, and can therefore not be written to.
+    Where it cannot be one over the tensor, it holds plain numbers. That is for a vmap that runs
+    examples apart, and for arrays that have met no tensor. It may share no memory, and can
+    therefore not be written to.
     """
     kind = args[0]
-    if not isinstance(kind, type) or not issubclass(kind, np.ndarray):
+    if not isinstance(kind, type) or not issubclass(kind, ndarray):
         _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
                 "x.astype(dtype) for another dtype")  # fmt: skip
     try:
         if x.level.depth or x.level.taken is not None:  # not a plain tensor, whose class counts
+            for make in MAKERS if len(args) == 1 else ():
+                made = make(x, kind)
+                if made is not None:
+                    return made
             found = x.level.convert(x, "numpy.asarray", None, None).view(*args)
             found.flags.writeable = False
             return found

@@ -16,7 +16,7 @@ import numpy as np
 from .adopted import method_for_caller
 from .flat import Flat
 from .observers import OPERATIONS
-from .subclasses import view_as
+from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
 
@@ -95,11 +95,19 @@ class Tensor:
         return cls.level.dispatch(cls, func, args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if OVER_TENSORS or KEPT:
+            found = answer(getattr(ufunc, method), map(type, inputs), inputs, kwargs)
+            if found is not None:
+                return found
         func = ufunc if method == "__call__" else getattr(ufunc, method)
         return self.level.function(func, inputs, kwargs)
 
     def __array_function__(self, func: Function, types: Iterable, args: tuple, kwargs: dict) -> Any:
         # Level classes override this. `self` may come from like=, and not be in `args`.
+        if OVER_TENSORS or KEPT:
+            found = answer(func, types, args, kwargs)
+            if found is not None:
+                return found
         return self.level.function(func, args, kwargs, (args, kwargs, self))
 
     # ---- for code of the array API standard ----
@@ -222,6 +230,8 @@ class Tensor:
     __hash__ = object.__hash__
 
     def __setitem__(self, index: Index, value: Value) -> None:
+        if OVER_TENSORS:
+            index, value = inside_index(index), inside(value)
         return self.level.setitem(self, index, value)
 
     # ---- leaving: the level decides whether that may be ----

@@ -48,6 +48,7 @@ from .._core.numpy_facts import (
 from .._core.op import Call, Op
 from .._core.pytree import describe, flatten, instead_of, is_value, same_structure, unflatten
 from .._core.root import convert_to, tree_map
+from .._core.subclasses import OVER_TENSORS, inside
 from .._core.table import OPS
 from .._core.tensor import Tensor
 from .._core.types import Function, Shape, Value
@@ -336,8 +337,8 @@ class BatchLevel(Level):
                     y = new(parent.cls)
                     y._value = value
                     return y
-        elif type(x) is Array:
-            return self.unwrap(settle(x), out_dim, where)
+        elif type(x) is Array or type(x) in OVER_TENSORS:
+            return self.unwrap(settle(inside(x)), out_dim, where)
         else:
             value = None
             check_leaf(self, where, x)

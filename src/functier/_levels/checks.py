@@ -17,8 +17,10 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
+from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
 from .._core.types import PyTree, Value
+from .._mutation.array import settle
 from .cotangents import cast, is_inexact
 from .level import Level
 from .memory import show_plain
@@ -80,6 +82,7 @@ def split_aux(level: Level, out: Any) -> tuple[PyTree, PyTree]:
     leaves, structure = flatten(out[1], level, "aux")
     aux = []
     for i, x in enumerate(leaves):
+        x = settle(inside(x)) if OVER_TENSORS else x
         if isinstance(x, Tensor):
             x = level.lower(x)
         else:
@@ -93,6 +96,8 @@ def arrays_of(level: Level, out: PyTree) -> tuple[list, Any]:
     if type(out) is level.cls:
         return [out], LEAF
     leaves, structure = flatten(out, level, "the result")
+    if OVER_TENSORS:
+        leaves = [settle(inside(y)) for y in leaves]
     for i, y in enumerate(leaves):
         if not is_value(y):
             where = paths(out, "the result")[i]

@@ -13,7 +13,7 @@ from .._core.pytree import describe, flatten, is_value, like, unflatten
 from .._core.table import PARTIALS, no_rule
 from .._core.tensor import Tensor
 from .._core.types import Function, Value
-from .._mutation.array import Array, make_result_writable, settle
+from .._mutation.array import make_result_writable, settle
 from .attributes import has_methods
 from .backward import backward
 from .checks import REAL_RESULT, check_inputs
@@ -178,7 +178,7 @@ class GradLevel(Level):
             )
         mine = type(output) is self.cls
         if not mine:
-            output = settle(output) if type(output) is Array else output
+            output = settle(output)
             mine = type(output) is self.cls
         if not mine:
             check_leaf(self, "the result", output)

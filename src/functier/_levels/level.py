@@ -29,6 +29,7 @@ from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out
+from .._core.subclasses import KEPT, OVER_TENSORS, beside_tensors, inside_index
 from .._core.table import OPS, find, load, no_rule
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Function, Index, Shape, Value
@@ -40,7 +41,7 @@ from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
-from .operands import LISTS, array_of, stack_lists
+from .operands import LISTS, array_of, check_static, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
 
@@ -218,12 +219,15 @@ class Level:
         return self.function(UFUNC_OF.get(func, func), (x,), {})
 
     def binary(self, func: Function, a: Value, b: Value) -> Value:
+        if KEPT and (type(a) in KEPT or type(b) in KEPT):
+            return func(*beside_tensors((a, b), {})[0])
         if opts_out(a) or opts_out(b):
             return NotImplemented
         a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
     def getitem(self, x: Tensor, index: Index) -> Value:
+        index = inside_index(index) if OVER_TENSORS else index
         choice = choice_of(index, x.ndim)
         if choice is not None and choice.mask.level.batches:
             shared = settle_masks(index)
@@ -266,7 +270,7 @@ class Level:
             return inner.level.missing(func, args, kwargs)
         try:
             if op.foreign:
-                self.check_static(op, op.bind(args, kwargs))
+                check_static(op, op.bind(args, kwargs))
             if kwargs and op.body is None and isinstance(kwargs.get("initial"), Tensor):
                 float(kwargs["initial"])  # NumPy needs a number; a tensor raises
             if op.single and args and type(args[0]) is self.cls:
@@ -296,15 +300,6 @@ class Level:
             return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
         except LevelError as error:
             raise self.name_error(error) from None
-
-    def check_static(self, op: Op, call: Call) -> None:
-        """Raise where a parameter that is no operand is a tensor, which nobody takes out."""
-        for name, value in call.given.items():
-            if name not in op.arrays and classes_in(value):
-                raise ConversionError(
-                    f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
-                    f"write int({name}) for a whole number that all examples share"
-                )
 
     def write_out(self, func: Function, args: tuple, kwargs: dict) -> Any:
         try:

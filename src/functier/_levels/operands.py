@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from .._core.border import has_tensors
-from .._core.op import Op
+from .._core.errors import ConversionError
+from .._core.op import Call, Op
+from .._core.root import classes_in
 from .._core.types import Value
 from .._mutation.items import stacked
 
@@ -64,3 +66,13 @@ def _stack(value: Any, sequence: bool) -> Any:
 def array_of(value: Any) -> Value:
     """Return a list as the array that NumPy makes of it."""
     return stacked(value) if has_tensors(value) else np.asarray(value)
+
+
+def check_static(op: Op, call: Call) -> None:
+    """Raise where a parameter that is no operand is a tensor, which nobody takes out."""
+    for name, value in call.given.items():
+        if name not in op.arrays and classes_in(value):
+            raise ConversionError(
+                f"{op.name}: its parameter {name!r} is a tensor, and has to be a plain value; "
+                f"write int({name}) for a whole number that all examples share"
+            )

@@ -11,6 +11,7 @@ from .._core.methods import PROPERTIES
 from .._core.numpy_facts import UFUNC_OF
 from .._core.observers import CALLS
 from .._core.root import NOBODY, RootLevel, convert_to, dispatch, opts_out, tree_map
+from .._core.subclasses import OVER_TENSORS, inside_index
 from .._core.table import UNSUPPORTED, find
 from .._core.tensor import Tensor, canonical
 from .._core.types import Index, Value
@@ -154,6 +155,7 @@ class ArrayLevel(RootLevel):
         return tree_map(made, result)
 
     def getitem(self, x: Any, index: Index) -> Any:
+        index = inside_index(index) if OVER_TENSORS else index
         view = view_of(x)
         level = view.memory.store.level
         if level is None and type(view) is View and not has_levels(index):

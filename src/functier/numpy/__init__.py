@@ -11,7 +11,7 @@ Modes see a function also where no argument is a tensor, as in ``np.zeros(3)``, 
 generator of `functier.random`, which can draw inside vmap.
 """
 
-# Imports `_core`, `_levels`, `_mutation`, `_rules`, `modes` and `random`.
+# Imports `_control`, `_core`, `_levels`, `_mutation`, `_rules`, `modes` and `random`.
 
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as _numpy
 from .. import random as _random
 from .._mutation.array import settle as _settle
 from ..random._sampling import Seed
-from . import _namespaces
+from . import _matrix, _namespaces  # noqa: F401  # `_matrix` notes its twins
 
 
 class Generator(_random.Generator):

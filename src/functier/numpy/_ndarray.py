@@ -14,8 +14,10 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.methods import METHODS
+from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from ._functions import is_scalar, make_new_writable
+from ._subclasses import Instance
 
 original = np.ndarray
 
@@ -56,16 +58,39 @@ def _by_class(name: str) -> Any:
     def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self, Tensor):
             return getattr(self, name)(*args, **kwargs)
+        if type(self) in OVER_TENSORS:
+            return getattr(Instance, name)(self, *args, **kwargs)
         return method(self, *args, **kwargs)
 
     return call
+
+
+OWN = "__new__", "__hash__", "__array_ufunc__", "__array_function__", "__class__"
+"""Methods that are NumPy's."""
+
+
+def _new(cls: Any, shape: Any, dtype: Any = float, buffer: Any = None, *args: Any, **kwargs: Any):
+    """Return a new array of a class; in the memory of `buffer` it may be one over a tensor."""
+    if isinstance(buffer, Tensor):
+        if args or kwargs.keys() - {"order"} or np.dtype(dtype) != buffer.dtype:
+            raise TypeError(
+                f"numpy.ndarray.__new__({cls.__name__}, ..., buffer=x): a tensor hides its memory; "
+                f"write x.reshape(shape).view({cls.__name__})"
+            )
+        return np.reshape(buffer, shape).view(cls)  # type: ignore[call-overload]  # dispatches
+    return original.__new__(cls, shape, dtype, buffer, *args, **kwargs)
 
 
 ndarray = NdarrayMeta(
     "ndarray",
     (original,),
     {
-        **{name: _by_class(name) for name in METHODS if hasattr(original, name)},
+        **{
+            name: _by_class(name)
+            for name in {*METHODS, *vars(Instance)} & vars(original).keys()
+            if callable(getattr(original, name)) and name not in OWN
+        },
+        "__new__": _new,
         "__doc__": original.__doc__,
         "__module__": "functier.numpy",
         "__class_getitem__": original.__class_getitem__,
