@@ -173,7 +173,7 @@ def uniform(value: Any) -> Any:
 
 
 def _times(node: Node, args: list) -> Any:
-    if len(args) == 2 and not node.kwargs:
+    if len(args) == 2 and not node.kwargs and is_real(node):
         for x, y in (args, args[::-1]):
             if type(x) is Node and type(y) is not Node and uniform(y) == 1:
                 return x
@@ -181,9 +181,17 @@ def _times(node: Node, args: list) -> Any:
 
 
 def _over(node: Node, args: list) -> Any:
-    if len(args) == 2 and not node.kwargs and type(args[1]) is not Node and uniform(args[1]) == 1:
-        return args[0]
+    if len(args) == 2 and not node.kwargs and is_real(node):
+        return args[0] if type(args[1]) is not Node and uniform(args[1]) == 1 else None
     return None
+
+
+def is_real(node: Node) -> bool:
+    """Tell if a result is real: a complex 1 has a zero, which makes NaN of an infinite factor."""
+    form = node.form
+    if type(form) is not Form:
+        return False
+    return form.kind is not complex if form.dtype is None else form.dtype.kind != "c"
 
 
 def _negative(node: Node, args: list) -> Any:
