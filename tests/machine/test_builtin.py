@@ -371,5 +371,5 @@ def test_a_process_without_builtins_says_why(monkeypatch):
             patch.setattr(abi, name, value)
             assert message in abi.reason.__wrapped__()
             patch.setattr(abi, "reason", abi.reason.__wrapped__)
-            with pytest.raises(engine.EngineError, match=message):
+            with pytest.raises(RuntimeError, match=message):
                 adder()

@@ -68,7 +68,7 @@ def test_code_runs_with_addresses_from_outside(opt):
     ],
 )
 def test_bad_text_is_refused(text, message, capfd):
-    with pytest.raises(engine.EngineError, match=message):
+    with pytest.raises(RuntimeError, match=message):
         engine.load(text, ["f"])
     assert capfd.readouterr().err == ""
     assert run(load(), "add", 1) == 2  # and what comes next works

@@ -60,12 +60,12 @@ def make_builtin(
 
     Raises
     ------
-    EngineError
+    RuntimeError
         If LLVM refuses the text, or this process has no builtins.
     """
     missing = supported()
     if missing:
-        raise engine.EngineError(missing)
+        raise RuntimeError(missing)
     if threads.PARALLEL in text:
         text = f"{text}\n{threads.TEXT}"
         signature = signature._replace(long=True)  # other threads need the lock to begin

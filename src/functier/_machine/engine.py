@@ -27,10 +27,6 @@ SHARED = 16
 """So many libraries share a linker: what it keeps is freed when all of them are."""
 
 
-class EngineError(RuntimeError):
-    """LLVM refuses a text, or a name in it has no address."""
-
-
 class Library:
     """Machine code in memory, which is freed when the library is dropped.
 
@@ -61,6 +57,13 @@ def host() -> tuple[str, str, str]:
         llvm.get_process_triple(), llvm.get_host_cpu_name(),
         llvm.get_host_cpu_features().flatten(),
     )  # fmt: skip
+
+
+@lru_cache(1)
+def vector_bytes() -> int:
+    """Return the bytes of a vector of this processor."""
+    features = host()[2].split(",")
+    return 64 if "+avx512f" in features else 32 if "+avx2" in features else 16
 
 
 def identity(opt: int) -> tuple[str, ...]:
@@ -134,7 +137,7 @@ def optimised(text: str, opt: int) -> tuple[Any, Any]:
         module.data_layout = str(target.target_data)
         module.verify()
     except RuntimeError as error:
-        raise EngineError(f"LLVM refuses a text: {error}") from None
+        raise RuntimeError(f"LLVM refuses a text: {error}") from None
     if opt:
         tuning = llvm.create_pipeline_tuning_options(speed_level=opt)
         # Loops have vectors already, and are as long as they should be.
@@ -190,7 +193,7 @@ def link(
     try:
         tracker, owner = LINKER(builder)
     except RuntimeError as error:
-        raise EngineError(f"LLVM does not link a text: {error}") from None
+        raise RuntimeError(f"LLVM does not link a text: {error}") from None
     return Library(tracker, owner, cached)
 
 
@@ -236,7 +239,7 @@ def load(
 
     Raises
     ------
-    EngineError
+    RuntimeError
         If LLVM refuses the text, or a name has no address.
     """
     names, found = list(names), needed(text, symbols or {})
@@ -246,16 +249,16 @@ def load(
         if code is not None:
             try:
                 return link(code, names, found, cached=True)
-            except EngineError:
+            except RuntimeError:
                 pass  # a file that is not what it was: it is written again
     code = compile_object(text, opt)
     try:
         library = link(code, names, found)
-    except EngineError:
+    except RuntimeError:
         lost = unknown(text, found)
         if not lost:
             raise
-        raise EngineError(f"these have no address: {', '.join(lost)}") from None
+        raise RuntimeError(f"these have no address: {', '.join(lost)}") from None
     if key is not None:
         cache.write(key, code)
     return library
