@@ -10,7 +10,7 @@ from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
 from .._programs.program import Changed, Program
 from .._programs.source import Source
-from . import blas, builtin, engine, places, rules, views
+from . import blas, builtin, engine, places, reductions, rules, systems, views
 from .arena import laid_out
 from .emitter import ATTRIBUTES
 from .fusion import calls_of
@@ -19,7 +19,7 @@ from .steps import Place
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = rules, places, views
+REGISTERED = rules, places, reductions, systems, views
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
@@ -82,7 +82,6 @@ class Text:
         lines: list[str] = []
         known: dict[Any, str] = {}
         texts: dict[str, str] = {}
-        states: list[str] = []
         for number, call in enumerate(self.calls):
             texts.update({name.lstrip("@"): text for name, text in call.kernel.texts.items()})
             given = [self.pointer(place, lines, known) for place in call.places]
@@ -92,14 +91,14 @@ class Text:
             text = call.kernel.call(given, scratch)
             if call.kernel.status:
                 lines.append(f"  %s{number} = {text}")
-                state = f"%s{number}"
-                if states:
-                    lines.append(f"  %t{number} = or i32 {states[-1]}, %s{number}")
-                    state = f"%t{number}"
-                states.append(state)
+                lines.append(f"  %bad{number} = icmp ne i32 %s{number}, 0")
+                lines.append(f"  br i1 %bad{number}, label %refused, label %next{number}")
+                lines.append(f"next{number}:")
             else:
                 lines.append(f"  {text}")
-        lines.append(f"  ret i32 {states[-1] if states else 0}")
+        lines.append("  ret i32 0")
+        if any([call.kernel.status for call in self.calls]):
+            lines += ["refused:", "  ret i32 1"]
         given = [f"ptr %in{i}" for i in range(count)]
         given += [f"ptr %out{i}" for i in range(len(self.part.outputs))]
         head = [f"@{name} = external global i8" for name in self.symbols]

@@ -6,7 +6,7 @@ import numpy as np
 
 from .elementary import rule_of
 from .emitter import BOOL, INT64, Value
-from .nests import Apply, Gather, Load, Pad, Reduce, Scatter, Store
+from .nests import Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
 
 
 class Body:
@@ -65,6 +65,8 @@ class Body:
                 found = next(sums)
                 pointer = "" if found.level >= 0 else self.pointer(line.stream)
                 found.add(self.value(line.value), pointer, self.mask)
+            elif type(line) is ArgReduce:
+                next(sums).add(self.value(line.value), self.lane_numbers(), None)
             else:
                 value = getattr(self, f"write_{type(line).__name__.lower()}")(line)
             self.values.append(value)

@@ -13,7 +13,19 @@ from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
 from .loops import kernel_of
-from .nests import Apply, Gather, Literal, Load, Nest, Pad, Reduce, Scatter, Store, Stream
+from .nests import (
+    Apply,
+    ArgReduce,
+    Gather,
+    Literal,
+    Load,
+    Nest,
+    Pad,
+    Reduce,
+    Scatter,
+    Store,
+    Stream,
+)
 from .routines import Kernel
 from .steps import Buffer, Part, Place, Ref, Step, squeezed
 
@@ -232,6 +244,12 @@ class Nesting:
         strides = steps_in(step.place, step.shape, step.shape)
         stream = self.stream(step.place, strides, dtype, True, step.info)
         self.line(Reduce(step.func, stream, value))
+
+    def add_extremum(self, step: Step) -> None:
+        value = self.value(step, 0)
+        strides = steps_in(step.place, step.shape, step.shape)
+        stream = self.stream(step.place, strides, step.dtype, True)
+        self.line(ArgReduce(step.func, stream, value, step.args[0].dtype))
 
     def add_gather(self, step: Step) -> None:
         base, *_ = step.args

@@ -13,9 +13,9 @@ import numpy as np
 
 from .bodies import Body
 from .emitter import ATTRIBUTES, BOOL, INT64, Declarations, Emitter, Value
-from .nests import Nest, Reduce, lanes_of, merged, ordered
+from .nests import ArgReduce, Nest, Reduce, lanes_of, merged, ordered
 from .routines import Kernel
-from .sums import RUN, Sum
+from .sums import RUN, Extremum, Sum
 
 
 @lru_cache(4096)
@@ -87,7 +87,8 @@ class Writer:
 
     def kernel(self) -> Kernel:
         nest = self.nest
-        self.sums = [Sum(self, line) for line in nest.body if type(line) is Reduce]
+        kinds: dict[type, Any] = {Reduce: Sum, ArgReduce: Extremum}
+        self.sums = [kinds[type(x)](self, x) for x in nest.body if type(x) in kinds]
         self.start("entry")
         self.status = self.slot(self.e, BOOL)
         for found in self.sums:

@@ -56,11 +56,21 @@ def is_array(x: Any) -> bool:
 
 
 class Lowering(Part):
-    """The steps of one part, from the nodes of a graph."""
+    """The steps of one part, from the nodes of a graph.
+
+    Attributes
+    ----------
+    shared : dict
+        What rules keep for later nodes of the part, such as factors of a matrix.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shared: dict[Any, Any] = {}
 
     def lower(self, node: Node) -> None:
         """Add the steps of a node. Nothing is added where it is unknown."""
-        mark = len(self.steps), len(self.inputs), len(self.constants)
+        mark = len(self.steps), len(self.inputs), len(self.constants), len(self.shared)
         try:
             if node.errors and not {how for _, how in node.errors} <= {"ignore", "warn"}:
                 raise Unknown("np.errstate is to raise there")
@@ -73,10 +83,11 @@ class Lowering(Part):
             for x in self.inputs[mark[1] :]:
                 del self.values[x]
             del self.inputs[mark[1] :]
-            for array in self.constants[mark[2] :]:
+            if len(self.constants) > mark[2]:
+                del self.constants[mark[2] :]
                 self.known = {k: v for k, v in self.known.items() if v.place.buffer.index < mark[2]}
-                del array
-            del self.constants[mark[2] :]
+            for key in [*self.shared][mark[3] :]:
+                del self.shared[key]
             raise
 
     def rule_for(self, node: Node) -> Callable:
@@ -297,88 +308,4 @@ def _clip(low: Lowering, node: Node) -> Any:
     low_end = low.element(np.maximum, values[:2], shape, dtype, (dtype, dtype))
     return low.element(
         np.minimum, [low_end, values[2]], shape, dtype, (dtype, dtype), node.form.strides
-    )
-
-
-# ---- reductions ----
-
-REDUCERS: dict[Any, np.ufunc] = {
-    np.sum: np.add, np.prod: np.multiply, np.max: np.maximum, np.min: np.minimum,
-    np.amax: np.maximum, np.amin: np.minimum, np.all: np.logical_and, np.any: np.logical_or,
-}  # fmt: skip
-
-NAMES = "axis", "dtype", "out", "keepdims", "initial", "where"
-
-
-@rule(*REDUCERS, *[(func, "reduce") for func in dict.fromkeys(REDUCERS.values())])
-def _reduction(low: Lowering, node: Node) -> Any:
-    func: Any = REDUCERS.get(node.func)
-    given = dict(node.kwargs)
-    if func is None:
-        func = node.func.__self__  # type: ignore[union-attr]
-        given |= dict(zip(NAMES, node.args[1:]))
-        given.setdefault("axis", 0)
-    elif len(node.args) > 1:
-        given["axis"] = node.args[1]
-    if len(node.args) > 2 and node.func in REDUCERS:
-        raise Unknown("the reduction has options by place")
-    if not {k for k, v in given.items() if v is not None} <= {"axis", "dtype", "keepdims"}:
-        raise Unknown("the reduction has options")
-    dtype = dtype_of(node.form)
-    value = low.value(node.args[0])
-    shape = node.args[0].form.shape if type(node.args[0]) is Node else np.shape(node.args[0])
-    return reduced(low, func, value, shape, given.get("axis"), dtype, node.form)
-
-
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes of a reduction, from 0 on."""
-    if axis is None:
-        return tuple(range(ndim))
-    axes = axis if type(axis) is tuple else (axis,)
-    return tuple([int(k) % ndim for k in axes]) if ndim else ()
-
-
-def reduced(
-    low: Lowering, func: np.ufunc, value: Any, shape: tuple, axis: Any, dtype: np.dtype, form: Form
-) -> Ref:
-    """Add a reduction of a value of a shape."""
-    axes = axes_of(axis, len(shape))
-    logical = func in (np.logical_and, np.logical_or)
-    if logical and value.dtype.kind != "b":
-        value = low.element("cast", [value], shape, BOOL, (value.dtype,))
-    if not logical and not knows(func, (dtype, dtype)):
-        raise Unknown("the machine does not know the reduction of this dtype")
-    kept = tuple([n for k, n in enumerate(shape) if k not in axes])
-    size = np.prod(kept, dtype=int)
-    if func in (np.maximum, np.minimum) and 0 in shape and size:
-        raise Unknown("a reduction of nothing")
-    place = low.new(kept, dtype)
-    steps = iter(place.strides)
-    spread = tuple([0 if k in axes else next(steps) for k in range(len(shape))])
-    step = low.add(
-        Step("reduce", func, [value], shape, dtype, place._replace(strides=spread), (dtype,))
-    )
-    step.info = int(size)
-    out = low.new(form.shape, dtype).strides
-    return Ref(form.shape, dtype, place._replace(strides=out), (step,))
-
-
-@rule(np.mean)
-def _mean(low: Lowering, node: Node) -> Any:
-    given = dict(node.kwargs)
-    if len(node.args) == 2:
-        given["axis"] = node.args[1]
-    if len(node.args) > 2 or not set(given) <= {"axis", "keepdims"}:
-        raise Unknown("np.mean has options")
-    dtype = dtype_of(node.form)
-    value = low.value(node.args[0])
-    shape = node.args[0].form.shape if type(node.args[0]) is Node else np.shape(node.args[0])
-    count = 1
-    for k in axes_of(given.get("axis"), len(shape)):
-        count *= shape[k]
-    if dtype.kind != "f" or not count:
-        raise Unknown("a mean of nothing, or of this dtype")
-    total = reduced(low, np.add, value, shape, given.get("axis"), dtype, node.form)
-    return low.element(
-        np.divide, [total, Literal(float(count), dtype)], node.form.shape, dtype, (dtype, dtype)
     )

@@ -89,6 +89,15 @@ class Reduce(NamedTuple):
     value: Any
 
 
+class ArgReduce(NamedTuple):
+    """The place of the largest, or smallest, number along the one axis that is reduced."""
+
+    func: Any
+    stream: int
+    value: Any
+    dtype: np.dtype
+
+
 class Nest(NamedTuple):
     """A loop: the sizes of its axes, its arrays, and its body in order."""
 
@@ -133,7 +142,7 @@ def rebuilt(nest: Nest, space: list, steps: list, pads: dict, order: Any) -> Nes
 def ordered(nest: Nest, lanes: int) -> Nest:
     """Put the axes into the order of memory, and the best one for vectors last."""
     count = len(nest.space)
-    if count < 2:
+    if count < 2 or 0 in nest.space:
         return nest
     streams = nest.streams
 
@@ -143,6 +152,9 @@ def ordered(nest: Nest, lanes: int) -> Nest:
         return -(-n // lanes) / n * (len(nest.body) + 2) + len(far) + sum([s.writes for s in far])
 
     inner = min(range(count), key=lambda k: (cost(k), -k))
+    for line in nest.body:
+        if type(line) is ArgReduce:
+            inner = streams[line.stream].strides.index(0)
     rest = [k for k in range(count) if k != inner]
     rest.sort(key=lambda k: -max([abs(s.strides[k]) for s in streams], default=0))
     pads = {i: line.bounds for i, line in enumerate(nest.body) if type(line) is Pad}

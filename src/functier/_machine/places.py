@@ -10,7 +10,7 @@ from .._rules import indexing as _indexing
 from .lowering import Lowering, dtype_of, is_array, rule
 from .rules import shape_in
 from .steps import Literal, Ref, Step, Unknown
-from .views import at, is_basic
+from .views import at, is_basic, reshaped
 
 
 class Pattern:
@@ -160,13 +160,17 @@ def _take_along(low: Lowering, node: Node) -> Any:
 @rule(np.take)
 def _take(low: Lowering, node: Node) -> Any:
     given = dict(zip(("a", "indices", "axis"), node.args), **node.kwargs)
-    if not set(given) <= {"a", "indices", "axis"} or given.get("axis") is None:
-        raise Unknown("np.take has options")
     x, indices = given["a"], given["indices"]
-    axis = given["axis"] % len(shape_in(x))
-    if type(indices) is not Node and type(indices) is not np.ndarray:
+    if not set(given) <= {"a", "indices", "axis"}:
+        raise Unknown("np.take has options")
+    if not is_array(indices) and type(indices) is not np.ndarray:
         raise Unknown("np.take of one index")
-    return gathered(low, node, x, (*[slice(None)] * axis, indices))
+    value, axis = low.ref(x), given.get("axis")
+    if axis is None:
+        value, axis = reshaped(low, value, (value.size,)), 0
+    index = (*[slice(None)] * (axis % len(value.shape)), indices)
+    pattern = Pattern(value.shape, value.place.strides, index, node.form.shape)
+    return gather(low, value, pattern, indices_of(low, pattern), node)
 
 
 # ---- adding at an index of zeros ----

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .elementary import rule_of
-from .emitter import Emitter, Value
+from .emitter import INT64, Emitter, Value
 from .nests import Reduce
 
 RUN = 64
@@ -107,30 +107,30 @@ class Sum:
         stride = self.stream.strides[-1]
         e.store(self.combine(e, e.load(pointer, self.dtype, stride), value), pointer, stride)
 
+    def across(self, values: list[Value]) -> list[Value]:
+        """Return what the lanes of a vector come to together."""
+        w = self.w
+        width = w.width
+        while width > 1:
+            halves = [[half_of(w, x, width, first) for x in values] for first in (0, width // 2)]
+            width //= 2
+            w.count += 1
+            half = Emitter(width if width > 1 else 0, f"h{w.count}.", w.declarations)
+            half.lines, half.block = w.e.lines, w.e.block
+            values = self.together(half, *halves)
+            w.e.block = half.block
+        return values
+
+    def together(self, emitter: Emitter, a: list[Value], b: list[Value]) -> list[Value]:
+        return [self.combine(emitter, a[0], b[0])]
+
     def finish(self, pointers: list[str]) -> None:
         """Write the result, of all lanes."""
         w = self.w
         value = w.get(self.slots[-1] if self.paired else self.slots[0], self.dtype)
         if self.paired:
             value = w.e.add(w.get(self.slots[1], self.dtype), value)
-        width = w.width
-        while width > 1:
-            kind = f"<{width} x {w.e.scalar_type(self.dtype)}>"
-            halves = []
-            for first in (0, width // 2):
-                lanes = ", ".join([f"i32 {first + i}" for i in range(width // 2)])
-                if width == 2:
-                    text = f"extractelement {kind} {value.text}, i32 {first}"
-                else:
-                    mask = f"<{width // 2} x i32> <{lanes}>"
-                    text = f"shufflevector {kind} {value.text}, {kind} poison, {mask}"
-                halves.append(Value(w.let(text), self.dtype))
-            width //= 2
-            w.count += 1
-            half = Emitter(width if width > 1 else 0, f"h{w.count}.", w.declarations)
-            half.lines, half.block = w.e.lines, w.e.block
-            value = self.combine(half, *halves)
-            w.e.block = half.block
+        (value,) = self.across([value])
         w.count += 1
         one = Emitter(0, f"h{w.count}.", w.declarations)
         one.lines, one.block = w.e.lines, w.e.block
@@ -139,3 +139,63 @@ class Sum:
             value = self.combine(one, one.load(pointer, self.dtype), value)
         one.store(value, pointer)
         w.e.block = one.block
+
+
+def half_of(writer: Any, value: Value, width: int, first: int) -> Value:
+    """Return one half of a vector."""
+    kind = f"<{width} x {writer.e.scalar_type(value.dtype)}>"
+    if width == 2:
+        return Value(writer.let(f"extractelement {kind} {value.text}, i32 {first}"), value.dtype)
+    lanes = ", ".join([f"i32 {first + i}" for i in range(width // 2)])
+    mask = f"<{width // 2} x i32> <{lanes}>"
+    text = f"shufflevector {kind} {value.text}, {kind} poison, {mask}"
+    return Value(writer.let(text), value.dtype)
+
+
+class Extremum(Sum):
+    """The place of the first largest, or smallest, number of a row."""
+
+    def __init__(self, writer: Any, line: Any):
+        self.w, self.line = writer, line
+        nest = writer.nest
+        self.stream, self.dtype = nest.streams[line.stream], line.dtype
+        self.largest = line.func is np.argmax
+        self.start = identity(np.maximum if self.largest else np.minimum, self.dtype)
+        self.level = max(len(nest.space) - 1, 0)
+        self.fills = self.paired = False
+        self.slots = [writer.slot(writer.e, self.dtype), writer.slot(writer.e, INT64)]
+
+    def begin(self) -> None:
+        self.w.set(self.slots[0], self.constant())
+        self.w.set(self.slots[1], self.w.e.constant(0, INT64))
+
+    def better(self, e: Emitter, a: Value, b: Value) -> Value:
+        """Tell where `b` comes before `a`: it is beyond, or the first that is no number."""
+        found = e.compare("gt" if self.largest else "lt", b, a)
+        if self.dtype.kind == "f":
+            found = e.either(found, e.both(e.isnan(b), e.compare("eq", a, a)))
+        return found
+
+    def add(self, value: Value, pointer: Any, mask: Value | None) -> None:
+        e = self.w.e
+        a, at = self.w.get(self.slots[0], self.dtype), self.w.get(self.slots[1], INT64)
+        better = self.better(e, a, value)
+        self.w.set(self.slots[0], e.select(better, value, a))
+        self.w.set(self.slots[1], e.select(better, pointer, at))
+
+    def together(self, emitter: Emitter, a: list[Value], b: list[Value]) -> list[Value]:
+        e = emitter
+        better = self.better(e, a[0], b[0])
+        worse = self.better(e, b[0], a[0])
+        before = e.both(e.invert(worse), e.compare("lt", b[1], a[1]))
+        better = e.either(better, before)
+        return [e.select(better, y, x) for x, y in zip(a, b)]
+
+    def finish(self, pointers: list[str]) -> None:
+        w = self.w
+        start = [w.get(self.slots[0], self.dtype), w.get(self.slots[1], INT64)]
+        found = self.across(start)[1]
+        w.count += 1
+        one = Emitter(0, f"h{w.count}.", w.declarations)
+        one.lines, one.block = w.e.lines, w.e.block
+        one.store(found, pointers[self.line.stream])

@@ -94,3 +94,23 @@ def at(value: Ref, index: Any) -> Ref:
     if not any([part is Ellipsis for part in parts]):
         parts = (*parts, Ellipsis)  # a number would be read
     return viewed(value, lambda a: a[parts])
+
+
+@rule(np.real)
+def _real(low: Lowering, node: Node) -> Any:
+    return low.value(node.args[0])
+
+
+@rule(np.repeat)
+def _repeat(low: Lowering, node: Node) -> Any:
+    given = dict(zip(("a", "repeats", "axis"), node.args), **node.kwargs)
+    value, many, axis = low.value(given["a"]), given["repeats"], given.get("axis")
+    if type(many) is not int or type(value) is Literal:
+        raise Unknown("np.repeat of several numbers, or of one")
+    if axis is None:
+        value, axis = reshaped(low, value, (value.size,)), 0
+    axis = axis % len(value.shape) + 1
+    strides, shape = value.place.strides, value.shape
+    spread = value.place._replace(strides=(*strides[:axis], 0, *strides[axis:]))
+    wide = Ref((*shape[:axis], many, *shape[axis:]), value.dtype, spread, value.steps)
+    return reshaped(low, wide, node.form.shape)
