@@ -4,8 +4,9 @@ Each is a function of a row that raises `AssertionError`; `test_checks.py` plant
 wrong rule for each and requires that it fails. `checks_of` says which apply to a row.
 """
 
+import functools
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +16,7 @@ import optree
 import functier as ft
 from functier._core.table import OPS
 from functier._levels import batch as _batch
+from nearness import form_of, inner, near, same
 from samples._batch import (
     choices,
     data_axes,
@@ -27,32 +29,12 @@ from samples._batch import (
 )
 from samples._row import Row
 
-# ---- values, and how near they have to be ----
-
-
-def outputs(result: Any) -> list:
-    """The array results of a call."""
-    return [np.asarray(x) for x in optree.tree_leaves(result)]
-
-
-def same(actual: Any, expected: Any, rtol: float = 1e-9) -> None:
-    """Equal in structure, shape, dtype and value."""
-    a, b = outputs(actual), outputs(expected)
-    assert len(a) == len(b), f"{len(a)} results, expected {len(b)}"
-    for x, y in zip(a, b):
-        assert x.shape == y.shape, f"shape {x.shape}, expected {y.shape}"
-        assert x.dtype == y.dtype, f"dtype {x.dtype}, expected {y.dtype}"
-        if x.dtype.kind in "fc":
-            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
-        else:
-            np.testing.assert_array_equal(x, y)
+# ---- how near values have to be, and what has to be quiet ----
 
 
 def precision(row: Row, double: float, single: float, half: float = 0.05) -> float:
     """The tolerance for the coarsest floating-point dtype of the row."""
-    values = [*row.leaves, *outputs(row.call(*row.leaves))]
-    eps = max((np.finfo(x.dtype).eps for x in values if x.dtype.kind in "fc"), default=0)
-    return double if eps < 1e-10 else single if eps < 1e-5 else half
+    return double if row.eps < 1e-10 else single if row.eps < 1e-5 else half
 
 
 @contextmanager
@@ -95,11 +77,16 @@ def function_of(row: Row) -> tuple[Callable, list]:
 
 def direction(x: np.ndarray, seed: int) -> np.ndarray:
     """A tangent or a cotangent of `x`."""
+    dtype = np.result_type(x)
+    return drawn(seed, np.shape(x), dtype.kind == "c").astype(dtype)
+
+
+@functools.lru_cache(10_000)
+def drawn(seed: int, shape: tuple, is_complex: bool) -> np.ndarray:
+    """Normal numbers."""
     rng = np.random.default_rng(seed)
-    t = rng.normal(size=np.shape(x))
-    if np.result_type(x).kind == "c":
-        t = t + 1j * rng.normal(size=np.shape(x))
-    return np.asarray(t).astype(np.result_type(x))
+    t = rng.normal(size=shape)
+    return np.asarray(t + 1j * rng.normal(size=shape) if is_complex else t)
 
 
 def directions(xs: list, seed: int) -> tuple:
@@ -131,21 +118,33 @@ def check_value(row: Row, rtol: float = 1e-9) -> None:
             assert not constant or not any(np.any(t) for t in moved), "the derivative is not zero"
 
 
-def check_vmap(row: Row) -> None:
-    """vmap equals a loop for every subset of batched operands, several batch sizes."""
-    for choice in choices(len(free(row)), (0, -1)):
-        for n in sorted({0, 1, unlike(row), *data_axes(row)}):
-            vmap_against_loop(row, n, placed(row, choice))
+def check_vmap(row: Row, whole: bool = False) -> None:
+    """vmap equals a loop for every subset of batched operands, several batch sizes.
+
+    Not the whole: one size for every subset, the other sizes for some.
+    """
+    every = choices(len(free(row)), (0, -1))
+    for n in sorted({0, 1, unlike(row), *data_axes(row)}):
+        loops: dict = {}
+        for choice in every if whole or n == unlike(row) or len(every) < 3 else every[::5]:
+            vmap_against_loop(row, n, placed(row, choice), loops=loops)
 
 
 def check_vmap_strided(row: Row) -> None:
     """vmap and the call itself do not care how the operands lie in memory."""
+    loops: dict = {}
     for choice in choices(len(free(row)), (0, -1)):
-        vmap_against_loop(row, unlike(row), placed(row, choice), strided)
+        vmap_against_loop(row, unlike(row), placed(row, choice), strided, loops)
 
 
-def vmap_against_loop(row: Row, n: int, dims: list, form: Callable = lambda x: x) -> None:
-    """vmap over axis `dims[i]` of operand i (None: not mapped) equals a loop."""
+def vmap_against_loop(
+    row: Row, n: int, dims: list, form: Callable = lambda x: x, loops: dict | None = None
+) -> None:
+    """vmap over axis `dims[i]` of operand i (None: not mapped) equals a loop.
+
+    Loops are kept in `loops` by the operands that vary: the axis makes no difference to them.
+    """
+    loops = {} if loops is None else loops
     f = leaves_of(row)
     many = [
         x if d is None else examples(row, i, n) for i, (x, d) in enumerate(zip(row.leaves, dims))
@@ -153,21 +152,31 @@ def vmap_against_loop(row: Row, n: int, dims: list, form: Callable = lambda x: x
     inputs = [form(x if d is None else np.moveaxis(x, 0, d)) for x, d in zip(many, dims)]
     with quiet(row):
         actual = ft.vmap(f, tuple(dims))(*inputs)
+    varying = tuple(d is not None for d in dims)
+    if varying not in loops:
+        loops[varying] = loop(f, row.leaves if n == 0 else many, varying, n)
+    same(actual, loops[varying], precision(row, 1e-9, 1e-4))
+
+
+def loop(f: Callable, many: Sequence, varying: Sequence, n: int) -> list:
+    """The results of `f` for each of `n` examples, one after the other; some operands vary."""
     if n == 0:
-        empty = [np.empty((0, *np.shape(y)), np.result_type(y)) for y in f(*row.leaves)]
-        return same(actual, empty)
-    loop = [f(*[x if d is None else x[j] for x, d in zip(many, dims)]) for j in range(n)]
-    same(actual, stacked(loop), precision(row, 1e-9, 1e-4))
+        return [np.empty((0, *np.shape(y)), np.result_type(y)) for y in f(*many)]
+    return stacked([f(*[x[j] if on else x for x, on in zip(many, varying)]) for j in range(n)])
 
 
-def check_vmap_nested(row: Row) -> None:
-    """vmap of vmap equals two loops; each operand varies along either, both or neither."""
+def check_vmap_nested(row: Row, whole: bool = False) -> None:
+    """vmap of vmap equals two loops; each operand varies along either, both or neither.
+
+    Not the whole: sizes unlike each other and sizes of a data axis take turns.
+    """
     m = (data_axes(row) or [2])[0]
     picked = choices(len(free(row)), ("outer", "inner", "both"))
     if len(free(row)) > 2:
         picked = choices(len(free(row)), ("inner", "both")) if len(free(row)) > 3 else picked[::2]
-    for choice in picked:
-        for sizes in ((2, 3), (m, m)):
+    unequal, equal = (2, 3), (m, m)
+    for k, choice in enumerate(picked):
+        for sizes in (unequal, equal) if whole else (equal if k % 2 else unequal,):
             nested_against_loops(row, sizes, placed(row, choice))
     both = placed(row, ("both",) * len(free(row)))
     for sizes in ((1, 3), (3, 1), (1, 1), (0, 2), (2, 0)):
@@ -206,8 +215,8 @@ def nested_against_loops(row: Row, sizes: tuple[int, int], choice: list) -> None
     if 0 in sizes:
         empty = [np.empty((n, m, *np.shape(y)), np.result_type(y)) for y in f(*row.leaves)]
         return same(actual, empty)
-    loop = [stacked([f(*[pick(a, j, k) for a, pick in picks]) for k in range(m)]) for j in range(n)]
-    same(actual, stacked(loop), precision(row, 1e-9, 1e-4))
+    rows = [stacked([f(*[pick(a, j, k) for a, pick in picks]) for k in range(m)]) for j in range(n)]
+    same(actual, stacked(rows), precision(row, 1e-9, 1e-4))
 
 
 def check_refusal(row: Row) -> None:
@@ -251,21 +260,6 @@ def numeric_jvp(f: Callable, points: list, tangents: tuple, h: float = 1e-3) -> 
     ]
     assert all(np.isfinite(s).all() for s in slopes), "no derivative here: lower the row's _order"
     return slopes
-
-
-def near(actual: list, expected: list, rtol: float) -> None:
-    assert len(actual) == len(expected)
-    for a, e in zip(actual, expected):
-        np.testing.assert_allclose(a, e, rtol=rtol, atol=rtol)
-
-
-def form_of(x: Any) -> tuple:
-    return np.shape(x), np.result_type(x)
-
-
-def inner(a: Any, b: Any) -> float:
-    """The real inner product of two lists of arrays."""
-    return sum(float(np.real(np.sum(np.conjugate(x) * y))) for x, y in zip(a, b))
 
 
 def check_jvp(row: Row) -> None:
@@ -331,8 +325,11 @@ def check_second(row: Row) -> None:
         np.testing.assert_allclose(right, left, rtol=rtol, atol=rtol * (1 + abs(left)))
 
 
-def check_vmap_of_derivatives(row: Row) -> None:
-    """vmap of jvp and vjp equals a loop, whatever of points and directions is batched."""
+def check_vmap_of_derivatives(row: Row, whole: bool = False) -> None:
+    """vmap of jvp and vjp equals a loop, whatever of points and directions is batched.
+
+    Not the whole: every size for the first plan of each mode, one size for the others.
+    """
     f, points = function_of(row)
     varying = [i not in row.shared for i in row.differentiated()]
     weights = list(directions(f(*points), 200))
@@ -355,6 +352,8 @@ def check_vmap_of_derivatives(row: Row) -> None:
             for i, x, v in zip(row.differentiated(), points, varying)
         ]
         for g, mask, moves in plans:
+            if not whole and n != unlike(row) and not (moves and mask is varying):
+                continue
             base = points if g is forward else weights
             lead = [
                 direction(np.stack([x] * n), 10 + i) if moves else direction(x, 10 + i)
@@ -364,14 +363,17 @@ def check_vmap_of_derivatives(row: Row) -> None:
             dims = [0 if on else None for on in mask] + [0 if moves else None] * len(lead)
             if all(d is None for d in dims):
                 continue
-            loop = [g(*[x if d is None else x[j] for x, d in zip(inputs, dims)]) for j in range(n)]
             with quiet(row):
                 actual = ft.vmap(g, tuple(dims))(*inputs)
-            same(actual, stacked(loop), precision(row, 1e-8, 1e-3))
+            expected = loop(g, inputs, [d is not None for d in dims], n)
+            same(actual, expected, precision(row, 1e-8, 1e-3))
 
 
-def check_derivatives_of_vmap(row: Row) -> None:
-    """jvp and vjp of vmap equal a loop; what is not batched gets the sum over the batch."""
+def check_derivatives_of_vmap(row: Row, whole: bool = False) -> None:
+    """jvp and vjp of vmap equal a loop; what is not batched gets the sum over the batch.
+
+    Not the whole: every size where all operands vary, one size where one does.
+    """
     f, points = function_of(row)
     where = row.differentiated()
     varying = [i not in row.shared for i in where]
@@ -388,6 +390,8 @@ def check_derivatives_of_vmap(row: Row) -> None:
             continue
         dims = tuple(0 if on else None for on in mask)
         for n in sorted({0, 1, unlike(row), *data_axes(row)[:1]}):
+            if not whole and n != unlike(row) and mask is not varying:
+                continue
             inputs = [examples(row, i, n) if on else x for i, x, on in zip(where, points, mask)]
             tangents = directions(inputs, 0)
             with quiet(row):

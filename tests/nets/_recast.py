@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import functier as ft
-from checks import directions, outputs
+from checks import directions
 from functier._levels import batch as _batch
+from nearness import outputs
 
 STRONG = {
     np.dtype(t).name: np.dtype(t)

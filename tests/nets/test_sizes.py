@@ -26,6 +26,7 @@ from functier._levels.grad import GradLevel
 from functier._levels.jvp import JvpLevel
 from functier._rules import accumulation
 from functier._rules.linalg import contract as _contract
+from nearness import outputs
 from nets.verdicts import Verdicts
 from samples._batch import examples, free, placed, stacked
 from samples._row import is_array
@@ -114,7 +115,7 @@ def sizings(row):
     for base, shapes in (("given", forms), ("3", found["all 3"])):
         with contextlib.suppress(Exception):
             resized = row if shapes is forms else with_shapes(row, shapes, 0)
-            result = np.shape(checks.outputs(row.call(*resized.leaves))[0])
+            result = np.shape(outputs(row.call(*resized.leaves))[0])
             for i in range(len(forms)):
                 found[f"operand {i} like the result, {base}"] = [
                     result if i == j else form for j, form in enumerate(shapes)

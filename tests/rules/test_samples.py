@@ -13,19 +13,24 @@ LATER = {"vmap_nested", "vmap_strided", "vmap_of_derivatives", "derivatives_of_v
 """Checks that a quick run leaves out for SciPy's functions: nestings are those of their parts."""
 
 
+PRODUCTS = {"vmap", "vmap_nested", "vmap_of_derivatives", "derivatives_of_vmap"}
+"""Checks of plans and sizes: a run of all rows takes each with each."""
+
+
 @pytest.mark.parametrize("check", checks.CHECKS)
 @pytest.mark.parametrize("family", samples.families())
 def test_rows_of(family, check, rows, request):
     """Every row of the family passes the check, if it applies."""
-    if check in LATER and family.startswith("scipy_") and family != "scipy_special":
-        if not request.config.getoption("--slow"):
-            return
+    slow = request.config.getoption("--slow")
+    if check in LATER and family.startswith("scipy_") and family != "scipy_special" and not slow:
+        return
     run, applies = checks.CHECKS[check]
+    options = {"whole": True} if slow and check in PRODUCTS else {}
 
     def quietly(row):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("error")
-            run(row)
+            run(row, **options)
 
     own = samples.of(rows, family)
     run_each({name: row for name, row in own.items() if applies(row)}, quietly)

@@ -1,5 +1,6 @@
 """The sample table: one module a family, each with a list `ROWS`."""
 
+import functools
 import importlib
 import pkgutil
 
@@ -23,6 +24,7 @@ ESPECIALLY = {
 """The rows that run a rule, and find it wrong, which the first row of no function does."""
 
 
+@functools.cache
 def families() -> dict[str, list[Row]]:
     """The rows of every family module in this folder, by the module's name."""
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if m.name[0] != "_")
@@ -31,6 +33,11 @@ def families() -> dict[str, list[Row]]:
 
 def named() -> dict[str, Row]:
     """Every row by an id that does not change from run to run: family, call, number."""
+    return dict(_named())
+
+
+@functools.cache
+def _named() -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for family, members in families().items():
         for row in members:

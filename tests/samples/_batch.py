@@ -10,6 +10,13 @@ from ._row import Row
 
 def examples(row: Row, i: int, n: int) -> np.ndarray:
     """`n` examples like operand `i`: the same elements in another order, or `row.like`."""
+    if (i, n) not in row.drawn:
+        row.drawn[i, n] = draw(row, i, n)
+    return row.drawn[i, n].copy()
+
+
+def draw(row: Row, i: int, n: int) -> np.ndarray:
+    """Draw the examples."""
     x = row.leaves[i]
     rng = np.random.default_rng(x.size + 7 * n)
 

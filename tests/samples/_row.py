@@ -1,5 +1,6 @@
 """A row of the sample table: one call of one NumPy function."""
 
+import functools
 import inspect
 import re
 import sys
@@ -16,7 +17,7 @@ GENERATORS: dict[str, np.random.Generator] = {}
 """One generator a family module, so that no row depends on what else is imported."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """`func(*args, **kwargs)`; every array among the arguments is an operand.
 
@@ -49,9 +50,26 @@ class Row:
     like: Callable | None = None
     name: str = ""
 
-    @property
-    def leaves(self) -> list:
-        return [x for x in optree.tree_leaves((self.args, self.kwargs)) if is_array(x)]
+    @functools.cached_property
+    def flat(self) -> tuple[list, Any]:
+        """The leaves of the arguments, arrays or not, and their structure."""
+        return optree.tree_flatten((self.args, self.kwargs))
+
+    @functools.cached_property
+    def leaves(self) -> tuple:
+        """The operands."""
+        return tuple(x for x in self.flat[0] if is_array(x))
+
+    @functools.cached_property
+    def eps(self) -> float:
+        """The spacing of the coarsest floating-point dtype of operands and results."""
+        values = [*self.leaves, *map(np.asarray, optree.tree_leaves(self.call(*self.leaves)))]
+        return max((np.finfo(x.dtype).eps for x in values if x.dtype.kind in "fc"), default=0.0)
+
+    @functools.cached_property
+    def drawn(self) -> dict:
+        """The examples of operands that were drawn, by the operand and their number."""
+        return {}
 
     @property
     def operation(self) -> Callable:
@@ -61,10 +79,9 @@ class Row:
 
     def call(self, *operands: Any) -> Any:
         """The call on other operands."""
-        given = iter(operands)
-        args, kwargs = optree.tree_map(
-            lambda x: next(given) if is_array(x) else x, (self.args, self.kwargs)
-        )
+        (leaves, structure), given = self.flat, iter(operands)
+        values = [next(given) if is_array(x) else x for x in leaves]
+        args, kwargs = optree.tree_unflatten(structure, values)
         return self.func(*args, **kwargs)
 
     def differentiated(self) -> tuple[int, ...]:

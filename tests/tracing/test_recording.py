@@ -21,12 +21,12 @@ import pytest
 
 import functier as ft
 import samples
-from checks import outputs
-from checks import same as agree
 from functier._levels import level as _level
 from functier._levels.life import run
 from functier._tracing.level import TraceLevel
 from functier._tracing.program import Program
+from nearness import outputs
+from nearness import same as agree
 from support import close, equal, raises
 
 X = np.array([0.5, -1.5, 2.0])
