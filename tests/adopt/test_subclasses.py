@@ -8,6 +8,8 @@ from adopt_support import module_of
 
 import functier as ft
 from differences import check
+from functier._core.subclasses import KEPT
+from functier.numpy import _subclasses
 
 HEAD = '''
 import math
@@ -89,14 +91,17 @@ def note(y):
         SEEN.append((type(part).__name__, np.shape(part), getattr(part, "name", "none")))
     return np.concatenate([np.ravel(np.asarray(v) * 1.0) for v in
                            (y if isinstance(y, (tuple, list)) else [y])])
+'''
 
-def f(x):
+FUNCTION = """
+
+def f{i}(x):
     v, p = Vector(x, "v"), np.abs(x).view(Plain)
     w = np.array([x, 2 * x + 1]).view(Plain)
     M = np.asmatrix(np.array([[x[0], 2.0], [x[1], x[2] * x[2] + 3]]))
     c = np.matrix([x[0], x[2]]).T
-    return note({})
-'''
+    {statement}
+"""
 
 EXPRESSIONS = """
 v.sum(); np.sum(v); w.sum(0); v[0]; v[...]; v[1:]; np.add.reduce(v); np.sin(v); v @ v; w @ v
@@ -153,29 +158,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass")
 X = np.array([0.7, -1.3, 2.1])
 
 
-def text_of(statement):
-    return HEAD.replace("return note({})", statement)
-
-
-def both(folder, statement):
-    return module_of(folder, text_of(statement)), module_of(folder, text_of(statement))
-
-
-NESTINGS = [("jvp",), ("vmap", "grad")]
-MORE = [("grad",), ("vmap",), ("grad", "vmap"), ("jvp", "jvp"), ("jvp", "grad")]
+NESTINGS = [("vmap", "grad"), ("grad",), ("vmap",), ("grad", "vmap"), ("jvp", "jvp")]
 ROWS = [f"return note({e})" for e in EXPRESSIONS] + list(STATEMENTS.values())
-
-
-def compare(folder, statement, nestings):
-    module, reference = both(folder, statement)
-    with ft.adopt(module):
-        for names in nestings:
-            check(names, module.f, X, reference.f)
-        module.SEEN.clear()
-        ft.jvp(module.f, (X,), (X,))
-    reference.SEEN.clear()
-    reference.f(X.copy())
-    assert [same_class(k) for k in module.SEEN] == [same_class(k) for k in reference.SEEN]
+TEXT = HEAD + "".join(FUNCTION.format(i=i, statement=row) for i, row in enumerate(ROWS))
 
 
 def same_class(seen):
@@ -185,13 +170,111 @@ def same_class(seen):
     return seen
 
 
-@pytest.mark.parametrize("start", range(0, len(ROWS), 12))
-def test_results_are_of_numpys_class(start, tmp_path):
-    for statement in ROWS[start : start + 12]:
-        compare(tmp_path, statement, [("jvp",)])
+def failure(module, reference, i, nestings):
+    """Return what is wrong with a row, or None."""
+    f, plain = getattr(module, f"f{i}"), getattr(reference, f"f{i}")
+    try:
+        for names in nestings:
+            module.SEEN.clear()
+            check(names, f, X, plain)
+    except Exception as error:
+        return f"{ROWS[i]}: {type(error).__name__}: {error}"
+    found = [same_class(k) for k in module.SEEN]
+    reference.SEEN.clear()
+    plain(X.copy())
+    wanted = [same_class(k) for k in reference.SEEN]
+    return None if found == wanted else f"{ROWS[i]}: {found} for {wanted}"
+
+
+def failures(folder, nestings, text=TEXT, rows=range(len(ROWS))):
+    module, reference = module_of(folder, text), module_of(folder, TEXT)
+    with ft.adopt(module):
+        found = [failure(module, reference, i, nestings) for i in rows]
+    return [text for text in found if text is not None]
+
+
+def test_results_are_of_numpys_class(tmp_path):
+    assert failures(tmp_path, [("jvp",)]) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("statement", ROWS)
-def test_results_under_nestings(statement, tmp_path):
-    compare(tmp_path, statement, NESTINGS + MORE)
+def test_results_under_nestings(tmp_path):
+    assert failures(tmp_path, NESTINGS) == []
+
+
+FAULTS = {
+    "no class": lambda result, shown: result,
+    "always a class": lambda result, shown: (
+        _subclasses.instance_of(result, next(iter(_subclasses.MADE)), None)
+    ),
+    "no attributes": lambda result, shown: (
+        _subclasses.instance_of(result, type(shown).kind, None)
+        if hasattr(shown, "kind") else result
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_is_found(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(_subclasses, "_like", FAULTS[name])
+    assert failures(tmp_path, [("jvp",)], rows=range(8))
+
+
+def test_a_method_of_another_value_is_found(tmp_path):
+    rows = [ROWS.index("return note(v.norm())")]
+    assert failures(tmp_path, [("jvp",)], TEXT.replace("* self.scale", "* 2.0"), rows)
+
+
+REFUSED = """
+import numpy as np
+import functier as ft
+
+class Initialised(np.ndarray):
+    def __new__(cls, x, unit): return np.asarray(x).view(cls)
+    def __init__(self, x, unit): self.unit = unit
+
+class Meta(type): pass
+class Odd(np.ndarray, metaclass=Meta): pass
+class Vector(np.ndarray): pass
+
+def initialised(x): return Initialised(x, 2.0).unit * x
+def odd(x): return x.view(Odd)
+def masked(x): return x.view(np.ma.MaskedArray)
+def another_dtype(x): return x.view(Vector).view(np.int64)
+def inner(x): return ft.vmap(lambda m: m * m)(np.asmatrix([x, x]))
+def memory(x): return x.view(Vector).tobytes()
+def strided(x): return np.ndarray.__new__(Vector, (2,), float, x, 8)
+def three_axes(x): return np.matrix(np.ones((2, 2, 2)) * x[0])
+def into_plain(x): y = Vector((3,)); y[0] = x[0]; return y
+"""
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    {
+        "initialised": r"x\.view\(Initialised\): its __init__ would not run",
+        "odd": r"x\.view\(Odd\): its class is a Meta",
+        "masked": r"x\.view\(MaskedArray\) would put a tensor",
+        "another_dtype": r"x\.view\(dtype\) is about the memory",
+        "inner": "numpy.matrix of a tensor, whose class a transform would not keep",
+        "memory": r"x\.tobytes\(\.\.\.\) is about the memory",
+        "strided": r"a tensor hides its memory; write x\.reshape\(shape\)\.view\(Vector\)",
+        "three_axes": "matrix must be 2-dimensional",
+        "into_plain": "would turn a tensor|made outside",
+    }.items(),
+)
+def test_what_is_refused(name, words, tmp_path):
+    module = module_of(tmp_path, REFUSED)
+    with ft.adopt(module), pytest.raises(Exception, match=words):
+        ft.jvp(getattr(module, name), (X,), (X,))
+
+
+def test_outside_of_levels_and_after_the_adoption_all_is_numpys(tmp_path):
+    module = module_of(tmp_path, TEXT)
+    with ft.adopt(module):
+        assert type(module.Vector(X)) is module.Vector
+        assert type(module.np.asmatrix(X)) is np.matrix and KEPT
+    assert not KEPT
+    for made in (ft.vmap(lambda x: x.view(module.Vector))(np.stack([X, X])),
+                 ft.jvp(lambda x: x.view(module.Vector), (X,), (X,))[1]):  # fmt: skip
+        assert type(made) is np.ndarray

@@ -20,7 +20,7 @@ import numpy as np
 
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
-from .._mutation.array import Array, settle
+from .._mutation.array import Array
 from .._transforms.stop_gradient import stop_gradient
 from ..numpy._subclasses import Instance, class_over
 from .values import (
@@ -32,6 +32,7 @@ from .values import (
     is_batched,
     likeness,
     plain_values,
+    settle,
     settled,
     shares,
 )

@@ -5,13 +5,20 @@ from typing import Any
 import numpy as np
 
 from .._control.masks import bare, narrow
+from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._levels.views import is_array
-from .._mutation.array import Array, settle
+from .._mutation.array import Array
+from .._mutation.array import settle as snapshot_of
 from ..numpy._subclasses import Instance
 
 TENSORS = Tensor, Instance
 """The classes of tensors, and of instances of a subclass of NumPy's array over one."""
+
+
+def settle(x: Any) -> Any:
+    """Return a value with the snapshot of an array in it, of an instance that of its tensor."""
+    return snapshot_of(inside(x))
 
 
 def in_level(x: Any) -> bool:

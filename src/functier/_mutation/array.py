@@ -15,7 +15,6 @@ from .._core.ambient import AMBIENT
 from .._core.numpy_facts import PLAIN
 from .._core.pytree import SNAPSHOTS
 from .._core.root import tree_map
-from .._core.subclasses import OVER_TENSORS, inside
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .memory import Memory, View
@@ -118,4 +117,4 @@ def settle(value: Any) -> Any:
         return value
     if kind is tuple or kind is list or kind is dict:
         return tree_map(settle, value)
-    return settle(inside(value)) if kind in OVER_TENSORS else value
+    return value
