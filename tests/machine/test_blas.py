@@ -14,7 +14,7 @@ from functier._machine.contractions import (
     joined,
 )
 from functier._programs.graph import Node
-from kernels import load, operand
+from routine_calls import load, operand
 
 
 def layout(rng, shape, dtype):

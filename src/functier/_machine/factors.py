@@ -200,12 +200,10 @@ def close(loops: Sequence) -> None:
 def fill(rows: Rows, a: str, matrix: Operand, target: str, upper: bool = False) -> str:
     """Write a copy of a matrix into rows with zeros at the end; return its largest magnitude.
 
-    upper : the upper triangle of the transpose alone.
+    With `upper`, what is below the diagonal becomes zeros.
     """
     code, factors, kind = rows.code, rows.factors, rows.kind
     down, across = matrix.strides[-2:]
-    if upper:
-        down, across = across, down
     n, width, step = factors.size, rows.width, rows.width * rows.item
     most = factors.vectors
     with code.loop(n) as i:
