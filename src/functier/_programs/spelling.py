@@ -14,7 +14,7 @@ import numpy as np
 from .._core.numpy_facts import SPELLED
 from .._rules import indexing as _indexing
 from . import stores as _stores
-from .graph import Node
+from .graph import Form, Node
 
 OPERATORS: dict[Any, str] = {
     np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/", np.power: "**",
@@ -131,6 +131,34 @@ def _copy(source: Any, node: Any) -> Any:
     if not source.fast or len(node.args) > 1 or node.kwargs or x.form.kind is not np.ndarray:
         return None
     return f"{source.expr(x)}.copy('K')"
+
+
+@spelling(np.where)
+def _where(source: Any, node: Any) -> Any:
+    """Write a choice of values or zeros as a write to zeros, which takes less time."""
+    if not source.fast or node.kwargs or len(node.args) != 3 or type(node.args[2]) is not int:
+        return None
+    (condition, values, zero), form = node.args, node.form
+    forms = [x.form for x in (condition, values) if type(x) is Node and type(x.form) is Form]
+    if zero or len(forms) < 2 or forms[0].dtype != bool or forms[1].dtype != form.dtype:
+        return None
+    if form.kind is not np.ndarray or not form.shape or not is_contiguous(form):
+        return None
+    own = source.names[node]
+    return [
+        f"{own} = {source.zeros(form.shape, form.dtype)}",
+        f"np.copyto({own}, {source.expr(values)}, where={source.expr(condition)})",
+    ]
+
+
+def is_contiguous(form: Form) -> bool:
+    """Tell if the elements of an array stand in their order."""
+    step = form.dtype.itemsize
+    for n, stride in zip(form.shape[::-1], (form.strides or ())[::-1]):
+        if n > 1 and stride != step:
+            return False
+        step *= n
+    return True
 
 
 # ---- reductions, whose function has a wrapper of 2 us ----

@@ -133,22 +133,33 @@ linear(
 # ---- extrema: equal ones share the gradient equally ----
 
 
+def _extrema(
+    a: Value, ans: Value, axis: Any, keepdims: bool, met: bool, where: Value = True
+) -> tuple[Value, Value | None]:
+    """Return where the extrema are, and how many elements share each; None where none does.
+
+    `met`: each extremum is an element, or NaN, since no ``initial=`` was given.
+    """
+    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
+    if where is not True:
+        equal = np.logical_and(equal, where)
+    known = type(equal) is np.ndarray and ans.dtype.kind != "c"  # 1 + 0j changes signs of zeros
+    if met and known and np.count_nonzero(equal) == ans.size:
+        if np.count_nonzero(ans == ans) == ans.size:
+            return equal, None  # no NaN, and as many extrema as results: there are no ties
+    count = np.add.reduce(equal, axis=axis, dtype=dtype_of(ans), keepdims=True)
+    return equal, np.maximum(count, 1)
+
+
 def _shares(
     a: Value, ans: Value, axis: Any, keepdims: bool, met: bool, where: Value = True
 ) -> Value:
     """Return the part of the cotangent of its extremum that each element gets.
 
-    These are booleans where no two elements share one. `met`: each extremum is an element, or
-    NaN, since no ``initial=`` was given.
+    These are booleans where no two elements share one.
     """
-    equal = np.equal(a, expand(ans, np.shape(a), axis, keepdims))
-    if where is not True:
-        equal = np.logical_and(equal, where)
-    if met and type(equal) is np.ndarray and np.count_nonzero(equal) == ans.size:
-        if np.count_nonzero(ans == ans) == ans.size:
-            return equal  # no NaN, and as many extrema as results: there are no ties
-    count = np.add.reduce(equal, axis=axis, dtype=dtype_of(ans), keepdims=True)
-    return equal / np.maximum(count, 1)
+    equal, count = _extrema(a, ans, axis, keepdims, met, where)
+    return equal if count is None else equal / count
 
 
 shares = primitive(_shares, plain=True)
@@ -192,19 +203,18 @@ def _extremum_vjp(
     initial: Value = None,
     where: Value = True,
 ) -> Value:
-    plain = are_known(a, g) and where is True  # there is nothing to dispatch on
-    share = (_shares if plain else shares)(a, ans, axis, keepdims, initial is None, where)
-    if not plain or axis != -1 or math.prod(a_shape) <= MANY:
-        return share * expand(g, a_shape, axis, keepdims)
-    if type(a) is type(g) is np.ndarray and share.dtype == bool:
-        c = np.zeros(a_shape, g.dtype)
-        c.put(share.reshape(-1).nonzero()[0], g)  # one in each row, in the order of g
+    g = expand(g, a_shape, axis, keepdims)
+    if not are_known(a, g) or where is not True:
+        return shares(a, ans, axis, keepdims, initial is None, where) * g
+    # There is nothing to dispatch on.
+    equal, count = _extrema(a, ans, axis, keepdims, initial is None)
+    if count is not None:
+        g = g / count
+    if type(equal) is np.ndarray and equal.flags.c_contiguous:
+        c = np.zeros(a_shape, dtype_of(g))
+        np.copyto(c, g, where=equal)
         return c
-    return np.where(share, share * expand(g, a_shape, axis, keepdims), 0)
-
-
-MANY = 4000
-"""From so many elements on, it takes less time to write to zeros than to multiply by them."""
+    return np.where(equal, g, 0)
 
 
 def _extremum_kernel(func: Function, ufunc: np.ufunc, arg: str) -> Function:
