@@ -274,7 +274,8 @@ class View:
                     f"{target}"
                 )
         if isinstance(value, Tensor) and own.kind not in "fc" and dtype.kind in "fc":
-            finite = None if shape else examples_of(np.isfinite(value))
+            told: Any = None if shape else np.isfinite(value)
+            finite = None if shape else examples_of(told)
             if finite is not None and not finite.all():
                 raise ValueError(f"cannot convert float NaN or infinity to {own}")
             value = np.astype(value, own)  # type: ignore[call-overload]  # a tensor dispatches

@@ -17,7 +17,9 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
 from .._core.root import classes_in
+from .._core.tensor import Tensor
 from .._core.types import Value
+from .._mutation.array import settle
 from .._rules.constructors import check_values
 from ..numpy._copies import copy_function
 from ._distributions import takes_tensors
@@ -220,11 +222,34 @@ def refused(path: str) -> Callable:
 def twin_methods(original: type, own: dict[str, Callable]) -> dict[str, Any]:
     """Return the methods of a twin: `own`, and those of SciPy that do not take tensors."""
     name = original.__name__.removesuffix("_gen")
-    made = {n: m for n, m in own.items() if n[0] != "_"}
+    made = {n: as_call(m, name) for n, m in own.items() if n[0] != "_"}
     for other in ("cdf", "logcdf", "rvs", "fit", "marginal", "mean", "var", "cov"):
         if hasattr(original, other) and other not in made:
             made[other] = refused(f"scipy.stats.{name}.{other}")
     return {n: takes_tensors(m, getattr(original, n)) for n, m in made.items()}
+
+
+def as_call(method: Callable, name: str) -> Callable:
+    """Return `method`, of which a level that notes calls has SciPy's own as one call.
+
+    So a program computes what SciPy computes of plain arguments, to the last bit.
+    """
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return getattr(getattr(stats, name), method.__name__)(*args, **kwargs)
+
+    function.__name__ = function.__qualname__ = f"{name}_{method.__name__}"
+    globals()[function.__name__] = function  # where a program finds it
+
+    def chosen(self: Any, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = settle(args), settle(kwargs)
+        inner: Any = (*classes_in(*args, *kwargs.values()), Tensor)[0]
+        level = inner.level
+        if level.depth and level.kind.guards:
+            return level.missing(function, args, kwargs)
+        return method(self, *args, **kwargs)
+
+    return chosen
 
 
 def frozen_methods(frozen: type, twin: Any) -> dict[str, Any]:
