@@ -10,7 +10,7 @@ from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
 from .._programs.program import Changed, Program
 from .._programs.source import Source
-from . import blas, builtin, engine, places, reductions, rules, systems, views
+from . import blas, builtin, effects, engine, places, reductions, rules, systems, views
 from .arena import laid_out
 from .emitter import ATTRIBUTES
 from .fusion import calls_of
@@ -19,7 +19,7 @@ from .steps import Place
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = rules, places, reductions, systems, views
+REGISTERED = effects, rules, places, reductions, systems, views
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 

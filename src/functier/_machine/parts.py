@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
+from .._programs.stores import READS, memory_of
 from .lowering import Lowering
 from .steps import Literal, Ref, Step, Unknown, dense, packed_strides
 
@@ -112,6 +113,17 @@ class Stage(Lowering):
         return Graph([*inputs, *nodes], inputs, [new[output.node] for output in self.outputs])
 
 
+class Spread(Exception):
+    """A memory has effects that no one part can have: it is NumPy's."""
+
+
+def is_effect(node: Node) -> bool:
+    """Tell if a node writes to, or reads, a memory of the program."""
+    if not node.memory or not node.args:
+        return False
+    return type(node.args[0]) is Node and node.args[0].func is memory_of
+
+
 class Division:
     """The parts of a graph.
 
@@ -126,6 +138,27 @@ class Division:
 
     def __init__(self, graph: Graph):
         self.graph = graph
+        self.before: dict[Node, Node] = {}
+        latest: dict[Node, Node] = {}
+        for node in graph.nodes:
+            if is_effect(node):
+                if node.args[0] in latest:
+                    self.before[node] = latest[node.args[0]]
+                if node.func not in READS:
+                    latest[node.args[0]] = node
+        self.numpys: set[Node] = set()  # memories that are NumPy's
+        while True:
+            try:
+                self.divide()
+                break
+            except Spread as spread:
+                self.numpys.add(spread.args[0])
+        self.choose()
+
+    def divide(self) -> None:
+        """Find the stage of each node."""
+        graph = self.graph
+        self.homes: dict[Node, int] = {}
         self.stages: dict[int, Stage] = {}
         self.known: dict[Node, int] = {}
         self.reasons: dict[Node, str] = {}
@@ -139,22 +172,38 @@ class Division:
                 if node.memory or node.kept:
                     last = stage = max(stage, last)
                 self.outer[node] = stage
-        self.choose()
 
     def take(self, node: Node) -> bool:
         """Let the machine compute a node, if it knows how."""
+        memory = None
+        if node.func is memory_of and node not in self.numpys:
+            self.homes[node] = BEFORE
+            return True
         if node.memory:
-            self.reasons[node] = "it is an effect"
-            return False
+            memory = node.args[0] if is_effect(node) else None
+            if memory not in self.homes:
+                self.reasons[node] = "it is an effect"
+                return False
         stage = 0
         for x in node.parents():
-            stage = max(stage, self.known[x] if x in self.known else self.outer[x] + 1)
+            if x in self.homes:
+                stage = max(stage, self.homes[x])
+            else:
+                stage = max(stage, self.known[x] if x in self.known else self.outer[x] + 1)
+        if memory is not None:
+            if self.homes[memory] == BEFORE:
+                self.known[memory] = self.homes[memory] = stage
+                self.stages.setdefault(stage, Stage(self, stage)).nodes.append(memory)
+            elif self.homes[memory] != stage:
+                raise Spread(memory)
         part = self.stages.get(stage)
         if part is None:
             part = self.stages[stage] = Stage(self, stage)
         try:
             part.lower(node)
         except Unknown as reason:
+            if memory is not None:
+                raise Spread(memory) from None
             self.reasons[node] = str(reason)
             return False
         self.known[node] = stage
@@ -169,8 +218,8 @@ class Division:
         return self.outer[node] if node in self.outer else self.known[node]
 
     def effects_before(self, node: Node) -> list[Node]:
-        """Return the effects of a part that a node needs besides its operands."""
-        return []
+        """Return the effect that runs before another one: the last write to its memory."""
+        return [self.before[node]] if node in self.before else []
 
     def is_inside(self, node: Node) -> bool:
         return node in self.known and node not in self.outer

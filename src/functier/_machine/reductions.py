@@ -56,6 +56,9 @@ def reduced(
         value = low.element("cast", [value], shape, BOOL, (value.dtype,))
     if not logical and not knows(func, (dtype, dtype)):
         raise Unknown("the machine does not know the reduction of this dtype")
+    if all([shape[k] == 1 for k in axes]):
+        found = low.element("cast", [value], shape, dtype, (value.dtype,))
+        return reshaped(low, found, form.shape)
     kept = tuple([n for k, n in enumerate(shape) if k not in axes])
     size = np.prod(kept, dtype=int)
     if func in (np.maximum, np.minimum) and 0 in shape and size:
