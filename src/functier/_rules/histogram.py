@@ -75,6 +75,10 @@ def _is_rising(edges: Value) -> Value:
     return np.all(edges[..., :-1] < edges[..., 1:])
 
 
+def _never_falls(edges: Value) -> Value:
+    return not np.any(edges[..., :-1] > edges[..., 1:])
+
+
 def _is_finite(x: Value) -> Value:
     return np.all(np.isfinite(x))
 
@@ -89,10 +93,8 @@ def _bin_edges(
             )
         bins = np.shape(estimate_bins(a, bins, range))[0]
     if np.ndim(bins) == 1:
-        edges = as_array(bins)
-        if type(edges) is np.ndarray and np.any(edges[:-1] > edges[1:]):
-            raise ValueError("`bins` must increase monotonically, when an array")
-        return edges
+        message = "`bins` must increase monotonically, when an array"
+        return check_values(as_array(bins), _never_falls, message)
     if np.ndim(bins) != 0 or bins < 1:
         raise ValueError("`bins` must be a positive integer, a string, or an array")
     if range is not None:
