@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import engine
 from .operands import Operand
 from .routines import Kernel, Numbers, Routine, numbers
 
@@ -270,12 +271,12 @@ def is_good(rows: Rows, size: str, limits: tuple[str, str]) -> str:
     return rows.op(f"and i1 {above}, {below}")
 
 
-def factorize(a: Operand, vector: int = 64) -> tuple[Kernel, Factors]:
+def factorize(a: Operand, vector: int = 0) -> tuple[Kernel, Factors]:
     """Return a kernel ``(a, factors, scratch)`` for L and U, with a status, and their layout.
 
     After a status the order of the rows of each matrix is one that may be followed.
     """
-    factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector)
+    factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector or engine.vector_bytes())
     code = Routine(("a", "factors"), status=True)
     rows = Rows(code, factors)
     where, loops = stack(code, factors.batch)

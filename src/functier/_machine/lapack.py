@@ -1,5 +1,6 @@
 """Determinants and Cholesky factors of small matrices as code. Imports factors, operands."""
 
+from . import engine
 from .factors import Factors, Rows, bounds, close, fill, is_good, literal, stack
 from .operands import Operand
 from .routines import Kernel, Routine
@@ -80,12 +81,12 @@ def end_if_not(rows: Rows, condition: str) -> None:
     code.start(fine)
 
 
-def cholesky(a: Operand, out: Operand, upper: bool = False, vector: int = 64) -> Kernel:
+def cholesky(a: Operand, out: Operand, upper: bool = False, vector: int = 0) -> Kernel:
     """Return a kernel ``(a, out, scratch)`` for Cholesky factors, with a status.
 
     The lower triangle of `a` is read, or the upper one.
     """
-    factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector)
+    factors = Factors(a.shape[:-2], a.shape[-1], a.dtype, vector or engine.vector_bytes())
     code = Routine(("a", "out"), status=True)
     rows = Rows(code, factors)
     kind, n, name = rows.kind, factors.size, rows.kind.name

@@ -1,9 +1,10 @@
-"""The best code for a contraction: own tiles, or BLAS. Imports contractions, tiles, blas."""
+"""The best code for a contraction: own tiles, or BLAS. Imports contractions, tiles,
+blas, engine."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from . import blas
+from . import blas, engine
 from .contractions import Axis, Labels, axes_of, joined
 from .operands import Operand
 from .routines import Kernel, Numbers, Routine, numbers
@@ -16,7 +17,7 @@ NO_BLAS = 256**3
 
 
 def contract(
-    labels: Labels, a: Operand, b: Operand, out: Operand, accumulate: bool = False, vector: int = 64
+    labels: Labels, a: Operand, b: Operand, out: Operand, accumulate: bool = False, vector: int = 0
 ) -> Kernel | None:
     """Return a kernel ``(a, b, out, scratch)`` that computes a contraction.
 
@@ -30,7 +31,7 @@ def contract(
     accumulate : bool
         Add to the result instead.
     vector : int
-        The bytes of a vector of the processor.
+        The bytes of a vector; 0 for those of this processor.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def contract(
         return code.kernel()
     if count > NO_BLAS and is_matrix_product(axes):
         return None
-    by_tiles(code, axes, kind, vector, accumulate)
+    by_tiles(code, axes, kind, vector or engine.vector_bytes(), accumulate)
     return code.kernel()
 
 

@@ -13,7 +13,6 @@ from .rules import as_dtype, operand, shape_in
 from .steps import Ref, Unknown
 from .substitution import solve
 
-VECTOR = 64
 BYTES = np.dtype(np.uint8)
 
 
@@ -29,7 +28,7 @@ def matrix(low: Lowering, x: Any, dtype: np.dtype) -> Ref:
     return as_dtype(low, low.ref(x), shape, dtype)
 
 
-def factors_of(low: Lowering, a: Ref, vector: int) -> tuple[Ref, Factors, bool]:
+def factors_of(low: Lowering, a: Ref) -> tuple[Ref, Factors, bool]:
     """Return the factors of a matrix or of its transpose, and if they are those of the transpose.
 
     They are computed once.
@@ -42,7 +41,7 @@ def factors_of(low: Lowering, a: Ref, vector: int) -> tuple[Ref, Factors, bool]:
         found = known.get((*where, strides))
         if found is not None and found[0].steps[0] in low.steps:
             return (*found, turned)
-    kernel, layout = factorize(operand(a), vector)
+    kernel, layout = factorize(operand(a))
     target = low.new((layout.bytes,), BYTES)
     step = low.routine(kernel, [a], [target])
     ref = Ref((layout.bytes,), BYTES, target, (step,))
@@ -71,7 +70,7 @@ def _solve(low: Lowering, node: Node) -> Any:
     if 0 in shape or 0 in own:
         raise Unknown("it solves for nothing")
     b = as_dtype(low, low.ref(node.args[1]), own, dtype)
-    known, factors, turned = factors_of(low, a, VECTOR)
+    known, factors, turned = factors_of(low, a)
     given, out = operand(b), packed(low, shape, dtype)
     if len(own) == 1:
         given, out = [
@@ -87,7 +86,7 @@ def _inv(low: Lowering, node: Node) -> Any:
         raise Unknown("it has options")
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
-    known, factors, turned = factors_of(low, a, VECTOR)
+    known, factors, turned = factors_of(low, a)
     kernel = solve(factors, None, packed(low, shape, dtype), turned)
     return result(low, kernel, [known], [shape], dtype)[0]
 
@@ -98,7 +97,7 @@ def _det(low: Lowering, node: Node) -> Any:
         raise Unknown("it has options")
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
-    known, factors, _ = factors_of(low, a, VECTOR)
+    known, factors, _ = factors_of(low, a)
     kernel = determinant(factors, packed(low, shape, dtype))
     return result(low, kernel, [known], [shape], dtype)[0]
 
@@ -112,7 +111,7 @@ def _slogdet(low: Lowering, node: Node) -> Any:
     if dtype_of(other) != dtype:
         raise Unknown("its results have two dtypes")
     a = matrix(low, node.args[0], dtype)
-    known, factors, _ = factors_of(low, a, VECTOR)
+    known, factors, _ = factors_of(low, a)
     new = packed(low, shape, dtype)
     return tuple(result(low, slogdet(factors, new, new), [known], [shape, shape], dtype))
 
@@ -124,5 +123,5 @@ def _cholesky(low: Lowering, node: Node) -> Any:
         raise Unknown("it has options")
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
-    kernel = cholesky(operand(a), packed(low, shape, dtype), upper, VECTOR)
+    kernel = cholesky(operand(a), packed(low, shape, dtype), upper)
     return result(low, kernel, [a], [shape], dtype)[0]
