@@ -2,6 +2,7 @@
 
 import math
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 
@@ -299,6 +300,60 @@ def test_draws_of_a_batch(randomness):
 
     for n in range(3):
         assert difference(compiled(X + n), g(X + n)) is None
+
+
+# ---- messages ----
+
+
+def relu(x):
+    return x if x > 0 else 0.0 * x
+
+
+def taken(x):
+    keep = x > 0
+    return np.sum(x[keep])
+
+
+def repeated(x):
+    return np.repeat(x, x.astype(int) + 1)
+
+
+@pytest.mark.parametrize(
+    ("f", "first", "later", "text"),
+    [
+        (relu, 2.0, -1.0, "bool(t1), in line"),
+        (taken, X, -X, "keep, by which x[...] has its shape, in line"),
+        (repeated, X + 1, X + 2, "t2, by which numpy.repeat(...) has its shape, in line"),
+        (lambda x: x * int(x), 2.5, 3.5, "int(x), in line"),
+        (lambda x: ft.cond(x > 1, np.sin, np.cos, x), 2.0, 0.0, "a choice or a loop has asked"),
+    ],
+)
+def test_messages_name_what_was_written(f, first, later, text):
+    program = ft.trace(f)(first)
+
+    with pytest.raises(ValueError, match=re.escape(text)):
+        program(later)
+    assert re.search(
+        r"raise ValueError\(.* differs from the trace, in line \d+ of ", program.source
+    )
+    compiled = ft.compile(f)
+    for x in (first, later, first):
+        assert difference(compiled(x), f(x)) is None  # as the message says
+    assert text in compiled.explain()
+
+
+def test_the_warning_names_the_answer_that_changes():
+    compiled = ft.compile(lambda x: x * (1 if x > -1 else 2) * int(x))
+
+    with pytest.warns(RuntimeWarning, match=r"another answer each time, int\(x\), in line \d+"):
+        for n in range(20):
+            compiled(float(n))
+
+
+def test_a_loop_of_a_batch_depends_on_its_predicate_alone():
+    loop = ft.vmap(lambda x: ft.while_loop(lambda c: c < 5, lambda c: c + 1, x))
+
+    check(loop, (X,), (X + 0.25,), (X + 0.125,), programs=1)
 
 
 # ---- planted faults ----

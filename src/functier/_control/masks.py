@@ -167,7 +167,7 @@ def _differs(x: Value, donor: Donor) -> bool:
     Otherwise `x` is the same for the donor already. (A derivative with respect to a value
     that does not vary still has one entry for each example.)
     """
-    while isinstance(x, Tensor) and x.level.depth:
+    while isinstance(x, Tensor) and not _is_plain(x):
         level = x.level
         if level.batches and level.live:
             if any(cls in donor and n > 1 for cls, n in zip(_classes(level), x._value.shape)):
@@ -178,6 +178,11 @@ def _differs(x: Value, donor: Donor) -> bool:
                 return True
             x = _go_out(x)
     return False
+
+
+def _is_plain(x: Tensor) -> bool:
+    """Tell if a tensor stands for a plain value: no level, or one that records a program."""
+    return not x.level.depth or (x.level.guards and x.level.live)
 
 
 def _go_out(x: Tensor) -> Value:
@@ -192,14 +197,14 @@ def _go_out(x: Tensor) -> Value:
 def _known(x: Tensor) -> Value:
     """Return the value one level out; a level that notes answers notes it as one."""
     if x.level.guards and x.level.live:
-        x.level.guard(x, "the value that a choice or a loop has asked for")  # type: ignore[attr-defined]
+        x.level.guard(x, "which a choice or a loop has asked for")  # type: ignore[attr-defined]
         return x._value
     return x.level.elem(x)
 
 
 def _donate(x: Value, donor: Donor) -> Value:
     """Return the donor's value of `x`, for all examples and without derivatives."""
-    if not isinstance(x, Tensor) or not x.level.depth:
+    if not isinstance(x, Tensor) or _is_plain(x):
         return x
     level = x.level
     if not (level.batches and level.live):

@@ -121,8 +121,9 @@ class Compiled:
         latest, before = [variant.program for variant in self._variants[:2]]
         if latest._forms != before._forms or latest._structure != before._structure:
             return "the arguments have other structures, shapes or dtypes each time"
-        if latest._guards:
-            return f"Python code gets another answer each time, {latest._guards[0]}"
+        for text, now, then in zip(latest._guards, latest._given, before._given):
+            if now != then:
+                return f"Python code gets another answer each time, {text}"
         return "static arguments, which are neither arrays nor floats, have other values each time"
 
     @property

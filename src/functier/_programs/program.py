@@ -82,9 +82,9 @@ class Program:
         )  # fmt: skip
         self._text = shown.text
         self._arrays = {k: v for k, v in shown.constants.items() if k not in shown.written}
-        self._answers = [
-            f"{g.how} of {shown.names[g.node]}{shown.line_of(g)}" for g in graph.guards
-        ]
+        pairs = [(shown.asked(g).rstrip(","), shown.line_of(g)) for g in graph.guards]
+        self._answers = [f"{asked}{line}" for asked, line in pairs]
+        self._replies = [repr(g.answer) for g in graph.guards]
         self._steps = costs_of(graph)
         self._graph = None
 
@@ -104,6 +104,11 @@ class Program:
     @property
     def _guards(self) -> list[str]:
         return self._shown("_answers")
+
+    @property
+    def _given(self) -> list[str]:
+        """The texts of the answers to the guards."""
+        return self._shown("_replies")
 
     @property
     def _costs(self) -> list[Cost]:
@@ -182,8 +187,8 @@ class Program:
             results = self._run(*inputs)
         except Changed as changed:
             raise ValueError(
-                f"{label}: {self._guards[changed.args[0]]} is another one than in the trace, where "
-                f"Python code has chosen by it; trace the function again, or use functier.compile"
+                f"{label}: {self._guards[changed.args[0]]}, differs from the trace, where Python "
+                f"code has chosen by it; trace the function again, or use functier.compile"
             ) from None
         return unflatten(self._out, list(results))
 

@@ -249,7 +249,8 @@ class RecordLevel(Level):
         for i in call.telling():
             x = call.operands[i]
             if type(x) is self.cls:
-                self.guard(x, f"the form of the result of {op.name}")
+                name = "x[...]" if op.name == "_operator.getitem" else f"{op.name}(...)"
+                self.guard(x, f"by which {name} has its shape")
 
     def guard(self, x: Tensor, how: str) -> None:
         """Note that the program holds for this value of `x` alone."""
@@ -260,7 +261,7 @@ class RecordLevel(Level):
         value: Any = x
         while type(value) is not self.cls:
             value = settle(value) if type(value) is Array else value._value
-        self.guard(value, "the values of all examples")
+        self.guard(value, "of which all examples count")
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         if how is bool or how is int or how is round or how == "__index__":
@@ -290,7 +291,9 @@ class RecordLevel(Level):
 
     def elem(self, x: Tensor) -> Any:
         raise self.refusal(
-            LevelError, "elem would take a value out of the program; return x from the function"
+            LevelError,
+            "x.elem(), as no_dispatch has it, would take a value out of the program; return x from "
+            "the function",
         )
 
     def unwrap(self, x: Any) -> Any:

@@ -18,6 +18,10 @@ from .statements import line_at
 ndarray = np.ndarray
 
 
+CALLS = {"bool": "bool", "int": "int", "round": "round", "__index__": "int"}
+"""The functions of Python whose answers are guarded, by the name of the answer."""
+
+
 class Source:
     """The text of a program, and the constants that it refers to.
 
@@ -149,9 +153,8 @@ class Source:
         lines: list[str] = []
         for number, guard in self.guards.get(node, ()):
             own, answer = self.names[node], guard.answer
-            if guard.how in ("bool", "int", "round", "__index__"):
-                how = "int" if guard.how == "__index__" else guard.how
-                test = f"{how}({own}) != {answer!r}"
+            if guard.how in CALLS:
+                test = f"{CALLS[guard.how]}({own}) != {answer!r}"
             else:
                 nan = answer.dtype.kind in "fc"
                 test = f"not np.array_equal({own}, {self.expr(answer)}, equal_nan={nan})"
@@ -170,10 +173,15 @@ class Source:
         code, instruction = guard.place[:2]
         return f", in line {line_at(code, instruction)} of {code.co_name}"
 
+    def asked(self, guard: Any) -> str:
+        """Return what Python code has asked for, in words."""
+        own, how = self.names[guard.node], guard.how
+        return f"{CALLS[how]}({own})" if how in CALLS else f"{own}, {how},"
+
     def reason(self, guard: Any) -> str:
         """Return the text of the error for an answer that has changed."""
         where = f"the trace{self.line_of(guard)}"
-        return f"{guard.how} differs from {where}: trace the function again"
+        return f"{self.asked(guard)} differs from {where}: trace the function again"
 
     # ---- expressions ----
 
