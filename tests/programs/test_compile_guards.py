@@ -428,3 +428,17 @@ def test_a_form_that_is_not_checked_is_found(monkeypatch):
 
     with pytest.raises(AssertionError):
         check(over, (TREES[-4],), (TREES[-3],), (TREES[-2],), (TREES[-1],))
+
+
+class Answering:
+    """Answers every attribute."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(f"{name} was asked for")
+
+
+ANSWERING = Answering()
+
+
+def test_a_global_object_runs_no_code_of_its_class():
+    assert ft.compile(lambda x: x * (ANSWERING is not None))(2.0) == 2.0

@@ -43,6 +43,16 @@ class Dependency(NamedTuple):
     function: str
 
 
+def attributes_of(x: Any) -> list[Any]:
+    """Return what an object has in its ``__dict__``; its own code does not run."""
+    if isinstance(x, (type, ModuleType)):
+        return []
+    try:
+        return list(object.__getattribute__(x, "__dict__").values())
+    except AttributeError:
+        return []
+
+
 class Watch:
     """A block that notes the Python functions that are entered in it.
 
@@ -112,8 +122,7 @@ class Watch:
         module: Any = sys.modules.get("numpy.random")
         if module is None:
             return
-        inside = () if isinstance(x, (type, ModuleType)) else getattr(x, "__dict__", {}).values()
-        for each in (x, *inside):
+        for each in (x, *attributes_of(x)):
             if type(each) in (module.Generator, module.RandomState):
                 self.generators.setdefault(id(each), (each, state_of(each)))
 
