@@ -20,6 +20,7 @@ from .steps import Place
 __all__ = ["MachineProgram", "use_machine"]
 
 REGISTERED = effects, rules, places, reductions, systems, views
+MANY = 64
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
@@ -103,7 +104,9 @@ class Text:
         given += [f"ptr %out{i}" for i in range(len(self.part.outputs))]
         head = [f"@{name} = external global i8" for name in self.symbols]
         body = "\n".join(lines)
-        main = f"define i32 @part({', '.join([*given, 'ptr %arena'])}) {ATTRIBUTES} {{\n{body}\n}}"
+        # Many calls in a row are as good without optimisation, which takes time.
+        kind = ATTRIBUTES if len(self.calls) <= MANY else f"{ATTRIBUTES} noinline optnone"
+        main = f"define i32 @part({', '.join([*given, 'ptr %arena'])}) {kind} {{\n{body}\n}}"
         return "\n".join([*head, *texts.values(), main])
 
     def is_long(self) -> bool:

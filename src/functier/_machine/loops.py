@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .bodies import Body
+from .bodies import Body, invariant
 from .emitter import ATTRIBUTES, BOOL, INT64, Declarations, Emitter, Value
 from .nests import ArgReduce, Nest, Reduce, lanes_of, merged, ordered
 from .routines import Kernel
@@ -179,8 +179,10 @@ class Writer:
         width = max(self.width, 1)
         long = [s for s in self.sums if s.paired and s.level >= 0]
 
+        hoisted = invariant(self, pointers) if n > width else {}
+
         def step(index: str) -> None:
-            Body(self, index, pointers).write()
+            Body(self, index, pointers, hoisted).write()
 
         if not long:
             self.row(n, width, step)

@@ -1,6 +1,7 @@
 """Rules of nodes that are routines: contractions, copies into a whole."""
 
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,14 @@ def _contraction(low: Lowering, node: Node) -> Any:
         return low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
     left, right = [as_dtype(low, v, shape_in(x), dtype) for v, x in zip(values, (a, b))]
     place = low.new(shape, dtype)
-    kernel = contract(labels, operand(left), operand(right), Operand("", dtype, shape, place[2]))
+    kernel = contracted(labels, operand(left), operand(right), Operand("", dtype, shape, place[2]))
     if kernel is None:
         raise Unknown("the machine does not know the contraction of these forms")
     step = low.routine(kernel, [left, right], [place])
     return Ref(shape, dtype, place, (step,))
+
+
+contracted = lru_cache(1024)(contract)
 
 
 def aligned(low: Lowering, value: Any, shape: tuple, own: tuple, labels: Any) -> Any:

@@ -22,18 +22,24 @@ def address(array: ndarray) -> int:
 
 def viewed(value: Ref, make: Any) -> Ref:
     """Return a view of a value: `make` makes it of an array."""
-    array = probe(value.shape, value.place.strides)
-    found = make(array)
     place = value.place
-    offset = place.offset + (address(found) - address(array) if found.size else 0)
+    shape, strides, far = found_of(make, value.shape, place.strides)
+    offset = place.offset + far
     straight = (
         value.straight and offset == place.offset
-        and squeezed(found.shape) == squeezed(value.shape)
-        and [s for n, s in zip(found.shape, found.strides) if n != 1]
+        and squeezed(shape) == squeezed(value.shape)
+        and [s for n, s in zip(shape, strides) if n != 1]
         == [s for n, s in zip(value.shape, place.strides) if n != 1]
     )  # fmt: skip
-    new = place._replace(offset=offset, strides=found.strides)
-    return Ref(found.shape, value.dtype, new, value.steps, straight)
+    new = place._replace(offset=offset, strides=strides)
+    return Ref(shape, value.dtype, new, value.steps, straight)
+
+
+def found_of(make: Any, shape: tuple, strides: tuple) -> tuple[tuple, tuple, int]:
+    """Return the shape and strides of a view, and how far it begins from the array."""
+    array = probe(shape, strides)
+    found = make(array)
+    return found.shape, found.strides, address(found) - address(array) if found.size else 0
 
 
 MOVES = (
