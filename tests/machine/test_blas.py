@@ -217,14 +217,26 @@ def test_labels_are_those_of_the_function(row):
 
 
 @pytest.mark.parametrize(
-    "text", ["ij,jk", "ij,kj->ik", "bij,bjk->bki", "ab,a->b", "ab,ab->", "i,j"]
+    "text",
+    [
+        "ij,jk",
+        "ij,kj->ik",
+        "bij,bjk->bki",
+        "ab,a->b",
+        "ab,ab->",
+        "i,j",
+        "...a,ab",
+        "a...,...k->k...",
+        "ab...,b",
+        "...,...",
+    ],
 )
 def test_labels_of_einsum(text):
     rng = np.random.default_rng(0)
     sizes = dict(zip("abijk", (2, 3, 4, 5, 6)))
-    a, b = [
-        rng.integers(-9, 9, [sizes[x] for x in part]) for part in text.partition("->")[0].split(",")
-    ]
+    first, second = text.partition("->")[0].split(",")
+    parts = first.replace("...", "ij"), second.replace("...", "j")
+    a, b = [rng.integers(-9, 9, [sizes[x] for x in part]) for part in parts]
     assert np.array_equal(by_labels(Node(np.einsum, (text, a, b), {}, None)), np.einsum(text, a, b))
 
 
@@ -232,7 +244,8 @@ def test_calls_that_are_no_contractions():
     a = np.ones((3, 3))
     for func, args, kwargs in [
         (np.einsum, ("ij,jk,kl", a, a, a), {}), (np.einsum, ("ii,ij", a, a), {}),
-        (np.einsum, ("...i,i", a, a[0]), {}), (np.matmul, (a, a), {"axes": [0, 1, 2]}),
+        (np.einsum, ("...i,...", a, a, a), {}), (np.einsum, ("i,j", a, a), {}),
+        (np.matmul, (a, a), {"axes": [0, 1, 2]}),
         (np.dot, (2.0, a), {}), (np.outer, (a, a), {}), (np.add, (a, a), {}),
         (np.tensordot, (a, a, ([0, 0], [0, 1])), {}),
     ]:  # fmt: skip

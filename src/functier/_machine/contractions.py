@@ -128,19 +128,32 @@ def summed_pairs(left: list[int], right: list[int]) -> Labels | None:
 def einsum_labels(text: str, a: int, b: int) -> Labels | None:
     """Return the labels of `numpy.einsum` with two operands."""
     text = text.replace(" ", "")
-    given, arrow, out = text.partition("->")
+    given, arrow, result = text.partition("->")
     parts = given.split(",")
-    if "." in text or len(parts) != 2:
+    if len(parts) != 2:
         return None
+    hidden = [ndim - len(part.replace("...", "")) for part, ndim in zip(parts, (a, b))]
+    if any([n and "..." not in part for part, n in zip(parts, hidden)]) or min(hidden) < 0:
+        return None
+    letters = given.replace(".", "").replace(",", "")
     if not arrow:
-        out = "".join([x for x in sorted(set(given) - {","}) if given.count(x) == 1])
-    left, right = parts
+        result = "".join([x for x in sorted(set(letters)) if letters.count(x) == 1])
+        result = "..." + result if "..." in given else result
+    # the axes of an ellipsis are numbered from the right
+    left, right = [expanded(part, n) for part, n in zip(parts, hidden)]
+    out = expanded(result, max(hidden))
     repeated = any([len(set(part)) < len(part) for part in (left, right, out)])
-    if repeated or (len(left), len(right)) != (a, b) or not set(out) <= {*left, *right}:
+    if repeated or not set(out) <= {*left, *right}:
         return None
-    number = {x: k for k, x in enumerate(sorted({*left, *right}))}
+    number = {x: k for k, x in enumerate(sorted({*left, *right}, key=str))}
     la, lb, lo = [tuple([number[x] for x in part]) for part in (left, right, out)]
     return Labels(la, lb, lo)
+
+
+def expanded(part: str, hidden: int) -> list[Any]:
+    """Return the labels of an operand, with numbers for the axes of an ellipsis."""
+    before, dots, after = part.partition("...")
+    return [*before, *(range(hidden, 0, -1) if dots else ()), *after]
 
 
 def only_vectors(a: int, b: int) -> Labels | None:

@@ -1,0 +1,45 @@
+"""The net of contractions as machine code over a slice of a seed, and faults that it finds."""
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from functier._machine import contractions, systems
+from nets.contracted import net
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    monkeypatch.setenv("FUNCTIER_CACHE", "0")
+
+
+def test_drawn_contractions(full, record_property):
+    found = net(2026)
+    count = 600 if full else 5
+    for number in range(count):
+        found.run(number)
+    record_property("net", found.summary())
+    assert not found.counts.wrong, found.counts.wrong
+    assert found.parts >= 0.95 * count
+
+
+def check_fault(*numbers):
+    """A fault that is planted gives wrong results."""
+    found = net(2026)
+    for number in numbers:
+        found.run(number)
+        if found.counts.wrong:
+            return
+    pytest.fail(found.summary())
+
+
+def test_factors_of_the_transpose(monkeypatch):
+    """One factorisation serves two matrices, and nobody minds which."""
+    real = systems.factors_of
+    monkeypatch.setattr(systems, "factors_of", lambda low, a: (*real(low, a)[:2], False))
+    check_fault(*range(30))
+
+
+def test_axes_that_are_joined_too_soon(monkeypatch):
+    monkeypatch.setattr(contractions, "follows", lambda first, second: first.a == second.a)
+    check_fault(*range(30))
