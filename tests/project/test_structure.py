@@ -159,6 +159,7 @@ def test_only_the_table_and_the_package_import_by_a_name():
         ("_core.table", "array_namespace"),
         ("__init__", "__getattr__"),
         ("_programs.compiled", "machine_of"),
+        ("_machine.elementary.__init__", "rule_of"),
         ("_adopt.adoption", "_module_of"),
         ("_adopt.twins", "load_module"),
         ("overrides.__init__", "get_function"),

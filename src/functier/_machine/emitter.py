@@ -5,12 +5,12 @@ returns the `Value` that they define. Equal instructions are written once. Width
 scalars, width 8 vectors of eight lanes; the same rule serves both.
 """
 
-import struct
 from collections.abc import Callable
 
 import numpy as np
 
-from .instructions import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Instructions, Value
+from .instructions import Instructions
+from .writer import BOOL, FLOAT32, FLOAT64, INT64, UINT64, Declarations, Value
 
 __all__ = ["ATTRIBUTES", "BOOL", "FLOAT32", "FLOAT64", "INT64", "Declarations", "Emitter", "Value"]
 
@@ -19,20 +19,6 @@ ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512
 
 PURE = "nounwind willreturn memory(read)"
 """The attributes of functions that compute from their arguments and tables alone."""
-
-FLOATS = {"d": "double", "f": "float"}
-
-
-class Declarations(dict[str, str]):
-    """The texts of a module outside of its main functions, by the names that they define."""
-
-    def __init__(self):
-        super().__init__()
-        self.results: dict[str, tuple[np.dtype, ...]] = {}
-
-    def text(self):
-        """All of them, for the module."""
-        return "\n".join(self.values())
 
 
 class Emitter(Instructions):
@@ -64,97 +50,9 @@ class Emitter(Instructions):
     """
 
     def __init__(self, width, prefix="v", declarations=None, outlined=False, contract=False):
-        self.width = width
-        self.prefix = prefix
-        self.declarations = Declarations() if declarations is None else declarations
+        super().__init__(width, prefix, declarations)
         self.outlined = outlined
         self.contract = contract
-        self.lines: list[str] = []
-        self.block = "entry"
-        self.refusals: list[Value] = []
-        self._count = 0
-        self._memo: dict = {}
-        self._literals: dict[Value, float] = {}
-
-    # ---- text ----------------------------------------------------------------------------
-
-    def scalar_type(self, dtype):
-        """The type of one lane in a register."""
-        if dtype == BOOL:
-            return "i1"
-        return FLOATS.get(dtype.char) or f"i{8 * dtype.itemsize}"
-
-    def type(self, dtype):
-        """The type of a value of a dtype."""
-        one = self.scalar_type(dtype)
-        return f"<{self.width} x {one}>" if self.width else one
-
-    def typed(self, value):
-        """The text of an operand with its type."""
-        return f"{self.type(value.dtype)} {value.text}"
-
-    def name(self):
-        """A new name for a value or a label, without its sigil."""
-        self._count += 1
-        return f"{self.prefix}{self._count}"
-
-    def emit(self, text, dtype, memo=True):
-        """Append `%new = text`, or return the value that an equal text defined."""
-        if memo and (found := self._memo.get(text)):
-            return found
-        value = Value(f"%{self.name()}", np.dtype(dtype))
-        self.lines.append(f"  {value.text} = {text}")
-        if memo:
-            self._memo[text] = value
-        return value
-
-    def line(self, text):
-        """Append an instruction that defines no value."""
-        self.lines.append(f"  {text}")
-
-    def start(self, label):
-        """Begin a block. Values of other blocks are not used again by themselves."""
-        self.lines.append(f"{label}:")
-        self.block = label
-        self._memo.clear()
-
-    def remember(self, key, make: Callable):
-        """The result of `make()`, made once for each key."""
-        if key not in self._memo:
-            self._memo[key] = make()
-        return self._memo[key]
-
-    # ---- constants -----------------------------------------------------------------------
-
-    def constant(self, number, dtype=FLOAT64):
-        """A number in every lane."""
-        dtype = np.dtype(dtype)
-        if dtype.kind == "f":
-            rounded = float(np.asarray(number, dtype))
-            text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
-            number = rounded
-        elif dtype == BOOL:
-            text = "true" if number else "false"
-        else:
-            number = int(number)
-            text = str(number)
-        if self.width:
-            text = f"splat ({self.scalar_type(dtype)} {text})"
-        value = Value(text, dtype)
-        self._literals[value] = number
-        return value
-
-    def literal(self, value):
-        """The number of a constant, or None."""
-        return self._literals.get(value)
-
-    def like(self, number, value):
-        """A constant of a value's dtype; values pass through."""
-        return number if isinstance(number, Value) else self.constant(number, value.dtype)
-
-    def pair(self, a, b):
-        """Two operands of one dtype, of which one may be a number."""
-        return (a, self.like(b, a)) if isinstance(a, Value) else (self.like(a, b), b)
 
     # ---- refusals -------------------------------------------------------------------------
 
@@ -165,11 +63,6 @@ class Emitter(Instructions):
         name = f"@llvm.vector.reduce.or.{self.suffix(BOOL)}"
         self.declarations.setdefault(name, f"declare i1 {name}({self.type(BOOL)})")
         return self.emit(f"call i1 {name}({self.typed(a)})", BOOL).text
-
-    def refuse(self, condition):
-        """Do not use the results of this code if the condition holds in any lane."""
-        if condition not in self.refusals:
-            self.refusals.append(condition)
 
     def refused(self):
         """The lanes that any refusal names, or None."""

@@ -5,15 +5,12 @@ NumPy's rules for them, but no memory and no functions.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import numpy as np
 
-FLOAT64 = np.dtype(np.float64)
-FLOAT32 = np.dtype(np.float32)
-INT64 = np.dtype(np.int64)
-UINT64 = np.dtype(np.uint64)
-BOOL = np.dtype(np.bool)
+from .writer import BOOL, Value, Writer
+
+__all__ = ["Instructions"]
 
 PREDICATES = {
     "eq": ("oeq", "eq", "eq"), "ne": ("une", "ne", "ne"), "lt": ("olt", "slt", "ult"),
@@ -21,17 +18,7 @@ PREDICATES = {
 }  # fmt: skip
 
 
-class Value(NamedTuple):
-    """An operand: its text in the module, without the type, and its NumPy dtype.
-
-    A bool is one bit in a register and one byte in memory.
-    """
-
-    text: str
-    dtype: np.dtype
-
-
-class Instructions:
+class Instructions(Writer):
     """The instructions of an emitter: each takes values, and numbers beside a value."""
 
     # ---- arithmetic ----------------------------------------------------------------------

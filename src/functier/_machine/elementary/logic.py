@@ -131,7 +131,7 @@ elementwise(np.fmax)(extreme_number("gt"))
 elementwise(np.fmin)(extreme_number("lt"))
 
 
-@elementwise(umath.clip)
+@elementwise(umath.clip)  # type: ignore[attr-defined]
 def clip(e, a, low, high):
     """`a` within bounds; a NaN of any operand wins."""
     return ELEMENTWISE[np.minimum](e, ELEMENTWISE[np.maximum](e, a, low), high)
