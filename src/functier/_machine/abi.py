@@ -52,9 +52,12 @@ NEW = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, cty
 
 def builtin_at(address: int, name: str, owners: tuple) -> Any:
     """Return the builtin of a function in memory, which keeps the owners of its address."""
-    method = Method(name.encode(), address, METH_FASTCALL, None)
-    new = NEW(("PyCFunction_NewEx", ctypes.pythonapi))
-    return new(ctypes.addressof(method), (method, *owners), None)
+    label = name.encode()
+    # Bytes, as the garbage collector empties structures of ctypes, and a builtin reads its own
+    # until it has ended.
+    method = bytes(Method(label, address, METH_FASTCALL, None))
+    start = id(method) + bytes.__basicsize__ - 1
+    return NEW(("PyCFunction_NewEx", ctypes.pythonapi))(start, (method, label, *owners), None)
 
 
 @lru_cache(1)
@@ -110,6 +113,9 @@ def reason() -> str:
 
 def functions_hold() -> bool:
     """Tell if NumPy's table has the functions that it should have."""
+    data = b"what bytes hold"
+    if ctypes.string_at(id(data) + bytes.__basicsize__ - 1, len(data)) != data:
+        return False
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(table()[0])
     if version() >> 24 != 2 or table()[2] != id(np.ndarray):
         return False
