@@ -35,6 +35,14 @@ def pytest_addoption(parser):
     parser.addoption("--full", action="store_true", help="run the nets in full, not a slice")
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave the nets unread where none is run: there are large tables in them."""
+    if collection_path != NETS or config.getoption("--slow") or config.getoption("--full"):
+        return None
+    asked = [Path(config.invocation_params.dir, arg.partition("::")[0]) for arg in config.args]
+    return None if any(NETS in (path, *path.parents) for path in asked) else True
+
+
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--slow"):
         return

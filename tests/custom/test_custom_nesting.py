@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import functier as ft
@@ -102,6 +102,7 @@ def test_each_transform(kind, step):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.data())
+@settings(max_examples=settings().max_examples // 2)
 def test_nestings(kind, data):
     steps = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
     if sum(s in DERIVATIVES for s in steps) > 3:

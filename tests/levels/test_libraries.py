@@ -93,6 +93,11 @@ LIBRARY_CASES = [
     for mode in RUNS
     if name not in ("max", "int") or "vmap" in mode
 ]  # without a batch, these run as they are
+IN_TURN = [
+    case if i % 3 == 0 else pytest.param(*case, marks=pytest.mark.slow)
+    for i, case in enumerate(LIBRARY_CASES)
+]
+"""A quick run adopts every library, each under one mode or two, and uses every mode."""
 COMPILED = {
     "compiled": """
         import numpy as np
@@ -132,7 +137,7 @@ def library(tmp_path, monkeypatch):
         sys.modules.pop(name, None)
 
 
-@pytest.mark.parametrize("name,mode", LIBRARY_CASES, ids=[f"{n}-{m}" for n, m in LIBRARY_CASES])
+@pytest.mark.parametrize("name,mode", IN_TURN, ids=[f"{n}-{m}" for n, m in LIBRARY_CASES])
 def test_a_library_is_adopted_as_the_message_says(name, mode, library):
     f = library(LIBRARY[name])
     run, expected = RUNS[mode]

@@ -33,6 +33,7 @@ def compare(nesting, program, start):
     ],
 )  # fmt: skip
 @given(program=programs, start=starts)
+@settings(max_examples=settings().max_examples // 2)
 def test_nesting(nesting, program, start):
     compare(nesting.split(), program, start)
 

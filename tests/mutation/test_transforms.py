@@ -238,8 +238,8 @@ def test_hessians(kind):
 
 
 @pytest.mark.parametrize("options", [
-    {"chunk_size": 2}, {"chunk_size": 1}, {"in_dims": 1}, {"out_dims": -1},
-    {"chunk_size": 2, "executor": "threads"},
+    {"chunk_size": 2}, pytest.param({"chunk_size": 1}, marks=pytest.mark.slow), {"in_dims": 1},
+    {"out_dims": -1}, {"chunk_size": 2, "executor": "threads"},
 ], ids=str)  # fmt: skip
 def test_options_of_vmap(options):
     """Chunks, also in threads, and other axes: each example has its own array."""

@@ -7,6 +7,7 @@ design/source-documents.md answers the rows that NumPy cannot have as they are w
 """
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -22,6 +23,7 @@ WITHOUT: set[str] = set()
 """The rows that no test carries yet. It must be exactly right, so it can only shrink."""
 
 
+@functools.cache
 def carried():
     """The ids in the names and docstrings of tests, each with the tests that carry it."""
     found: dict[str, list[str]] = {}

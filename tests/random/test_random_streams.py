@@ -119,7 +119,7 @@ def test_numbers_depend_neither_on_the_executor_nor_on_the_order(f, mode, execut
     assert not np.intersect1d(after, [*once, *again]).size
 
 
-@pytest.mark.parametrize("processes", [True, False])
+@pytest.mark.parametrize("processes", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_dask_cluster_draws_the_same_numbers(processes):
     distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}

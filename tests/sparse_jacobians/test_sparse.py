@@ -309,8 +309,7 @@ KINKED = {
 
 
 @pytest.mark.parametrize("f", KINKED.values(), ids=KINKED)
-@pytest.mark.parametrize("mode", ["auto", "fwd", "rev"])
-@given(data=st.data())
+@given(mode=modes, data=st.data())
 def test_entries_that_depend_on_the_point(f, mode, data):
     values = st.sampled_from([-2.0, -0.5, 0.0, 0.0, 0.5, 1.5, 3.0])
     points = st.lists(st.lists(values, min_size=5, max_size=5), min_size=2, max_size=5)

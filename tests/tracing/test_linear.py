@@ -55,11 +55,11 @@ ROWS = {name: row for name, row in samples.named().items() if row.order and row.
 
 
 @pytest.mark.parametrize("family", sorted({name.partition(".")[0] for name in ROWS}))
-def test_every_operation(family):
+def test_every_operation(family, rows):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ft.FallbackWarning)
         for name, row in ROWS.items():
-            if name.startswith(f"{family}."):
+            if name in rows and name.startswith(f"{family}."):
                 try:
                     check_linearize(row)
                 except Exception as error:
