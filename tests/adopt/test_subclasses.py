@@ -186,10 +186,10 @@ def failure(module, reference, i, nestings):
     return None if found == wanted else f"{ROWS[i]}: {found} for {wanted}"
 
 
-def failures(folder, nestings, text=TEXT, rows=range(len(ROWS))):
+def failures(folder, nestings, text=TEXT, rows=None):
     module, reference = module_of(folder, text), module_of(folder, TEXT)
     with ft.adopt(module):
-        found = [failure(module, reference, i, nestings) for i in rows]
+        found = [failure(module, reference, i, nestings) for i in rows or range(len(ROWS))]
     return [text for text in found if text is not None]
 
 

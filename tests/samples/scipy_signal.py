@@ -31,6 +31,8 @@ def of(family, function, *args, **options):
 
 ROWS = [
     row(signal.lfilter, normal(2), A, normal(2, 4), axis=0, zi=normal(2, 4), _shared=(1,)),
+    row(signal.deconvolve, normal(6), normal(3) + 2.0, _shared=(1,)),
+    row(signal.deconvolve, normal(4, dtype=C), normal(3) + 2.0, _loop=True),
     row(signal.lfilter, normal(3), A, normal(5), _shared=(1,)),
     row(signal.lfilter, normal(2), np.array([2.0]), normal(5), zi=normal(1), _shared=(1,)),
     row(signal.lfilter, normal(2, dtype=C), A, normal(5), zi=normal(2, dtype=C), _shared=(1,)),

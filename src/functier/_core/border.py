@@ -50,6 +50,77 @@ OPERATORS = (
 )  # fmt: skip
 
 
+class LabelError(TypeError):
+    """The error for an operand with labels, which a function of NumPy may drop."""
+
+
+def without_labels(func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+    """Return the arguments of a function of NumPy as it takes them: labelled arrays as arrays.
+
+    None stands for what keeps labels, which are methods of the first argument, and for labelled
+    arrays that are not of numbers.
+    """
+    if args and is_labelled(args[0]) and getattr(func, "__name__", "") in LABELLED_METHODS:
+        return None
+    try:
+        return tuple(map(_without_labels, args)), {k: _without_labels(v) for k, v in kwargs.items()}
+    except LabelError:
+        return None
+
+
+def is_labelled(x: Any) -> bool:
+    """Tell if `x` is an array of another library with labels, which NumPy's functions drop."""
+    if type(x) in PLAIN or isinstance(x, (Tensor, ndarray)) or not hasattr(x, "__array__"):
+        return False
+    return code_for_array(x) is not None
+
+
+def _without_labels(x: Any) -> Any:
+    if type(x) in (list, tuple):
+        return type(x)(map(_without_labels, x))
+    if not is_labelled(x):
+        return x
+    made = np.asarray(x)
+    if made.dtype.kind not in "biufc":
+        raise LabelError
+    return made
+
+
+LABELLED_METHODS = {
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "compress",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diff",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ptp",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "transpose",
+    "var",
+}
+"""Functions of NumPy that may call the method of their first argument, which keeps its labels."""
+
+
 def has_tensors(x: Value, arrays: bool = False) -> bool:
     """Tell if an object array holds a tensor of a level; with `arrays`, also if an array."""
     waiting, seen = [x], set()
@@ -104,7 +175,8 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
     instead = code_for_array(x)
     if instead:
         reason, write = instead
-        return TypeError, f"is a {name_of_class(kind)}, {reason}; write {write} where it comes from"
+        error = LabelError if hasattr(x, "__array__") else TypeError
+        return error, f"is a {name_of_class(kind)}, {reason}; write {write} where it comes from"
     if hasattr(kind, "__array_ufunc__"):
         for name in ("__array_ufunc__", "__array_function__"):
             if getattr(kind, name, None) is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .border import LabelError, without_labels
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .peers import ATTRIBUTES
@@ -306,6 +307,21 @@ def _call_on_plain(call: Callable, args: tuple, kwargs: dict) -> Any:
     return func(*args, **kwargs)
 
 
+def call_function(compute: Callable, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    """Return ``compute(func, args, kwargs)`` for NumPy, where no other class has to answer."""
+    if OVER_TENSORS or KEPT:
+        found = answer(func, types, args, kwargs)
+        if found is not None:
+            return found
+    try:
+        return compute(func, args, kwargs)
+    except LabelError:
+        plain = without_labels(func, args, kwargs)
+        if plain is None:
+            raise
+    return func(*plain[0], **plain[1])
+
+
 def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
     """Return methods that use the fast `calls`, for the class of a level."""
 
@@ -316,11 +332,7 @@ def methods_of(calls: dict[Function, Function]) -> dict[str, Function]:
         return call(self) if len(inputs) == 1 else call(inputs[0], inputs[1])
 
     def __array_function__(self: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        if OVER_TENSORS or KEPT:
-            found = answer(func, types, args, kwargs)
-            if found is not None:
-                return found
-        return self.level.function(func, args, kwargs)
+        return call_function(self.level.function, func, types, args, kwargs)
 
     found: dict[str, Function] = {
         "__array_ufunc__": __array_ufunc__,

@@ -1,11 +1,13 @@
 """The methods of a level whose tensors were written to."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, message_on_hidden
+from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_on_hidden
+from .._core.subclasses import inside_index
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
 from .._mutation.array import settle, view_of, was_written
@@ -43,7 +45,7 @@ def missing_slot(x: Any, name: str) -> Any:
 
 
 def getitem(x: Any, index: Index) -> Any:
-    level = type(x).level
+    level, index = type(x).level, inside_index(index)
     plain = level.kind.methods.get("__getitem__") or GETITEM
     if not level.live:
         return plain(x, index)
@@ -68,7 +70,7 @@ def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
 
 
 def array_function(x: Any, func: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-    return function(type(x).level, func, args, kwargs)
+    return call_function(partial(function, type(x).level), func, types, args, kwargs)
 
 
 def _method(name: str) -> Callable:

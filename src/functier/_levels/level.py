@@ -41,7 +41,7 @@ from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
-from .operands import LISTS, array_of, check_static, stack_lists
+from .operands import LISTS, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
 
@@ -285,6 +285,7 @@ class Level:
                         args, kwargs = stack_lists(func, op, args, kwargs)
                     break
             if op.body is not None:
+                args, kwargs = drop_labels(self, func, args, kwargs)
                 return op.body(*args, **kwargs)
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]

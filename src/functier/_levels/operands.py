@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._core.border import has_tensors
+from .._core.border import has_tensors, is_labelled, operand, without_labels
 from .._core.errors import ConversionError
 from .._core.op import Call, Op
 from .._core.root import classes_in
@@ -66,6 +66,19 @@ def _stack(value: Any, sequence: bool) -> Any:
 def array_of(value: Any) -> Value:
     """Return a list as the array that NumPy makes of it."""
     return stacked(value) if has_tensors(value) else np.asarray(value)
+
+
+def drop_labels(label: object, func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Return arguments of a composite with arrays for those with labels, as its parts would take
+    these for positions.
+    """
+    for value in (*args, *kwargs.values()):
+        if is_labelled(value):
+            plain = without_labels(func, args, kwargs)
+            if plain is None:
+                operand(label, value)  # raises
+            return plain or (args, kwargs)
+    return args, kwargs
 
 
 def check_static(op: Op, call: Call) -> None:

@@ -10,6 +10,7 @@ from ._copies import copy_class, copy_function
 from ._functions import make_twin
 from ._mirror import Mirror
 from ._ndarray import ndarray
+from ._records import RECORD_TWINS
 
 TWINS: dict[int, Any] = {
     id(np.ndarray): ndarray,
@@ -17,6 +18,7 @@ TWINS: dict[int, Any] = {
     id(np.ndenumerate): _loops.ndenumerate,
     id(np.broadcast): _loops.broadcast,
     id(np.nditer): _loops.nditer,
+    **{id(original): twin for original, twin in RECORD_TWINS},
 }
 """The twins that have been made, by the number of the original, which lives as long."""
 

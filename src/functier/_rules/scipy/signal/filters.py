@@ -193,6 +193,21 @@ def _lfilter(b: Value, a: Value, x: Value, axis: int = -1, zi: Value = None) -> 
     return y if zi is None else (y, np.moveaxis(zf, -1, axis))
 
 
+@declare_composite(signal, "deconvolve")
+def _deconvolve(signal: Value, divisor: Value) -> tuple:
+    for name, x in (("signal", signal), ("divisor", divisor)):
+        if np.ndim(x) > 1 or not np.size(x):
+            raise ValueError(
+                f"Parameter {name} must be non-empty 1d array, but its shape is {np.shape(x)}!"
+            )
+    signal, divisor = as_row(signal), as_row(divisor)
+    steps = np.size(signal) - np.size(divisor) + 1
+    if steps < 1:
+        return [], signal
+    quotient = _lfilter(signal, divisor, np.eye(1, steps)[0])
+    return quotient, signal - np.convolve(divisor, quotient)
+
+
 def _check_state(zi: Value, axis: int, wanted: tuple) -> Value:
     """Return an initial state with its axis last, repeated for all signals."""
     if np.ndim(zi) != len(wanted):
