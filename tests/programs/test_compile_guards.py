@@ -310,6 +310,29 @@ def test_under_a_profiler(kind):
     assert kind == "C's" or "call" in seen
 
 
+CALLBACKS = {
+    "frompyfunc": "u = np.frompyfunc(lambda v: c * v, 1, 1)\nf = lambda x: u(x)",
+    "apply_along_axis": "f = lambda x: np.apply_along_axis(lambda v: c * v, 0, x)",
+    "piecewise": "f = lambda x: np.piecewise(x, [x > 0], [lambda v: c * v, lambda v: v])",
+    "generator of arrays": "def g(x): yield from (c * x, x)\nf = lambda x: np.stack([*g(x)])",
+    "objects": "class A:\n def __mul__(self, x): return c * x\n __rmul__ = __mul__\n"
+               "a = np.array([A()])\nf = lambda x: np.sum(a * 2.0) * x",
+    "custom rule": "import functier\n@functier.custom_jvp\ndef g(x): return c * x\n"
+                   "g.defjvp(lambda p, t: (g(*p), c * t[0]))\n"
+                   "f = lambda x: functier.jvp(g, (x,), (x,))[1]",
+    "backward": "import functier\n@functier.custom_vjp\ndef g(x): return x * 1.0\n"
+                "g.defvjp(lambda x: (g(x), x), lambda x, t: (c * t,))\n"
+                "f = functier.grad(lambda x: np.sum(g(x)))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_globals_of_functions_that_numpy_calls(name):
+    user = module(f"c = 2.0\n{CALLBACKS[name]}")
+
+    check_change(user.f, lambda: setattr(user, "c", 3.0), X)
+
+
 # ---- the arguments ----
 
 Point = collections.namedtuple("Point", "x y")
@@ -413,6 +436,15 @@ def test_a_dependency_that_is_not_noted_is_found(monkeypatch):
 
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         test_globals("number")
+
+
+def test_a_watch_that_stays_off_is_found(monkeypatch):
+    monkeypatch.setattr(
+        recorder, "watched", lambda level, call, args, kwargs: call(*args, **kwargs)
+    )
+
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        test_globals_of_functions_that_numpy_calls("apply_along_axis")
 
 
 def test_an_error_that_is_not_noted_is_found(monkeypatch):

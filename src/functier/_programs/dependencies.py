@@ -64,6 +64,8 @@ class Watch:
         What their globals had then.
     entropy : bool
         True where a generator was made without a seed.
+    noting : callable
+        The function that Python calls, so that others can switch it off for a while.
     """
 
     def __init__(self, *roots: Any) -> None:
@@ -146,6 +148,7 @@ class Watch:
                 self.note(frame, event, argument)
                 before(frame, event, argument)
 
+        self.noting = note
         sys.setprofile(note)
         return self
 

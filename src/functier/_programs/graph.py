@@ -60,15 +60,26 @@ class Node:
         self.number = -1
         self.first = False
 
-    def parents(self) -> Iterator["Node"]:
+    def parents(self) -> list["Node"]:
         """Return the nodes among the arguments."""
-        yield from nodes_in(self.args)
+        found = []
+        for x in self.args:
+            kind = type(x)
+            if kind is Node:
+                found.append(x)
+            elif kind in CONTAINERS:
+                found += nodes_in(x)
         if self.kwargs:
-            yield from nodes_in(tuple(self.kwargs.values()))
+            found += nodes_in(self.kwargs)
+        return found
 
     def __repr__(self) -> str:
         name = "input" if self.func is None else getattr(self.func, "__name__", repr(self.func))
         return f"<{self.number}: {name}>"
+
+
+CONTAINERS = frozenset({tuple, list, slice, dict})
+"""Types of arguments that nodes may be in."""
 
 
 def nodes_in(value: Any) -> Iterator[Node]:
@@ -90,10 +101,11 @@ def replace(value: Any, new: Callable[[Node], Any]) -> Any:
     kind = type(value)
     if kind is Node:
         return new(value)
-    if kind is tuple:
-        return tuple([replace(part, new) for part in value])
-    if kind is list:
-        return [replace(part, new) for part in value]
+    if kind is tuple or kind is list:
+        return kind([
+            new(x) if type(x) is Node else replace(x, new) if type(x) in CONTAINERS else x
+            for x in value
+        ])  # fmt: skip
     if kind is slice:
         return slice(*[replace(part, new) for part in (value.start, value.stop, value.step)])
     if kind is dict:

@@ -32,8 +32,9 @@ def rebuilt(graph: Graph, new: dict[Node, Any], kept: Callable[[Node], bool]) ->
     nodes = []
     for node in graph.nodes:
         if kept(node):
-            node.args = replace(node.args, resolve)
-            node.kwargs = replace(node.kwargs, resolve)
+            if new and not new.keys().isdisjoint(node.parents()):
+                node.args = replace(node.args, resolve)
+                node.kwargs = replace(node.kwargs, resolve)
             nodes.append(node)
     guards = []
     for guard in graph.guards:
@@ -101,6 +102,8 @@ def _key(value: Any, numbers: dict[Node, Node]) -> Any:
     kind = type(value)
     if kind is Node:
         return Node, numbers.get(value, value)
+    if kind is int or kind is str or value is None:
+        return kind, value
     if kind is tuple or kind is list:
         return (kind, *[_key(part, numbers) for part in value])
     if kind is slice:

@@ -20,6 +20,7 @@ import operator
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import FrameType
 from typing import Any
 
@@ -39,6 +40,7 @@ from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of
 from .stores import ProgramStore
+from .watching import enters_nothing, is_object, unwatched, watched
 from .wholes import follow, whole
 
 ndarray = np.ndarray
@@ -49,6 +51,7 @@ COPIED = 1 << 16
 """Constants of up to so many bytes are copied."""
 
 OPERATORS = frozenset(UFUNC_OF)
+PYTHONS = {bool, int, float, complex}
 
 FACTS = {np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj}
 """Functions that ask for the form of a value, which is that of every run."""
@@ -63,6 +66,7 @@ class RecordLevel(Level):
     instead = "return it from the function"
     follow, whole = follow, whole
     forwards_methods = True
+    note: Any = None  # the watch of the trace, which is off at times
 
     def begin(self, leaves: list[Value]) -> list[Tensor]:
         """Return tensors of the inputs."""
@@ -155,9 +159,16 @@ class RecordLevel(Level):
 
     def record(self, func: Callable, args: tuple, kwargs: dict) -> Any:
         """Call a function on the values, and note the call."""
-        args = tuple([list(x) if isinstance(x, Iterator) else x for x in args])  # read once
+        if any([isinstance(x, Iterator) for x in args]):  # it is read once
+            args = tuple([
+                watched(self, list, (x,), {}) if isinstance(x, Iterator) else x for x in args
+            ])  # fmt: skip
+        given = self.concrete(args)
         try:
-            value = func(*self.concrete(args), **self.concrete(kwargs))
+            if enters_nothing(func) and not kwargs and not any(map(is_object, given)):
+                value = func(*given)
+            else:
+                value = watched(self, func, given, self.concrete(kwargs))
         except Exception as error:
             self.note_error(error, func, args, kwargs)
             raise
@@ -172,11 +183,13 @@ class RecordLevel(Level):
 
     # ---- operations ----
 
+    @unwatched
     def unary(self, func: Function, x: Tensor) -> Value:
         if type(x._value) is not ndarray and func in OPERATORS:
             return self.record(func, (x,), {})
         return self.record(UFUNC_OF.get(func, func), (x,), {})
 
+    @unwatched
     def binary(self, func: Function, a: Value, b: Value) -> Value:
         """Record an operator of numbers as it is: a ufunc of them may round in another way."""
         if func in OPERATORS:
@@ -196,25 +209,26 @@ class RecordLevel(Level):
             return self.convert(args[0], round)
         return self.record(own, args[::-1] if func is REFLECTED else args, kwargs)
 
+    @unwatched
     def function(self, func: Function, args: tuple, kwargs: dict) -> Any:
         inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
         if inner is not self.cls and issubclass(inner, self.cls):
-            return inner.level.function(func, args, kwargs)
+            return watched(self, inner.level.function, (func, args, kwargs), {})
         if func in FACTS:
             return func(*self.concrete(settle(args)), **self.concrete(settle(kwargs)))
         op = OPS.get(func) or find(func)
         if len(args) > 2 and op is not None:
             args, kwargs = name_out(op, args, kwargs)
         if op is None or op.family == "writing" or kwargs.get("out") is not None:
-            return super().function(func, args, kwargs)
+            return watched(self, super().function, (func, args, kwargs), {})
         if func is np.nan_to_num and not op.bind(args, kwargs).given.get("copy", True):
             return super().function(func, args, kwargs)  # it writes to its argument
         if any([type(x) is Array for x in (*args, *kwargs.values())]):
-            return func(*settle(args), **settle(kwargs))  # they may have a level inside
+            return watched(self, func, settle(args), settle(kwargs))  # they may have a level inside
         args, kwargs = settle(args), settle(kwargs)
         body = getattr(func, "body", None)
         if body is not None:
-            return body(*args, **kwargs)
+            return watched(self, body, args, kwargs)
         kwargs = {
             k: v for k, v in kwargs.items()
             if v is not NO_VALUE and k[:10] != "overwrite_" and (k != "out" or v is not None)
@@ -222,11 +236,13 @@ class RecordLevel(Level):
         if func in SPELLED and not kwargs and len(args) == 2 and isinstance(args[0], np.generic):
             if type(self.concrete(args[1])) in SCALARS:  # its operator, which has called the ufunc
                 return self.record(SPELLED[func], args, kwargs)
+        if func is np.astype and type(self.concrete(args[0])) in PYTHONS:
+            return self.record(np.asarray, args, {})  # which takes Python's numbers, too
         if op.body is None or self.is_public(func):
             if op.by_value:
                 self.guard_form(op, op.bind(args, kwargs))
             return self.record(func, args, kwargs)
-        return op.body(*args, **kwargs)
+        return watched(self, op.body, args, kwargs)
 
     def is_public(self, func: Any) -> bool:
         """Tell if a function is one of a library, which a program may call."""
@@ -347,9 +363,9 @@ class RecordLevel(Level):
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             module = frame.f_globals.get("__name__", "")
-            if module == f"{HERE}._programs.trace":
+            if module == TRACE:
                 return None
-            if module.partition(".")[0] not in (HERE, "numpy", "scipy"):
+            if not is_internal(module):
                 outer = frame.f_back
                 if outer is None or outer.f_globals.get("__name__", "").startswith(HERE):
                     return frame.f_code, frame.f_lasti
@@ -373,6 +389,15 @@ PYTHON: dict[Any, Callable] = {
 """Methods by which Python calls functions of numbers."""
 
 SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()} - {np.object_})
+
+
+TRACE = f"{HERE}._programs.trace"
+
+
+@lru_cache(4096)
+def is_internal(module: str) -> bool:
+    """Tell if a module is one of functier, or of the libraries that it calls."""
+    return module.partition(".")[0] in (HERE, *LIBRARIES)
 
 
 def fails(kind: type[Exception], func: Callable, args: tuple, kwargs: dict) -> bool:

@@ -98,7 +98,8 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
     label = f"trace({name})"
     given = (args, kwargs) if kwargs else args
     leaves, structure = flatten(given, label, "the arguments")
-    names = names_of_leaves(func, args, kwargs)
+    roots = roots_of(func, args, kwargs)
+    names = names_of_leaves(roots, args, kwargs)
     for x, path in zip(leaves, names):
         if isinstance(x, Tensor) and x.level.depth:
             raise LevelError(
@@ -111,12 +112,13 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves) as watch:
+        level.note = watch.noting
         graph, values, out = run(level, _record, (func, leaves, structure, tuple(kwargs)))
     check_draws(label, watch, global_state() != before)
     dynamic = [is_dynamic(x) for x in leaves]
     program = Program(
         title_of(func), optimized(graph), structure, leaves, dynamic, out, names,
-        roots_of(func, args, kwargs), tuple(kwargs), key_orders(given),
+        roots, tuple(kwargs), key_orders(given),
     )  # fmt: skip
     return Record(program, unflatten(out, values), watch, leaves)
 
@@ -192,7 +194,7 @@ def roots_of(func: Callable, args: tuple, kwargs: dict) -> list[str]:
     return roots + sorted(kwargs)
 
 
-def names_of_leaves(func: Callable, args: tuple, kwargs: dict) -> list[str]:
+def names_of_leaves(roots: list[str], args: tuple, kwargs: dict) -> list[str]:
     """Return a name for each leaf of the arguments: that of its parameter, and its path."""
-    given = zip(roots_of(func, args, kwargs), (*args, *[kwargs[k] for k in sorted(kwargs)]))
+    given = zip(roots, (*args, *[kwargs[k] for k in sorted(kwargs)]))
     return [re.sub(r"\W+", "_", path).strip("_") for name, x in given for path in paths(x, name)]

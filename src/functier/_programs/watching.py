@@ -1,0 +1,58 @@
+"""The watch of a trace is off while the level records a call: it sees the user's functions alone.
+
+NOTE [off and on]
+    `Watch` is asked at each call of Python code, and most of these are the level's own. So they
+    run without it. What may enter a function of the user, as a callback of NumPy's, runs with it.
+"""
+
+import functools
+import operator
+from collections.abc import Callable
+from sys import getprofile, setprofile
+from typing import Any
+
+import numpy as np
+
+from .._core.numpy_facts import home_of
+
+
+def unwatched(method: Callable) -> Callable:
+    """Return a method of a level that runs without its watch."""
+
+    @functools.wraps(method)
+    def run(self: Any, *args: Any) -> Any:
+        note = self.note
+        if note is None or getprofile() is not note:
+            return method(self, *args)
+        try:
+            setprofile(None)
+            return method(self, *args)
+        finally:
+            setprofile(note)
+
+    return run
+
+
+def watched(level: Any, call: Callable, args: tuple, kwargs: dict) -> Any:
+    """Return the result of a call that may enter a function of the user."""
+    note = level.note
+    if note is None or getprofile() is not None:
+        return call(*args, **kwargs)
+    try:
+        setprofile(note)
+        return call(*args, **kwargs)
+    finally:
+        setprofile(None)
+
+
+@functools.lru_cache(1024)
+def enters_nothing(func: Callable) -> bool:
+    """Tell if a function is code in C that calls no Python code for numbers."""
+    if isinstance(func, np.ufunc):
+        return bool(home_of(func))
+    return getattr(operator, getattr(func, "__name__", ""), None) is func
+
+
+def is_object(x: Any) -> bool:
+    """Tell if an array has objects, whose methods a function may call."""
+    return isinstance(x, (np.ndarray, np.generic)) and x.dtype.hasobject
