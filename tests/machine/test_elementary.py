@@ -167,10 +167,11 @@ def test_functions_of_the_module_are_written_once():
 
 # ---- coefficients -----------------------------------------------------------------------------
 
-QUICK = [name for name in polynomials.SPECS if name != "ERFC"]
+LONG = {"ERFC": [pytest.mark.slow], "ERFC_SINGLE": [pytest.mark.slow]}
+NAMES = [pytest.param(name, marks=LONG.get(name, [])) for name in polynomials.SPECS]
 
 
-@pytest.mark.parametrize("name", [*QUICK, pytest.param("ERFC", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", NAMES)
 def test_coefficients_are_those_of_the_fit(name):
     expected = polynomials.coefficients(name)
 

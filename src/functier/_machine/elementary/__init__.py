@@ -16,6 +16,7 @@ from . import logarithms as logarithms
 from . import logic as logic
 from . import powers as powers
 from . import remainders as remainders
+from . import singles as singles
 from . import trigonometry as trigonometry
 from .table import ELEMENTWISE
 

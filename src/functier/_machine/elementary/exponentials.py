@@ -7,7 +7,7 @@ power of two a sum of exponent bits.
 
 import numpy as np
 
-from .coefficients import EXP, EXP2, EXP_SINGLE, LN2, LOG2_E
+from .coefficients import EXP, EXP2, LN2, LOG2_E
 from .logarithms import log1p
 from .pairs import fast_two_sum
 from .table import of_doubles
@@ -59,20 +59,11 @@ def exp_pair(e, x):
     return k, high, e.add(low, tail)
 
 
-@of_doubles(np.exp, single=lambda e, x: exp_single(e, x))
+@of_doubles(np.exp)
 def exp(e, x):
     """e**x."""
     k, high, low = exp_pair(e, clamp(e, x, -746.0, 710.0))
     return scaled(e, e.add(high, low), k)
-
-
-def exp_single(e, x):
-    """e**x to the accuracy of float32, within its range."""
-    x = clamp(e, x, -160.0, 160.0)
-    k, whole = nearest(e, x, LOG2_E[0])
-    rest = e.fma(whole, -LN2[0], x)
-    sum_ = e.fma(e.mul(rest, rest), e.polynomial(rest, EXP_SINGLE), e.add(rest, 1.0))
-    return e.mul(sum_, power_of_two(e, k))
 
 
 @of_doubles(np.exp2)

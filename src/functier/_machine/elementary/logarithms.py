@@ -7,7 +7,7 @@ without the table). An argument may be a pair, whose remainder enters by its fir
 
 import numpy as np
 
-from .coefficients import LN2, LOG, LOG2_E, LOG10_2, LOG10_E, LOG_SINGLE
+from .coefficients import LN2, LOG, LOG2_E, LOG10_2, LOG10_E
 from .pairs import divide, fast_two_sum, root, two_product, two_sum
 from .table import of_doubles
 
@@ -57,49 +57,28 @@ def combined(e, k, f, half, rest):
     return e.fma(k, LN2[0], e.sub(f, e.sub(half, e.fma(k, LN2[1], rest))))
 
 
-@of_doubles(np.log, single=lambda e, x: log_single(e, x))
+@of_doubles(np.log)
 def log(e, x):
     """The natural logarithm."""
     k, m = split(e, x)
     return with_specials(e, x, combined(e, k, *of_significand(e, m)))
 
 
-def log_single(e, x):
-    """The natural logarithm to the accuracy of float32."""
-    k, m = split(e, x, subnormal=False)
-    f = e.sub(m, 1.0)
-    q = e.div(f, e.add(f, 2.0))
-    z = e.mul(q, q)
-    result = e.fma(e.mul(q, z), e.polynomial(z, LOG_SINGLE), e.add(q, q))
-    return with_specials(e, x, e.fma(k, LN2[0], result))
-
-
-def log_of_pair(e, high, low, doublings=None):
-    """log((high + low) * 2**doublings) for 2**-60 < high < 2**1000."""
+def log_of_pair(e, high, low, large=None):
+    """log(high + low) for 2**-60 < high < inf; where it is `large`, `low` does not count."""
     k, m = split(e, high, subnormal=False)
-    inverse = e.floating(
-        e.sub(2 * ONE, e.bits(e.floating(e.sub(e.bits(high), e.sub(e.bits(m), ONE)))))
-    )
-    if doublings is not None:
-        k = e.add(k, doublings)
-    return combined(e, k, *of_significand(e, m, e.mul(low, inverse)))
-
-
-def log1p_of_pair(e, high, low, doublings=None):
-    """log(1 + high + low) for -1 < high < 2**1000."""
-    total, rest = two_sum(e, e.like(1.0, high), high)
-    return log_of_pair(e, total, e.add(rest, low), doublings)
+    power = e.sub(e.bits(high), e.sub(e.bits(m), ONE))  # the bits of 2**k
+    low = e.mul(low, e.floating(e.sub(2 * ONE, power)))
+    low = low if large is None else e.select(large, 0.0, low)
+    return k, of_significand(e, m, low)
 
 
 @of_doubles(np.log1p)
 def log1p(e, x):
     """log(1 + x), with the part of x that the sum loses."""
-    total = e.add(x, 1.0)
-    huge = e.compare("gt", x, 2.0**60)
-    inside = e.select(huge, 1.0, x)
-    result = log1p_of_pair(e, inside, e.constant(0.0))
-    result = e.select(huge, log(e, x), result)
-    result = with_specials(e, total, result)
+    total, rest = two_sum(e, e.constant(1.0), x)
+    k, parts = log_of_pair(e, total, rest, e.compare("gt", x, 2.0**60))
+    result = with_specials(e, total, combined(e, k, *parts))
     return e.select(e.compare("eq", x, 0.0), x, result)
 
 
@@ -144,11 +123,14 @@ def log10(e, x):
 # ---- inverse hyperbolic functions -----------------------------------------------------------
 
 
-def or_large(e, size, high, low):
-    """A pair w for log(1 + w), or `size / 2` for large sizes, for which it is log(2*size)."""
+def log1p_of_pair(e, high, low, size):
+    """log(1 + high + low); beyond 2**30 that of 2 * size."""
     large = e.compare("gt", size, 2.0**30)
-    usual = log1p_of_pair(e, e.select(large, 1.0, high), e.select(large, 0.0, low))
-    return e.select(large, e.add(log(e, size), LN2[0]), usual)
+    total, rest = two_sum(e, e.constant(1.0), high)
+    total = e.select(large, size, total)
+    k, parts = log_of_pair(e, total, e.add(rest, low), large)
+    k = e.select(large, e.add(k, 1.0), k)
+    return e.select(e.compare("lt", size, np.inf), combined(e, k, *parts), size)
 
 
 @of_doubles(np.arcsinh)
@@ -162,7 +144,7 @@ def arcsinh(e, x):
     below, lost = fast_two_sum(e, whole, e.constant(1.0))
     (quotient, more), _ = divide(e, (square, square_rest), (below, e.add(lost, tail)))
     high, low = two_sum(e, a, quotient)
-    return e.copysign(or_large(e, size, high, e.add(low, more)), x)
+    return e.copysign(log1p_of_pair(e, high, e.add(low, more), size), x)
 
 
 @of_doubles(np.arccosh)
@@ -175,7 +157,7 @@ def arccosh(e, x):
     whole, tail = root(e, (less, rest))
     t, t_rest = two_sum(e, a, e.constant(-1.0))
     high, low = two_sum(e, t, whole)
-    result = or_large(e, x, high, e.add(e.add(low, t_rest), tail))
+    result = log1p_of_pair(e, high, e.add(e.add(low, t_rest), tail), x)
     return e.select(e.compare("lt", x, 1.0), np.nan, result)
 
 
@@ -186,7 +168,7 @@ def arctanh(e, x):
     a = e.select(e.compare("lt", size, 1.0), size, 0.5)
     below = two_sum(e, e.constant(1.0), e.neg(a))
     (high, low), _ = divide(e, (e.add(a, a), e.constant(0.0)), below)
-    result = e.mul(log1p_of_pair(e, high, low), 0.5)
+    result = e.mul(log1p_of_pair(e, high, low, a), 0.5)
     end = e.select(e.compare("eq", size, 1.0), e.constant(np.inf), np.nan)
     result = e.select(e.compare("lt", size, 1.0), result, end)
     result = e.copysign(result, x)

@@ -40,11 +40,9 @@ def precise_log(e, x):
     return fast_two_sum(e, total, low)
 
 
-def float_power(e, x, y):
-    """x**y for any two floats."""
-    size = e.abs(x)
-    inside = e.both(e.compare("gt", size, 0.0), e.compare("lt", size, np.inf))
-    high, low = precise_log(e, e.select(inside, size, 1.0))
+def positive_power(e, size, y):
+    """size**y for 0 < size < inf."""
+    high, low = precise_log(e, size)
     bounded = clamp(e, y, -1e25, 1e25)  # beyond it any power but that of 1 is 0 or infinite
     product, rest = two_product(e, high, bounded)
     rest = e.fma(low, bounded, rest)
@@ -52,7 +50,14 @@ def float_power(e, x, y):
     rest = e.select(e.compare("eq", known, product), rest, 0.0)
     k, first, second = exp_pair(e, known)
     second = e.fma(e.add(first, second), rest, second)
-    result = scaled(e, e.add(first, second), k)
+    return scaled(e, e.add(first, second), k)
+
+
+def float_power(e, x, y, of_positive=positive_power):
+    """x**y for any two floats."""
+    size = e.abs(x)
+    inside = e.both(e.compare("gt", size, 0.0), e.compare("lt", size, np.inf))
+    result = of_positive(e, e.select(inside, size, 1.0), y)
     # zero and infinity
     growing = e.either(
         e.both(e.compare("eq", size, 0.0), e.compare("lt", y, 0.0)),

@@ -10,7 +10,7 @@ from scipy.special import _ufuncs as special  # type: ignore[import-untyped]
 
 from .coefficients import ERF, ERFC, INVERSE_SQRT2
 from .exponentials import exp, exp_pair, scaled
-from .logarithms import log, log1p, log_of_pair
+from .logarithms import combined, log, log1p, log_of_pair
 from .pairs import divide, fast_two_sum, two_product, two_sum
 from .table import ELEMENTWISE, of_doubles
 
@@ -128,7 +128,9 @@ def logit(e, x):
     p = e.select(e.both(inside, e.compare("ge", x, 2.0**-60)), x, 0.5)
     below = two_sum(e, e.constant(1.0), e.neg(p))
     (ratio, rest), _ = divide(e, (p, e.constant(0.0)), below)
-    result = e.select(tiny, log(e, x), log_of_pair(e, *fast_two_sum(e, ratio, rest)))
+    ratio, rest = fast_two_sum(e, ratio, rest)
+    k, parts = log_of_pair(e, ratio, rest)
+    result = e.select(tiny, log(e, x), combined(e, k, *parts))
     end = e.select(e.compare("eq", x, 1.0), e.constant(np.inf), np.nan)
     end = e.select(e.compare("eq", x, 0.0), -np.inf, end)
     return e.select(inside, result, end)
