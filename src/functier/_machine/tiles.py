@@ -46,7 +46,7 @@ def best_shape(rows: int, columns: int, registers: int, steps: int) -> Shape:
     """Return the shape of tiles with the fewest cycles, by a model of two units of each kind."""
 
     def cycles(m: int, n: int) -> float:
-        sums = max(m * n / 2, (m + n) / 2, 4.0) if steps > 1 else m * n / 2
+        sums = max(m * n / 2, m / 2 + 1.6 * n, 4.0) if steps > 1 else m * n / 2
         return steps * sums + m * n + 6.0
 
     def total(shape: Shape) -> float:
@@ -54,7 +54,10 @@ def best_shape(rows: int, columns: int, registers: int, steps: int) -> Shape:
         across = [n] * (columns // n) + [columns % n] * (columns % n > 0)
         down = [m] * (rows // m) + [rows % m] * (rows % m > 0)
         kinds = {(x, y): down.count(x) * across.count(y) for x in down for y in across}
-        return sum([count * cycles(x, y) for (x, y), count in kinds.items()])
+        time = sum([count * cycles(x, y) for (x, y), count in kinds.items()])
+        # each kind of tile is code of its own, which has to be compiled
+        code = sum([x * y for x, y in kinds])
+        return time * (1 + code / 800)
 
     shapes = [
         Shape(m, n)
