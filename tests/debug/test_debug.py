@@ -546,11 +546,14 @@ def test_errors_of_levels_are_the_same():
 # ---- the same results ----
 
 
-ROWS = [*samples.named().items()][::110]
+ROWS = [
+    pytest.param(row, id=name, marks=[pytest.mark.slow] * (k % 2))
+    for k, (name, row) in enumerate([*samples.named().items()][::110])
+]
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS, ids=[name for name, _ in ROWS])
-def test_watched_levels_do_what_levels_do(name, row):
+@pytest.mark.parametrize("row", ROWS)
+def test_watched_levels_do_what_levels_do(row):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
         for check in checks.checks_of(row).values():

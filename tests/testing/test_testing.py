@@ -505,7 +505,10 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("name", ROWS)
+IN_TURN = [pytest.param(n, marks=[pytest.mark.slow] * (k % 2)) for k, n in enumerate(ROWS)]
+
+
+@pytest.mark.parametrize("name", IN_TURN)
 def test_rows_of_the_sample_table_pass(name):
     f, points = checks.function_of(ROWS[name])
     with np.errstate(all="ignore"):
