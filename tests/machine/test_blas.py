@@ -145,6 +145,26 @@ def test_large_products_are_calls_of_blas():
         assert np.allclose(out, a @ b, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
+def test_a_matrix_and_its_transpose():
+    rng = np.random.default_rng(0)
+    kernels, cases = [], []
+    for a in (rng.normal(size=(70, 90)), rng.normal(size=(90, 70)).T):
+        for order in "CF":
+            out = np.full((70, 70), np.nan, order=order)
+            given = operand(a), operand(a.T), operand(out)
+            kernels.append(products.contract(MATMUL, *given, same=True))
+            cases.append((a, out))
+    for (a, out), kernel, run in zip(cases, kernels, load(kernels)):
+        assert "scipy_cblas_dsyrk64_" in kernel.texts
+        run(a, a, out)
+        assert np.allclose(out, a @ a.T, rtol=1e-12, atol=1e-12)
+        assert np.array_equal(out, out.T)
+    a, out = rng.normal(size=(70, 70)), np.empty((70, 70))
+    kernel = products.contract(MATMUL, operand(a), operand(a), operand(out), same=True)
+    assert "scipy_cblas_dgemm64_" in kernel.texts
+
+
 def test_stacks_broadcast_by_blas_and_by_tiles(monkeypatch):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(3, 1, 9, 8)), rng.normal(size=(2, 8, 11))

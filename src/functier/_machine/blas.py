@@ -1,4 +1,4 @@
-"""BLAS and LAPACK of NumPy's own library, called from machine code. Imports routines.
+"""BLAS of NumPy's own library, called from machine code. Imports routines.
 
 NOTE [whose library]
     NumPy's wheels bring a library next to the package, whose names begin with "scipy_". Its
@@ -17,8 +17,8 @@ import numpy as np
 
 from .routines import Numbers, Routine
 
-ROW_MAJOR, NO, YES = 101, 111, 112
-"""The constants of CBLAS: the order of elements, and if a matrix is transposed."""
+ROW_MAJOR, NO, YES, LOWER = 101, 111, 112, 122
+"""Constants of CBLAS: the order of elements, if a matrix is transposed, and which triangle."""
 
 
 @lru_cache(1)
@@ -50,24 +50,17 @@ def blas(name: str, kind: Numbers) -> str:
     return f"scipy_cblas_{letter(kind)}{name}64_"
 
 
-def lapack(name: str, kind: Numbers) -> str:
-    """Return the name of a function of LAPACK for a dtype."""
-    return f"scipy_{letter(kind)}{name}_64_"
-
-
 def letter(kind: Numbers) -> str:
     return {"double": "d", "float": "s"}[kind.name]
 
 
-BLAS = ("gemm", "gemv", "syrk", "trsm")
-LAPACK = ("getrf", "getrs", "potrf", "trtri", "getri")
+BLAS = ("gemm", "syrk")
 
 
 def addresses() -> Mapping[str, int]:
     """Return the addresses of all functions that routines may call, by name."""
     kinds = [Numbers(np.dtype(np.float64), "double", True), Numbers(np.dtype("f4"), "float", True)]
     names = [blas(name, kind) for kind in kinds for name in BLAS]
-    names += [lapack(name, kind) for kind in kinds for name in LAPACK]
     return {name: address(name) for name in names if address(name)}
 
 
@@ -114,6 +107,29 @@ def gemm(
         f"i64 {k}, {real} 1.0, ptr {a.pointer}, i64 {a.leading}, ptr {b.pointer}, "
         f"i64 {b.leading}, {real} {beta}, ptr {out.pointer}, i64 {out.leading})"
     )
+
+
+def syrk(code: Routine, kind: Numbers, n: int, k: int, a: Matrix, out: Matrix) -> None:
+    """Write ``out = a @ a.T`` for sizes (n, k): half of the products, and a copy of them."""
+    name, real, item = blas("syrk", kind), kind.name, kind.size
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i32, i64, i64, {real}, ptr, i64, {real}, ptr, i64)",
+    )
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {LOWER}, i32 {flag(a)}, i64 {n}, i64 {k}, "
+        f"{real} 1.0, ptr {a.pointer}, i64 {a.leading}, {real} 0.0, ptr {out.pointer}, "
+        f"i64 {out.leading})"
+    )
+    with code.loop(n - 1) as i:
+        row = code.instruction(f"add i64 {i.index}, 1")
+        source = code.address(out.pointer, [(row, out.leading * item)])
+        goal = code.address(out.pointer, [(row, item)])
+        with code.loop(row) as j:
+            place = code.address(source, [(j.index, item)])
+            value = code.instruction(f"load {real}, ptr {place}, align {item}")
+            place = code.address(goal, [(j.index, out.leading * item)])
+            code.line(f"store {real} {value}, ptr {place}, align {item}")
 
 
 def flag(matrix: Matrix) -> int:

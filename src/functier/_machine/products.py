@@ -1,5 +1,7 @@
-"""The best code for a contraction: own tiles, or BLAS. Imports contractions, tiles,
-blas, engine."""
+"""The best code for a contraction: own tiles, or BLAS.
+
+Imports contractions, tiles, blas, engine.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +19,13 @@ NO_BLAS = 256**3
 
 
 def contract(
-    labels: Labels, a: Operand, b: Operand, out: Operand, accumulate: bool = False, vector: int = 0
+    labels: Labels,
+    a: Operand,
+    b: Operand,
+    out: Operand,
+    accumulate: bool = False,
+    vector: int = 0,
+    same: bool = False,
 ) -> Kernel | None:
     """Return a kernel ``(a, b, out, scratch)`` that computes a contraction.
 
@@ -32,6 +40,8 @@ def contract(
         Add to the result instead.
     vector : int
         The bytes of a vector; 0 for those of this processor.
+    same : bool
+        Both operands are the same memory, apart from their strides, as in ``a @ a.T``.
 
     Returns
     -------
@@ -51,7 +61,7 @@ def contract(
     count = 1
     for axis in axes:
         count *= axis.size
-    if kind.real and count > LIMIT and by_blas(code, axes, kind, accumulate):
+    if kind.real and count > LIMIT and by_blas(code, axes, kind, accumulate, same):
         return code.kernel()
     if count > NO_BLAS and is_matrix_product(axes):
         return None
@@ -87,7 +97,9 @@ def zero(code: Routine, kind: Numbers, axes: Sequence[Axis]) -> None:
         loop.__exit__(None, None, None)
 
 
-def by_blas(code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool) -> bool:
+def by_blas(
+    code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool, same: bool = False
+) -> bool:
     """Write calls of BLAS; False if it has no such function."""
     m, n, k = roles(axes)
     if m is None or n is None or k is None or not blas.address(blas.blas("gemm", kind)):
@@ -103,6 +115,9 @@ def by_blas(code: Routine, axes: Sequence[Axis], kind: Numbers, accumulate: bool
         return False
     a = blas.matrix("%a", m.size, k.size, m.a, k.a, item)
     b = blas.matrix("%b", k.size, n.size, k.b, n.b, item)
+    if same and not (accumulate or rest or a is None) and m[:2] == (n.size, n.b) and k.a == k.b:
+        blas.syrk(code, kind, n.size, k.size, a, out._replace(pointer="%out"))
+        return True
     if a is None:
         pointer, moved = packed_copy(code, "%a", "a", axes, (m, k), kind)
         axes, (m, n, k) = moved, [moved[axes.index(axis)] for axis in (m, n, k)]
