@@ -11,7 +11,6 @@ from functier._machine import engine
 from functier._machine.emitter import FLOAT64, Declarations, Emitter, Value
 from kernels import kernel, kernels
 
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 DTYPES = "?bBhHiIlLfd"
 
 
@@ -33,6 +32,8 @@ def test_constants_know_their_numbers():
             assert e.literal(constant) == np.asarray(number, dtype)
         assert e.literal(Value("%x", FLOAT64)) is None
         assert e.literal(e.cast(e.constant(3, np.int8), np.float64)) == 3.0
+        assert e.literal(e.cast(e.constant(300, np.int64), np.int8)) == 44
+        assert e.literal(e.cast(e.constant(1e300), np.float32)) == np.inf
         assert not e.lines
 
 
@@ -54,6 +55,7 @@ def test_casts_are_numpys(source):
         assert run.status == 0
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("source", ["float32", "float64"])
 def test_floats_out_of_range_are_refused(source):
     integers = [name for name in NAMES if np.dtype(name).kind in "iu"]

@@ -182,8 +182,10 @@ class Instructions(Writer):
         dtype = np.dtype(dtype)
         if a.dtype == dtype:
             return a
-        if (number := self.literal(a)) is not None and (dtype.kind == "f" or a.dtype.kind != "f"):
-            return self.constant(np.asarray(number, a.dtype).astype(dtype).item(), dtype)
+        number = self.literal(a)
+        if number is not None and (dtype.kind == "f" or a.dtype.kind != "f"):
+            with np.errstate(over="ignore"):
+                return self.constant(np.asarray(number, a.dtype).astype(dtype).item(), dtype)
         source, target = a.dtype.kind, dtype.kind
         if target == "b":
             return self.compare("ne", a, 0)

@@ -113,7 +113,8 @@ class Writer:
         """A number in every lane."""
         dtype = np.dtype(dtype)
         if dtype.kind == "f":
-            rounded = float(np.asarray(number, dtype))
+            with np.errstate(over="ignore"):
+                rounded = float(np.asarray(number, dtype))
             text = f"0x{struct.unpack('<Q', struct.pack('<d', rounded))[0]:016X}"
             number = rounded
         elif dtype == BOOL:
