@@ -1,0 +1,245 @@
+"""Rules ask by class in a few places: a recorded value has to go the way of a plain one.
+
+The order in memory, the signs of zeros and errors that depend on values are those of eager mode.
+"""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier._rules
+import functier.numpy
+from bits import difference
+from functier._levels import memory
+from functier._programs import passes
+from functier._rules import axes
+
+# ---- the places that ask ----
+
+ROOT = Path(functier._rules.__file__).parent
+
+PLACES = {
+    "accumulation._slice_places": "more elements are repeated, which the rules leave out",
+    "axes.broadcast_back": "it asks for the known type",
+    "axes.is_known_false": "a choice is left out where no element needs it",
+    "constructors.primitive.function": "Python's numbers are wrapped alike",
+    "constructors.reduce_kernel.kernel": "the same function without its wrapper",
+    "creation._arange": "the form is a guard",
+    "elementwise._divide_by": "the same function, in place",
+    "elementwise._subtract_from_one": "the same function, in place",
+    "indexing.read": "the same function by another path",
+    "indexing.transpose_read": "the same function by another path",
+    "join._broadcast_batch": "numbers are repeated alike",
+    "join._concatenate_vmap": "numbers are repeated alike",
+    "neural.windows": "a whole call of the program",
+    "reduction._extrema": "equal shares are the same numbers, as truth values or not",
+    "reduction._extremum_kernel.kernel": "the same function without its wrapper",
+    "reduction._extremum_vjp": "zeros that are written to, or a choice of zeros",
+    "reduction._mean_kernel": "the sum over the count, as NumPy computes it",
+    "scipy.fft._is_plain": "a shortcut for Python's numbers, whose formula is the same",
+    "shape._reshape": "the same function as a method",
+}
+"""The rules that ask if a value is a plain array, and why a program has the same bits."""
+
+CLASSES = {"ndarray", "Tensor", "float64", "PLAIN", "SCALARS", "VALUES", "INDEX_PARTS", "NUMBERS"}
+
+
+def names_in(node):
+    return {getattr(n, "attr", getattr(n, "id", None)) for n in ast.walk(node)}
+
+
+def asks(node):
+    """True where an expression asks for the class of a value."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
+        return bool(names_in(node.args[1]) & CLASSES)
+    if not isinstance(node, ast.Compare):
+        return False
+    typed = {"type", "kind"} & names_in(node)
+    return bool(typed and names_in(node) & CLASSES)
+
+
+def places(source, name):
+    """The functions of a file that ask for the class of a value."""
+    found = set()
+
+    def visit(node, own):
+        for child in ast.iter_child_nodes(node):
+            if asks(child):
+                found.add(own)
+            inner = isinstance(child, (ast.FunctionDef, ast.ClassDef))
+            visit(child, f"{own}.{child.name}" if inner else own)
+
+    visit(ast.parse(source), name)
+    return found
+
+
+def test_rules_that_ask_by_class_have_a_reason():
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        found |= places(path.read_text(), name)
+
+    assert found == set(PLACES)
+
+
+def test_a_rule_that_asks_is_found():
+    source = "def rule(g):\n    return g.sum() if type(g) is np.ndarray else np.sum(g)"
+
+    assert places(source, "rules") == {"rules.rule"}
+
+
+# ---- orders in memory, and signs of zeros ----
+
+
+def same(f, *args):
+    assert difference(ft.trace(f)(*args)(*args), f(*args)) is None
+
+
+X = np.random.default_rng(0).normal(size=(40, 60))
+ZERO = np.array([-0.0, 1.0, 2.0])
+
+
+ORDERS = [
+    lambda x: ft.jvp(lambda x: (x.T, x.T), (x,), (np.sin(x),))[1],
+    lambda x: ft.vjp(lambda x: x.T, x)[1](np.sin(x.T)[:, ::-1]),
+    lambda x: ft.grad(lambda x: np.sum(np.sum(x, 0) * 0.1))(x),
+    lambda x: ft.grad(lambda x: np.mean(x.T * np.arange(40.0)))(x),
+    lambda x: ft.vmap(lambda x: (x, x), 1, 0)(x)[1],
+    lambda x: np.stack(ft.grad(lambda x, y: np.sum(x.T @ y), (0, 1))(x, x[:, ::-1])),
+]
+
+
+@pytest.mark.parametrize("f", ORDERS)
+def test_later_sums_are_in_the_same_order(f):
+    def total(x):
+        y = [np.asarray(part) if type(part) is np.ndarray else part for part in flat(f(x))]
+        return [np.sum(part[1:, 2:]) for part in y] + [np.sum(part) for part in y]
+
+    same(total, X)
+
+
+def flat(values):
+    return list(values) if isinstance(values, (tuple, list)) else [values]
+
+
+def test_a_store_is_read_in_the_order_of_its_copy():
+    def f(x):
+        a = ft.numpy.zeros(2400)
+        a[...] = np.ravel(x)
+        b = a.reshape(40, 60)[::-1].T
+        b[0, 0] = x[0, 0]
+        return np.sum(b), b
+
+    same(lambda x: ft.jvp(f, (x,), (np.cos(x),))[1], X)
+    same(lambda x: ft.vmap(f)(np.stack([x, x + 1])), X)
+
+
+def replaced(x):
+    y = ft.numpy.array(x * 1.0j)
+    np.nan_to_num(y, copy=False)
+    return y
+
+
+def added(x):
+    y = ft.numpy.array(x)
+    np.add.at(y, y > 1, np.sin(x[0]))
+    return y
+
+
+SIGNS = [
+    lambda x: ft.vjp(np.sum, x)[1](x[0]),
+    lambda x: ft.grad(lambda x: np.sum(np.sort(x) * ZERO))(x),
+    lambda x: ft.jvp(ft.grad(lambda x: np.sum(np.sort(x) * ZERO)), (x,), (x,)),
+    lambda x: ft.jvp(added, (x,), (-0.0 * x,))[1],
+    lambda x: ft.vmap(lambda x: np.max(x, -1))(np.zeros((2, 200, 3)) * np.sin(3 * x)),
+    lambda x: ft.grad(lambda x: np.sum(-np.max(x, -1)))(np.ones((1500, 1)) * x),
+    lambda x: np.conjugate(np.conjugate(x * 1j) * 1.0),
+    lambda x: np.conjugate((x + complex(np.inf, 1)) * 1.0),
+    lambda x: np.conjugate((x - x - 1j) / 1.0),
+    replaced,
+]
+
+
+@pytest.mark.parametrize("f", SIGNS)
+def test_zeros_keep_their_sign(f):
+    with np.errstate(invalid="ignore"):
+        same(f, ZERO)
+        same(f, -ZERO)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.T,
+        lambda x: x.transpose(),
+        lambda x: x.reshape(-1),
+        lambda x: x.ravel(),
+        lambda x: x.swapaxes(0, 1),
+        lambda x: x[None].squeeze(0),
+        lambda x: x[1:],
+        lambda x: np.reshape(x, -1),
+    ],
+)
+def test_views_are_written_through(view):
+    def f(x):
+        y = view(x)
+        y[-1] = 7.0
+        z = view(x)
+        return x, y, z
+
+    program = ft.trace(f)(X.copy())
+
+    assert difference(program(X.copy()), f(X.copy())) is None
+
+
+# ---- errors that depend on values ----
+
+
+def test_a_nan_for_a_whole_number_is_an_error():
+    def f(x):
+        y = ft.numpy.zeros(3, int)
+        y[0] = x
+        return y
+
+    program = ft.compile(f, backend="numpy")
+    assert program(1.0)[0] == 1
+
+    with pytest.raises(ValueError, match="cannot convert float NaN"):
+        program(np.float64(np.nan))
+
+
+def test_edges_that_fall_are_an_error():
+    f = ft.vmap(lambda x, edges: np.histogram(x, edges)[0], (0, None))
+    program = ft.compile(f, backend="numpy")
+    program(X, np.arange(3.0))
+
+    with pytest.raises(ValueError, match="increase monotonically"):
+        program(X, -np.arange(3.0))
+
+
+# ---- planted faults ----
+
+
+def test_a_copy_in_another_order_is_found(monkeypatch):
+    copy = lambda x: x.copy() if type(x) is np.ndarray else np.copy(x)  # noqa: E731
+    monkeypatch.setattr(memory, "copy_in_rows", copy)
+
+    with pytest.raises(AssertionError):
+        test_later_sums_are_in_the_same_order(ORDERS[0])
+
+
+def test_a_lost_sign_is_found(monkeypatch):
+    monkeypatch.setattr(axes, "known_type", type)
+
+    with pytest.raises(AssertionError):
+        test_zeros_keep_their_sign(SIGNS[0])
+
+
+def test_a_complex_identity_is_found(monkeypatch):
+    monkeypatch.setattr(passes, "is_real", lambda node: True)
+
+    with pytest.raises(AssertionError):
+        test_zeros_keep_their_sign(lambda x: np.conjugate((x + complex(np.inf, 1)) * 1.0))
