@@ -98,6 +98,8 @@ class Source:
         if target is None:
             return self.statement(node)
         parts = [self.expr(x) for x in (*node.args, target)]
+        if node.func in (np.maximum, np.minimum):  # NumPy warns of a third argument
+            parts[-1] = f"out={parts[-1]}"
         return [f"{own} = {self.function(node.func)}({', '.join(parts)})"]  # type: ignore[arg-type]
 
     def ends(self, node: Node) -> list[str]:
