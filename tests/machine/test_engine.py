@@ -128,7 +128,7 @@ def test_memory_of_old_libraries_is_freed(monkeypatch):
     code = engine.compile_object(ADD.replace("NUMBER", "1"))
     assert grown(lambda: engine.link(code, NAMES, SYMBOLS), 500) < 2_000
     monkeypatch.setattr(engine, "free", lambda passes: None)  # the faults that this has to find
-    assert grown(lambda: load(next(numbers)), 200) > 20_000
+    assert grown(lambda: load(next(numbers), 2), 200) > 20_000
     monkeypatch.setattr(engine, "SHARED", 10**9)
     assert grown(lambda: engine.link(code, NAMES, SYMBOLS), 500) > 5_000
 

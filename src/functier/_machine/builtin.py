@@ -29,7 +29,7 @@ def supported() -> str:
 def make_builtin(
     text: str, signature: Signature, fallback: Callable,
     symbols: Mapping[str, int] | None = None, mismatch: type[BaseException] = Mismatch,
-    opt: int = 2, name: str = "part", stored: bool = True,
+    opt: int = 1, name: str = "part", stored: bool = True,
 ) -> Any:  # fmt: skip
     """Make a builtin that runs a part.
 
@@ -47,7 +47,7 @@ def make_builtin(
     mismatch : type of exception
         What is raised where an argument has another form.
     opt : int
-        The level of optimisation.
+        The level of optimisation, as in `load`.
     name : str
         The name of the builtin.
     stored : bool
