@@ -11,6 +11,7 @@ import numpy as np
 
 from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
+from . import class_attribute
 from .call_sites import Names, loads_in, rewrite, stored_globals
 from .twins import (
     ALIASES,
@@ -56,7 +57,7 @@ class Bindings:
 
     def bind(self, functions: Iterable[FunctionType], classes: Iterable[type]) -> None:
         """Bind what is not bound yet; warn of what cannot be."""
-        functions = list(functions)
+        functions, classes = list(functions), list(classes)
         before = len(self.left)
         compiled = [name for name, value in self.namespace.items() if _is_of_numba(value)]
         if compiled:
@@ -70,6 +71,9 @@ class Bindings:
             self._bind_names()
             for func in functions:
                 self._bind_defaults(func)
+            codes = [func.__code__ for func in functions]
+            if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
+                class_attribute.install()
             KEPT.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
@@ -192,6 +196,7 @@ class Bindings:
         KEPT.difference_update([cls() for cls in self.kept])
         if not GLOBALS:
             KEPT.clear()
+            class_attribute.remove()
         for func in functions:  # also those that adopted code has made
             pair = self.codes.get(id(func.__code__))
             if pair is not None:

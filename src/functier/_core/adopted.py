@@ -2,12 +2,23 @@
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
 GLOBALS: set[int] = set()
 """The numbers of the namespaces of adopted modules, while they are adopted."""
 
 METHODS: dict[str, Callable] = {}
 """Methods that return tensors to adopted code, where they would leave a level."""
+
+
+class ClassAttribute(property):
+    """The attribute ``__class__`` of tensors; adopted code may ask for another class than `type`.
+
+    For that the class gets a method ``__get__``, and loses it again.
+    """
+
+
+CLASS: Any = ClassAttribute(type, vars(object)["__class__"].__set__)
 
 
 def method_for_caller(name: str) -> Callable | None:

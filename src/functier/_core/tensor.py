@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .adopted import method_for_caller
+from .adopted import CLASS, method_for_caller
 from .flat import Flat
 from .observers import OPERATIONS
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
@@ -43,6 +43,7 @@ class Tensor:
     """
 
     __slots__ = ("__weakref__", "_cell", "_extra", "_value")
+    __class__ = CLASS
     level: ClassVar[Any]
     _value: Value
     _extra: Any
