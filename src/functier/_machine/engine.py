@@ -20,7 +20,7 @@ import numpy as np
 
 from . import cache
 
-DECLARED = re.compile(r'^(?:declare [^@\n]*|(?=@\S+ = external ))@"?([\w.$-]+)"?', re.MULTILINE)
+DECLARED = re.compile(r'\n(?:declare [^@\n]*@"?([\w.$-]+)|@"?([\w.$-]+)"? = external )')
 """What a text refers to outside of it."""
 
 SHARED = 16
@@ -203,17 +203,20 @@ def link(
     return Library(tracker, owner, cached)
 
 
+def declared(text: str) -> dict[str, None]:
+    """Return the names that a text declares."""
+    return dict.fromkeys([one or other for one, other in DECLARED.findall(f"\n{text}")])
+
+
 def needed(text: str, symbols: Mapping[str, int]) -> dict[str, int]:
     """Return the addresses of what a text declares; those of the process are left out."""
-    names = dict.fromkeys(DECLARED.findall(text))
-    return {name: symbols[name] for name in names if name in symbols}
+    return {name: symbols[name] for name in declared(text) if name in symbols}
 
 
 def unknown(text: str, symbols: Mapping[str, int]) -> list[str]:
     """Return what a text declares, and nobody defines."""
-    names = dict.fromkeys(DECLARED.findall(text))
     return [
-        name for name in names
+        name for name in declared(text)
         if name not in symbols and not name.startswith("llvm.")
         and llvm.address_of_symbol(name) is None
     ]  # fmt: skip
