@@ -136,7 +136,7 @@ def test_large_products_are_calls_of_blas():
         for right in ways[:3]:
             a, b = left(base[0]), right(base[1])
             for order in "CF":
-                out = np.empty((70, 70), order=order)
+                out = np.full((70, 70), np.nan, order=order)
                 kernels.append(products.contract(MATMUL, operand(a), operand(b), operand(out)))
                 cases.append((a, b, out))
     for (a, b, out), kernel, run in zip(cases, kernels, load(kernels)):
@@ -163,6 +163,23 @@ def test_a_matrix_and_its_transpose():
     a, out = rng.normal(size=(70, 70)), np.empty((70, 70))
     kernel = products.contract(MATMUL, operand(a), operand(a), operand(out), same=True)
     assert "scipy_cblas_dgemm64_" in kernel.texts
+
+
+@pytest.mark.skipif(not blas.addresses(), reason="NumPy has another library")
+def test_large_matrices_and_vectors():
+    rng = np.random.default_rng(0)
+    large, v = rng.normal(size=(600, 500)), rng.normal(size=1200)
+    kernels, cases = [], []
+    for a in (large, np.asfortranarray(large), large[::-1]):
+        for left, right in ((a, v[:1000:2]), (v[::2], a), (a, v[499::-1])):
+            out = np.full((2, (left @ right).size), np.nan)[0]
+            labels, *_ = contraction_of(Node(np.matmul, (left, right), {}, None))
+            kernels.append(products.contract(labels, *map(operand, (left, right, out))))
+            cases.append((left, right, out))
+    assert sum(["scipy_cblas_dgemv64_" in kernel.texts for kernel in kernels]) == 4
+    for (a, b, out), run in zip(cases, load(kernels)):
+        run(a, b, out)
+        assert np.allclose(out, a @ b, rtol=1e-12, atol=1e-12)
 
 
 def test_stacks_broadcast_by_blas_and_by_tiles(monkeypatch):

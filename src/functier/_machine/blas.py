@@ -54,7 +54,7 @@ def letter(kind: Numbers) -> str:
     return {"double": "d", "float": "s"}[kind.name]
 
 
-BLAS = ("gemm", "syrk")
+BLAS = ("gemm", "gemv", "syrk")
 
 
 def addresses() -> Mapping[str, int]:
@@ -106,6 +106,24 @@ def gemm(
         f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i32 {flag(b)}, i64 {m}, i64 {n}, "
         f"i64 {k}, {real} 1.0, ptr {a.pointer}, i64 {a.leading}, ptr {b.pointer}, "
         f"i64 {b.leading}, {real} {beta}, ptr {out.pointer}, i64 {out.leading})"
+    )
+
+
+def gemv(
+    code: Routine, kind: Numbers, sizes: tuple[int, int], a: Matrix, b: tuple[str, int],
+    out: tuple[str, int], accumulate: bool,
+) -> None:  # fmt: skip
+    """Write ``out = a @ b`` for sizes (n, k) and vectors, which are pointers and strides."""
+    name, real = blas("gemv", kind), kind.name
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i64, i64, {real}, ptr, i64, ptr, i64, {real}, ptr, i64)",
+    )
+    n, k = reversed(sizes) if a.transposed else sizes
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i64 {n}, i64 {k}, {real} 1.0, "
+        f"ptr {a.pointer}, i64 {a.leading}, ptr {b[0]}, i64 {b[1] // kind.size}, "
+        f"{real} {'1.0' if accumulate else '0.0'}, ptr {out[0]}, i64 {out[1] // kind.size})"
     )
 
 

@@ -14,7 +14,7 @@ from .tiles import Tiles
 
 LIMIT = 64**3
 """The number of multiplications from which BLAS computes a product of matrices."""
-NO_BLAS = 256**3
+NO_BLAS = 128**3
 """The same where there is no BLAS: NumPy's call may be faster."""
 
 
@@ -102,6 +102,8 @@ def by_blas(
 ) -> bool:
     """Write calls of BLAS; False if it has no such function."""
     m, n, k = roles(axes)
+    if k is not None and len(axes) == 2 and (m is None or n is None):
+        return by_gemv(code, m or n, k, kind, accumulate)
     if m is None or n is None or k is None or not blas.address(blas.blas("gemm", kind)):
         return False
     if min(m.size, n.size, k.size) < 4:
@@ -127,6 +129,24 @@ def by_blas(
         axes, (m, n, k) = moved, [moved[axes.index(axis)] for axis in (m, n, k)]
         return by_blas_of(code, axes, (m, n, k), kind, accumulate, "%a", pointer)
     return by_blas_of(code, axes, (m, n, k), kind, accumulate, "%a", "%b")
+
+
+def by_gemv(
+    code: Routine, free: Axis | None, k: Axis, kind: Numbers, accumulate: bool
+) -> bool:  # fmt: skip
+    """Write a product of a matrix and a vector as a call; False if BLAS does not take it."""
+    if free is None or not blas.address(blas.blas("gemv", kind)):
+        return False
+    item = kind.size
+    left, right = (k.a, k.b) if free.a else (k.b, k.a)
+    names = ("%a", "%b") if free.a else ("%b", "%a")
+    a = blas.matrix(names[0], free.size, k.size, free.a or free.b, left, item)
+    steps = right, free.out
+    if a is None or any([step <= 0 or step % item for step in steps]):
+        return False
+    sizes = free.size, k.size
+    blas.gemv(code, kind, sizes, a, (names[1], right), ("%out", free.out), accumulate)
+    return True
 
 
 def by_blas_of(

@@ -16,6 +16,9 @@ from typing import NamedTuple
 from .contractions import Axis
 from .routines import Numbers, Routine
 
+CACHE = 1 << 17
+"""The bytes of one operand that stay in a cache while tiles are computed."""
+
 
 class Slot(NamedTuple):
     """A vector of a row: where it begins, how many lanes count, and how many it has."""
@@ -112,13 +115,20 @@ class Tiles:
         if len(every) > whole * n:
             groups.append((1, every[whole * n :]))
         places = self.outer(rest)
-        for count, group in groups:
-            with code.loop(count) as loop:
-                over = [(loop.index, times(across, n * self.width))]
-                for many, height, first in blocks(rows.size, m):
-                    with code.loop(many) as down:
-                        at = [(down.index, times(rows, height)), (first, rows)]
-                        self.tile([*places, *over, *at], rows, height, across, group)
+        tiles = [
+            (count, group, many, height, first)
+            for many, height, first in blocks(rows.size, m)
+            for count, group in groups
+        ]
+        for count, group, many, height, first in tiles:
+            # long rows are written one after the other where the vectors fit into the cache
+            by_rows = steps * across.size * self.kind.size <= CACHE
+            outer, inner = (many, count) if by_rows else (count, many)
+            with code.loop(outer) as slow, code.loop(inner) as fast:
+                down, over = (slow, fast) if by_rows else (fast, slow)
+                at: list = [(over.index, times(across, n * self.width))]
+                at += [(down.index, times(rows, height)), (first, rows)]
+                self.tile([*places, *at], rows, height, across, group)
         self.finish()
 
     def rows_of(self, rest: Sequence[Axis], across: Axis) -> Axis:
