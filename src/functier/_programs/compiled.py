@@ -3,6 +3,7 @@
 import functools
 import importlib
 import importlib.util
+import os
 import sys
 import threading
 import warnings
@@ -24,6 +25,12 @@ from .trace import record
 
 MOST = 16
 """So many programs of one function are kept."""
+
+LOCK = threading.Lock()
+if hasattr(os, "register_at_fork"):  # else a process that is forked while it is held would wait
+    os.register_at_fork(
+        before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release
+    )
 
 BACKENDS = "auto", "numpy", "llvm"
 CHANGES = "retrace", "raise"
@@ -49,7 +56,6 @@ class Compiled:
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
         self._variants: tuple[Variant, ...] = ()
-        self._lock = threading.Lock()
         self._changed = "something that the function reads"
         self._traced = 0
 
@@ -81,7 +87,7 @@ class Compiled:
         if self.backend == "llvm":
             notes = machine_of(found.program, self.fastmath)
         entry = entry_of(found.program, args, kwargs, unchanged)
-        with self._lock:
+        with LOCK:
             others = [v for v in self._variants if not v.program.is_like(found.program)]
             new = Variant(entry, found.program, depends, unchanged, notes)
             self._variants = (new, *others[: MOST - 1])
@@ -111,7 +117,7 @@ class Compiled:
             else:
                 self._changed = changed(variant.depends)
         if len(kept) < len(self._variants):
-            with self._lock:
+            with LOCK:
                 self._variants = tuple([v for v in self._variants if v.unchanged()])
 
     def _reason(self) -> str:

@@ -1,13 +1,17 @@
 """`trace`: a function at some arguments as a program."""
 
+import functools
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from enum import Enum
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
@@ -51,7 +55,8 @@ def trace(func: Callable) -> Callable[..., Program]:
     ConversionError
         Where the function makes a plain number of a value, as ``float(x)`` does.
     LevelError
-        Where it is called inside another transform.
+        Where it is called inside another transform, while a mode or a debugger is on, or where
+        the function returns an object with values inside that is no pytree.
     MutationError
         Where the function uses a large plain array and writes to it later, or puts a value into
         a container or a module that it was given.
@@ -102,6 +107,8 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
     names = names_of_leaves(roots, args, kwargs)
     for x, path in zip(leaves, names):
         if isinstance(x, Tensor) and x.level.depth:
+            if not x.level.live:
+                x.level.release(x, Tensor.level)  # which raises
             raise LevelError(
                 f"{label}: an argument is a tensor of {x.level}, and a trace is outermost; call "
                 f"functier.trace(functier.vmap(f)), the trace of the transform",
@@ -109,6 +116,13 @@ def record(func: Callable, args: tuple, kwargs: dict, frame: Any) -> Record:
             )
         if type(x) is not np.ndarray and isinstance(x, np.ndarray):
             check_leaf(label, f"the argument {path}", x)
+    outer = AMBIENT.get()
+    if outer is not Tensor and outer.level.live:
+        raise LevelError(
+            f"{label}: the call is inside {outer.level}, and a trace is outermost; make the "
+            f"program outside, or call functier.compile(f), which is f itself inside a transform",
+            named=True,
+        )
     level = RecordLevel.prepare(label, "dead", frame, [])
     before = global_state()
     with Watch(func, *leaves) as watch:
@@ -157,6 +171,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
         result = func(*args)
     outputs, out = flatten(settle(result), level, "the result")
     check_unchanged(level, args, inner, before)
+    check_result(level, outputs)
     values = [level.lower(y) if isinstance(y, Tensor) else y for y in outputs]
     return level.graph(outputs), values, out
 
@@ -170,6 +185,33 @@ def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any)
             "the function puts another value into a container or a module that it was given, which "
             "later calls of the program would not do; return the value, or change a copy",
         )
+
+
+def check_result(level: RecordLevel, outputs: list) -> None:
+    """Raise where the function returns an object that may have values of the trace inside."""
+    for y in outputs:
+        if is_value(y) or isinstance(y, (Tensor, type, Enum, ModuleType)):
+            continue
+        inside = getattr(y, "__closure__", None) if isinstance(y, FunctionType) else has_parts(y)
+        if inside or isinstance(y, (Iterator, Awaitable, MethodType, functools.partial)):
+            raise level.refusal(
+                LevelError,
+                f"the function returns a {type(y).__name__}, whose values would be those of the "
+                f"trace; return arrays, or containers of them (functier.register_pytree_node "
+                f"makes a class one)",
+            )
+
+
+def has_parts(x: Any) -> bool:
+    """Tell if an object of a class of Python code has attributes."""
+    home = type(x).__module__.partition(".")[0]
+    if home == "numpy":
+        return False
+    if getattr(x, "__dict__", None):
+        return True
+    return home not in sys.stdlib_module_names and any(
+        [hasattr(base, "__slots__") for base in type(x).__mro__]
+    )
 
 
 def global_state() -> Any:
