@@ -43,10 +43,9 @@ def precise_log(e, x):
 def positive_power(e, size, y):
     """size**y for 0 < size < inf."""
     high, low = precise_log(e, size)
-    bounded = clamp(e, y, -1e25, 1e25)  # beyond it any power but that of 1 is 0 or infinite
-    product, rest = two_product(e, high, bounded)
-    rest = e.fma(low, bounded, rest)
-    known = clamp(e, product, -800.0, 800.0)
+    product, rest = two_product(e, high, y)
+    rest = e.fma(low, y, rest)
+    known = clamp(e, product, -800.0, 800.0)  # beyond it the rest may be a NaN
     rest = e.select(e.compare("eq", known, product), rest, 0.0)
     k, first, second = exp_pair(e, known)
     second = e.fma(e.add(first, second), rest, second)
