@@ -48,6 +48,15 @@ def test_extrema_share_a_cotangent_alike():
     assert not wrong_extrema()
 
 
+def test_the_cotangent_of_a_constant_s_extremum():
+    x = np.random.default_rng(0).integers(0, 3, (4, 5)) * 1.0
+
+    for axis in (None, 0, -1):
+        f = lambda w, axis=axis: ft.vjp(lambda x: np.max(x, axis=axis), x)[1](w)  # noqa: E731
+        w = np.max(x, axis=axis) + 0.1
+        assert difference(ft.trace(f)(w)(w), f(w)) is None
+
+
 def test_choices_keep_their_order():
     def f(x):
         return np.where(x > 0, x * 2, 0), np.where(x[..., :1] > 0, x, 0)

@@ -206,6 +206,7 @@ ALLOWED = {
     ("creation", "_fromiter", "np.fromiter(values, dtype, count)"): "where none has a shape",
     ("join", "_broadcast_batch", "np.full(batch, a)"): "where `a` is a number",
     ("join", "_stack", "np.array(arrays)"): "where all of them are numbers",
+    ("reduction", "_extremum_vjp", "np.copyto(c, g, where=equal)"): "where both are arrays",
     (
         "constructors",
         "data_dependent_vmap",

@@ -210,7 +210,7 @@ def _extremum_vjp(
     equal, count = _extrema(a, ans, axis, keepdims, initial is None)
     if count is not None:
         g = g / count
-    if type(equal) is np.ndarray and equal.flags.c_contiguous:
+    if type(equal) is type(g) is np.ndarray and equal.flags.c_contiguous:
         c = np.zeros(a_shape, dtype_of(g))
         np.copyto(c, g, where=equal)
         return c
