@@ -35,7 +35,7 @@ def factors_of(low: Lowering, a: Ref) -> tuple[Ref, Factors, bool]:
     """
     known = low.__dict__.setdefault("factors", {})
     place = a.place
-    where = a.dtype, a.shape, id(place.buffer), place.offset, a.steps
+    where = a.dtype, a.shape, place.buffer, place.offset, a.steps
     *outer, down, across = place.strides
     for turned, strides in ((False, (*outer, down, across)), (True, (*outer, across, down))):
         found = known.get((*where, strides))
