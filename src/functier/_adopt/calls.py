@@ -30,6 +30,7 @@ from .values import (
     class_of,
     in_level,
     is_batched,
+    is_finite,
     likeness,
     plain_values,
     settle,
@@ -134,7 +135,7 @@ def complex_(*args: Any, **kwargs: Any) -> Any:
     if np.iscomplexobj(a) or np.iscomplexobj(b):
         return complex_(np.real(a) - np.imag(b), np.imag(a) + np.real(b))
     x, y = [as_float(v) if in_level(v) else float(v) for v in (a, b)]
-    if not np.all(np.isfinite(plain_values(y))):
+    if not is_finite(y):
         raise ValueError(
             "complex(x, y): y is not finite in an example, where 1j * y is NaN; replace such "
             "values before, with numpy.where"

@@ -13,7 +13,15 @@ import numpy as np
 
 from .calls import complex_
 from .mathematics import Mathematics
-from .values import TENSORS, as_float, in_level, plain_values, settled
+from .values import (
+    TENSORS,
+    as_float,
+    in_level,
+    is_finite,
+    noting_level,
+    plain_values,
+    settled,
+)
 
 
 def _compute(func: Callable, formula: Callable, args: tuple) -> Any:
@@ -21,6 +29,9 @@ def _compute(func: Callable, formula: Callable, args: tuple) -> Any:
     values = settled(args)
     if not any(map(in_level, values)):
         return func(*values)
+    level = noting_level(values)
+    if level is not None:
+        return level.missing(func, tuple(values), {})
     numbers = [complex_(x) for x in values]
     with np.errstate(all="ignore"):
         y = formula(*numbers)
@@ -30,7 +41,7 @@ def _compute(func: Callable, formula: Callable, args: tuple) -> Any:
 
 def _check(func: Callable, numbers: list, y: Any) -> None:
     """Raise the error of `func` where its result is not finite."""
-    if np.isfinite(plain_values(y)).all():
+    if is_finite(y):
         return
     rows = np.asarray(plain_values(np.stack([*numbers, y]))).reshape(-1, len(numbers) + 1)
     for *given, found in rows[~np.isfinite(rows[:, -1])].tolist():

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from .calls import as_int
-from .values import TENSORS, as_float, in_level, plain_values, settled
+from .values import (
+    TENSORS,
+    as_float,
+    in_level,
+    is_finite,
+    noting_level,
+    plain_values,
+    settled,
+)
 
 
 def _number(x: Any, func: Callable) -> Any:
@@ -29,6 +37,9 @@ def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> An
     values = settled(args)
     if kwargs or not any(map(in_level, values)):
         return func(*values, **kwargs)
+    level = noting_level(values)
+    if level is not None:
+        return level.missing(func, tuple(values), kwargs)
     numbers = [_number(x, func) for x in values]
     with np.errstate(all="ignore"):
         y = formula(*numbers)
@@ -38,7 +49,7 @@ def _compute(func: Callable, formula: Callable, args: tuple, kwargs: dict) -> An
 
 def _check(func: Callable, numbers: list, y: Any) -> None:
     """Raise the error of `func` where its result is not finite: see NOTE [the errors of math]."""
-    if np.isfinite(plain_values(y)).all():
+    if is_finite(y):
         return
     table = np.stack([*numbers, y])
     rows = np.asarray(plain_values(table)).reshape(-1, len(numbers) + 1)
@@ -175,6 +186,9 @@ def _fsum(seq: Any, /) -> Any:
     values = settled(seq)
     if not any(map(in_level, values)):
         return math.fsum(values)
+    level = noting_level(values)
+    if level is not None:
+        return level.missing(math.fsum, (list(values),), {})
     numbers = [_number(x, math.fsum) for x in values]
     with np.errstate(all="ignore"):
         total = _exact_sum(numbers)
@@ -212,6 +226,9 @@ def _sumprod(p: Any, q: Any, /) -> Any:
     left, right = settled(p), settled(q)
     if not any(map(in_level, left + right)):
         return math.sumprod(left, right)  # type: ignore[attr-defined]  # since 3.12
+    level = noting_level(left + right)
+    if level is not None:
+        return level.missing(math.sumprod, (left, right), {})  # type: ignore[attr-defined]
     if len(left) != len(right):
         raise ValueError("Inputs are not the same length")
     return _fsum([x * y for x, y in zip(left, right)])
@@ -221,6 +238,9 @@ def _dist(p: Any, q: Any, /) -> Any:
     left, right = settled(p), settled(q)
     if not any(map(in_level, left + right)):
         return math.dist(left, right)
+    level = noting_level(left + right)
+    if level is not None:
+        return level.missing(math.dist, (left, right), {})
     if len(left) != len(right):
         raise ValueError("both points must have the same number of dimensions")
     pairs = zip(left, right)

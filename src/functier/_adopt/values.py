@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .._control.masks import bare, narrow
+from .._core.root import classes_in
 from .._core.subclasses import inside
 from .._core.tensor import Tensor
 from .._levels.views import is_array
@@ -24,6 +25,22 @@ def settle(x: Any) -> Any:
 def in_level(x: Any) -> bool:
     """Tell if `x` is a tensor of a transform."""
     return isinstance(x, Tensor) and x.level.depth > 0
+
+
+def noting_level(values: Any) -> Any:
+    """Return the level that notes calls, if all tensors among `values` are of it, else None.
+
+    A program then makes the call of Python's function as it is.
+    """
+    found: Any = classes_in(*values)
+    if len(found) != 1 or not found[0].level.depth or not found[0].level.kind.guards:
+        return None
+    return found[0].level
+
+
+def is_finite(x: Any) -> bool:
+    """Tell if `x` is finite for all examples, which is all that a program then depends on."""
+    return bool(np.all(plain_values(np.isfinite(x))))
 
 
 def is_batched(x: Any) -> bool:
