@@ -129,8 +129,13 @@ def _circvar(samples: Value, high: Value = 2 * math.pi, low: Value = 0) -> Value
     return 1.0 - _resultant(samples, high - low)
 
 
-held = primitive(lambda x: x)
-constant(held, "x", vmap=lambda k, x: held(x))
+@primitive
+def rounded(length: Value) -> Value:
+    """Return the resultant of one angle: it is 1 but for rounding, and has no derivative."""
+    return length
+
+
+constant(rounded, "length", vmap=lambda k, length: rounded(length))
 
 
 @statistic("circstd", "samples", axis=None)
@@ -138,7 +143,7 @@ def _circstd(
     samples: Value, high: Value = 2 * math.pi, low: Value = 0, normalize: bool = False
 ) -> Value:
     length = _resultant(samples, high - low)
-    if np.shape(samples)[-1] == 1:  # of one angle it is 1, but for rounding errors
-        length = held(length)
+    if np.shape(samples)[-1] == 1:
+        length = rounded(length)
     deviation = (-2 * np.log(length)) ** 0.5 + 0.0
     return deviation if normalize else deviation * ((high - low) / (2.0 * math.pi))
