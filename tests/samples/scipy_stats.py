@@ -68,7 +68,7 @@ ROWS = [
     of("angles", stats.circvar, normal(4)),
     of("angles", stats.circstd, normal(2, 3), 3.0),
     of("angles", stats.circstd, normal(4), normalize=True),
-    of("angles", stats.circstd, np.zeros((2, 1)), axis=1),
+    of("one_angle", stats.circstd, np.zeros((2, 1)), axis=1),
     # ---- moments ----
     row(stats.moment, normal(2, 4), [0, 1, 2, 5], axis=1),
     row(stats.moment, normal(4), 3, center=0.3),
