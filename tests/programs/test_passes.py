@@ -1,5 +1,7 @@
 """The passes of a program, each alone: what it drops, what it keeps, and a fault that is found."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -239,6 +241,34 @@ def test_names_are_dropped():
     program = ft.trace(lambda x: np.sum(np.outer(np.sin(x), np.cos(x)), axis=0))(BIG)
 
     assert "del " in program._fast
+
+
+def peak(f, x):
+    """The most that a call has allocated at one time, in arrays like `x`."""
+    tracemalloc.start()
+    try:
+        f(x)
+        return tracemalloc.get_traced_memory()[1] / x.nbytes
+    finally:
+        tracemalloc.stop()
+
+
+def needs_no_more_than_eager_mode():
+    def chain(x):
+        for _ in range(20):
+            x = np.tanh(np.sin(x * 1.01 + 0.1))
+        return np.sum(x)
+
+    gradient, x = ft.grad(chain), np.linspace(-1, 1, 50_000)
+    compiled = ft.compile(gradient, backend="numpy")
+    compiled(x)
+    return peak(compiled, x) <= peak(gradient, x) <= 43
+
+
+def test_memory_is_at_most_that_of_eager_mode(monkeypatch):
+    assert needs_no_more_than_eager_mode()
+    monkeypatch.setattr(liveness, "LARGE", 1 << 40)  # nothing is dropped
+    assert not needs_no_more_than_eager_mode()
 
 
 def test_groups_that_may_share_memory():
