@@ -88,7 +88,7 @@ class Memory:
         seen = [access for access in self.writes if access.bits & bits]
         if seen and seen[-1].where == where and seen[-1].value is not None:
             return seen[-1].value
-        source = ref._replace(steps=tuple([access.step for access in seen]))
+        source = ref._replace(steps=self.sources(bits))
         copied = self.low.copied(source, ref.shape)
         (step,) = copied.steps
         step.effect = True

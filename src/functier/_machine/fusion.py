@@ -42,13 +42,30 @@ class Call(NamedTuple):
 
 
 class Group:
-    """Steps of one space: the body of a loop."""
+    """Steps of one space: the body of a loop. `axis` is the one that has to be the last, if any."""
 
-    __slots__ = ("space", "steps")
+    __slots__ = ("axis", "space", "steps")
 
     def __init__(self, space: tuple[int, ...]):
         self.space = space
+        self.axis: int | None = None
         self.steps: list[Step] = []
+
+    def takes(self, step: Step) -> bool:
+        """Tell if a step may join."""
+        if len(self.steps) >= MOST:
+            return False
+        return step.kind != "extremum" or self.axis in (None, last_axis(step))
+
+    def add(self, step: Step) -> None:
+        self.steps.append(step)
+        if step.kind == "extremum":
+            self.axis = last_axis(step)
+
+
+def last_axis(step: Step) -> int:
+    """Return the axis, among those of a loop, that an extremum is along."""
+    return steps_in(step.place, step.shape, step.shape).index(0)
 
 
 REGISTERS = frozenset({"element", "gather", "pad"})
@@ -101,7 +118,7 @@ def grouped(steps: list[Step]) -> list[Any]:
             continue
         own = places.setdefault(step.space, [])
         k = bisect_left(own, max(need + 1, same))
-        while k < len(own) and len(order[own[k]].steps) >= MOST:
+        while k < len(own) and not order[own[k]].takes(step):
             k += 1
         if k == len(own):
             insort(own, len(order))
@@ -109,7 +126,7 @@ def grouped(steps: list[Step]) -> list[Any]:
             order.append(Group(step.space))
         else:
             step.group = own[k]
-        order[step.group].steps.append(step)
+        order[step.group].add(step)
     return order
 
 

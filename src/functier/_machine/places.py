@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .._programs.graph import Node
+from .._programs.graph import Node, nodes_in
 from .._rules import indexing as _indexing
 from .lowering import Lowering, dtype_of, is_array, rule
 from .rules import shape_in
@@ -163,6 +163,8 @@ def _take(low: Lowering, node: Node) -> Any:
     x, indices = given["a"], given["indices"]
     if not set(given) <= {"a", "indices", "axis"}:
         raise Unknown("np.take has options")
+    if type(indices) is list and not any(nodes_in(indices)):
+        indices = np.asarray(indices)
     if not is_array(indices) and type(indices) is not np.ndarray:
         raise Unknown("np.take of one index")
     value, axis = low.ref(x), given.get("axis")

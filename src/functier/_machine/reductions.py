@@ -84,8 +84,8 @@ def _extremum(low: Lowering, node: Node) -> Any:
     if axis is None:
         value, axis = reshaped(low, value, (value.size,)), 0
     dtype, shape = dtype_of(node.form), value.shape
-    axis = axis % len(shape)
-    if shape[axis] == 1 or not value.size:
+    axis = axis % max(len(shape), 1)
+    if not shape or shape[axis] == 1 or not value.size:
         return Literal(0, dtype)
     kept = tuple([n for k, n in enumerate(shape) if k != axis])
     place = low.new(kept, dtype)

@@ -1,0 +1,152 @@
+"""Programs with compiled parts, beside the same programs as NumPy calls."""
+
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import functier as ft
+import functier.numpy as fnp
+from functier._machine.backend import MachineProgram
+from functier._programs.trace import trace
+
+X, Y = np.random.default_rng(0).normal(size=(2, 50))
+
+
+def machine_of(f, *args):
+    program = trace(f)(*args)
+    return MachineProgram(program._graph, "f"), program._run
+
+
+def check(f, *args, parts=1, reasons=0, rtol=1e-13):
+    """Compare with NumPy's program; return the machine's."""
+    machine, numpys = machine_of(f, *args)
+    for found, expected in zip(machine.run(*args), numpys(*args), strict=True):
+        assert type(found) is type(expected)
+        assert np.shape(found) == np.shape(expected)
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
+    assert machine.parts == parts
+    assert len(machine.reasons) == reasons, machine.reasons
+    return machine
+
+
+def test_a_gradient_is_one_part():
+    def f(x, y):
+        return np.sum(np.sin(x) * np.exp(-x * y))
+
+    check(ft.grad(f, (0, 1)), X, Y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: np.sum(x.reshape(5, 10), axis=0) @ np.mean(y.reshape(10, 5), axis=1),
+        lambda x, y: x.reshape(5, 10).T[::2] - np.max(y.reshape(5, 10), axis=1),
+        lambda x, y: np.where(x > y, x, 2 * y)[::-1],
+        lambda x, y: np.concatenate([x, y, x * y])[10:90].reshape(4, 20).T,
+        lambda x, y: x[np.argsort(X)] + np.take(y, [3, -1, 3])[:1],
+        lambda x, y: np.linalg.solve(x[:9].reshape(3, 3) + 5 * np.eye(3), y[:3]),
+        lambda x, y: np.argmax(x.reshape(5, 10), 1) + np.any(y > 0),
+    ],
+)  # fmt: skip
+def test_parts(f):
+    check(f, X, Y)
+
+
+def test_writes_are_part_of_it():
+    def f(x):
+        a = fnp.array(x.reshape(5, 10))
+        for k in range(4):
+            a[k + 1 :] -= a[k + 1 :, k : k + 1] * a[k]
+        return np.sum(a * a)
+
+    check(ft.grad(f), X / 10)
+
+
+def test_what_is_not_known_runs_between_parts():
+    def f(x, y):
+        return np.sum(np.sort(x * y) * np.sort(x) + x)
+
+    machine = check(f, X, Y, parts=2, reasons=2)
+    assert "sort: the machine does not know the function" in machine.reasons
+
+
+def test_what_is_out_of_bounds_is_numpys_error():
+    def f(x, i):
+        return x[i] * 2.0
+
+    machine, _ = machine_of(f, X, np.array([1, -50]))
+    with pytest.raises(IndexError, match="out of bounds"):
+        machine.run(X, np.array([1, 50]))
+
+
+def test_a_part_that_is_refused_is_numpys():
+    def f(a, b):
+        return np.linalg.solve(a, b) + 1.0
+
+    machine, _ = machine_of(f, np.eye(2), np.ones(2))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        machine.run(np.zeros((2, 2)), np.ones(2))
+
+
+def test_views_of_inputs_are_views():
+    machine, _ = machine_of(lambda x: (x[::2], x * 2.0), X)
+    half, double = machine.run(X)
+
+    assert np.shares_memory(half, X)
+    assert double.flags.owndata
+    np.testing.assert_array_equal(double, 2 * X)
+
+
+def test_compiled_functions():
+    @ft.compile(backend="llvm")
+    def f(x, p):
+        return {"a": np.sum(x * p["w"]), "b": x + 1.0}
+
+    for scale in (1.0, 2.0):
+        found = f(scale * X, {"w": Y})
+        np.testing.assert_allclose(found["a"], np.sum(scale * X * Y), rtol=1e-13)
+        np.testing.assert_array_equal(found["b"], scale * X + 1)
+    assert "compiled parts: 1" in f.explain()
+    assert len(f.programs) == 1
+
+
+def test_answers_that_differ_by_rounding_are_numpys():
+    """A guard of a number that the machine rounds in another way does not trace again."""
+
+    def f(x):
+        kept = x[np.sum(np.sin(x)) * np.ones_like(x) > -np.inf]
+        return np.sum(kept) if np.sum(np.sin(x)) == np.sum(np.sin(X)) else 0.0
+
+    compiled = ft.compile(f, backend="llvm")
+    for _ in range(3):
+        assert compiled(X) == pytest.approx(np.sum(X))
+    assert len(compiled.programs) == 1
+
+
+def test_numbers_keep_their_kinds():
+    def f(x):
+        return x * x / 2.0, x > 1.0, np.sin(x)
+
+    check(f, 3.0)
+    compiled = ft.compile(lambda x: 1.0 / x, backend="llvm")
+    assert compiled(4.0) == 0.25
+    with pytest.raises(ZeroDivisionError):
+        compiled(0.0)
+
+
+def test_inputs_are_not_written_to():
+    x = X.copy()
+    compiled = ft.compile(lambda x: (np.negative(x), x), backend="llvm")
+    for _ in range(2):
+        compiled(x)
+    np.testing.assert_array_equal(x, X)
+
+
+def test_without_the_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+
+    with pytest.raises(ImportError, match=r"pip install functier\[compile\]"):
+        ft.compile(np.sin, backend="llvm")

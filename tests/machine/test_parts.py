@@ -1,0 +1,82 @@
+"""The division of a program: what the machine computes, and what is NumPy's."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+import functier.numpy as fnp
+from functier._machine.backend import Fallback
+from functier._machine.parts import Division
+from functier._programs.trace import trace
+
+X = np.random.default_rng(0).normal(size=12)
+
+
+def division_of(f, *args):
+    return Division(trace(f)(*args)._graph)
+
+
+def names_outside(division):
+    graph = division.graph
+    return [node.func.__name__ for node in graph.nodes if node.func and node in division.outside]
+
+
+def test_the_whole_program():
+    division = division_of(lambda x: np.sin(x) * 2.0, X)
+
+    assert division.direct() is not None
+    assert names_outside(division) == []
+
+
+def test_numpys_calls_part_the_program():
+    def f(x):
+        a = np.sort(x * 2.0)
+        return np.sum(a * x), np.sort(x)
+
+    division = division_of(f, X)
+    assert division.direct() is None
+    assert names_outside(division) == ["sort", "sort"]
+    stages = {number: len(part.outputs) for number, part in division.stages.items()}
+    assert stages == {0: 1, 1: 1}
+
+
+def test_an_unused_part_is_none():
+    division = division_of(lambda x: np.sort(x[::2]), X)
+
+    assert not any(part.outputs for part in division.stages.values())
+    assert names_outside(division) == ["getitem", "sort"]
+
+
+def test_a_memory_between_stages_is_numpys():
+    def f(x):
+        a = fnp.array(x)
+        a[:3] = 1.0
+        b = np.sort(a)
+        a[3:6] = b[:3]
+        return a * 2.0
+
+    division = division_of(f, X)
+    assert {"memory_of", "put"} <= {*names_outside(division)}
+    assert "sort" in names_outside(division)
+
+
+def test_errstate_that_raises_is_numpys():
+    def f(x):
+        with np.errstate(divide="raise"):
+            return 1.0 / x
+
+    assert names_outside(division_of(f, X)) == ["divide"]
+
+
+def test_the_fallback_of_a_part():
+    def f(x):
+        a = fnp.array(np.sin(x))
+        a[2:] = a[:-2] * 2.0
+        return a + x
+
+    division = division_of(f, X)
+    part = division.direct()
+    expected = np.sin(X)
+    expected[2:] = expected[:-2] * 2.0
+    np.testing.assert_array_equal(Fallback(part)(X)[0], expected + X)

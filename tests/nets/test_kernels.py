@@ -1,0 +1,96 @@
+"""The net of kernels over a slice of a seed, and faults that it finds."""
+
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from functier._machine import (
+    arena,
+    backend,
+    bodies,
+    effects,
+    fusion,
+    loops,
+    places,
+    reductions,
+    sums,
+    views,
+)  # fmt: skip
+from nets.kernels import net
+
+
+def test_drawn_kernels(full, record_property):
+    found = net(2026)
+    for number in range(5000 if full else 12):
+        found.run(number)
+    record_property("net", found.summary())
+    found.settle()
+
+
+def check_fault(numbers):
+    """A fault that is planted gives wrong results."""
+    loops.kernel_of.cache_clear()
+    loops.written.cache_clear()
+    found = net(1)
+    try:
+        for number in numbers:
+            found.run(number)
+            if found.counts.wrong:
+                return
+    finally:
+        loops.kernel_of.cache_clear()
+        loops.written.cache_clear()
+    pytest.fail(found.summary())
+
+
+def overlapping(calls):
+    """Give each buffer of the arena the same place."""
+    size = arena.laid_out(calls)
+    for call in calls:
+        for place in call.places:
+            place.buffer.offset = 0
+    return size
+
+
+FAULTS = {
+    "a sum takes lanes twice": (bodies.Body, "needs_mask", lambda self: False),
+    "an end that is not begun": (
+        sums.Sum, "across", lambda self, values: [sums.half_of(self.w, values[0], 2, 0)]
+        if self.w.width == 2 else ACROSS(self, values),
+    ),
+    "buffers that overlap": (backend, "laid_out", lambda calls: overlapping(calls)),
+    "writes that run early": (effects.Memory, "order", lambda self, *given: None),
+    "a read that sees nothing": (effects.Memory, "sources", lambda self, bits: ()),
+    "values of other spaces": (
+        fusion, "in_register",
+        lambda step, i, x: type(x) is fusion.Ref and x.straight and i >= 0
+        and step.kind == "element" and len(x.steps) == 1 and x.steps[0].kind == "element"
+        and x.steps[0].group == step.group,
+    ),
+    "axes of another order": (
+        loops, "ordered", lambda nest, lanes: nest._replace(
+            streams=tuple([x._replace(strides=x.strides[::-1]) for x in nest.streams])
+        ),
+    ),
+    "an index from the end": (
+        places, "spaced", lambda strides, shape: tuple([abs(s) for s in SPACED(strides, shape)]),
+    ),
+    "axes of a reduction": (
+        reductions, "axes_of", lambda axis, ndim: AXES(axis if type(axis) is not int else 0, ndim),
+    ),
+    "a view that begins elsewhere": (
+        views, "found_of", lambda *given: (*FOUND(*given)[:2], 0),
+    ),
+}  # fmt: skip
+ACROSS, SPACED, AXES, FOUND = (
+    sums.Sum.across, places.spaced, reductions.axes_of, views.found_of,
+)  # fmt: skip
+
+NUMBERS = dict.fromkeys(FAULTS, range(200))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(monkeypatch, name):
+    place, attribute, fault = FAULTS[name]
+    monkeypatch.setattr(place, attribute, fault)
+    check_fault(NUMBERS[name])
