@@ -263,7 +263,7 @@ def test_labels_are_those_of_the_function(row):
         "ab,ab->",
         "i,j",
         "...a,ab",
-        "a...,...k->k...",
+        "a...,...k->ka...",
         "ab...,b",
         "...,...",
     ],
@@ -283,6 +283,7 @@ def test_calls_that_are_no_contractions():
         (np.einsum, ("ij,jk,kl", a, a, a), {}), (np.einsum, ("ii,ij", a, a), {}),
         (np.einsum, ("...i,...", a, a, a), {}), (np.einsum, ("i,j", a, a), {}),
         (np.matmul, (a, a), {"axes": [0, 1, 2]}),
+        (np.einsum, ("ij,k->ik", a, a[0]), {}),
         (np.dot, (2.0, a), {}), (np.outer, (a, a), {}), (np.add, (a, a), {}),
         (np.tensordot, (a, a, ([0, 0], [0, 1])), {}),
     ]:  # fmt: skip

@@ -45,6 +45,8 @@ def contraction_of(node: Node) -> tuple[Labels, Any, Any] | None:
             return None
         a, b = args[1:]
         labels = einsum_labels(args[0], len(shape_of(a)), len(shape_of(b)))
+        if labels is not None and sums_alone(labels, shape_of(a), shape_of(b)):
+            return None
     else:
         if len(args) != 2 + (len(args) == 3 and find is tensordot_labels):
             return None
@@ -148,6 +150,20 @@ def einsum_labels(text: str, a: int, b: int) -> Labels | None:
     number = {x: k for k, x in enumerate(sorted({*left, *right}, key=str))}
     la, lb, lo = [tuple([number[x] for x in part]) for part in (left, right, out)]
     return Labels(la, lb, lo)
+
+
+def sums_alone(labels: Labels, a: Sequence[int], b: Sequence[int]) -> bool:
+    """Tell if an axis of one operand alone is summed.
+
+    NumPy adds it up before the product at times, which differs where 0 meets infinity.
+    """
+    return any(
+        [
+            size != 1 and label not in labels.out and label not in other
+            for own, sizes, other in ((labels.a, a, labels.b), (labels.b, b, labels.a))
+            for label, size in zip(own, sizes)
+        ]
+    )
 
 
 def expanded(part: str, hidden: int) -> list[Any]:
