@@ -865,6 +865,7 @@ def test_an_error_of_the_function_that_speaks_of_pickling_is_its_own(threads):
 
 @pytest.fixture(scope="module")
 def cluster():
+    """Processes of Dask take seconds to start; quick runs have a pool's, and Dask's threads."""
     distributed = pytest.importorskip("distributed", reason="Dask is in the extra examples")
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(processes=True, **options) as own:
@@ -872,6 +873,7 @@ def cluster():
             yield client.get_executor()
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_gives_what_the_whole_batch_gives(cluster):
     against_the_whole(several, (XS,), 4, executor=cluster)
     against_the_whole(several, (XS, np.arange(3.0)), 3, (0, None), executor=cluster)
@@ -880,6 +882,7 @@ def test_a_dask_cluster_gives_what_the_whole_batch_gives(cluster):
     assert os.getpid() not in ids and len(set(ids)) == 2
 
 
+@pytest.mark.slow
 def test_chunks_of_a_dask_cluster_know_their_place(cluster, bars):
     check_places(cluster)
     ft.vmap(several, chunk_size=3, executor=cluster, progress=True)(XS)
@@ -903,6 +906,7 @@ def test_dask_knows_a_task_by_its_call_and_not_by_its_data():
     assert base.tokenize(task(one, 0)) == names[0]
 
 
+@pytest.mark.slow
 def test_errors_of_a_dask_cluster(cluster, caplog):
     caplog.set_level("CRITICAL")
     raises(OwnError, lambda: ft.vmap(fails_late, chunk_size=2, executor=cluster)(XS), "it was 21")

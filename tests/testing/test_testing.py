@@ -505,7 +505,10 @@ ROWS = {
 }
 
 
-IN_TURN = [pytest.param(n, marks=[pytest.mark.slow] * (k % 2)) for k, n in enumerate(ROWS)]
+IN_TURN = [
+    pytest.param(n, marks=[pytest.mark.slow] * (k % 2 or "continuous" in n))
+    for k, n in enumerate(ROWS)
+]
 
 
 @pytest.mark.parametrize("name", IN_TURN)
