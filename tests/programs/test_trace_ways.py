@@ -195,6 +195,28 @@ def test_views_are_written_through(view):
     assert difference(program(X.copy()), f(X.copy())) is None
 
 
+@pytest.mark.parametrize(
+    "transform",
+    [
+        lambda f: f,
+        lambda f: ft.trace(f)(X[0]),
+        lambda f: lambda x: ft.jvp(f, (x,), (x,))[0],
+        lambda f: lambda x: [y[0] for y in ft.vmap(f)(x[None])],
+    ],
+)
+def test_a_number_of_a_point_is_no_view_of_it(transform):
+    def f(x):
+        y = x * 1.0
+        point = y[..., 1]
+        point[...] = 5.0
+        number = np.flip(point)
+        before = number
+        number -= 1.0
+        return before, number, y[1]
+
+    assert [float(v) for v in transform(f)(X[0])] == [5.0, 4.0, 5.0]
+
+
 # ---- errors that depend on values ----
 
 

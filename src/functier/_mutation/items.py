@@ -64,7 +64,8 @@ def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     result = tree_map(made, result)
     if all(shared):
         return result
-    return tree_map(np.copy, func(view.snapshot(), *args, **kwargs))
+    found = func(view.snapshot(), *args, **kwargs)
+    return found if isinstance(result, np.generic) else tree_map(np.copy, found)
 
 
 def wrap_like(x: Any) -> Callable[[View], Any]:
