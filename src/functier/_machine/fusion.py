@@ -6,12 +6,14 @@ NOTE [groups]
     in registers. So loops that have nothing to do with each other join, too.
 
 NOTE [later is better]
-    A step whose users are all in one later loop moves there, if what it takes is in memory anyway.
+    A step whose users are all in one later loop moves there, if what it takes is in memory anyway,
+    and at most one array lives longer for it.
 """
 
 from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
+from .accumulation import accumulate
 from .loops import kernel_of
 from .nests import (
     Apply,
@@ -143,7 +145,8 @@ def sink(steps: list[Step], order: list[Any], outputs: set[Step]) -> None:
         if step.kind == "element" and not (step.stored or step.effect or step in outputs) and own:
             target = own[0][0].group
             if target != step.group and all([fits and s.group == target for s, fits in own]):
-                if all([is_kept(x, step, users, outputs) for x in step.refs()]):
+                ends = {x.steps for x in step.refs() if ends_before(x, step, users, target)}
+                if len(ends) < 2 and all([is_kept(x, step, users, outputs) for x in step.refs()]):
                     order[step.group].steps.remove(step)
                     step.group = target
                     order[target].steps.append(step)
@@ -152,6 +155,13 @@ def sink(steps: list[Step], order: list[Any], outputs: set[Step]) -> None:
             step.stored = step in outputs or any(
                 [not fits or s.group != step.group for s, fits in users.get(step, ())]
             )
+
+
+def ends_before(x: Ref, step: Step, users: dict, target: int) -> bool:
+    """Tell if nobody but a step takes an argument as late as in a loop."""
+    return bool(x.steps) and all(
+        [s.group < target for source in x.steps for s, _ in users[source] if s is not step]
+    )
 
 
 def is_kept(x: Ref, step: Step, users: dict, outputs: set[Step]) -> bool:
@@ -298,7 +308,8 @@ class Nesting:
 
 def calls_of(part: Part, outputs: list[Step], native: int, contract: bool) -> list[Call]:
     """Return the routines that compute the outputs, in order, with their places."""
-    steps = needed(part.steps, outputs)
+    outputs = list(outputs)
+    steps = accumulate(needed(part.steps, outputs), outputs)
     order = grouped(steps)
     sink(steps, order, set(outputs))
     calls = []

@@ -2,16 +2,17 @@
 
 import operator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._programs.graph import Node
-from .contractions import FUNCTIONS, contraction_of, is_product
+from .contractions import FUNCTIONS, Labels, contraction_of, is_product
 from .lowering import Lowering, dtype_of, rule
 from .nests import Literal
 from .operands import Operand
 from .products import contract
+from .routines import Kernel
 from .steps import Place, Ref, Unknown
 
 
@@ -50,14 +51,53 @@ def _contraction(low: Lowering, node: Node) -> Any:
         return low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
     left, right = [as_dtype(low, v, shape_in(x), dtype) for v, x in zip(values, (a, b))]
     place = low.new(shape, dtype)
-    kernel = contracted(labels, operand(left), operand(right), Operand("", dtype, shape, place[2]))
+    right = packed_once(low, right, labels)
+    same = left.place.buffer is right.place.buffer and left.place.offset == right.place.offset
+    known = Product(
+        labels, operand(left), operand(right), Operand("", dtype, shape, place[2]), same
+    )
+    kernel = contracted(known)
     if kernel is None:
         raise Unknown("the machine does not know the contraction of these forms")
     step = low.routine(kernel, [left, right], [place])
+    step.wants = known
     return Ref(shape, dtype, place, (step,))
 
 
-contracted = lru_cache(1024)(contract)
+class Product(NamedTuple):
+    """A contraction: its axes, operands and result."""
+
+    labels: Labels
+    a: Operand
+    b: Operand
+    out: Operand
+    same: bool
+
+
+@lru_cache(1024)
+def contracted(product: Product, accumulate: bool = False) -> Kernel | None:
+    """Return the routine of a contraction, which may add to its result."""
+    labels, a, b, out, same = product
+    return contract(labels, a, b, out, accumulate, same=same)
+
+
+def packed_once(low: Lowering, right: Ref, labels: Labels) -> Ref:
+    """Return the right operand of a product in C order, if it is one of several times.
+
+    From the second time on a transposed matrix is copied, once.
+    """
+    if len(right.shape) != 2 or labels.out[-1:] != labels.b[-1:] or min(right.shape) < 16:
+        return right
+    place = right.place
+    if place.strides[1] == right.dtype.itemsize or place.strides[0] != right.dtype.itemsize:
+        return right
+    key = "packed", id(place.buffer), place[1:], right.shape
+    if key not in low.shared:
+        low.shared[key] = None
+        return right
+    if low.shared[key] is None:
+        low.shared[key] = low.copied(right, right.shape)
+    return low.shared[key]
 
 
 def aligned(low: Lowering, value: Any, shape: tuple, own: tuple, labels: Any) -> Any:
