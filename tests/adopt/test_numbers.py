@@ -116,6 +116,42 @@ def test_a_function_with_many_names_still_has_its_calls_of_float(tmp_path):
     np.testing.assert_allclose(slope, sum(range(200)) / 100 + np.pi * math.cos(1.0))
 
 
+WITHOUT_AXES = """
+import numpy as np
+def f(x):
+    y, z = np.asarray(x), np.array(x)
+    seen.append((type(y), isinstance(y, np.ndarray), type(z), np.isscalar(y)))
+    seen.append((type(y + 1), type(y[()])))
+    y = y.copy()
+    y[y > 0] *= 3
+    y += x
+    return y * x
+def g(x):
+    y = x * 2
+    try:
+        y[y > 0] = 1.0
+    except TypeError:
+        if y > 0:
+            y = -y
+    return y * x
+seen = []
+"""
+
+
+@pytest.mark.parametrize("name", "fg")
+def test_an_array_of_a_number_takes_writes_and_a_number_raises_a_type_error(name, tmp_path):
+    module, reference = module_of(tmp_path, WITHOUT_AXES), module_of(tmp_path, WITHOUT_AXES)
+    f, plain = getattr(module, name), getattr(reference, name)
+    plain(1.5)
+    with ft.adopt(module):
+        np.testing.assert_allclose(ft.grad(f)(1.5), (plain(1.5 + 1e-6) - plain(1.5 - 1e-6)) / 2e-6)
+        xs = np.array([1.5, -0.5])
+        assert ft.vmap(f, branches="split")(xs).tolist() == [plain(x) for x in xs]
+        slopes = ft.vmap(ft.grad(f), branches="split")(xs)
+        np.testing.assert_allclose(slopes, [ft.grad(f)(x) for x in xs])
+    assert all(kinds in reference.seen for kinds in module.seen)
+
+
 def test_a_view_as_numpys_array_is_the_tensor():
     x = np.array([1.0, 2.0])
     assert ft.grad(lambda x: np.sum(x.view(np.ndarray) ** 2))(x).tolist() == [2.0, 4.0]

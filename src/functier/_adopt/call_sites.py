@@ -133,7 +133,8 @@ def _changes(code: CodeType, names: Names) -> dict[int, str]:
                     if _is_matched(instructions, i + 2):
                         alias = names.pattern(value)
                     elif value is super:
-                        alias = alias if _is_super_of_two(instructions, i) else None
+                        alone = code.co_name != "__new__" and not _is_super_of_two(instructions, i)
+                        alias = None if alone else alias
                     elif not _is_called(instructions, i):
                         alias = None
                 elif instructions[i + 1].opname in METHODS:

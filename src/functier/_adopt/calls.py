@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import numpy as fnp
 from .._core.subclasses import OVER_TENSORS
 from .._core.tensor import Tensor
 from .._mutation.array import Array
@@ -294,7 +295,28 @@ def super_(*args: Any) -> Any:
     """Return ``super(C, x)``, of an instance over a tensor that of the class made for it."""
     if len(args) == 2 and type(args[1]) in OVER_TENSORS and _isinstance(args[1], args[0]):
         return super(class_over(args[0]), args[1])
-    return super(*args)
+    if not args:  # of a method that makes an instance: see `call_sites`
+        frame = sys._getframe(1)
+        args = frame.f_locals["__class__"], frame.f_locals[frame.f_code.co_varnames[0]]
+    found = super(*args)
+    if _isinstance(args[1], type) and getattr(found, "__new__", None) is np.ndarray.__new__:
+        return Maker(found)
+    return found
+
+
+class Maker:
+    """``super()`` in the ``__new__`` of a subclass of NumPy's array, which may take a tensor."""
+
+    def __init__(self, found: Any):
+        self.found = found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.found, name)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__new__":
+            return fnp.ndarray.__new__
+        return object.__getattribute__(self, name)
 
 
 class PatternMeta(type):

@@ -123,6 +123,18 @@ def note_point(level: Any, x: Any, y: Any) -> Any:
     return y
 
 
+def as_point(x: Any) -> Any:
+    """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
+    y = x[...]
+    level = type(y).level
+    if type(y) is not level.cls or is_array(y):
+        return y
+    if level.points is None:
+        level.points = {}
+    level.points[id(y)] = ref(y)
+    return y
+
+
 def holds_tensor(x: Any) -> bool:
     """True where the class of NumPy's object does not tell if a value without axes is an array."""
     return type(x).level.kind.batches or isinstance(x._value, Tensor)

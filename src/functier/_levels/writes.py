@@ -87,11 +87,15 @@ def _is_kept(holders: list[Any]) -> bool:
     return any([k is not holders and k is not tuples and type(k) is not FrameType for k in keepers])
 
 
+class NumberError(MutationError, TypeError):
+    """A write to a number, for which NumPy raises a TypeError, which code may expect."""
+
+
 def _begin(level: Any, x: Any) -> View:
     """Make `x` and its views that are alive views of one new memory."""
     if not is_array(x):
         raise level.refusal(
-            MutationError,
+            NumberError,
             "a number never changes in NumPy, so it cannot be written to; write x = v, or make an "
             "array of it, y = functier.numpy.array(x)",
         )

@@ -192,7 +192,7 @@ for _like in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
 for _copying in COPYING:
     OPS[_copying].body = watch(_copying, OPS[_copying].body)  # type: ignore[arg-type]
 
-GIVE_VIEWS: tuple[Function, ...] = (*VIEWS, np.astype)  # with copy=False
+GIVE_VIEWS: tuple[Function, ...] = (*VIEWS, np.astype, np.copy)  # of an array without axes, one
 for _view in GIVE_VIEWS:
     if _view in OPS:
         OPS[_view].views = True

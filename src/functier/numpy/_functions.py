@@ -21,7 +21,7 @@ from .._core.root import NOBODY, classes_in, dispatch_lists, tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._levels.values import unwrap
-from .._levels.views import is_array
+from .._levels.views import as_point, is_array
 from .._mutation.array import Array, array_holding, array_of
 from ..modes._asking import call_plain
 from ._testing import call_with_values
@@ -149,6 +149,8 @@ def _convert(
     if isinstance(a, Tensor) and not kwargs.get("ndmin"):
         if dtype is not None and np.dtype(dtype) != a.dtype:
             return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
+        if is_scalar(a):
+            return as_point(a) if a.level.depth else func(a)
         copy = kwargs.get("copy", func in COPYING)
         return _copy(a) if copy is True or copy is np._CopyMode.ALWAYS else a  # type: ignore[attr-defined]
     if like is not None and not isinstance(like, Tensor):
