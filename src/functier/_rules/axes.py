@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._core.numpy_facts import dtype_of, known_type
+from .._core.numpy_facts import SCALARS, dtype_of, known_type
 from .._core.types import Axis, Value
 
 # ---- operands ----
@@ -48,7 +48,12 @@ def is_known_false(mask: Value) -> bool:
 def replace_zeros(x: Value) -> Value:
     """Return `x` with 1 for each 0, as a divisor."""
     zero = np.equal(x, 0)
-    return x if is_known_false(zero) else np.where(zero, 1, x)
+    if is_known_false(zero):
+        return x
+    replaced = np.where(zero, 1, x)
+    if known_type(x) in SCALARS:  # whose powers are not rounded as those of an array
+        return replaced[()]
+    return replaced
 
 
 # ---- axes ----
