@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .._core.numpy_facts import SCALARS, dtype_of, known_type
+from .._core.numpy_facts import dtype_of, known_type
 from .._core.types import Axis, Value
 
 # ---- operands ----
@@ -51,9 +51,7 @@ def replace_zeros(x: Value) -> Value:
     if is_known_false(zero):
         return x
     replaced = np.where(zero, 1, x)
-    if known_type(x) in SCALARS:  # whose powers are not rounded as those of an array
-        return replaced[()]
-    return replaced
+    return replaced if np.ndim(replaced) else replaced[()]  # an array's powers round in another way
 
 
 # ---- axes ----
