@@ -25,14 +25,16 @@ def viewed(value: Ref, make: Any) -> Ref:
     place = value.place
     shape, strides, far = found_of(make, value.shape, place.strides)
     offset = place.offset + far
-    straight = (
-        value.straight and offset == place.offset
-        and squeezed(shape) == squeezed(value.shape)
-        and [s for n, s in zip(shape, strides) if n != 1]
-        == [s for n, s in zip(value.shape, place.strides) if n != 1]
-    )  # fmt: skip
+    straight = value.straight and not far and squeezed_like(value, shape, strides)
     new = place._replace(offset=offset, strides=strides)
     return Ref(shape, value.dtype, new, value.steps, straight)
+
+
+def squeezed_like(value: Ref, shape: tuple, strides: tuple) -> bool:
+    """Tell if a view differs from a value by axes of size 1 alone."""
+    return squeezed(shape) == squeezed(value.shape) and [
+        s for n, s in zip(shape, strides) if n != 1
+    ] == [s for n, s in zip(value.shape, value.place.strides) if n != 1]
 
 
 def found_of(make: Any, shape: tuple, strides: tuple) -> tuple[tuple, tuple, int]:
