@@ -722,9 +722,9 @@ def test_the_spellings_of_an_operation_are_one_operation_below(low):
 
 def test_the_zoo():
     """F13: logging, NaN detector, negative view, verifier, memory tracker, is-a and has-a,
-    low rank, diagonal, units; `test_subclasses` runs each under transforms
+    low rank, diagonal, units; `test_tensor_subclasses` runs each under transforms
     """
-    from test_subclasses import zoo
+    from test_tensor_subclasses import zoo
 
     for name in ("LoggingTensor", "NanDetector", "Negated", "Verified", "Tracked", "WrappedTensor",
                  "MetadataTensor", "LowRank", "Diagonal", "Quantity"):  # fmt: skip
