@@ -19,6 +19,7 @@ from ._core.errors import LevelError as LevelError
 from ._core.errors import MutationError as MutationError
 from ._core.errors import NonFiniteError as NonFiniteError
 from ._core.errors import NoRuleError as NoRuleError
+from ._core.errors import NumberError as NumberError
 from ._core.errors import RandomnessError as RandomnessError
 from ._core.errors import UnsupportedError as UnsupportedError
 from ._core.peers import unknown_name as _unknown_name

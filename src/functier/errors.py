@@ -1,11 +1,12 @@
 """All exceptions and warnings of functier; each is also at the top, ``functier.LevelError``.
 
 ====================  ====================================================================
-`LevelError`          a tensor was used outside its level; the next five are kinds of it
+`LevelError`          a tensor was used outside its level; the next six are kinds of it
 `EscapedTensorError`  after its level had ended
 `ConversionError`     where it would become a plain value: ``float(x)``
 `DataDependentError`  where the answer differs along the batch: ``if x > 0``
 `MutationError`       where an array would be changed in place; also by `functier.debug.writes`
+`NumberError`         where that is a number; also a `TypeError`, as of NumPy
 `RandomnessError`     in a random draw under `vmap` without the option `randomness`
 `UnsupportedError`    a function of NumPy is not supported; a `TypeError`
 `NoRuleError`         a function has no rule for a transform; a `NotImplementedError`
@@ -31,6 +32,7 @@ from ._core.errors import (
     MutationError,
     NonFiniteError,
     NoRuleError,
+    NumberError,
     RandomnessError,
     UnsupportedError,
 )
@@ -38,7 +40,8 @@ from ._core.errors import (
 __all__ = [
     "ConversionError", "DataDependentError", "EscapedTensorError", "FallbackWarning",
     "GradcheckError", "HookRecursionError", "LeakError", "LeakWarning", "LevelError",
-    "MutationError", "NoRuleError", "NonFiniteError", "RandomnessError", "UnsupportedError",
+    "MutationError", "NoRuleError", "NonFiniteError", "NumberError", "RandomnessError",
+    "UnsupportedError",
 ]  # fmt: skip
 
 

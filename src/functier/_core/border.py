@@ -50,8 +50,11 @@ OPERATORS = (
 )  # fmt: skip
 
 
-class LabelError(TypeError):
-    """The error for an operand with labels, which a function of NumPy may drop."""
+def label_error(text: str) -> TypeError:
+    """Return the error for an operand with labels, which a function of NumPy may drop."""
+    error = TypeError(text)
+    error.labelled = True  # type: ignore[attr-defined]
+    return error
 
 
 def without_labels(func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
@@ -64,7 +67,9 @@ def without_labels(func: Callable, args: tuple, kwargs: dict) -> tuple[tuple, di
         return None
     try:
         return tuple(map(_without_labels, args)), {k: _without_labels(v) for k, v in kwargs.items()}
-    except LabelError:
+    except TypeError as error:
+        if not hasattr(error, "labelled"):
+            raise
         return None
 
 
@@ -82,7 +87,7 @@ def _without_labels(x: Any) -> Any:
         return x
     made = np.asarray(x)
     if made.dtype.kind not in "biufc":
-        raise LabelError
+        raise label_error("labels of other things than numbers")
     return made
 
 
@@ -144,7 +149,7 @@ def has_tensors(x: Value, arrays: bool = False) -> bool:
     return False
 
 
-def unfit(x: Any) -> tuple[type[Exception], str] | None:
+def unfit(x: Any) -> tuple[Callable[[str], Exception], str] | None:
     """Return why `x` is not one array of values, as an error class and its text, or None.
 
     See NOTE [what is refused].
@@ -175,7 +180,7 @@ def unfit(x: Any) -> tuple[type[Exception], str] | None:
     instead = code_for_array(x)
     if instead:
         reason, write = instead
-        error = LabelError if hasattr(x, "__array__") else TypeError
+        error = label_error if hasattr(x, "__array__") else TypeError
         return error, f"is a {name_of_class(kind)}, {reason}; write {write} where it comes from"
     if hasattr(kind, "__array_ufunc__"):
         for name in ("__array_ufunc__", "__array_function__"):
@@ -348,7 +353,7 @@ def check_objects(label: object, where: str | Callable[..., str], x: Any) -> Non
         raise refusal(ConversionError, f"{label}: {where} {_describe_object_array(x)}")
 
 
-def refusal(kind: type[Exception], text: str) -> Exception:
+def refusal(kind: Callable[..., Exception], text: str) -> Exception:
     """Return an error whose text already names a transform."""
     return ConversionError(text, named=True) if kind is ConversionError else kind(text)
 

@@ -11,7 +11,7 @@ class LevelError(Exception):
     of its level quietly. The message names the level's classes and the line that made it;
     `named` is true once it does so; a rule, which knows no level, raises without these names.
 
-    It is not a `TypeError`. Where a conversion raises that, NumPy raises another error, which
+    It is not a `TypeError`, but for `NumberError`. Where a conversion raises that, NumPy raises another error, which
     does not tell the reason, and code that tries one way after another would go on.
     """
 
@@ -68,6 +68,12 @@ class MutationError(LevelError):
 
     `functier.debug.writes` raises it for plain arrays that were written to although a derivative
     reads them.
+    """
+
+
+class NumberError(MutationError, TypeError):
+    """A number was about to be written to, for which NumPy raises a TypeError: code may try that
+    first.
     """
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .border import LabelError, without_labels
+from .border import without_labels
 from .errors import UnsupportedError
 from .numpy_facts import PLAIN, SPELLED, UFUNC_OF, name_of
 from .peers import ATTRIBUTES
@@ -315,8 +315,8 @@ def call_function(compute: Callable, func: Any, types: Any, args: tuple, kwargs:
             return found
     try:
         return compute(func, args, kwargs)
-    except LabelError:
-        plain = without_labels(func, args, kwargs)
+    except TypeError as error:
+        plain = without_labels(func, args, kwargs) if hasattr(error, "labelled") else None
         if plain is None:
             raise
     return func(*plain[0], **plain[1])

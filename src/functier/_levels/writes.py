@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
-from .._core.errors import MutationError
+from .._core.errors import MutationError, NumberError
 from .._core.numpy_facts import dtype_of
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
@@ -85,10 +85,6 @@ def _is_kept(holders: list[Any]) -> bool:
         return False
     keepers = gc.get_referrers(*tuples)
     return any([k is not holders and k is not tuples and type(k) is not FrameType for k in keepers])
-
-
-class NumberError(MutationError, TypeError):
-    """A write to a number, for which NumPy raises a TypeError, which code may expect."""
 
 
 def _begin(level: Any, x: Any) -> View:

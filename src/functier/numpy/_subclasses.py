@@ -380,10 +380,10 @@ def _define() -> None:
         def call(x: Any, *args: Any, **kwargs: Any) -> Any:
             return getattr(x, name)(*args, **kwargs)
 
-        @functools.wraps(plain)
         def method(self: Any, *args: Any, **kwargs: Any) -> Any:
             return compute(call, (self, *args), kwargs, plain)
 
+        method.__name__ = method.__qualname__ = name
         return method
 
     def reordering(name: str) -> Callable:
