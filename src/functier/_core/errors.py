@@ -11,8 +11,8 @@ class LevelError(Exception):
     of its level quietly. The message names the level's classes and the line that made it;
     `named` is true once it does so; a rule, which knows no level, raises without these names.
 
-    It is not a `TypeError`, but for `NumberError`. Where a conversion raises that, NumPy raises another error, which
-    does not tell the reason, and code that tries one way after another would go on.
+    Only `NumberError` is a `TypeError`. Where a conversion raises that, NumPy raises another
+    error, which does not tell the reason, and code that tries one way after another would go on.
     """
 
     def __init__(self, message: str = "", named: bool = False):
