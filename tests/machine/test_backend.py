@@ -109,8 +109,40 @@ def test_compiled_functions():
         found = f(scale * X, {"w": Y})
         np.testing.assert_allclose(found["a"], np.sum(scale * X * Y), rtol=1e-13)
         np.testing.assert_array_equal(found["b"], scale * X + 1)
-    assert "compiled parts: 1" in f.explain()
     assert len(f.programs) == 1
+    assert "NumPy's" not in f.explain()
+
+
+def test_what_stays_numpys_is_explained():
+    f = ft.compile(lambda x: np.sort(x * 2.0), backend="llvm")
+    f(X)
+
+    assert "compiled parts: 1" in f.explain()
+    assert "NumPy's: sort: the machine does not know the function" in f.explain()
+
+
+def test_the_first_call_gives_what_later_ones_give():
+    f = ft.compile(lambda x: np.sum(np.sin(x)), backend="llvm")
+
+    assert f(X) == f(X)
+
+
+def test_views_of_one_result_share_its_memory():
+    f = ft.compile(lambda x: ((y := x * 2.0), y[::2]), backend="llvm")
+    for _ in range(2):
+        y, z = f(X)
+        y[0] = 7.0
+        assert z[0] == 7.0
+
+
+def test_arithmetic_that_is_to_raise():
+    f = ft.compile(lambda x: 1.0 / x, backend="llvm")
+    f(X)
+
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        f(np.zeros(50))
+    with np.errstate(all="ignore"):
+        assert np.isinf(f(np.zeros(50))).all()
 
 
 def test_answers_that_differ_by_rounding_are_numpys():

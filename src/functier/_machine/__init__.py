@@ -1,4 +1,4 @@
 """Parts of programs as machine code, by LLVM.
 
-Imports `_core`, `_rules` and `_programs`.
+Imports `_core`, `_rules`, `_mutation` and `_programs`.
 """

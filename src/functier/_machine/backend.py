@@ -26,14 +26,6 @@ LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
 
-def native_bytes() -> int:
-    """Return the bytes of a vector of this processor."""
-    features = engine.host()[2]
-    if "+avx512f" in features:
-        return 64
-    return 32 if "+avx2" in features else 16
-
-
 class Text:
     """The text of a part.
 
@@ -48,7 +40,7 @@ class Text:
 
     def __init__(self, part: Stage, inputs: list, contract: bool):
         self.part = part
-        self.calls = calls_of(part, part.writers, native_bytes(), contract)
+        self.calls = calls_of(part, part.writers, engine.vector_bytes(), contract)
         self.arena = laid_out(self.calls)
         numbers = {node: i for i, node in enumerate(inputs)}
         self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
@@ -207,20 +199,33 @@ class MachineProgram:
             self.run = loaded(Source(rest, "program", own))
 
 
+def unsuitable() -> str:
+    """Return why this process or processor has no machine code that pays; else nothing."""
+    triple, _, features = engine.host()
+    if triple.startswith(("x86_64", "i686")) and "+fma" not in features:
+        return "the processor has no fused multiply-add"
+    return builtin.supported()
+
+
 def use_machine(program: Program, contract: bool = False) -> list[str]:
     """Let a program run its known parts as machine code; return why other parts do not."""
     graph = program._graph
     assert graph is not None
+    missing = unsuitable()
+    if missing:
+        return [f"no machine code: {missing}"]
     guarded = bool(graph.guards)
     try:
         machine = MachineProgram(graph, program.name, contract)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
-        run = machine.run
+        run, program._numpys = machine.run, program._run
         run = restoring(run, program._sources) if program._sources else run
         program._run = answering(run, program._run) if guarded else run
-    return [f"compiled parts: {machine.parts}", *machine.reasons]
+    if not machine.reasons:
+        return []
+    return [f"compiled parts: {machine.parts}", *[f"NumPy's: {text}" for text in machine.reasons]]
 
 
 def answering(run: Callable, other: Callable) -> Callable:

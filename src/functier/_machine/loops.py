@@ -93,7 +93,8 @@ class Writer:
         self.status = self.slot(self.e, BOOL)
         for found in self.sums:
             if found.fills or 0 in nest.space:
-                self.fill(found.line.stream, found.start)
+                empty = 0 in nest.space and found.line.func is np.add
+                self.fill(found.line.stream, 0 if empty else found.start)
         if 0 not in nest.space:
             self.level(0, [f"%p{i}" for i in range(len(nest.streams))])
         e = self.e

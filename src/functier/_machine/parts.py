@@ -19,8 +19,10 @@ from .._programs.graph import Form, Graph, Guard, Node, nodes_in, replace
 from .._programs.stores import READS, memory_of
 from .lowering import Lowering
 from .steps import Literal, Ref, Step, Unknown, dense, packed_strides
+from .views import MOVES
 
 BEFORE = -1
+VIEWS = {*MOVES, np.reshape, np.ravel, operator.getitem}
 
 
 def copy_of(node: Node, new: dict[Node, Node]) -> Node:
@@ -113,7 +115,7 @@ class Stage(Lowering):
         return Graph([*inputs, *nodes], inputs, [new[output.node] for output in self.outputs])
 
 
-class Spread(Exception):
+class Spread(BaseException):
     """A memory has effects that no one part can have: it is NumPy's."""
 
 
@@ -153,7 +155,33 @@ class Division:
                 break
             except Spread as spread:
                 self.numpys.add(spread.args[0])
+        self.part_views()
         self.choose()
+
+    def part_views(self) -> None:
+        """Let NumPy make views of a result, where several results share its memory."""
+        shared: dict[Node, list[Node]] = {}
+        for node in dict.fromkeys(nodes_in(self.graph.outputs)):
+            if self.is_inside(node):
+                shared.setdefault(self.base(node), []).append(node)
+        for base, nodes in shared.items():
+            for node in nodes if len(nodes) > 1 else ():
+                while node is not base and node not in self.outer:
+                    self.outer[node] = self.known[node]
+                    node = node.args[0]
+
+    def base(self, node: Node) -> Node:
+        """Return the node that a node is a view of, in its part."""
+        while node.func in VIEWS and type(node.args[0]) is Node and self.is_inside(node.args[0]):
+            before = node.args[0]
+            if self.known[before] != self.known[node]:
+                break
+            values = self.stages[self.known[node]].values
+            pair = values[node], values[before]
+            if not all([type(x) is Ref for x in pair]) or pair[0].steps != pair[1].steps:
+                break
+            node = before
+        return node
 
     def divide(self) -> None:
         """Find the stage of each node."""

@@ -16,7 +16,7 @@ from .operands import packed_strides
 __all__ = ["Buffer", "Literal", "Part", "Place", "Ref", "Step", "Unknown", "dense"]
 
 
-class Unknown(Exception):
+class Unknown(BaseException):
     """The machine does not know a node; the text is the reason."""
 
 

@@ -84,7 +84,7 @@ class Compiled:
         depends = dependencies([func, *leaves], found.watch)
         unchanged = checker(depends)
         notes = []
-        if self.backend == "llvm":
+        if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
             notes = machine_of(found.program, self.fastmath)
         entry = entry_of(found.program, args, kwargs, unchanged)
         with LOCK:
@@ -100,7 +100,7 @@ class Compiled:
                 RuntimeWarning,
                 stacklevel=3,
             )
-        return found.result
+        return found.result if found.program._numpys is None else again(entry, args, kwargs, found)
 
     def _forget(self) -> None:
         """Drop the programs whose dependencies have changed; raise where that is asked for."""
@@ -203,6 +203,16 @@ def calling(func: Callable) -> Callable:
     return call
 
 
+def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
+    """Return what later calls give, which may differ from the trace by rounding."""
+    if not found.program._sources:  # draws are made once
+        try:
+            return entry(*args, **kwargs)
+        except (Mismatch, Exception):
+            pass
+    return found.result
+
+
 def machine_of(program: Program, fastmath: bool) -> list[str]:
     """Let a program run as machine code; return what is to say about it.
 
@@ -235,8 +245,9 @@ def compile(  # torch.compile has this name
     backend : {"auto", "numpy", "llvm"}
         The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
         ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
-        llvmlite (``pip install functier[compile]``), and results differ from NumPy's by rounding.
-        ``"auto"`` is ``"numpy"``.
+        llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
+        there are no warnings of arithmetic.
+        ``"auto"`` takes machine code where llvmlite is installed.
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
     on_change : {"retrace", "raise"}
@@ -273,7 +284,8 @@ def compile(  # torch.compile has this name
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
     `func` as it is. What the function does besides, such as printing, is done in the trace
     alone. A warning of NumPy's comes where a
-    program makes the call, and not for what nobody needs.
+    program makes the call, and not for what nobody needs. Under ``np.errstate(all="raise")``
+    NumPy computes everything.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy._core import umath
 
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
@@ -23,6 +24,15 @@ class Mismatch(BaseException):
 NUMERIC = "?" + np.typecodes["AllInteger"] + np.typecodes["AllFloat"]
 PLAIN = frozenset({float, complex, *[np.dtype(char).type for char in NUMERIC]})
 """Types of numbers whose type says their form."""
+
+
+SETTINGS: Any = getattr(getattr(umath, "_extobj_contextvar", None), "get", lambda default: True)
+"""Return None where no settings of `numpy.errstate` hold."""
+
+
+def raises() -> bool:
+    """Tell if an error of arithmetic is to be seen."""
+    return not {*np.geterr().values()} <= {"ignore", "warn"}
 
 
 def entry_of(
@@ -112,7 +122,12 @@ def entry_of(
         for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
     lines.append("if not unchanged(): raise Mismatch")
-    lines.append(f"try: r = run({', '.join(inputs)})")
+    run = "run"
+    if program._numpys is not None:  # machine code raises no errors of arithmetic
+        space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
+        lines.append("chosen = run if settings(None) is None or not raises() else numpys")
+        run = "chosen"
+    lines.append(f"try: r = {run}({', '.join(inputs)})")
     lines.append("except Changed: raise Mismatch from None")
     lines.append(f"return {result_of(program, space)}")
     body = "\n".join(f"    {line}" for line in lines)

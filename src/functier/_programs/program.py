@@ -69,6 +69,7 @@ class Program:
         self._fast_constants = fast.constants
         self._sources = sources_of(graph)
         self._run = self._load()
+        self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
 
     def _show(self) -> None:
         """Work out what only people ask for."""
@@ -243,7 +244,9 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         self._shown("_text")
-        return {name: value for name, value in vars(self).items() if name != "_run"}
+        return {
+            name: value for name, value in vars(self).items() if name not in ("_run", "_numpys")
+        }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
