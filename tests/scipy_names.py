@@ -20,6 +20,9 @@ NAMES: dict[str, str] = {
         hfftn ihfftn dct idct dctn idctn dst idst dstn idstn fht ifht fftshift ifftshift fftfreq
         rfftfreq
     """,
+    "fftpack": """
+        fft ifft fft2 ifft2 fftn ifftn rfft irfft dct idct dctn idctn dst idst dstn idstn
+    """,
     "stats": """
         norm uniform expon gamma beta t chi2 f lognorm weibull_min laplace logistic cauchy pareto
         rayleigh halfnorm truncnorm invgamma gumbel_r genextreme binom poisson nbinom geom bernoulli

@@ -178,7 +178,7 @@ Nothing of NumPy is left: a new function that has no batching rule gets its name
 rule.
 """
 
-IN_PART = {"scipy.signal.lfilter"}
+IN_PART = {"scipy.signal.lfilter", "scipy.signal.deconvolve"}
 """Functions that have a batching rule, which takes the loop for some calls."""
 
 CALLBACKS = {
