@@ -42,6 +42,8 @@ class Pattern:
             kinds += ["slice"] * more
         places = [i for i, kind in enumerate(kinds) if kind in ("array", "int")]
         arrays = [i for i, kind in enumerate(kinds) if kind == "array"]
+        if not arrays:
+            raise Unknown("the index has no arrays")
         rank = max([len(shape_in(parts[i])) for i in arrays])
         together = places[-1] - places[0] == len(places) - 1
         self.offset, self.arrays = 0, [parts[i] for i in arrays]
@@ -168,7 +170,7 @@ def _take(low: Lowering, node: Node) -> Any:
     if not is_array(indices) and type(indices) is not np.ndarray:
         raise Unknown("np.take of one index")
     value, axis = low.ref(x), given.get("axis")
-    if axis is None:
+    if axis is None or not value.shape:
         value, axis = reshaped(low, value, (value.size,)), 0
     index = (*[slice(None)] * (axis % len(value.shape)), indices)
     pattern = Pattern(value.shape, value.place.strides, index, node.form.shape)

@@ -115,7 +115,7 @@ def _repeat(low: Lowering, node: Node) -> Any:
     value, many, axis = low.value(given["a"]), given["repeats"], given.get("axis")
     if type(many) is not int or type(value) is Literal:
         raise Unknown("np.repeat of several numbers, or of one")
-    if axis is None:
+    if axis is None or not value.shape:
         value, axis = reshaped(low, value, (value.size,)), 0
     axis = axis % len(value.shape) + 1
     strides, shape = value.place.strides, value.shape
