@@ -8,6 +8,7 @@ from .._programs.graph import Form, Node
 from .elementary import knows
 from .lowering import BOOL, Lowering, dtype_of, rule
 from .steps import Literal, Ref, Step, Unknown
+from .sums import identity
 from .views import reshaped
 
 REDUCERS: dict[Any, np.ufunc] = {
@@ -58,6 +59,9 @@ def reduced(
         raise Unknown("the machine does not know the reduction of this dtype")
     if all([shape[k] == 1 for k in axes]):
         found = low.element("cast", [value], shape, dtype, (value.dtype,))
+        if func is np.add and dtype.kind == "f":  # for the sign of a zero
+            start = Literal(identity(func, dtype), dtype)
+            found = low.element(func, [found, start], shape, dtype, (dtype, dtype))
         return reshaped(low, found, form.shape)
     kept = tuple([n for k, n in enumerate(shape) if k not in axes])
     size = np.prod(kept, dtype=int)

@@ -15,6 +15,9 @@ from .products import contract
 from .routines import Kernel
 from .steps import Place, Ref, Unknown
 
+PLAIN = np.dot, np.inner, np.tensordot
+"""The functions that multiply two numbers in another way than arrays."""
+
 
 def operand(value: Ref) -> Operand:
     """Return a value as an operand of a routine."""
@@ -48,7 +51,11 @@ def _contraction(low: Lowering, node: Node) -> Any:
     if is_product(labels, shape_in(a), shape_in(b)):
         spread = [aligned(low, v, shape_in(x), own, labels) for v, x, own in
                   zip(values, (a, b), labels[:2])]  # fmt: skip
-        return low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
+        product = low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
+        if dtype.kind != "f" or keeps_signs(node.func, shape_in(a), shape_in(b)):
+            return product
+        terms = [product, Literal(0.0, dtype)]
+        return low.element(np.add, terms, shape, dtype, (dtype, dtype), node.form.strides)
     left, right = [as_dtype(low, v, shape_in(x), dtype) for v, x in zip(values, (a, b))]
     place = low.new(shape, dtype)
     right = packed_once(low, right, labels)
@@ -62,6 +69,11 @@ def _contraction(low: Lowering, node: Node) -> Any:
     step = low.routine(kernel, [left, right], [place])
     step.wants = known
     return Ref(shape, dtype, place, (step,))
+
+
+def keeps_signs(func: Any, a: tuple, b: tuple) -> bool:
+    """Tell if NumPy writes the products themselves; else it adds them to zeros."""
+    return func is np.outer or (func in PLAIN and max([*a, *b], default=1) == 1)
 
 
 class Product(NamedTuple):

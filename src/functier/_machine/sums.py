@@ -15,11 +15,14 @@ from .nests import Reduce
 
 RUN = 64
 
+NOTHING = float(np.add.reduce(np.full(2, -0.0)))
+"""The number that NumPy's sums begin with: a zero, whose sign a sum of negative zeros has."""
+
 
 def identity(func: np.ufunc, dtype: np.dtype) -> Any:
     """Return the number that a reduction begins with."""
     if func is np.add:
-        return -0.0 if dtype.kind == "f" else 0
+        return NOTHING if dtype.kind == "f" else 0
     if func is np.multiply:
         return 1
     if func in (np.logical_and, np.bitwise_and):
