@@ -182,3 +182,18 @@ def test_without_the_library(monkeypatch):
 
     with pytest.raises(ImportError, match=r"pip install functier\[compile\]"):
         ft.compile(np.sin, backend="llvm")
+
+
+@pytest.mark.parametrize("other", [X[:3], X[::2], np.ones((2, 25)), X.astype("f4"), X[::-1], 2.0])
+def test_arguments_of_other_forms(other):
+    f = ft.compile(lambda x, *, y: np.cos(x["a"]) + y, backend="llvm")
+    f({"a": X}, y=1.0)
+
+    with np.errstate(over="raise"):
+        np.testing.assert_allclose(f({"a": other}, y=1.0), np.cos(other) + 1.0, rtol=1e-6)
+    for _ in range(2):
+        found = f({"a": other}, y=1.0)
+        np.testing.assert_allclose(found, np.cos(other) + 1.0, rtol=1e-6)
+        assert type(found) is type(np.cos(other))
+        np.testing.assert_allclose(f({"a": X}, y=2.0), np.cos(X) + 2.0, rtol=1e-14)
+    assert len(f.programs) == 2

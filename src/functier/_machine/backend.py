@@ -169,6 +169,8 @@ class MachineProgram:
     ----------
     parts : int
         The number of compiled parts.
+    direct : bool
+        Tell if the program is one builtin.
     reasons : list of str
         The calls that stay NumPy's, and why.
     """
@@ -186,6 +188,7 @@ class MachineProgram:
         self.parts = len(parts)
         self.run: Callable | None = None
         direct = division.direct()
+        self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
             self.run = function_of(direct, graph.inputs, True, contract)
@@ -223,6 +226,7 @@ def use_machine(program: Program, contract: bool = False) -> list[str]:
         run, program._numpys = machine.run, program._run
         run = restoring(run, program._sources) if program._sources else run
         program._run = answering(run, program._run) if guarded else run
+        program._checks = not machine.direct
     if not machine.reasons:
         return []
     return [f"compiled parts: {machine.parts}", *[f"NumPy's: {text}" for text in machine.reasons]]

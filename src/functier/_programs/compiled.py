@@ -44,6 +44,7 @@ class Variant(NamedTuple):
     depends: list
     unchanged: Callable[[], bool]
     notes: list[str]
+    strides: list[Any]
 
 
 class Compiled:
@@ -86,10 +87,14 @@ class Compiled:
         notes = []
         if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
             notes = machine_of(found.program, self.fastmath)
-        entry = entry_of(found.program, args, kwargs, unchanged)
+        entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks)
         with LOCK:
-            others = [v for v in self._variants if not v.program.is_like(found.program)]
-            new = Variant(entry, found.program, depends, unchanged, notes)
+            strides = [getattr(x, "strides", None) for x in leaves]
+            others = [
+                v for v in self._variants
+                if v.strides != strides or not v.program.is_like(found.program)
+            ]  # fmt: skip
+            new = Variant(entry, found.program, depends, unchanged, notes, strides)
             self._variants = (new, *others[: MOST - 1])
             self._traced += 1
             many = self._traced == MOST

@@ -36,9 +36,13 @@ def raises() -> bool:
 
 
 def entry_of(
-    program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool]
-) -> Callable:
-    """Return the entry of a program for arguments of the structure of these."""
+    program: Program, args: tuple, kwargs: dict, unchanged: Callable[[], bool],
+    checks: bool = True,
+) -> Callable:  # fmt: skip
+    """Return the entry of a program for arguments of the structure of these.
+
+    Without `checks` it leaves the forms of arrays to what runs: machine code looks at them, too.
+    """
     space: dict[str, Any] = {
         "run": program._run, "ndarray": ndarray, "Mismatch": Mismatch, "Changed": Changed,
         "unchanged": unchanged, "dtype_of": dtype_of,
@@ -58,6 +62,9 @@ def entry_of(
                 f"if {own} is not k{number} and "
                 f"(type({own}) is not t{number} or {own} != k{number}): raise Mismatch"
             )
+            return
+        if not checks:
+            inputs.append(own)
             return
         if type(x) is ndarray:
             space[f"s{number}"], space[f"d{number}"] = x.shape, x.dtype
@@ -125,6 +132,11 @@ def entry_of(
     run = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
+    if not checks:
+        space["checked"] = entry_of(program, args, kwargs, unchanged)
+        given = ", ".join([*names, "**kwargs"] if kwargs else names)
+        lines.insert(0, f"if settings(None) is not None and raises(): return checked({given})")
+    elif program._numpys is not None:
         lines.append("chosen = run if settings(None) is None or not raises() else numpys")
         run = "chosen"
     lines.append(f"try: r = {run}({', '.join(inputs)})")

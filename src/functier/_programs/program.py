@@ -70,6 +70,7 @@ class Program:
         self._sources = sources_of(graph)
         self._run = self._load()
         self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
+        self._checks = True  # False where `_run` looks at the forms of its arguments
 
     def _show(self) -> None:
         """Work out what only people ask for."""
