@@ -207,6 +207,7 @@ EXEMPT = {
     "device", "to_device", "__dlpack__", "__dlpack_device__",
     "__bool__", "__int__", "__index__", "__float__", "__complex__", "__array__", "item", "tolist",
     "as_integer_ratio", "__getnewargs__", "__format__", "__repr__", "__hash__", "__dir__",  # leaving
+    "__class__",  # which only adopted code is shown in another way
     "__contains__", "__copy__", "__deepcopy__",  # made of operations that are seen
     "fill", "put", "view",  # item assignments, and a slice
     *MEMORY,  # these raise

@@ -329,11 +329,13 @@ def test_a_level_changes_its_class_in_one_place():
     assert sorted(assignments()) == [
         ("__init__", "made.__class__ = Generator"),  # no level
         ("_multivariate", "found.__class__ = made"),  # nor is this one
+        ("_records", "__class__ = property(lambda self: self.functier_kind)"),  # what is shown
         ("level", "level.__class__ = kind"),
         ("level", "self.__class__ = ENDED[self.escape]"),
         ("life", "level.__class__ = ENDED[level.escape]"),
         ("states", "level.__class__ = self.off[level.__class__]"),
         ("states", "level.__class__ = self.on[level.__class__]"),
+        ("tensor", "__class__ = CLASS"),  # what is shown
         ("writes", "t.__class__ = Array"),  # a tensor
     ]
 
