@@ -50,6 +50,21 @@ def test_loops_that_are_alike_are_one_routine():
     assert len({call.kernel.name for call in text.calls}) <= 5
 
 
+def test_many_calls_are_several_functions():
+    def f(x, i):
+        for _ in range(140):
+            x = x / np.sum(x * x)
+        return x[i]
+
+    text = calls_of(f, X, np.array([1]))
+    machine = backend.MachineProgram(trace(f)(X, np.array([1]))._graph, "f")
+
+    assert text.text.count("@piece") >= 4
+    np.testing.assert_allclose(machine.run(X, np.array([3]))[0], f(X, 3)[None], rtol=1e-11)
+    with pytest.raises(IndexError):
+        machine.run(X, np.array([1000]))
+
+
 def test_products_are_added_by_their_routines():
     def f(x, w):
         total = x @ w

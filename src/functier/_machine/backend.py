@@ -14,14 +14,14 @@ from .._programs.source import Source
 from . import blas, builtin, effects, engine, places, reductions, rules, systems, views
 from .arena import laid_out
 from .emitter import ATTRIBUTES
-from .fusion import calls_of
+from .fusion import Call, calls_of
 from .parts import Division, Stage, strides_out
 from .steps import Place
 
 __all__ = ["MachineProgram", "use_machine"]
 
 REGISTERED = effects, rules, places, reductions, systems, views
-MANY = 64
+MANY = 128
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 
@@ -73,11 +73,35 @@ class Text:
         return found
 
     def written(self, count: int) -> str:
+        """Return the module: the routines, and the functions that call them in order."""
+        texts: dict[str, str] = {}
+        for call in self.calls:
+            texts.update({name.lstrip("@"): text for name, text in call.kernel.texts.items()})
+        given = [f"ptr %in{i}" for i in range(count)]
+        given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
+        parameters = ", ".join(given)
+        head = [f"@{name} = external global i8" for name in self.symbols]
+        if len(self.calls) <= MANY:
+            main = f"define i32 @part({parameters}) {self.body(self.calls)}"
+            return "\n".join([*head, *texts.values(), main])
+        # The time for one function of many calls grows faster than their number.
+        pieces, lines = [], []
+        for n, start in enumerate(range(0, len(self.calls), MANY)):
+            body = self.body(self.calls[start : start + MANY])
+            pieces.append(f"define internal i32 @piece{n}({parameters}) noinline {body}")
+            lines.append(f"  %s{n} = call i32 @piece{n}({parameters})")
+            lines.append(f"  %bad{n} = icmp ne i32 %s{n}, 0")
+            lines.append(f"  br i1 %bad{n}, label %refused, label %next{n}")
+            lines.append(f"next{n}:")
+        lines += ["  ret i32 0", "refused:", "  ret i32 1"]
+        main = "\n".join([f"define i32 @part({parameters}) {ATTRIBUTES} {{", *lines, "}"])
+        return "\n".join([*head, *texts.values(), *pieces, main])
+
+    def body(self, calls: list[Call]) -> str:
+        """Return the body of a function that makes some calls."""
         lines: list[str] = []
         known: dict[Any, str] = {}
-        texts: dict[str, str] = {}
-        for number, call in enumerate(self.calls):
-            texts.update({name.lstrip("@"): text for name, text in call.kernel.texts.items()})
+        for number, call in enumerate(calls):
             given = [self.pointer(place, lines, known) for place in call.places]
             scratch = "null"
             if call.scratch is not None:
@@ -91,16 +115,9 @@ class Text:
             else:
                 lines.append(f"  {text}")
         lines.append("  ret i32 0")
-        if any([call.kernel.status for call in self.calls]):
+        if any([call.kernel.status for call in calls]):
             lines += ["refused:", "  ret i32 1"]
-        given = [f"ptr %in{i}" for i in range(count)]
-        given += [f"ptr %out{i}" for i in range(len(self.part.outputs))]
-        head = [f"@{name} = external global i8" for name in self.symbols]
-        body = "\n".join(lines)
-        # Many calls in a row are as good without optimisation, which takes time.
-        kind = ATTRIBUTES if len(self.calls) <= MANY else f"{ATTRIBUTES} noinline optnone"
-        main = f"define i32 @part({', '.join([*given, 'ptr %arena'])}) {kind} {{\n{body}\n}}"
-        return "\n".join([*head, *texts.values(), main])
+        return "\n".join([f"{ATTRIBUTES} {{", *lines, "}"])
 
     def is_long(self) -> bool:
         sizes = [place.buffer.size for call in self.calls for place in call.places]
