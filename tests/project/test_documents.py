@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+import posixpath
 import re
 import textwrap
 from pathlib import Path
@@ -10,11 +11,29 @@ from pathlib import Path
 import pytest
 
 import functier
+from site_pages import build
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DESIGN = ROOT / "design"
 NOTES = sorted(DESIGN.glob("*.md"))
+PAGES = sorted(build.PAGES.rglob("*.md"))
+SLOW = {"howto/dask.md", "howto/scikit-learn.md"}
+"""The pages whose imports alone take seconds."""
+
+
+def name_of(path):
+    """The name of a document in the output of tests."""
+    return build.place(path) if path in PAGES else path.name
+
+
+def each_document(paths):
+    """Return the parameters of a test of some documents; those in `SLOW` are slow."""
+    marks = {name: pytest.mark.slow for name in SLOW}
+    named = [(path, name_of(path)) for path in paths]
+    return [pytest.param(p, id=name, marks=marks.get(name, ())) for p, name in named]
+
+
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -43,7 +62,8 @@ def run_doctest(test):
 
 def run_block(path, line, code, names):
     if ">>>" in code:
-        test = doctest.DocTestParser().get_doctest(code, names, path.name, str(path), line)
+        name = f"{path.name}:{line}"  # doctest takes the lines of a function from its name's block
+        test = doctest.DocTestParser().get_doctest(code, names, name, str(path), line)
         test.globs = names  # the parser has made a copy
         run_doctest(test)
     else:
@@ -58,18 +78,27 @@ def test_each_python_block_of_the_readme_runs_by_itself(line, code):
     run_block(README, line, code, {"__name__": "__main__"})
 
 
-@pytest.mark.parametrize("path", NOTES, ids=lambda path: path.name)
-def test_the_python_blocks_of_a_design_note_run_one_after_the_other(path):
+@pytest.mark.parametrize("path", each_document([*NOTES, *PAGES]))
+def test_the_python_blocks_of_a_note_or_page_run_one_after_the_other(path):
     names = {"__name__": "__main__"}
     for line, code in blocks(path, "python"):
         run_block(path, line, code, names)
     names.clear()  # ends the levels of generators that are suspended, and not some time later
 
 
-@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
+def missing_links(path):
+    """The links of a document that lead nowhere; those of a page lead to pages of the site."""
+    found = [target for target in links(path) if target]
+    if path not in PAGES:
+        return [target for target in found if not (path.parent / target).exists()]
+    pages = {*map(build.place, PAGES), *build.sources()}
+    folder = posixpath.dirname(build.place(path))
+    return [t for t in found if posixpath.normpath(posixpath.join(folder, t)) not in pages]
+
+
+@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
 def test_the_links_of_a_document_lead_to_files(path):
-    missing = [t for t in links(path) if t and not (path.parent / t).exists()]
-    assert not missing
+    assert not missing_links(path)
 
 
 def reading_order(folder):
@@ -129,13 +158,15 @@ def test_a_note_that_the_design_page_does_not_have_is_found(tmp_path):
 def wrong_numbers(path):
     """The links of a document whose text has another number than the note that they lead to."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for label, number in re.findall(r"\[([^\]]*)\]\((?:design/)?(\d{4})-[\w-]+\.md", text):
+    for label, number in re.findall(
+        r"\[([^\]]*)\]\((?:(?:\.\./)*design/)?(\d{4})-[\w-]+\.md", text
+    ):
         said = re.fullmatch(r"(?:[nN]ote\s)?(\d+)(?:\. .*)?", label)
         if said and int(said[1]) != int(number):
             yield label, number
 
 
-@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
 def test_the_numbers_of_notes_are_right(path):
     title = re.match(r"# (\d+)\. ", path.read_text(encoding="utf-8"))
 
@@ -146,10 +177,15 @@ def test_the_numbers_of_notes_are_right(path):
 def test_a_wrong_number_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        "[note 3](0004-a.md), [note 4](0004-a.md), [5. Of it](design/0006-b.md), [it](0001-c.md)"
+        "[note 3](0004-a.md), [note 4](0004-a.md), [5. Of it](design/0006-b.md), [it](0001-c.md) "
+        "[note 7](../design/0007-d.md), [note 8](../design/0007-d.md)"
     )
 
-    assert list(wrong_numbers(page)) == [("note 3", "0004"), ("5. Of it", "0006")]
+    assert list(wrong_numbers(page)) == [
+        ("note 3", "0004"),
+        ("5. Of it", "0006"),
+        ("note 8", "0007"),
+    ]
 
 
 ROOMS = sorted(path.name for path in Path(functier.__file__).parent.glob("_*") if path.is_dir())
@@ -157,29 +193,36 @@ FOLDERS = ["", "src/functier", "src/functier/_levels", "src/functier/_rules"]
 """The folders that documents write the names of files from."""
 
 
-def stale_names(text):
-    """The files and inner names that a text has in backticks, and that do not exist."""
+def stale_names(text, public=True):
+    """The files and names that a text has in backticks, and that do not exist."""
+    heads = "|".join([*ROOMS, *(["ft", "functier"] if public else [])])
     for code in re.findall(r"`([^`\n]+)`", FENCE.sub("", text)):
         for file in re.findall(r"[\w/]+\.py\b", code):
             if not any((ROOT / folder / file).exists() for folder in FOLDERS):
                 yield file
-        for name in re.findall(rf"(?<![\w.])(?:{'|'.join(ROOMS)})(?:\.\w+)+", code):
+        for name in re.findall(rf"(?<![\w.])(?:{heads})(?:\.\w+)+", code):
             try:
-                pkgutil.resolve_name(f"functier.{name}")
+                pkgutil.resolve_name(re.sub(r"^(?:ft|functier)?\b\.?", "functier.", name))
             except (ImportError, AttributeError):
                 yield name
 
 
-@pytest.mark.parametrize("path", [README, *NOTES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
 def test_the_inner_names_that_a_document_mentions_exist(path):
-    assert not list(stale_names(path.read_text(encoding="utf-8")))
+    public = path not in NOTES  # these name things that might be
+    assert not list(stale_names(path.read_text(encoding="utf-8"), public))
 
 
 def test_a_stale_name_is_found():
-    right = "`_levels.life.run`, `_levels/level.py`, `_level.life`"
-    text = f"{right}, `_levels.life.ran` and `tests/no.py`"
+    right = "`_levels.life.run`, `_levels/level.py`, `_level.life`, `ft.grad`, `functier.nn.Linear`"
+    text = f"{right}, `_levels.life.ran`, `tests/no.py`, `ft.jit(f)` and `functier.nn.No`"
 
-    assert list(stale_names(text)) == ["_levels.life.ran", "tests/no.py"]
+    assert list(stale_names(text)) == [
+        "_levels.life.ran",
+        "tests/no.py",
+        "ft.jit",
+        "functier.nn.No",
+    ]
 
 
 def docstrings():

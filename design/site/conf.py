@@ -1,0 +1,40 @@
+"""The settings of Sphinx for the documentation site, which `build.py` builds."""
+
+import functier
+
+project = "functier"
+author = "The functier developers"
+copyright = f"2026, {author}"
+version = release = functier.__version__
+
+extensions = ["myst_parser", "sphinx_design", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 3
+
+default_role = "py:obj"  # `grad` in a docstring is a link
+add_module_names = False
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_preserve_defaults = True
+autodoc_class_signature = "mixed"
+maximum_signature_line_length = 88
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_admonition_for_examples = False
+toc_object_entries_show_parents = "hide"
+
+html_theme = "pydata_sphinx_theme"
+html_title = "functier"
+html_static_path = ["static"]
+html_css_files = ["style.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "functier"},
+    "header_links_before_dropdown": 8,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}

@@ -1,0 +1,179 @@
+"""The documentation site: pages, names and examples are there once, and links lead somewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+from test_public import LISTED, shown
+
+import functier
+from functier._core import peers
+from site_pages import build
+
+REFERENCE = "\n".join(p.read_text("utf-8") for p in (build.PAGES / "reference").glob("*.md"))
+COMING = "\n".join(p.read_text("utf-8") for p in (build.PAGES / "coming-from").glob("*.md"))
+
+
+def listed_pages():
+    """The pages that the tables of contents have, without those that have the tables."""
+    names = [
+        f"{section}/{page}.md" for section in build.SECTIONS for page in build.pages_of(section)
+    ]
+    return [name.replace("design/../", "") for name in names]
+
+
+def test_each_page_is_in_one_section():
+    pages = {build.place(path) for path in build.PAGES.rglob("*.md")} | {*build.sources()}
+    pages = {page for page in pages if not page.endswith(("index.md", ".png"))}
+
+    assert sorted(listed_pages()) == sorted(pages)
+
+
+def public_values():
+    """The public functions and classes, each with the names that it has."""
+    found = {}
+    for module in ["functier", *LISTED]:
+        for name, value in shown(module).items():
+            if not isinstance(value, type(sys)):
+                found.setdefault(value, set()).add(f"{module}.{name}")
+    return found
+
+
+def faults_of_the_reference(text):
+    """The public values that a text documents not once, and the names in it that do not exist."""
+    entries = build.API.findall(text)
+    values = public_values()
+    wrong = [names for names in values.values() if sum(map(entries.count, names)) != 1]
+    return wrong, set(entries) - set().union(*values.values())
+
+
+def test_the_reference_has_each_public_name_once():
+    assert faults_of_the_reference(REFERENCE) == ([], set())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("!api functier.vmap\n", "", ([{"functier.vmap"}], set())),
+        ("!api functier.vmap\n", "!api functier.vmap\n" * 2, ([{"functier.vmap"}], set())),
+        ("!api functier.vmap\n", "!api functier.vmap\n!api functier.no\n", ([], {"functier.no"})),
+    ],
+    ids=["missing", "twice", "unknown"],
+)
+def test_a_fault_of_the_reference_is_found(old, new, fault):
+    assert faults_of_the_reference(REFERENCE.replace(old, new)) == fault
+
+
+@pytest.mark.parametrize("names", [peers.NAMES, peers.KEYWORDS], ids=["names", "keywords"])
+def test_the_names_that_hints_know_are_on_the_pages_for_other_libraries(names):
+    """Who looks a name up finds what the hint of the error says, except for variants of it."""
+    said = {
+        word for code in re.findall(r"`([^`\n]+)`", COMING) for word in re.findall(r"\w+", code)
+    }
+    variants = {
+        "njit",
+        "rematerialize",
+        "tree",
+        "lax_stop_gradient",
+        "vectorize",
+        "custom_gradient",
+    }
+    variants |= {"in_axis", "in_dim", "out_axis", "out_dim", "arg_num"}
+
+    assert {*names} - said <= variants
+
+
+def test_links_of_files_become_links_of_pages(tmp_path):
+    note = build.DESIGN / "0008-speed.md"
+    text = (
+        "[a](../README.md#speed) [b](../examples/modes.py) [c](README.md) [d](0001-x.md#y)\n"
+        "[e](../src/functier/ops.py) [f](https://x.org)\n```python\n[g](../README.md)\n```\n"
+    )
+
+    assert build.relink(text, note, "design/0008-speed.md") == (
+        "[a](../index.md) [b](../gallery/modes.md) [c](../design/index.md) "
+        "[d](../design/0001-x.md#y)\ne [f](https://x.org)\n```python\n[g](../README.md)\n```\n"
+    )
+
+
+class Page(HTMLParser):
+    """The names in a page of HTML that links can lead to, its links, and what it loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.anchors, self.links, self.loads = set(), [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.anchors |= {values.get("id"), values.get("name")} - {None}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        if tag in ("script", "img", "iframe", "source") and values.get("src"):
+            self.loads.append(values["src"])
+        if tag == "link" and values.get("href") and values.get("rel") != "canonical":
+            self.loads.append(values["href"])
+
+
+def faults_of_the_site(folder):
+    """The links of built pages that lead nowhere, and what they load from other places."""
+    pages = {path: Page(path) for path in folder.rglob("*.html")}
+    for path, page in pages.items():
+        for target in page.links + page.loads:
+            if re.match(r"(https?:)?//", target):
+                if target in page.loads:
+                    yield path.name, target
+                continue
+            if re.match(r"\w+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            found = (path.parent / unquote(file.partition("?")[0])).resolve() if file else path
+            if not found.exists():
+                yield path.name, target
+            elif anchor and found in pages and unquote(anchor) not in pages[found].anchors:
+                yield path.name, target
+    for path in folder.rglob("*.css"):
+        for target in re.findall(
+            r"(?:@import|url\()\s*[\"']?((?:https?:)?//[^)\"']+)", path.read_text("utf-8")
+        ):
+            yield path.name, target
+
+
+def test_faults_of_a_site_are_found(tmp_path):
+    right = '<p id="x"><a href="b.html#y">b</a><a href="#x">x</a><a href="https://x.org">w</a>'
+    wrong = '<a href="c.html">c</a><a href="b.html#z">z</a><img src="https://x.org/a.png">'
+    (tmp_path / "a.html").write_text(right + wrong)
+    (tmp_path / "b.html").write_text('<p id="y"><link href="//x.org/f.css" rel="stylesheet">')
+    (tmp_path / "c.css").write_text(
+        "@import url(https://x.org/f.css); p { background: url(a.png) }"
+    )
+
+    assert sorted(target for _, target in faults_of_the_site(tmp_path)) == [
+        "//x.org/f.css",
+        "b.html#z",
+        "c.html",
+        "https://x.org/a.png",
+        "https://x.org/f.css",
+    ]
+
+
+@pytest.mark.slow
+def test_the_site_is_built_and_its_links_lead_somewhere(tmp_path):
+    """No warning, each link has its page and its anchor, and nothing comes from elsewhere."""
+    for module in "sphinx", "pydata_sphinx_theme", "myst_parser", "sphinx_design":
+        pytest.importorskip(module, reason="needs the extra docs", exc_type=ImportError)
+    source = os.path.dirname(os.path.dirname(functier.__file__))
+    env = {**os.environ, "PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, str(build.SITE / "build.py"), "--out", str(tmp_path)]
+    done = subprocess.run(command, env=env, capture_output=True, encoding="utf-8")
+
+    assert done.returncode == 0, done.stderr
+    html = tmp_path / "html"
+    assert len(list(html.rglob("*.html"))) > 80
+    assert not list(faults_of_the_site(html))
+    assert 'id="functier.vmap"' in (html / "reference" / "batches.html").read_text("utf-8")
+    assert "functier.vmap" in (html / "searchindex.js").read_text("utf-8")
