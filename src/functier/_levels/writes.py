@@ -106,6 +106,8 @@ def _begin(level: Any, x: Any) -> View:
     if begins:  # at once, so that no view is taken without a note
         level.serves = False  # a later level of the class would look at writes for nothing
         arm(level)
+    for t in tensors:
+        note_place(t)
     windows = [example(t) for t in tensors]
     base = max(range(len(tensors)), key=lambda i: rank(windows[i]))
     whole = windows[base]
@@ -137,6 +139,15 @@ def _begin(level: Any, x: Any) -> View:
         if _has_slot(t):
             del t._extra
     return view_of(x)
+
+
+def note_place(x: Any) -> None:
+    """Note which part of an array `x` shows, where a level notes what Python code has seen."""
+    while isinstance(x, Tensor) and not was_written(x):
+        level = type(x).level
+        if level.depth and level.kind.guards:
+            return level.guard_place(x)
+        x = x._value
 
 
 def _has_slot(t: Any) -> bool:

@@ -1,5 +1,6 @@
 """Items, views and writes of arrays and of tensors that were written to."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from .._core.types import Index, Value
 from .array import Array, array_holding, make_writable, on_view, settle, view_of, was_written
 from .copies import check_partners
 from .exposures import check_exposed
-from .layouts import parts_of
+from .layouts import parts_of, rank_at
 from .memory import CHOSEN, REGION, View
 from .out import VIEWS, write_out
 from .selection import Selection, choice_of
@@ -29,6 +30,9 @@ ndarray = np.ndarray
 def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     """Return the item of an array or tensor that shows `view`: a view of it, or a copy."""
     parts = parts_of(index)
+    if parts is None:
+        index = with_numbers(index, view.window.ndim)
+        parts = parts_of(index)
     if parts is None:
         choice = choice_of(index, view.window.ndim)
         if choice is not None:
@@ -45,6 +49,23 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
     if type(window) is not ndarray:  # one element, which NumPy gives as a scalar
         return view.element(parts)
     return wrap(view.item(window, parts))
+
+
+def with_numbers(index: Index, ndim: int) -> Index:
+    """Return an index with a number for each tensor of one, where a level notes what was asked.
+
+    NumPy has a view at such an index, to which the function may write.
+    """
+    parts = index if type(index) is tuple else (index,)
+    if not any([_is_number(part) for part in parts]) or rank_at(ndim, parts) <= 0:
+        return index
+    return tuple([operator.index(part) if _is_number(part) else part for part in parts])
+
+
+def _is_number(part: Any) -> bool:
+    if not isinstance(part, Tensor) or part.ndim or part.dtype.kind not in "iu":
+        return False
+    return part.level.depth > 0 and part.level.kind.guards and part.level.live
 
 
 def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:

@@ -39,6 +39,7 @@ from .._mutation.array import Array, settle
 from .._mutation.out import name_out
 from .draws import copy_of_stream, draw_from
 from .graph import Graph, Guard, Node, form_of
+from .sharing import VIEWS
 from .stores import ProgramStore
 from .watching import enters_nothing, is_object, unwatched, watched
 from .wholes import follow, whole
@@ -73,6 +74,7 @@ class RecordLevel(Level):
         self.nodes: list[Node] = []
         self.answers: list[Guard] = []
         self.arrays: dict[int, tuple] = {}
+        self.movable: dict[Node, list[Tensor]] = {}
         self.settings = np.geterr()
         self.sources: dict[int, Any] = {}
         self.streams: dict[int, Node] = {}
@@ -173,6 +175,9 @@ class RecordLevel(Level):
             self.note_error(error, func, args, kwargs)
             raise
         node = Node(func, self.symbol(args), self.symbol(kwargs), form_of(value), self.where_now())
+        if func is operator.getitem and type(value) is ndarray:
+            index = args[1] if type(args[1]) is tuple else (args[1],)
+            self.movable[node] = [part for part in index if type(part) is self.cls]
         return self.result(value, self.add(node))
 
     def note_error(self, error: Exception, func: Callable, args: tuple, kwargs: dict) -> None:
@@ -271,6 +276,14 @@ class RecordLevel(Level):
     def guard(self, x: Tensor, how: str) -> None:
         """Note that the program holds for this value of `x` alone."""
         self.answers.append(Guard(x._extra, how, np.array(x._value), self.where_now()))
+
+    def guard_place(self, x: Tensor) -> None:
+        """Note the indices that tell which part of an array `x` shows, as it is written to."""
+        node = x._extra
+        while type(node) is Node and node.func in VIEWS:
+            for part in self.movable.get(node, ()):
+                self.guard(part, "by which x[...] is a view that is written to")
+            node = node.args[0]
 
     def guard_inside(self, x: Tensor) -> None:
         """Note the values of all examples of a tensor of an inner level."""

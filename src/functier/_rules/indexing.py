@@ -155,7 +155,7 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
     rank, start = _advanced_axes(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
     if batch_shape(k, *indices) in ((), one):
-        indices = [np.reshape(i, i.shape[k:]) for i in indices]
+        indices = [np.reshape(i, i.shape[k:])[()] for i in indices]  # at numbers NumPy has views
         return shape, indices, (FULL,) * k + skeleton, (rank if start is None else 0, 0, k)
     start = start or 0
     indices = [
