@@ -43,6 +43,11 @@ SECTIONS = {
 }
 """The sections of the site, with their pages in order."""
 
+SPELLED = {
+    "functier": "functier", "maml": "MAML", "numba": "Numba", "ode": "ODE", "scipy": "SciPy",
+}  # fmt: skip
+"""The words of examples' names that have capitals, or none."""
+
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 CARD = re.compile(r"^!example (\w+)$", re.MULTILINE)
 API = re.compile(r"^!api ([\w.]+)$", re.MULTILINE)
@@ -109,12 +114,20 @@ def example(name):
     """Return the title, the text, the pictures that exist, and the source of an example."""
     code = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8")
     title, _, text = ast.get_docstring(ast.parse(code)).partition("\n")
-    return title.rstrip("."), text.strip(), list(filter(Path.exists, pictures_of(code))), code
+    return title.rstrip("."), text.strip("\n"), list(filter(Path.exists, pictures_of(code))), code
 
 
 def pictures_of(code):
     """Return the pictures that the source of an example names."""
     return [PICTURES / name for name in dict.fromkeys(re.findall(r'"(\w+\.png)"', code))]
+
+
+def in_words(name):
+    """Return the name of an example as a heading, which can be broken into lines."""
+    words = [SPELLED.get(word, word) for word in name.split("_")]
+    if words[0] not in SPELLED.values():
+        words[0] = words[0].capitalize()
+    return " ".join(words)
 
 
 def example_page(name):
@@ -124,7 +137,14 @@ def example_page(name):
     text = re.sub(r"(?<=\n)(?<!\n\n)(?=- \*\*\()", "\n", text)
     text = re.sub(r"`+([^`]+)`+", r"`\1`", text)
     shown = "\n\n".join(f"![A picture that the example makes](output/{p.name})" for p in pictures)
-    parts = [f"# {name}", f"**{title}.**", text, shown, "## Source", f"```python\n{code}```"]
+    parts = [
+        f"# {in_words(name)}",
+        f"**{title}.**",
+        text,
+        shown,
+        "## Source",
+        f"```python\n{code}```",
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -132,7 +152,7 @@ def card(match):
     """Return the text of an example's card in the gallery."""
     title, _, pictures, _ = example(match[1])
     picture = f":img-top: output/{pictures[0].name}\n" if pictures else ""
-    head = f":::{{grid-item-card}} {match[1]}\n:link: {match[1]}\n:link-type: doc\n"
+    head = f":::{{grid-item-card}} {in_words(match[1])}\n:link: {match[1]}\n:link-type: doc\n"
     return f"{head}{picture}\n{title}.\n:::"
 
 
@@ -166,8 +186,17 @@ def texts():
     for section in SECTIONS:
         found[f"{section}/index.md"] += contents(section)
     names = "\n".join(f"{section}/index" for section in SECTIONS)
+    names = names.replace("design/index", "Design <design/index>")
     found["index.md"] += f"\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
-    return {page: API.sub(entry, CARD.sub(card, text)) for page, text in found.items()}
+    return {page: finish(text) for page, text in found.items()}
+
+
+def finish(text):
+    """Replace the lines that stand for something; drop the empty line that ends a doctest."""
+    parts = FENCE.split(API.sub(entry, CARD.sub(card, text)))
+    return "".join(
+        re.sub(r"\n\n+( *```)$", r"\n\1", p) if i % 2 else p for i, p in enumerate(parts)
+    )
 
 
 def assemble(folder):

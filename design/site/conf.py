@@ -1,5 +1,7 @@
 """The settings of Sphinx for the documentation site, which `build.py` builds."""
 
+import re
+
 import functier
 
 project = "functier"
@@ -31,6 +33,8 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "functier"},
     "header_links_before_dropdown": 8,
+    "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -38,3 +42,21 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+
+
+def escape_stars(app, what, name, obj, options, lines):
+    """Escape the stars in the types of parameters, which would begin emphasized text."""
+    for i, line in enumerate(lines):
+        if re.match(r"\w[\w, *]* : ", line) and "`" not in line:
+            head, colon, kind = line.partition(" : ")
+            lines[i] = head + colon + kind.replace("*", r"\*")
+
+
+def drop_signature(app, what, name, obj, options, signature, returned):
+    """Show errors without what functier gives to them when it raises them."""
+    return ("", None) if what == "exception" and signature else None
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", drop_signature)
+    app.connect("autodoc-process-docstring", escape_stars, priority=400)  # napoleon has 500

@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DESIGN = ROOT / "design"
 NOTES = sorted(DESIGN.glob("*.md"))
+ABOUT_THE_SITE = build.SITE / "README.md"
 PAGES = sorted(build.PAGES.rglob("*.md"))
 SLOW = {"howto/dask.md", "howto/scikit-learn.md"}
 """The pages whose imports alone take seconds."""
@@ -24,7 +25,7 @@ SLOW = {"howto/dask.md", "howto/scikit-learn.md"}
 
 def name_of(path):
     """The name of a document in the output of tests."""
-    return build.place(path) if path in PAGES else path.name
+    return build.place(path) if path in PAGES else path.relative_to(ROOT).as_posix()
 
 
 def each_document(paths):
@@ -96,7 +97,7 @@ def missing_links(path):
     return [t for t in found if posixpath.normpath(posixpath.join(folder, t)) not in pages]
 
 
-@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
+@pytest.mark.parametrize("path", [README, ABOUT_THE_SITE, *NOTES, *PAGES], ids=name_of)
 def test_the_links_of_a_document_lead_to_files(path):
     assert not missing_links(path)
 
@@ -166,7 +167,7 @@ def wrong_numbers(path):
             yield label, number
 
 
-@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
+@pytest.mark.parametrize("path", [README, ABOUT_THE_SITE, *NOTES, *PAGES], ids=name_of)
 def test_the_numbers_of_notes_are_right(path):
     title = re.match(r"# (\d+)\. ", path.read_text(encoding="utf-8"))
 
@@ -189,7 +190,7 @@ def test_a_wrong_number_is_found(tmp_path):
 
 
 ROOMS = sorted(path.name for path in Path(functier.__file__).parent.glob("_*") if path.is_dir())
-FOLDERS = ["", "src/functier", "src/functier/_levels", "src/functier/_rules"]
+FOLDERS = ["", "src/functier", "src/functier/_levels", "src/functier/_rules", "design/site"]
 """The folders that documents write the names of files from."""
 
 
@@ -207,7 +208,7 @@ def stale_names(text, public=True):
                 yield name
 
 
-@pytest.mark.parametrize("path", [README, *NOTES, *PAGES], ids=name_of)
+@pytest.mark.parametrize("path", [README, ABOUT_THE_SITE, *NOTES, *PAGES], ids=name_of)
 def test_the_inner_names_that_a_document_mentions_exist(path):
     public = path not in NOTES  # these name things that might be
     assert not list(stale_names(path.read_text(encoding="utf-8"), public))
