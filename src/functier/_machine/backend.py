@@ -38,9 +38,9 @@ class Text:
         The addresses of the constants.
     """
 
-    def __init__(self, part: Stage, inputs: list, contract: bool):
+    def __init__(self, part: Stage, inputs: list, contract: bool, threads: int = 1):
         self.part = part
-        self.calls = calls_of(part, part.writers, engine.vector_bytes(), contract)
+        self.calls = calls_of(part, part.writers, engine.vector_bytes(), contract, threads)
         self.arena = laid_out(self.calls)
         numbers = {node: i for i, node in enumerate(inputs)}
         self.inputs = {i: numbers.get(node) for i, node in enumerate(part.inputs)}
@@ -149,9 +149,9 @@ def loaded(source: Source) -> Any:
     return space[names[-1]]
 
 
-def function_of(part: Stage, inputs: list, direct: bool, contract: bool) -> Any:
+def function_of(part: Stage, inputs: list, direct: bool, contract: bool, threads: int) -> Any:
     """Return the builtin of a part."""
-    text = Text(part, inputs, contract)
+    text = Text(part, inputs, contract, threads)
     forms = [form_in(part, node) for node in inputs]
     signature = builtin.Signature(
         tuple(forms), tuple([output.form for output in part.outputs]), text.arena, text.is_long()
@@ -192,7 +192,7 @@ class MachineProgram:
         The calls that stay NumPy's, and why.
     """
 
-    def __init__(self, graph: Graph, name: str, contract: bool = False):
+    def __init__(self, graph: Graph, name: str, contract: bool = False, threads: int = 1):
         division = Division(graph)
         self.reasons = [
             f"{getattr(node.func, '__name__', node.func)}: {division.reasons[node]}"
@@ -208,9 +208,9 @@ class MachineProgram:
         self.direct = direct is not None
         if direct is not None:
             direct.taken = list(graph.inputs)
-            self.run = function_of(direct, graph.inputs, True, contract)
+            self.run = function_of(direct, graph.inputs, True, contract, threads)
         elif parts:
-            made = {part: function_of(part, part.taken, False, contract) for part in parts}
+            made = {part: function_of(part, part.taken, False, contract, threads) for part in parts}
             rest = division.rest()
             for node in rest.nodes:
                 if type(node.func) is Stage:
@@ -227,7 +227,7 @@ def unsuitable() -> str:
     return builtin.supported()
 
 
-def use_machine(program: Program, contract: bool = False) -> list[str]:
+def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[str]:
     """Let a program run its known parts as machine code; return why other parts do not."""
     graph = program._graph
     assert graph is not None
@@ -236,7 +236,7 @@ def use_machine(program: Program, contract: bool = False) -> list[str]:
         return [f"no machine code: {missing}"]
     guarded = bool(graph.guards)
     try:
-        machine = MachineProgram(graph, program.name, contract)
+        machine = MachineProgram(graph, program.name, contract, threads)
     except Exception as error:  # NumPy's program is there
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:

@@ -14,7 +14,7 @@ from bisect import bisect_left, insort
 from typing import Any, NamedTuple
 
 from .accumulation import accumulate
-from .loops import kernel_of
+from .blocks import routine_of
 from .nests import (
     Apply,
     ArgReduce,
@@ -306,7 +306,9 @@ class Nesting:
         self.finish(step, self.line(Pad(stream, bounds)))
 
 
-def calls_of(part: Part, outputs: list[Step], native: int, contract: bool) -> list[Call]:
+def calls_of(
+    part: Part, outputs: list[Step], native: int, contract: bool, threads: int = 1
+) -> list[Call]:
     """Return the routines that compute the outputs, in order, with their places."""
     outputs = list(outputs)
     steps = accumulate(needed(part.steps, outputs), outputs)
@@ -317,9 +319,12 @@ def calls_of(part: Part, outputs: list[Step], native: int, contract: bool) -> li
         if type(item) is Step:
             places = [x.place for x in item.refs()] + item.info
             kernel = item.func
-            scratch = Buffer(kernel.scratch) if kernel.scratch else None
-            calls.append(Call(kernel, places, scratch))
         elif item.steps:
             nesting = Nesting(item)
-            calls.append(Call(kernel_of(nesting.nest(), native, contract), nesting.places, None))
+            places = nesting.places
+            kernel = routine_of(nesting.nest(), native, contract, threads)
+        else:
+            continue
+        scratch = Buffer(kernel.scratch) if kernel.scratch else None
+        calls.append(Call(kernel, places, scratch))
     return calls

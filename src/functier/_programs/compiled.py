@@ -50,12 +50,15 @@ class Variant(NamedTuple):
 class Compiled:
     """A function that `compile` made: see there."""
 
-    def __init__(self, func: Callable, backend: str, fastmath: bool, on_change: str):
+    def __init__(
+        self, func: Callable, backend: str, fastmath: bool, on_change: str, threads: int = 1
+    ):
         functools.update_wrapper(self, func, updated=())
         self.__wrapped__ = func
         self._state = has_state(func)
         self._func = calling(func) if self._state else func
         self.backend, self.fastmath, self.on_change = backend, fastmath, on_change
+        self.threads = threads
         self._variants: tuple[Variant, ...] = ()
         self._changed = "something that the function reads"
         self._traced = 0
@@ -86,7 +89,7 @@ class Compiled:
         unchanged = checker(depends)
         notes = []
         if self.backend == "llvm" or (self.backend == "auto" and has_llvm()):
-            notes = machine_of(found.program, self.fastmath)
+            notes = machine_of(found.program, self.fastmath, self.threads)
         entry = entry_of(found.program, args, kwargs, unchanged, found.program._checks)
         with LOCK:
             strides = [getattr(x, "strides", None) for x in leaves]
@@ -175,7 +178,7 @@ class Compiled:
         name = getattr(func, "__qualname__", "")
         if name and getattr(module, name, None) is self:
             return name  # a decorated function, by its name
-        return _compiled, (func, self.backend, self.fastmath, self.on_change)
+        return _compiled, (func, self.backend, self.fastmath, self.on_change, self.threads)
 
     def __deepcopy__(self, memo: dict) -> "Compiled":
         return self
@@ -218,13 +221,13 @@ def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     return found.result
 
 
-def machine_of(program: Program, fastmath: bool) -> list[str]:
+def machine_of(program: Program, fastmath: bool, threads: int) -> list[str]:
     """Let a program run as machine code; return what is to say about it.
 
     The room of that imports this one.
     """
     backend: Any = importlib.import_module("functier._machine.backend")
-    return backend.use_machine(program, fastmath)
+    return backend.use_machine(program, fastmath, threads)
 
 
 def has_llvm() -> bool:
@@ -238,7 +241,7 @@ def _compiled(*given: Any) -> Compiled:
 
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
-    on_change: str = "retrace",
+    on_change: str = "retrace", threads: int = 1,
 ) -> Any:  # fmt: skip
     """Make a function that is traced at its first call, and replayed at later ones.
 
@@ -258,6 +261,11 @@ def compile(  # torch.compile has this name
     on_change : {"retrace", "raise"}
         What to do where a closed-over or global name that the function reads has another value
         than in the trace.
+    threads : int
+        So many threads run the loops of machine code over large arrays (from about a hundred
+        thousand elements on), in blocks. Results do not depend on it: the sums of blocks are
+        added in an order that is always the same. The NumPy backend makes no use of it, and
+        products of matrices use the threads of NumPy's own library.
 
     Returns
     -------
@@ -303,15 +311,22 @@ def compile(  # torch.compile has this name
     array([0., 0., 0.])
     """
     if func is None:
-        return functools.partial(compile, backend=backend, fastmath=fastmath, on_change=on_change)
+        return functools.partial(
+            compile, backend=backend, fastmath=fastmath, on_change=on_change, threads=threads
+        )
     check_callable("compile", func)
     for name, value, known in (("backend", backend, BACKENDS), ("on_change", on_change, CHANGES)):
         if value not in known:
             choices = ", ".join(map(repr, known))
             raise ValueError(f"compile: {name}={value!r} is not known; write one of {choices}")
+    if type(threads) is bool or not isinstance(threads, (int, np.integer)) or threads < 1:
+        raise ValueError(
+            f"compile: threads={threads!r} is not a positive whole number; write how many threads "
+            f"may run a program, as in threads=2"
+        )
     if backend == "llvm" and not has_llvm():
         raise ImportError(
             "compile: backend='llvm' needs llvmlite, which is not installed; install it with "
             "pip install functier[compile], or write backend='numpy'"
         )
-    return Compiled(func, backend, fastmath, on_change)
+    return Compiled(func, backend, fastmath, on_change, int(threads))
