@@ -32,6 +32,7 @@ from bits import order_of
 from functier._machine import backend
 from functier._programs.program import Changed
 from functier._programs.trace import trace
+from nearness import outputs
 from row_cases import cases
 
 from .verdicts import Verdicts
@@ -44,10 +45,14 @@ TIMES, ALONE = 4, 10
 
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0]
 
-LARGE = "by_value", "elementwise", "indexing", "join", "neural", "reduction", "scipy_special", (
-    "shape"
-), "sorting", "ufunc_methods", "composite", "contraction"  # fmt: skip
+LARGE = (
+    "by_value", "composite", "contraction", "elementwise", "indexing", "join", "neural",
+    "reduction", "scipy_special", "shape", "sorting", "ufunc_methods",
+)  # fmt: skip
 """The families whose rows are run with other sizes."""
+
+MOST = 20_000
+"""The most elements of an array with other sizes."""
 
 REFUSALS = {
     "shares_memory|may_share_memory|global generator|lambda.*numpy.asarray": "traces refuse them",
@@ -69,11 +74,11 @@ def near_to(x: np.ndarray, draws: np.random.Generator, far: float = 0.02) -> np.
 
 
 def with_special(x: np.ndarray, draws: np.random.Generator) -> np.ndarray:
-    """Return the same numbers, a third of them infinite, or zero, or none."""
+    """Return the same numbers, half of them infinite, or zero, or none."""
     if x.dtype.kind != "f":
         return x
     y = alike(x)
-    y[...] = np.where(draws.random(x.shape) < 0.3, draws.choice(SPECIAL, x.shape), x)
+    y[...] = np.where(draws.random(x.shape) < 0.5, draws.choice(SPECIAL, x.shape), x)
     return y
 
 
@@ -109,7 +114,7 @@ def large_cases(row: Any, r: random.Random) -> Iterator[tuple[str, Callable, lis
         sizes.append({n: first if n == chosen else others + i for i, n in enumerate(lengths)})
     for size in sizes if lengths else [{}]:
         most = max([np.prod([float(size.get(n, n)) for n in x.shape]) for x in row.leaves] or [0])
-        if most > 40_000:
+        if most > MOST:
             continue
         leaves = []
         for x in row.leaves:
@@ -121,6 +126,8 @@ def large_cases(row: Any, r: random.Random) -> Iterator[tuple[str, Callable, lis
             row.like, row.name,
         )  # fmt: skip
         try:
+            if max([x.size for x in outputs(new.call(*leaves))], default=0) > MOST:
+                continue
             found = list(cases(new)) if row.vmap else [next(cases(new))]
         except Exception:  # NumPy has no such call
             continue
@@ -367,10 +374,16 @@ def net(seed: int = 0) -> MachineRows:
     return MachineRows(Verdicts("machine rows", REFUSALS), seed)
 
 
-def drawn(share: float, seed: int, rows: dict) -> dict:
-    """Return a share of some rows, which does not depend on the other rows."""
+def drawn(share: float, seed: int, rows: dict, large: bool = False) -> dict:
+    """Return a share of some rows, which does not depend on the other rows.
+
+    Of those that are run with other sizes, where `large` is true.
+    """
     return {
-        name: row for name, row in rows.items() if random.Random(f"{seed}: {name}").random() < share
+        name: row
+        for name, row in rows.items()
+        if random.Random(f"{seed}: {name}").random() < share
+        and (not large or name.partition(".")[0] in LARGE)
     }
 
 
@@ -386,10 +399,8 @@ def main() -> bool:
     os.environ["FUNCTIER_CACHE"] = "0"
     found = net(given.seed)
     part, _, whole = given.slice.partition("/")
-    rows = drawn(given.share, given.seed, samples.named())
+    rows = drawn(given.share, given.seed, samples.named(), given.large)
     rows = {n: r for n, r in rows.items() if n.startswith(given.row)}
-    if given.large:
-        rows = {n: r for n, r in rows.items() if n.partition(".")[0] in LARGE}
     start, printed = time.process_time(), 0
     for name in list(rows)[int(part) :: int(whole)]:
         found.run(name, rows[name], given.large)
