@@ -2,6 +2,9 @@
 
 import re
 
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+
 import functier
 
 project = "functier"
@@ -57,6 +60,17 @@ def drop_signature(app, what, name, obj, options, signature, returned):
     return ("", None) if what == "exception" and signature else None
 
 
+def link_names(app, doctree):
+    """Let each public name in backticks, such as ``ft.grad``, lead to its entry."""
+    for node in list(doctree.findall(nodes.literal)):
+        name = re.fullmatch(r"(?:ft|functier)\.([\w.]+)(?:\(.*\))?", node.astext())
+        if name and not isinstance(node.parent, (nodes.reference, nodes.title, pending_xref)):
+            link = pending_xref("", node.deepcopy(), refdomain="py", reftype="obj")
+            link.update_all_atts({"reftarget": f"functier.{name[1]}", "refdoc": app.env.docname})
+            node.replace_self(link)
+
+
 def setup(app):
+    app.connect("doctree-read", link_names)
     app.connect("autodoc-process-signature", drop_signature)
     app.connect("autodoc-process-docstring", escape_stars, priority=400)  # napoleon has 500
