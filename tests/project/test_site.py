@@ -5,6 +5,8 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from inspect import signature
+from pkgutil import resolve_name
 from urllib.parse import unquote
 
 import pytest
@@ -85,6 +87,37 @@ def test_the_names_that_hints_know_are_on_the_pages_for_other_libraries(names):
     variants |= {"in_axis", "in_dim", "out_axis", "out_dim", "arg_num"}
 
     assert {*names} - said <= variants
+
+
+OTHER = {
+    "import", "with", "x", "rng.spawn", "optree.tree_map", "lax", "defvjp", "defjvp",
+    "setup_context", "__tensor_function__", "axis", "keepdims",
+}  # fmt: skip
+"""The words in the second column of the tables of names that are not functier's."""
+
+
+def strange_names(text):
+    """The names in the last column of tables that are neither functier's, NumPy's, nor `OTHER`."""
+    takes = functier.grad, functier.map, functier.vmap
+    keywords = {keyword for func in takes for keyword in signature(func).parameters}
+    for row in re.findall(r"^\| .*\| (.*) \|$", text, re.MULTILINE):
+        for name in re.findall(r"`([\w.]+)", row):
+            if name.startswith(("np.", "x.")) or name in OTHER | keywords:
+                continue
+            try:
+                resolve_name(re.sub(r"^(?:ft\.|functier\.)?", "functier.", name))
+            except (AttributeError, ImportError):
+                yield name
+
+
+def test_the_names_that_others_are_told_exist():
+    assert not list(strange_names(COMING))
+
+
+def test_a_name_that_does_not_exist_is_found():
+    right = "| `jit` | `compile` |\n| `a` | `ft.grad(f)`, `nn.Linear`, `np.sum(x)`, `in_dims=` |\n"
+
+    assert list(strange_names(right + "| `b` | `ft.jit`, or `jit(f)` |\n")) == ["ft.jit", "jit"]
 
 
 def test_links_of_files_become_links_of_pages(tmp_path):
