@@ -298,7 +298,7 @@ def _like(low: Lowering, node: Node) -> Any:
 
 @rule(np.clip)
 def _clip(low: Lowering, node: Node) -> Any:
-    if len(node.args) != 3 or node.kwargs or None in node.args[1:]:
+    if len(node.args) != 3 or node.kwargs or any([x is None for x in node.args[1:]]):
         raise Unknown("np.clip has options")
     dtype = dtype_of(node.form)
     values = [low.value(x) for x in node.args]

@@ -35,10 +35,17 @@ def copy_of(node: Node, new: dict[Node, Node]) -> Node:
 
 
 def strides_out(form: Form) -> tuple[int, ...]:
-    """Return the strides of the array that a part makes for a node."""
+    """Return the strides of the array that a part makes for a node.
+
+    Its axes are in the order of those of NumPy's array, which may have gaps or negative strides.
+    """
     itemsize = form.dtype.itemsize if form.dtype is not None else 8
     found = dense(form.shape, form.strides, itemsize)
-    return packed_strides(form.shape, itemsize) if found is None else found
+    if found is not None:
+        return found
+    order = np.argsort([-abs(step) for step in form.strides or ()], kind="stable")
+    packed = packed_strides(tuple([form.shape[k] for k in order]), itemsize)
+    return tuple([packed[k] for k in np.argsort(order)])
 
 
 class Output(NamedTuple):
