@@ -23,6 +23,9 @@ from . import cache
 DECLARED = re.compile(r'\n(?:declare [^@\n]*@"?([\w.$-]+)|@"?([\w.$-]+)"? = external )')
 """What a text refers to outside of it."""
 
+PASSES = "sroa", "simplify_cfg", "instruction_combine"
+"""The passes of level 1: variables become registers, and instructions are simplified."""
+
 SHARED = 16
 """So many libraries share a linker: what it keeps is freed when all of them are."""
 
@@ -70,7 +73,7 @@ def identity(opt: int) -> tuple[str, ...]:
     """Return all that object code depends on, apart from its text."""
     version = ".".join(map(str, llvm.llvm_version_info))
     python = f"{sys.implementation.cache_tag} {np.__version__}"  # texts read their objects
-    return llvmlite.__version__, version, python, *host(), *options(), f"O{opt}"
+    return llvmlite.__version__, version, python, *host(), *options(), f"O{opt}", *PASSES
 
 
 def options() -> tuple[str, str]:
@@ -146,8 +149,8 @@ def optimised(text: str, opt: int) -> tuple[Any, Any]:
         builder = llvm.create_pass_builder(target, tuning)
         if opt == 1:
             passes = llvm.create_new_module_pass_manager()
-            passes.add_simplify_cfg_pass()
-            passes.add_instruction_combine_pass()
+            for name in PASSES:
+                getattr(passes, f"add_{name}_pass")()
         else:
             passes = builder.getModulePassManager()
         passes.run(module, builder)
@@ -238,7 +241,7 @@ def load(
         Addresses of what the text declares. Names that are not here are those of the process,
         such as the functions of the C library.
     opt : {0, 1, 2, 3}
-        The level of optimisation. At 1 instructions are simplified, and nothing else: a text has
+        The level of optimisation. At 1 there are `PASSES` alone: a text has
         vectors and common subexpressions already, and the other passes take half of the time
         that compiling takes, for code that is a twentieth faster at most.
     stored : bool

@@ -62,7 +62,9 @@ class Wrapper:
         self.full = signature.arena_bytes > ON_STACK
         self.write()
         objects = [f"@functier.{key} = external global i8" for key in self.objects]
-        head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %n) nounwind {{"
+        # A part that needs much memory takes longer than code that is made in a hurry loses.
+        hurry = " noinline optnone" if self.full else ""
+        head = f"define ptr @{ENTRY}(ptr %self, ptr %args, i64 %n) nounwind{hurry} {{"
         parts = [DECLARATIONS, pool.TEXT if self.full else "", *objects, *self.heads, head]
         self.text = "\n".join([*parts, "entry:", *self.first, *self.lines, "}", ""])
 
