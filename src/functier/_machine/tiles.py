@@ -54,12 +54,14 @@ def best_shape(rows: int, columns: int, registers: int, steps: int) -> Shape:
 
     def total(shape: Shape) -> float:
         m, n = shape
-        across = [n] * (columns // n) + [columns % n] * (columns % n > 0)
-        down = [m] * (rows // m) + [rows % m] * (rows % m > 0)
-        kinds = {(x, y): down.count(x) * across.count(y) for x in down for y in across}
-        time = sum([count * cycles(x, y) for (x, y), count in kinds.items()])
+        kinds = [
+            (down * across, x, y)
+            for down, x, _ in blocks(rows, m)
+            for across, y, _ in blocks(columns, n)
+        ]
+        time = sum([count * cycles(x, y) for count, x, y in kinds])
         # each kind of tile is code of its own, which has to be compiled
-        code = sum([x * y for x, y in kinds])
+        code = sum([x * y for _, x, y in kinds])
         return time * (1 + code / 800)
 
     shapes = [
