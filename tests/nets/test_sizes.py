@@ -34,8 +34,8 @@ from samples._row import is_array
 REASONS = {
     r"AxisError: axis (0|-1) is out of bounds for array of dimension 0": "an axis of an array "
     "that has none, which some of NumPy's functions take and others refuse",
-    r"DataDependentError: .* the number of places that numpy.delete leaves": "the shape of the "
-    "result differs from example to example",
+    r"DataDependentError: .* the shape of the result of numpy.delete depends on": "the shape of "
+    "the result differs from example to example",
     r"ValueError: scipy.linalg.(cho_solve|solveh)_banded: the diagonals need two axes": "SciPy "
     "solves with the first number only",
     "ValueError: scipy.linalg.solve_discrete_lyapunov: `a` and `q` need one shape": "SciPy divides "

@@ -13,6 +13,7 @@ ESPECIALLY = {
     "elementwise.remainder-d[2,1],d[3]",
     "elementwise.sign-D[3]",
     "histogram.histogram-d[9]-fd#2",
+    "indexing.delete-d[4],l[3]",
     "indexing.where-d[3],d[3]-0.0",
     "linalg.cond-d[3,3]-1",
     "reduction.nanmax-d[2,3]-axis=0,keepdims=True",

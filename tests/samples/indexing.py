@@ -89,7 +89,7 @@ ROWS = [
     row(np.delete, normal(2, 3), [0, -1], axis=-1),
     row(np.delete, normal(2, 3), slice(1, 4)),
     row(np.delete, normal(3, 2), np.array(-1), axis=0),
-    row(np.delete, normal(4), np.array([1, 1]), _vmap=False),
+    row(np.delete, normal(4), np.array([1, 2, 1]), _vmap=False),
     row(np.insert, normal(3), np.array(1), normal(2)),
     row(np.insert, normal(2, 3), np.array([2, -3, 2]), normal(2, 3), axis=1),
     row(np.insert, normal(3), 1, 2.0),

@@ -320,3 +320,19 @@ def test_a_planted_fault_is_found(monkeypatch, fault):
         monkeypatch.setattr(agreement.Varying, "groups", lambda self: right(self)[:1])
     with pytest.raises((AssertionError, ValueError)):
         check(PROGRAMS["early returns"])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.delete(x, np.where(x > 1)[0]) ** 2),
+        lambda x: np.sum(np.delete(x, x.astype(int)[:2]) ** 2),
+        lambda x: np.sum(np.delete(x, x < 1) ** 2),
+        lambda x: np.sum(x[np.delete(list(range(3)), np.where(x > 1)[0])] ** 2),
+    ],
+)
+def test_deleted_places(f):
+    x = np.array([[0.0, 1, 2], [1, 0, 2], [1, 1, 2], [0, 1, 2.5]])
+    np.testing.assert_array_equal(ft.vmap(f, branches="split")(x), [f(row) for row in x])
+    slopes = ft.vmap(ft.grad(f), branches="split")(x)
+    np.testing.assert_array_equal(slopes, [ft.grad(f)(row) for row in x])

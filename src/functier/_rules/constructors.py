@@ -117,10 +117,14 @@ def one_axis_vmap(func: Callable, default: int | None = -1, scalars: bool = Fals
     return rule
 
 
-def data_dependent_vmap(func: Callable, remedy: str, constant: bool = False) -> Callable:
+def data_dependent_vmap(
+    func: Callable, remedy: str, constant: bool = False, pattern: Callable | None = None,
+    name: str = "",
+) -> Callable:  # fmt: skip
     """Return the rule of an operation whose result has no fixed shape: it raises.
 
-    Where the result is a `constant`, it is that of all examples if these are equal.
+    Where the result is a `constant`, it is that of all examples if these are equal. The truth
+    values of `pattern`, by default those of the operand, tell which examples are alike.
     """
 
     def rule(k: int, *args: Value, **params: Any) -> Value:
@@ -132,11 +136,12 @@ def data_dependent_vmap(func: Callable, remedy: str, constant: bool = False) -> 
                     return tuple([r[(None,) * k] for r in result])
                 return result[(None,) * k]
         error = DataDependentError(
-            f"the shape of the result of {name_of(func)} depends on the data, which differs "
-            f"from example to example; {remedy}"
+            f"the shape of the result of {name or name_of(func)} depends on the data, which "
+            f"differs from example to example; {remedy}"
         )
         if constant:
-            error.pattern = np.not_equal(args[0], 0)
+            told = pattern or (lambda x, **params: np.not_equal(x, 0))
+            error.pattern = told(args[0], **params)
         raise error
 
     return rule

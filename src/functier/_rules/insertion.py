@@ -6,10 +6,9 @@ from example to example where the shape of the result does not.
 
 import numpy as np
 
-from .._core.errors import DataDependentError
 from .._core.types import Value
 from .axes import as_array, shift
-from .constructors import composite
+from .constructors import composite, constant, data_dependent_vmap, primitive
 from .indexing import read_at
 
 
@@ -34,6 +33,30 @@ def _from_the_start(places: Value, n: int) -> Value:
     return np.where(places < 0, places + n, places)
 
 
+@primitive
+def left(obj: Value, n: int) -> Value:
+    """Return the places among `n` that `obj` does not name, in order."""
+    return np.delete(np.arange(n), obj)
+
+
+def _kept(obj: Value, n: int) -> Value:
+    """Return the truth of each place for each example: they are told apart by it."""
+    if obj.dtype == bool:
+        return np.logical_not(obj)
+    return np.all(np.not_equal(np.expand_dims(_from_the_start(obj, n), -1), np.arange(n)), axis=-2)
+
+
+REMEDY = (
+    "the number of places is less where an index names one twice; delete one place at a time, or "
+    "pass a plain array"
+)
+
+constant(
+    left, "obj n", "obj", by_value="obj",
+    vmap=data_dependent_vmap(left, REMEDY, True, _kept, "numpy.delete"),
+)  # fmt: skip
+
+
 def _remaining_places(obj: Value, n: int) -> Value:
     """Return the places that `obj` does not name."""
     obj = _as_places(obj) if isinstance(obj, (list, tuple)) else obj
@@ -41,10 +64,7 @@ def _remaining_places(obj: Value, n: int) -> Value:
     if not _is_tensor(obj):
         return np.delete(np.arange(n), obj)
     if np.size(obj) != 1 or np.result_type(obj).kind == "b":
-        raise DataDependentError(
-            "the number of places that numpy.delete leaves depends on the data, since an index "
-            "may name one twice; delete one place at a time, or pass a plain array"
-        )
+        return left(obj, n)
     rest = np.arange(n - 1)
     return rest + (rest >= _from_the_start(np.reshape(obj, ()), n))
 
