@@ -197,3 +197,13 @@ def test_arguments_of_other_forms(other):
         assert type(found) is type(np.cos(other))
         np.testing.assert_allclose(f({"a": X}, y=2.0), np.cos(X) + 2.0, rtol=1e-14)
     assert len(f.programs) == 2
+
+
+def test_a_library_that_cannot_be_loaded(monkeypatch):
+    def broken(name):
+        raise OSError("no shared library")
+
+    monkeypatch.setattr("functier._programs.compiled.importlib.import_module", broken)
+    call = ft.compile(lambda x: x * 2 + 1)
+    assert call(np.ones(2)).tolist() == [3.0, 3.0]
+    assert "no machine code: OSError: no shared library" in call.explain()

@@ -226,7 +226,10 @@ def machine_of(program: Program, fastmath: bool, threads: int) -> list[str]:
 
     The room of that imports this one.
     """
-    backend: Any = importlib.import_module("functier._machine.backend")
+    try:
+        backend: Any = importlib.import_module("functier._machine.backend")
+    except Exception as error:  # llvmlite is found, and cannot be loaded
+        return [f"no machine code: {type(error).__name__}: {error}"]
     return backend.use_machine(program, fastmath, threads)
 
 
@@ -262,10 +265,11 @@ def compile(  # torch.compile has this name
         What to do where a closed-over or global name that the function reads has another value
         than in the trace.
     threads : int
-        So many threads run the loops of machine code over large arrays (from about a hundred
-        thousand elements on), in blocks. Results do not depend on it: the sums of blocks are
-        added in an order that is always the same. The NumPy backend makes no use of it, and
-        products of matrices use the threads of NumPy's own library.
+        So many threads run the loops of machine code over large arrays in blocks: from about a
+        hundred thousand elements on, or a million where there is little to compute. Results do
+        not depend on it: what blocks sum is added in an order that is always the same. The NumPy
+        backend makes no use of it, and products of matrices use the threads of NumPy's own
+        library.
 
     Returns
     -------
