@@ -86,7 +86,20 @@ def test_one_thread_takes_blocks_for_sums_alone(small):
 
 def test_small_arrays_stay_whole():
     assert cuts(OPS["elements"], X, Y)[0] == 0
-    assert cuts(OPS["elements"], np.zeros(200_000), np.zeros(200_000))[0] == 1
+    large = np.zeros(400_000)
+    assert cuts(OPS["elements"], large, large)[0] == 1
+
+
+def test_little_work_stays_in_one_thread():
+    def asks(n, threads):
+        graph = trace(np.add)(np.zeros(n), np.zeros(n))._graph
+        part = Division(graph).direct()
+        part.taken = list(graph.inputs)
+        return "@functier.parallel(" in Text(part, graph.inputs, False, threads).text
+
+    assert not asks(200_000, 2)
+    assert asks(2_000_000, 2)
+    assert not asks(2_000_000, 1)
 
 
 def test_a_block_that_refuses_is_numpys(small):

@@ -35,7 +35,7 @@ LARGE = 1 << 17
 BLOCK = 1 << 15
 """About so many elements has a block."""
 
-WORK = 1 << 21
+WORK = 1 << 22
 """From so many instructions on, about, it pays to ask other threads."""
 
 ROWS = 16
@@ -58,10 +58,10 @@ def routine_of(nest: Nest, native: int, contract: bool = False, threads: int = 1
     lanes, outlined = lanes_of(joined, native)
     whole = ordered(joined, max(lanes, 1))
     cut = cut_of(whole)
-    if cut is None or (threads == 1 and not cut.summed):
-        return kernel_of(nest, native, contract)
     if work_of(whole) < WORK:
         threads = 1
+    if cut is None or (threads == 1 and not cut.summed):
+        return kernel_of(nest, native, contract)
     kernels = [
         written(block_of(whole, cut, n), lanes, outlined, contract) for n in steps(whole, cut)
     ]
