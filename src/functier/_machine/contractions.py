@@ -153,15 +153,16 @@ def einsum_labels(text: str, a: int, b: int) -> Labels | None:
 
 
 def sums_alone(labels: Labels, a: Sequence[int], b: Sequence[int]) -> bool:
-    """Tell if an axis of one operand alone is summed.
+    """Tell if an axis of one operand alone is summed; the other may have one of length 1.
 
     NumPy adds it up before the product at times, which differs where 0 meets infinity.
     """
+    first, second = dict(zip(labels.a, a)), dict(zip(labels.b, b))
     return any(
         [
-            size != 1 and label not in labels.out and label not in other
-            for own, sizes, other in ((labels.a, a, labels.b), (labels.b, b, labels.a))
-            for label, size in zip(own, sizes)
+            size != 1 and label not in labels.out and other.get(label, 1) == 1
+            for own, other in ((first, second), (second, first))
+            for label, size in own.items()
         ]
     )
 

@@ -160,9 +160,9 @@ class Rows:
         """Load the first numbers of a vector, and zeros."""
         mask = ", ".join([f"i1 {int(k < count)}" for k in range(self.width)])
         name, flags = f"llvm.masked.load.{self.suffix}.p0", f"<{self.width} x i1>"
-        self.code.declare(name, f"declare {self.vector} @{name}(ptr, {flags}, {self.vector})")
+        self.code.declare(name, f"declare {self.vector} @{name}(ptr, i32, {flags}, {self.vector})")
         return self.op(
-            f"call {self.vector} @{name}(ptr align {self.item} {place}, {flags} <{mask}>, "
+            f"call {self.vector} @{name}(ptr {place}, i32 {self.item}, {flags} <{mask}>, "
             f"{self.vector} zeroinitializer)"
         )
 

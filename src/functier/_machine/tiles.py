@@ -372,8 +372,8 @@ class Tiles:
             return code.instruction(f"load {vector}, ptr {place}, align {kind.size}")
         mask = (mask_type(slot), mask_text(slot))
         name = f"llvm.masked.load.{suffix(kind, slot.width)}.p0"
-        given = f"ptr align {kind.size} {place}, {' '.join(mask)}, {vector} zeroinitializer"
-        code.declare(name, f"declare {vector} @{name}(ptr, {mask[0]}, {vector})")
+        given = f"ptr {place}, i32 {kind.size}, {' '.join(mask)}, {vector} zeroinitializer"
+        code.declare(name, f"declare {vector} @{name}(ptr, i32, {mask[0]}, {vector})")
         return code.instruction(f"call {vector} @{name}({given})")
 
     def select(self, slot: Slot, value: str, other: str) -> str:
@@ -394,8 +394,8 @@ class Tiles:
             return
         mask = f"{mask_type(slot)} {mask_text(slot)}"
         name = f"llvm.masked.store.{suffix(kind, slot.width)}.p0"
-        code.declare(name, f"declare void @{name}({vector}, ptr, {mask_type(slot)})")
-        code.line(f"call void @{name}({vector} {value}, ptr align {kind.size} {place}, {mask})")
+        code.declare(name, f"declare void @{name}({vector}, ptr, i32, {mask_type(slot)})")
+        code.line(f"call void @{name}({vector} {value}, ptr {place}, i32 {kind.size}, {mask})")
 
     def add(self, x: str, y: str, width: int) -> str:
         return self.code.instruction(
