@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import samples
-from functier._machine import bodies, sums
+from functier._machine import bodies, routines, sums
 from functier._machine.elementary import ELEMENTWISE
 from nets.machine_rows import Judge, drawn, long_doubles, net
 
@@ -78,7 +78,13 @@ FAULTS = {
     "a sum that begins with another zero": (
         "composite.linspace-d[]-0.0,1", lambda patch: patch.setattr(sums, "NOTHING", -0.0),
     ),
+    "two declarations of one function": (
+        "scipy_signal.bothways-d[2],d[3],d[6]-padtype=even", lambda patch: patch.setattr(
+            routines.Code, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ; own")
+        ),
+    ),
 }  # fmt: skip
+DECLARE = routines.Code.declare
 
 LARGE_FAULTS = {
     "a sum that takes lanes twice": (

@@ -76,7 +76,9 @@ class Text:
         """Return the module: the routines, and the functions that call them in order."""
         texts: dict[str, str] = {}
         for call in self.calls:
-            texts.update({name.lstrip("@"): text for name, text in call.kernel.texts.items()})
+            for name, text in call.kernel.texts.items():
+                if texts.setdefault(name.lstrip("@"), text) != text:  # LLVM crashes at some
+                    raise ValueError(f"there are two texts for {name}")
         given = [f"ptr %in{i}" for i in range(count)]
         given += [*[f"ptr %out{i}" for i in range(len(self.part.outputs))], "ptr %arena"]
         parameters = ", ".join(given)

@@ -15,8 +15,8 @@ from .products import contract
 from .routines import Kernel
 from .steps import Place, Ref, Unknown
 
-PLAIN = np.dot, np.inner, np.tensordot
-"""The functions that multiply two numbers in another way than arrays."""
+BY_NUMBERS = np.dot, np.inner, np.tensordot
+"""The functions that multiply by an array of one number in another way than by others."""
 
 
 def operand(value: Ref) -> Operand:
@@ -48,12 +48,18 @@ def _contraction(low: Lowering, node: Node) -> Any:
     values = low.value(a), low.value(b)
     if dtype.kind not in "fiu":
         raise Unknown(f"a contraction of {dtype}")
+    ones = 0
+    if node.func in BY_NUMBERS:
+        ones = sum([max(shape_in(x), default=1) == 1 for x in (a, b)])
+        if ones == 1 and dtype.kind == "f":
+            raise Unknown("a factor of zero is left out by some libraries, beside NaN as well")
     if is_product(labels, shape_in(a), shape_in(b)):
         spread = [aligned(low, v, shape_in(x), own, labels) for v, x, own in
                   zip(values, (a, b), labels[:2])]  # fmt: skip
         product = low.element(np.multiply, spread, shape, dtype, (dtype, dtype), node.form.strides)
-        if dtype.kind != "f" or keeps_signs(node.func, shape_in(a), shape_in(b)):
+        if dtype.kind != "f" or node.func is np.outer or ones == 2:
             return product
+        # NumPy adds the products to zeros.
         terms = [product, Literal(0.0, dtype)]
         return low.element(np.add, terms, shape, dtype, (dtype, dtype), node.form.strides)
     left, right = [as_dtype(low, v, shape_in(x), dtype) for v, x in zip(values, (a, b))]
@@ -69,11 +75,6 @@ def _contraction(low: Lowering, node: Node) -> Any:
     step = low.routine(kernel, [left, right], [place])
     step.wants = known
     return Ref(shape, dtype, place, (step,))
-
-
-def keeps_signs(func: Any, a: tuple, b: tuple) -> bool:
-    """Tell if NumPy writes the products themselves; else it adds them to zeros."""
-    return func is np.outer or (func in PLAIN and max([*a, *b], default=1) == 1)
 
 
 class Product(NamedTuple):
