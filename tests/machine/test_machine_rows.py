@@ -80,11 +80,11 @@ FAULTS = {
     ),
     "two declarations of one function": (
         "scipy_signal.bothways-d[2],d[3],d[6]-padtype=even", lambda patch: patch.setattr(
-            routines.Code, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ; own")
+            routines.Routine, "declare", lambda self, name, text: DECLARE(self, name, f"{text} ; own")
         ),
     ),
 }  # fmt: skip
-DECLARE = routines.Code.declare
+DECLARE = routines.Routine.declare
 
 LARGE_FAULTS = {
     "a sum that takes lanes twice": (
