@@ -69,6 +69,9 @@ BY_ROUNDING = {
 }
 """Calls whose infinities and NaNs are a matter of rounding, and why: they are left out."""
 
+ENDLESS = "svd|eig|pinv|lstsq|least|rank|cond|norm|schur|roots|fit|orth|null|polar|sqrtm|logm"
+"""Functions of LAPACK, which may iterate for ever where a number is infinite."""
+
 
 # ---- inputs ----
 
@@ -318,6 +321,8 @@ class MachineRows:
             return
         graph, numpys = program._graph, program._run
         extrema = any([node.func in EITHER for node in graph.nodes if callable(node.func)])
+        named = " ".join([getattr(node.func, "__name__", "") for node in graph.nodes])
+        endless = re.search(ENDLESS, named) is not None
         judge = Judge(coarsest(graph), long_doubles(f), numpys)
         try:
             machine = backend.MachineProgram(graph, program.name)
@@ -335,6 +340,8 @@ class MachineRows:
         for i, way in enumerate(ways[1:] if large else ways):
             inputs = [way(x, draws) for x in args]
             if any([re.match(pattern, f"{name} {way.__name__}") for pattern in BY_ROUNDING]):
+                continue
+            if endless and way is with_special:
                 continue
             judge.either = extrema and way is with_special
             if not self.call(name, machine.run, numpys, judge, inputs, way.__name__):
