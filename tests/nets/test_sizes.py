@@ -45,6 +45,7 @@ REASONS = {
 }
 
 LEFT_OUT = {
+    r"solve-.*assume_a=her operand 0 of ones": "one complex number, which is not Hermitian",
     r"^scipy_stats\.angles-.*normalize=True (all 1|operand 0 like .* given) (value|vmap)$": "the "
     "deviation of one angle: the root of a rounding error, of which SciPy makes 1e-8 or 0",
     r"^scipy_stats\.correlation-d\[5\],d\[5\] operand 1 like the result, given": "the correlation "
