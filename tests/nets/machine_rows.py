@@ -69,8 +69,8 @@ BY_ROUNDING = {
 }
 """Calls whose infinities and NaNs are a matter of rounding, and why: they are left out."""
 
-ENDLESS = "svd|eig|pinv|lstsq|least|rank|cond|norm|schur|roots|fit|orth|null|polar|sqrtm|logm"
-"""Functions of LAPACK, which may iterate for ever where a number is infinite."""
+ENDLESS = "svd|eig|pinv|lstsq|least|rank|cond|norm|schur|roots|fit|orth|null|polar|sqrtm|logm|hyp"
+"""Functions of LAPACK and SciPy that may iterate for ever where a number is infinite."""
 
 
 # ---- inputs ----
