@@ -220,6 +220,7 @@ ALLOWED = {
     ("products", "pass x.elem(), or a pattern"): "the same: a sparse Jacobian by a plain tensor",
     ("views", "pass x.elem(), its plain array"): "a user's class, of no level",
     ("level", "x.elem() here"): "the call that is refused, and no proposal",
+    ("recorder", "x.elem(), as no_dispatch has it"): "the same, in a program",
     ("level", "(x.elem() shows it)"): "the level has ended, and nothing is known of x any more",
 }
 
@@ -281,7 +282,7 @@ KINDS = {
 }
 VERBS = (
     "write", "return", "pass", "compute", "call", "draw", "give", "make", "use", "take", "enter",
-    "map", "index",
+    "map", "index", "trace",
 )  # fmt: skip
 CLAUSE = re.compile(
     rf"(; |: |, or |, )({'|'.join(VERBS)})\b|; \{{\}}|\}} \{{\}}$|operation \{{\}}$"
