@@ -288,6 +288,8 @@ for name in names:
             continue
         if isinstance(b, type) and (b == a or vars(b).get("original") is a):  # a twin
             continue
+        if isinstance(b, types.FunctionType) and b.__code__ is getattr(a, "__code__", None):
+            continue  # NumPy's code with twins for its globals
         if a is not b and getattr(b, "__wrapped__", None) is not a and n != "default_rng":
             problems.append(n)
     print("WRONG" if problems else "RIGHT", name, problems[:5])
