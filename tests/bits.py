@@ -1,4 +1,4 @@
-"""How two results differ, to the last bit: values, signs of zeros, and the order in memory."""
+"""Differences of two results, to the last bit: values, signs of zeros, the order in memory."""
 
 import numpy as np
 import optree

@@ -8,7 +8,7 @@ from functier._machine import engine
 from functier._machine.emitter import ATTRIBUTES, INT64, Declarations, Emitter
 
 SLACK = 0.0 if np.finfo(np.longdouble).nmant >= 63 else 0.75
-"""Where long doubles are doubles, the reference errs as well."""
+"""A bound for platforms whose long doubles are doubles: the reference errs as well."""
 
 
 def loop(name, rule, dtypes, width, outlined, declarations):

@@ -1,4 +1,4 @@
-"""How near the results of two calls have to be, and what they have in common."""
+"""The distance between the results of two calls, and the checks of what they have in common."""
 
 from typing import Any
 

@@ -404,7 +404,7 @@ SIZE = 5000
 ONE = SIZE * 8
 """An array, and its bytes."""
 WORK = 8
-"""How many arrays the body makes, each of which reverse mode has to keep."""
+"""The number of arrays that the body makes, each of which reverse mode has to keep."""
 
 
 def body(c):

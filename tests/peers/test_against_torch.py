@@ -60,7 +60,7 @@ SPELLED = {
     "vecdot": torch.linalg.vecdot,
     "repeat": lambda x, n, dim=None: torch.repeat_interleave(x, torch.tensor(n), dim),
 }
-"""What PyTorch spells in another way."""
+"""The names that PyTorch spells in another way."""
 
 
 def counterpart(func):

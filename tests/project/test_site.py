@@ -72,7 +72,7 @@ def test_a_fault_of_the_reference_is_found(old, new, fault):
 
 @pytest.mark.parametrize("names", [peers.NAMES, peers.KEYWORDS], ids=["names", "keywords"])
 def test_the_names_that_hints_know_are_on_the_pages_for_other_libraries(names):
-    """Who looks a name up finds what the hint of the error says, except for variants of it."""
+    """A name that is looked up leads to what the hint of the error says, except for variants."""
     said = {
         word for code in re.findall(r"`([^`\n]+)`", COMING) for word in re.findall(r"\w+", code)
     }

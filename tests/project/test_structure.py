@@ -198,7 +198,7 @@ ASKING = {
     "finfo", "len", "max", "min", "ndim", "normalize", "range", "shape", "shift", "shift_all",
     "size",
 }  # fmt: skip
-"""What turns a value into something static."""
+"""The calls that turn a value into something static."""
 
 ALLOWED = {
     ("contract", "ensure_array", "np.asarray(x)"): "a number or a list: what is no array yet",
@@ -287,7 +287,7 @@ def test_allowed_places_exist():
 
 
 TABLES = {"OPS", "UNSUPPORTED", "PARTIALS", "MAKERS", "PENDING"}
-"""What declarations fill in."""
+"""The names that declarations fill in."""
 
 WRITES = {("scatter", "scatter", "out"): "the kernel of add_at, on an array it has just made"}
 """(file, function, target) and why the target is not a value."""

@@ -142,7 +142,7 @@ _INSIDE = []
 
 
 FOUND = (AssertionError, ValueError, IndexError, ft.FallbackWarning, ft.NoRuleError)
-"""What a check that has found a fault may raise; anything else is a fault of the test."""
+"""The errors of a check that has found a fault; anything else is a fault of the test."""
 
 PLANTED = {
     "value: another kernel under a transform": (

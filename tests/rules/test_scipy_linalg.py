@@ -175,7 +175,7 @@ def test_values_that_are_no_pairs_are_refused():
 
 
 def test_a_form_that_is_no_form_of_schur_is_refused():
-    with pytest.raises(ValueError, match="no real Schur form"):
+    with pytest.raises(ValueError, match="not a real Schur form"):
         moved(lambda a: sl.rsf2csf(a, np.eye(3)), A)
 
 

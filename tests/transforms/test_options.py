@@ -226,7 +226,7 @@ CALLS = {
         lambda x: (x * x, f(x)[1]), has_aux=True
     )(x)[1],
 }  # fmt: skip
-"""What each transform gives as aux."""
+"""The aux of each transform."""
 
 
 class Note:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 MOST = 200_000
-"""How many objects are followed, at most, for each module."""
+"""The most objects that are followed for each module."""
 
 ATOMS = (
     str, bytes, int, float, complex, type(None), CodeType, FrameType, ModuleType, np.ndarray,

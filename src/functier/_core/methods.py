@@ -245,7 +245,6 @@ def _define_all() -> None:
         setattr(Tensor, name, of_memory(name))
     for name in HIDDEN:
         setattr(Tensor, name, Hidden(name))
-    Tensor.__dir__ = listed  # type: ignore
     for name, func in PROPERTIES.items():
         setattr(Tensor, name, getter(name, func))
         CANONICAL[getattr(Tensor, name).__get__] = _same(func)
@@ -266,11 +265,6 @@ class Hidden:
         if self.name in FORM and hasattr(x.level, "window"):
             return FORM[self.name](x)
         raise AttributeError(message_on_hidden(x, self.name))
-
-
-def listed(x: Tensor) -> list[str]:
-    """Return the names of a tensor's attributes, as `dir` shows them."""
-    return [name for name in object.__dir__(x) if name not in ATTRIBUTES]
 
 
 def message_on_hidden(x: Tensor, name: str) -> str:

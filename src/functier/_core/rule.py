@@ -20,7 +20,7 @@ from .types import Value
 FORMS: dict[str, Any] = {
     "static": None, "ans": True, "operand": True, "shape": shape_of, "dtype": dtype_of,
 }  # fmt: skip
-"""How a rule keeps a source: None, as a parameter; True, as the value; else by this function."""
+"""The ways to keep a source: None, as a parameter; True, as the value; else by this function."""
 
 
 class Rule:

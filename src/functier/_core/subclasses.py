@@ -20,8 +20,9 @@ OVER_TENSORS: set[type] = set()
 """The classes of such objects: see NOTE [an instance over a tensor]."""
 
 MAKERS: list[Callable[..., Any]] = []
-"""What makes one of a tensor and a subclass, and of what NumPy would make it from, where that has
-been imported; it returns None if it cannot."""
+"""A function that makes an instance of a tensor, its subclass and the object that NumPy would take.
+
+The list is empty until adopted code brings it. It returns None where it cannot."""
 
 
 KEPT: set[type] = set()

@@ -16,6 +16,7 @@ import numpy as np
 from .adopted import CLASS, method_for_caller
 from .flat import Flat
 from .observers import OPERATIONS
+from .peers import ATTRIBUTES
 from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_as
 from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
@@ -283,6 +284,10 @@ class Tensor:
 
     def __repr__(self) -> str:
         return self.level.repr(self)
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the attributes, without those that only answer with a message."""
+        return [name for name in super().__dir__() if name not in ATTRIBUTES]
 
 
 def as_class(cls: type[Tensor], result: Any) -> Any:

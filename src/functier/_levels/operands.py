@@ -82,7 +82,7 @@ def drop_labels(label: object, func: Callable, args: tuple, kwargs: dict) -> tup
 
 
 def check_static(op: Op, call: Call) -> None:
-    """Raise where a parameter that is no operand is a tensor, which nobody takes out."""
+    """Raise where a parameter beside the operands is a tensor, which nobody takes out."""
     for name, value in call.given.items():
         if name not in op.arrays and classes_in(value):
             raise ConversionError(

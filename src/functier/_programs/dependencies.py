@@ -133,7 +133,7 @@ class Watch:
         return [x for x, before in self.generators.values() if state_of(x) != before]
 
     def __enter__(self) -> "Watch":
-        # A collection may begin at any time, and its observers are no part of the function.
+        # A collection may begin at any time, and its observers do not belong to the function.
         for call in gc.callbacks:
             if isinstance(call, FunctionType):
                 self.seen[id(call.__code__)] = call.__globals__

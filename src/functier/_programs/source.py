@@ -322,7 +322,7 @@ def path_of(func: Callable) -> tuple[str, str] | None:
         return None if path is None else (path[0], f"{path[1]}.{func.__name__}")
     module, _, name = name_of(func).rpartition(".")
     module = "operator" if module == "_operator" else module
-    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module is no file
+    inner = getattr(func, "__wrapped__", None)  # of a custom operation, whose module has no file
     homes = [getattr(x, "__module__", None) or "" for x in (func, inner)]
     for place in (module, PRIVATE.get(module, ""), *homes):
         if getattr(sys.modules.get(place), name, None) is func:

@@ -56,7 +56,7 @@ def trace(func: Callable) -> Callable[..., Program]:
         Where the function makes a plain number of a value, as ``float(x)`` does.
     LevelError
         Where it is called inside another transform, while a mode or a debugger is on, or where
-        the function returns an object with values inside that is no pytree.
+        the function returns an object with values inside that is not a pytree.
     MutationError
         Where the function uses a large plain array and writes to it later, or puts a value into
         a container or a module that it was given.

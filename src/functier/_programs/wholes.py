@@ -44,7 +44,7 @@ class Rule:
         if type(result) is list:
             return [result]
         found = [part for part in result if type(part) is list]
-        return found[:1] if self.__name__.endswith("vmap") else found  # its axes are no values
+        return found[:1] if self.__name__.endswith("vmap") else found  # its axes stay as they are
 
     def rebuilt(self, leaves: tuple) -> Any:
         """Return the result of the trace with other leaves."""

@@ -120,9 +120,21 @@ def conv1d(
     input: Value, weight: Value, bias: Value | None = None, stride: Sizes = 1,
     padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1,
 ) -> Value:  # fmt: skip
-    """Compute the cross-correlation of ``(N, C, length)`` or ``(C, length)`` with kernels.
+    """Compute the cross-correlation of sequences with kernels.
 
-    See `conv2d`; the input and the kernels have one axis instead of two.
+    Parameters
+    ----------
+    input : array of shape (N, C, length) or (C, length)
+    weight : array of shape (O, C // groups, width)
+    bias : array of shape (O,), optional
+    stride, dilation : int
+    padding : int, "valid" or "same"
+    groups : int
+        These options are those of `conv2d`, for one axis.
+
+    Returns
+    -------
+    array of shape (N, O, length') or (O, length')
 
     Examples
     --------

@@ -9,7 +9,20 @@ from ._parameter import note_change
 
 
 class RemovableHandle:
-    """The result of registering a hook: `remove` removes it. It is a context manager, too.
+    """The result of registering a hook: `remove` removes it.
+
+    It is a context manager, too. The methods of `Module` that register hooks make it.
+
+    Parameters
+    ----------
+    module : Module
+    place : str
+        The attribute of the module that has hooks of this kind.
+    hook : callable
+    prepend : bool
+        True to call the hook before those that the module has.
+    *options : bool
+        Kept beside the hook.
 
     Examples
     --------

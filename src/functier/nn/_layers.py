@@ -418,7 +418,12 @@ class Flatten(Module):
 
 
 class MaxPool2d(Module):
-    """Apply `functional.max_pool2d`, whose options it takes.
+    """Apply `functional.max_pool2d`.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, dilation, return_indices, ceil_mode
+        The options of `functional.max_pool2d`.
 
     Examples
     --------
@@ -451,7 +456,12 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(Module):
-    """Apply `functional.avg_pool2d`, whose options it takes.
+    """Apply `functional.avg_pool2d`.
+
+    Parameters
+    ----------
+    kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        The options of `functional.avg_pool2d`.
 
     Examples
     --------

@@ -29,7 +29,18 @@ def _check_shapes(name: str, input: Value, target: Value) -> None:
 
 
 def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
-    """Compute the squared differences of two arrays; `reduction`: their mean, "sum", or "none".
+    """Compute the mean of the squared differences of two arrays.
+
+    Parameters
+    ----------
+    input, target : array
+        Of one shape.
+    reduction : {"mean", "sum", "none"}
+        "none" for the loss of each element.
+
+    Returns
+    -------
+    array
 
     Examples
     --------
@@ -42,7 +53,18 @@ def mse_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
 
 
 def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
-    """Compute the absolute differences of two arrays; `reduction`: their mean, "sum", or "none".
+    """Compute the mean of the absolute differences of two arrays.
+
+    Parameters
+    ----------
+    input, target : array
+        Of one shape.
+    reduction : {"mean", "sum", "none"}
+        "none" for the loss of each element.
+
+    Returns
+    -------
+    array
 
     Examples
     --------
@@ -55,7 +77,20 @@ def l1_loss(input: Value, target: Value, reduction: str = "mean") -> Value:
 
 
 def huber_loss(input: Value, target: Value, reduction: str = "mean", delta: float = 1.0) -> Value:
-    """Compute half the square of differences below `delta`, and a linear function above it.
+    """Compute half the square of small differences, and a linear function of large ones.
+
+    Parameters
+    ----------
+    input, target : array
+        Of one shape.
+    reduction : {"mean", "sum", "none"}
+        "none" for the loss of each element.
+    delta : float
+        The size of a difference from which on the loss is linear; positive.
+
+    Returns
+    -------
+    array
 
     Examples
     --------

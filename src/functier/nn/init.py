@@ -2,7 +2,6 @@
 
 Each function takes a `Parameter` or another NumPy array, changes it and returns it.
 ``generator`` is a seed or a generator, NumPy's or `functier.random`'s; without it they draw
-from ..random._sampling import Seed
 from the one that `functier.nn.manual_seed` seeds. Weights of a layer are ``(outputs, inputs,
 *kernel)``.
 """
@@ -47,6 +46,20 @@ def uniform_(
 ) -> np.ndarray:
     """Fill with uniform numbers from `a` to `b`.
 
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+    a, b : float
+        The bounds.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -61,6 +74,19 @@ def normal_(
     tensor: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Seed = None
 ) -> np.ndarray:
     """Fill with normal numbers of a mean and a standard deviation.
+
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+    mean, std : float
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -80,6 +106,22 @@ def trunc_normal_(
 
     Numbers outside are drawn again. Bounds that hold less than one number in a thousand raise
     ValueError.
+
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+    mean, std : float
+        Those of the distribution before it is cut.
+    a, b : float
+        The bounds.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -108,6 +150,17 @@ def trunc_normal_(
 def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
     """Fill with one number.
 
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+    val : float
+
+    Returns
+    -------
+    array
+        The array itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -119,6 +172,16 @@ def constant_(tensor: np.ndarray, val: Value) -> np.ndarray:
 
 def zeros_(tensor: np.ndarray) -> np.ndarray:
     """Fill with zeros.
+
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -132,6 +195,16 @@ def zeros_(tensor: np.ndarray) -> np.ndarray:
 def ones_(tensor: np.ndarray) -> np.ndarray:
     """Fill with ones.
 
+    Parameters
+    ----------
+    tensor : array
+        The array to write to, such as a `Parameter`.
+
+    Returns
+    -------
+    array
+        The array itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -143,6 +216,16 @@ def ones_(tensor: np.ndarray) -> np.ndarray:
 
 def eye_(tensor: np.ndarray) -> np.ndarray:
     """Set a matrix to the identity.
+
+    Parameters
+    ----------
+    tensor : array of two axes
+        The matrix to write to.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -158,6 +241,18 @@ def eye_(tensor: np.ndarray) -> np.ndarray:
 
 def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
     """Set the weight of a convolution so that it returns its input channels, as many as fit.
+
+    Parameters
+    ----------
+    tensor : array of shape (outputs, inputs // groups, *kernel)
+        The weight to write to, of one to three axes of the kernel.
+    groups : int
+        The number of groups of channels; each of them returns its inputs.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -183,7 +278,16 @@ def dirac_(tensor: np.ndarray, groups: int = 1) -> np.ndarray:
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """Return the factor of the standard deviation that a nonlinearity recommends.
 
-    "leaky_relu" takes its slope as `param`.
+    Parameters
+    ----------
+    nonlinearity : str
+        "linear", "conv1d", "conv2d", "sigmoid", "tanh", "relu", "leaky_relu" or "selu".
+    param : float, optional
+        The slope of "leaky_relu" below 0; 0.01 by default.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -218,6 +322,20 @@ def xavier_uniform_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = Non
 
     See Glorot and Bengio (2010).
 
+    Parameters
+    ----------
+    tensor : array of shape (outputs, inputs, *kernel)
+        The weight to write to.
+    gain : float
+        As `calculate_gain` returns it.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -233,6 +351,20 @@ def xavier_normal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None
     """Fill with normal numbers of variance ``gain**2 * 2 / (fan_in + fan_out)``.
 
     See Glorot and Bengio (2010).
+
+    Parameters
+    ----------
+    tensor : array of shape (outputs, inputs, *kernel)
+        The weight to write to.
+    gain : float
+        As `calculate_gain` returns it.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -257,7 +389,24 @@ def kaiming_uniform_(
 ) -> np.ndarray:  # fmt: skip
     """Fill with uniform numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
-    `a` is the slope of a leaky relu, `mode` "fan_in" or "fan_out".
+    Parameters
+    ----------
+    tensor : array of shape (outputs, inputs, *kernel)
+        The weight to write to.
+    a : float
+        The slope of "leaky_relu" below 0.
+    mode : {"fan_in", "fan_out"}
+        Whether the fan is the number of inputs of an output, which keeps the size of values, or
+        that of outputs of an input, which keeps the size of gradients.
+    nonlinearity : str
+        As `calculate_gain` takes it.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------
@@ -276,6 +425,20 @@ def kaiming_normal_(
 ) -> np.ndarray:  # fmt: skip
     """Fill with normal numbers of variance ``gain**2 / fan`` (He et al., 2015).
 
+    Parameters
+    ----------
+    tensor : array of shape (outputs, inputs, *kernel)
+        The weight to write to.
+    a, mode, nonlinearity
+        As in `kaiming_uniform_`.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
+
     Examples
     --------
     >>> import numpy as np
@@ -290,6 +453,20 @@ def orthogonal_(tensor: np.ndarray, gain: float = 1.0, generator: Seed = None) -
     """Fill with orthonormal rows or columns, whichever are fewer, times `gain`.
 
     Axes after the first one count as one (Saxe et al., 2013).
+
+    Parameters
+    ----------
+    tensor : array of shape (rows, ...)
+        The array to write to, of two axes or more.
+    gain : float
+        A factor.
+    generator : seed or generator, optional
+        By default that of `functier.nn.manual_seed`.
+
+    Returns
+    -------
+    array
+        The array itself.
 
     Examples
     --------

@@ -40,7 +40,7 @@ Seed = (
     int | Sequence[int] | np.ndarray | np.random.SeedSequence | np.random.BitGenerator
     | np.random.Generator | None
 )  # fmt: skip
-"""What `numpy.random.default_rng` makes a generator of."""
+"""The seeds that `numpy.random.default_rng` takes."""
 
 
 class Source(Protocol):

@@ -254,7 +254,7 @@ WRITES: dict[str, Callable] = {
 
 INDEXED = {"setitem", "item op=", "add.at", "ufunc.at"}
 RANK = dict.fromkeys(WRITES, 1) | {"fill_diagonal": 2}
-"""How many axes a target has at least."""
+"""The least number of axes of a target."""
 
 OF_ELEMENTS = {"op=", "out= ufunc", "out= where=", "fill", "copyto", "nan_to_num"}
 """Those that are drawn for an array of no axes."""

@@ -217,7 +217,7 @@ def _lu_solve(
 
 
 for func, pair in ((sl.cho_solve, "c_and_lower"), (sl.lu_solve, "lu_and_piv")):
-    OPS[func].variadic = pair  # a tuple of two, which is no array
+    OPS[func].variadic = pair  # a tuple of two, and not an array
 
 # ---- qr ----
 

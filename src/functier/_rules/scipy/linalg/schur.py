@@ -276,7 +276,7 @@ def _rsf2csf(T: Value, Z: Value, check_finite: bool = True) -> tuple:
 
 
 OVERLAP = (
-    "scipy.linalg.rsf2csf: T is no real Schur form: two numbers below its diagonal follow each "
+    "scipy.linalg.rsf2csf: T is not a real Schur form: two numbers below its diagonal follow each "
     "other; write T, Z = scipy.linalg.schur(a)"
 )
 
