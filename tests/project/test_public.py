@@ -87,3 +87,52 @@ def test_docstrings_are_numpydoc(name):
         assert re.match(r"\S", text) and not set(titles) - set(SECTIONS), n
         assert titles == sorted(titles, key=SECTIONS.index), n
         assert isinstance(value, type) or "Examples" in titles, n
+
+
+NOT_CALLED = {"Function", "Program", "RemovableHandle"}
+"""Classes that users do not make instances of: one is subclassed, functier makes the others."""
+
+
+def names_in(text, section):
+    """The names of a section of a docstring in the form of numpydoc."""
+    found = re.search(rf"^{section}\n-+\n(.*?)(?=^\S[^\n]*\n-{{3,}}$|\Z)", text, re.M | re.S)
+    lines = re.findall(r"^(\S[^:\n]*?)(?: : .*)?$", found[1] if found else "", re.M)
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+def parameters_that_differ(value):
+    """The parameters that only the signature has, or only the docstring."""
+    taken = {*inspect.signature(value).parameters}
+    if value is ft.Tensor:
+        taken -= {"args", "kwargs"}  # of subclasses
+    said = names_in(inspect.getdoc(value), "Parameters")
+    if isinstance(value, type) and issubclass(value, tuple):
+        said = names_in(inspect.getdoc(value), "Attributes")  # of a tuple with names
+    return taken ^ said
+
+
+@pytest.mark.parametrize("name", ["functier", *LISTED])
+def test_docstrings_have_each_parameter(name):
+    for n, value in shown(name).items():
+        error = isinstance(value, type) and issubclass(value, BaseException)
+        if callable(value) and not error and n not in NOT_CALLED:
+            assert not parameters_that_differ(value), n
+
+
+def test_a_parameter_that_is_not_documented_is_found():
+    def f(x, *rest, y=1):
+        """Return one.
+
+        Parameters
+        ----------
+        x : array
+            With a: colon.
+        *rest, z : array
+
+        Examples
+        --------
+        >>> 1
+        1
+        """
+
+    assert parameters_that_differ(f) == {"y", "z"}

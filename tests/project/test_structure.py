@@ -123,7 +123,7 @@ EXTRAS = {
     ("_chunks.compute", "_bar"): ("tqdm.auto", "who wants no progress bar needs no tqdm"),
     ("_chunks.streams", "digest"): ("hashlib", "a third of the import, for those who draw"),
     ("_sparse.jacobian", "_scipy"): ("scipy.sparse", "who wants no sparse matrix needs no SciPy"),
-    ("nn.functional", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
+    ("nn._activations", "_erf"): ("scipy.special", "gelu with approximate='tanh' needs no SciPy"),
 }
 """(file, function): what it imports when it is called, and why."""
 

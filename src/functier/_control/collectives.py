@@ -269,7 +269,13 @@ def psum(x: PyTree, axis_name: Hashable) -> PyTree:
 
 
 def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
-    """Compute the mean of `x` over the examples of an enclosing `vmap`; see `psum`.
+    """Compute the mean of `x` over the examples of an enclosing `vmap`.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+    axis_name : hashable or tuple
+        As in `psum`.
 
     Examples
     --------
@@ -290,8 +296,13 @@ def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
 def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the elementwise maximum of `x` over the examples of an enclosing `vmap`.
 
-    Equal elements share the gradient, as in `numpy.max` under `grad`. See `psum` for the
-    parameters.
+    Equal elements share the gradient, as in `numpy.max` under `grad`.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+    axis_name : hashable or tuple
+        As in `psum`.
 
     Examples
     --------
@@ -306,7 +317,13 @@ def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
 def pmin(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the elementwise minimum of `x` over the examples of an enclosing `vmap`.
 
-    See `pmax` for equal elements, and `psum` for the parameters.
+    Equal elements share the gradient.
+
+    Parameters
+    ----------
+    x : array or pytree of arrays
+    axis_name : hashable or tuple
+        As in `psum`.
 
     Examples
     --------
@@ -359,6 +376,11 @@ def axis_index(axis_name: Hashable) -> Any:
 
 def axis_size(axis_name: Hashable) -> int:
     """Return the number of examples of an enclosing `vmap`, or of several together.
+
+    Parameters
+    ----------
+    axis_name : hashable or tuple
+        As in `axis_index`.
 
     Examples
     --------

@@ -285,8 +285,27 @@ def custom_jvp(
 ) -> Any:
     """Make a function with a custom rule for forward mode; also a decorator.
 
-    Reverse mode uses the transpose of the rule, so one rule serves both. See `custom_vjp` for
-    the parameters, the result and the errors.
+    Reverse mode uses the transpose of the rule, so one rule serves both.
+
+    Parameters
+    ----------
+    fun : callable, optional
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+        Without `fun` the result is a decorator.
+    nondiff_argnums, nondiff_argnames : int or str, or several
+        Positional arguments that are not differentiated, by position or name. The rules get
+        them first.
+
+    Returns
+    -------
+    Custom
+        A callable with the arguments of `fun`. Give it its rule with ``defjvp(rule)`` or
+        ``defjvps(*parts)`` before the first call.
+
+    Raises
+    ------
+    NoRuleError, TypeError, ValueError, LevelError
+        As `custom_vjp`.
 
     Notes
     -----

@@ -12,6 +12,15 @@ from .._mutation.array import settle
 def depth_of(x: Any) -> int:
     """Return the number of levels around the value of `x`: 0 for a plain value.
 
+    Parameters
+    ----------
+    x : any
+        A value, usually a tensor or an array.
+
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> import numpy as np

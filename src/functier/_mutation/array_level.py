@@ -222,9 +222,18 @@ Array.level = ArrayLevel()
 
 
 def tensor(data: Any) -> Tensor:
-    """Return `data` as a `Tensor`; a tensor of any level comes back as it is.
+    """Return `data` as a `Tensor`.
 
-    Inside a level it is a copy, which tensors can be written to.
+    Parameters
+    ----------
+    data : array_like
+        A tensor, an array, a number, or nested sequences of numbers.
+
+    Returns
+    -------
+    Tensor
+        A tensor comes back as it is. Inside a level the result is a copy, which tensors can be
+        written to.
 
     Examples
     --------

@@ -243,8 +243,43 @@ def sparse_hessian(
     It computes Hessian-vector products by forward over reverse mode. A few full rows, which
     are full columns too, are read from products with their unit vectors.
 
-    See `sparse_jacobian` for the parameters, the result and the errors. A pattern has to be
-    symmetric.
+    Parameters
+    ----------
+    func : callable
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`.
+    argnums : int or tuple of int
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree.
+    has_aux : bool
+        Whether `func` returns ``(scalar, aux)``.
+    argnames : str or tuple of str, optional
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
+    pattern : scipy.sparse array or matrix, 2-d array of bool, (rows, cols), optional
+        The places of the entries, which have to be symmetric. Without it the pattern is probed.
+    chunk_size : int, optional
+        The number of products to compute at a time; None for all.
+    holomorphic : bool
+        Whether to return the complex derivative with respect to complex inputs. `func` has to
+        be holomorphic in them; this is not checked.
+    form : {"csr", "data"}
+        Whether to return the matrix, or only its entries as an array. "data" needs a pattern.
+    check : bool
+        Whether to raise an error if `pattern` lacks an entry at this point. It takes one more
+        product.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
+
+    Returns
+    -------
+    callable
+        The function returns a `scipy.sparse.csr_array`, or with ``form="data"`` its entries,
+        as `sparse_jacobian` does; with `has_aux`, ``(hessian, aux)``.
+
+    Raises
+    ------
+    TypeError, ValueError, ConversionError, ImportError
+        As `sparse_jacobian`; and if the pattern is not symmetric.
 
     Examples
     --------

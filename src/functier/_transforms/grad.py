@@ -215,8 +215,40 @@ def value_and_grad(
 ) -> Any:
     """Return a function that computes the value and the gradient of a scalar function.
 
-    It returns ``(value, gradient)``; with `has_aux`, ``((value, aux), gradient)``, as in JAX.
-    See `grad` for the parameters and the errors.
+    Parameters
+    ----------
+    func : callable, optional
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`. Without `func` the result
+        is a context manager and a decorator, as that of `grad`.
+    argnums : int or tuple of int
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree.
+    has_aux : bool
+        Whether `func` returns ``(scalar, aux)``.
+    argnames : str or tuple of str, optional
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
+    holomorphic : bool
+        Whether to return the complex derivative with respect to complex inputs. `func` has to
+        be holomorphic in them; this is not checked.
+    allow_int : bool
+        Whether to accept inputs of an integer or boolean dtype, as constants; their gradient is
+        zeros of dtype float64.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over.
+
+    Returns
+    -------
+    callable or context manager
+        The function returns ``(value, gradient)``; with `has_aux`, ``((value, aux), gradient)``,
+        as in JAX. The
+        gradient is that of `grad`, with the shapes, dtypes and pytree structure of the
+        differentiated argument.
+
+    Raises
+    ------
+    TypeError, ValueError, NoRuleError
+        As `grad`.
 
     Examples
     --------
@@ -253,8 +285,40 @@ def grad_and_value(
 ) -> Any:
     """Return a function that computes the gradient and the value of a scalar function.
 
-    It returns ``(gradient, value)``; with `has_aux`, ``(gradient, (value, aux))``, as in
-    torch.func. See `grad` for the parameters and the errors.
+    Parameters
+    ----------
+    func : callable, optional
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`. Without `func` the result
+        is a context manager and a decorator, as that of `grad`.
+    argnums : int or tuple of int
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree.
+    has_aux : bool
+        Whether `func` returns ``(scalar, aux)``.
+    argnames : str or tuple of str, optional
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
+    holomorphic : bool
+        Whether to return the complex derivative with respect to complex inputs. `func` has to
+        be holomorphic in them; this is not checked.
+    allow_int : bool
+        Whether to accept inputs of an integer or boolean dtype, as constants; their gradient is
+        zeros of dtype float64.
+    escape : {"dead", "passthrough"}
+        What a tensor of this level does once the call is over.
+
+    Returns
+    -------
+    callable or context manager
+        The function returns ``(gradient, value)``; with `has_aux`, ``(gradient, (value, aux))``,
+        as in torch.func. The
+        gradient is that of `grad`, with the shapes, dtypes and pytree structure of the
+        differentiated argument.
+
+    Raises
+    ------
+    TypeError, ValueError, NoRuleError
+        As `grad`.
 
     Examples
     --------

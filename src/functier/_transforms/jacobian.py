@@ -19,7 +19,7 @@ from .._core.types import Function, PyTree, Structure, Value
 from .._levels.backward import backward
 from .._levels.batch import Randomness
 from .._levels.checks import REAL_RESULT, refuse
-from .._levels.cotangents import complex_derivatives, fill_zeros, one
+from .._levels.cotangents import complex_derivatives, fill_zeros
 from .._levels.level import Escape
 from .._levels.memory import own_memory
 from .._levels.options import check_escape, check_randomness
@@ -36,6 +36,7 @@ from .arguments import (
     resolve_argnums,
 )
 from .options import Options
+from .unit_vectors import blocks, only_unit, some_units, units
 
 P = ParamSpec("P")
 
@@ -107,58 +108,6 @@ def _nest(
         shapes = [shape_of(x)[batched:] for x in values]
         return unflatten(outer, [derivatives(inner, list(r), s) for r, s in zip(table, shapes)])
     return unflatten(outer, [unflatten(inner, list(row)) for row in table])
-
-
-# ---- unit vectors ----
-
-
-def only_unit(values: list) -> list:
-    """Return the unit vector of a single value of one element; it needs no batch."""
-    shape = shape_of(values[0])
-    return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])]
-
-
-def units(values: list, sizes: list[int], total: int) -> list:
-    """Return the unit vectors of all values together: for each, shape (total, *value.shape)."""
-    start, parts = 0, []
-    for x, n in zip(values, sizes):
-        part = np.zeros((total, *shape_of(x)), dtype_of(x))
-        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
-        parts.append(part)
-        start += n
-    return parts
-
-
-def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
-    """Return the rows `start` to `stop` of `units` without making the others."""
-    first, rows, parts = 0, stop - start, []
-    for x, n in zip(values, sizes):
-        part = np.zeros((rows, *shape_of(x)), dtype_of(x))
-        low, high = max(start - first, 0), min(stop - first, n)
-        if low < high:
-            place = (first + low - start) * n + low
-            part.reshape(-1)[place : place + (high - low - 1) * (n + 1) + 1 : n + 1] = 1
-        first += n
-        parts.append(part)
-    return parts
-
-
-def blocks(rows: Value, values: list, total: int | None) -> list:
-    """Split the axis of all unit vectors into the axes of each value.
-
-    `total` is the number of unit vectors, and None where `rows` has no axis for them.
-    """
-    form, start, parts = shape_of(rows), 0, []
-    if total is None and values:
-        shape = shape_of(values[0])
-        return [rows.reshape(shape + form) if shape else rows]
-    for x in values:
-        shape = shape_of(x)
-        stop = start + prod(shape)
-        block = rows if len(values) == 1 else rows[start:stop]
-        parts.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
-        start = stop
-    return parts
 
 
 # ---- reverse mode ----
@@ -336,11 +285,20 @@ def jacfwd(
 ) -> Callable[P, Any]:
     """Return a function that computes the Jacobian by forward mode.
 
-    It computes one Jacobian-vector product for each element of the input. See `jacrev` for
-    the other parameters, the result and the errors. Complex inputs need `holomorphic`.
+    It computes one Jacobian-vector product for each element of the input.
 
     Parameters
     ----------
+    func : callable
+        A function of arrays or pytrees of arrays, which returns arrays or pytrees of arrays.
+    argnums : int or tuple of int
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree.
+    has_aux : bool
+        Whether `func` returns ``(output, aux)``.
+    argnames : str or tuple of str, optional
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
     chunk_size : int, optional
         The number of columns of the Jacobian (input elements) to compute at once; None for
         all. `func` is called once for each chunk, and `aux` comes from the first call. With 1
@@ -349,6 +307,25 @@ def jacfwd(
     randomness : {"error", "different", "same"}
         What a draw from a `functier.random` generator in `func` does: raise an error, return
         different numbers for each column, or return the same numbers for all.
+    holomorphic : bool
+        Whether to return the complex derivative with respect to complex inputs. `func` has to
+        be holomorphic in them; this is not checked.
+    allow_int : bool
+        Whether to accept inputs of an integer or boolean dtype, as constants; their Jacobian is
+        zeros of dtype float64.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
+
+    Returns
+    -------
+    callable
+        The function returns the Jacobian, in the form that `jacrev` gives it; with `has_aux`,
+        ``(jacobian, aux)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `jacrev`. Complex inputs need `holomorphic`.
 
     Examples
     --------
@@ -462,10 +439,43 @@ def hessian(
 ) -> Callable[P, Any]:
     """Return a function that computes the Hessian by forward over reverse mode.
 
-    See `jacrev` and `jacfwd` for the parameters and the errors. The result has the axes (or
-    the tree) of the argument twice. `chunk_size` is the number of columns to compute at once,
-    with one call of `func` and one backward pass for each chunk. Complex inputs need
-    `holomorphic`.
+    Parameters
+    ----------
+    func : callable
+        Returns a real scalar, or ``(scalar, aux)`` with `has_aux`.
+    argnums : int or tuple of int
+        The positions of the arguments to differentiate with respect to; each is an array or
+        a pytree.
+    has_aux : bool
+        Whether `func` returns ``(scalar, aux)``.
+    argnames : str or tuple of str, optional
+        The names of the arguments to differentiate with respect to, instead of `argnums`;
+        see `grad`.
+    chunk_size : int, optional
+        The number of columns of the Hessian to compute at once, with one call of `func` and
+        one backward pass for each chunk; None for all.
+    randomness : {"error", "different", "same"}
+        What a draw from a `functier.random` generator in `func` does: raise an error, return
+        different numbers for each column, or return the same numbers for all.
+    holomorphic : bool
+        Whether to return the complex derivative with respect to complex inputs. `func` has to
+        be holomorphic in them; this is not checked.
+    allow_int : bool
+        Whether to accept inputs of an integer or boolean dtype, as constants; their Hessian is
+        zeros of dtype float64.
+    escape : {"dead", "passthrough"}
+        What a tensor of the levels does once the call is over.
+
+    Returns
+    -------
+    callable
+        The function returns the Hessian, which has the axes (or the tree) of the argument
+        twice; with `has_aux`, ``(hessian, aux)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `jacrev` and `jacfwd`. Complex inputs need `holomorphic`.
 
     Examples
     --------

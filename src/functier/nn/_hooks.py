@@ -13,17 +13,6 @@ class RemovableHandle:
 
     It is a context manager, too. The methods of `Module` that register hooks make it.
 
-    Parameters
-    ----------
-    module : Module
-    place : str
-        The attribute of the module that has hooks of this kind.
-    hook : callable
-    prepend : bool
-        True to call the hook before those that the module has.
-    *options : bool
-        Kept beside the hook.
-
     Examples
     --------
     >>> from functier import nn

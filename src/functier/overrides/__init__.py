@@ -210,6 +210,15 @@ def has_tensor_function(relevant: Iterable) -> bool:
     Neither an instance of `Tensor` itself does, nor a tensor of a level, which sees the calls
     inside a function.
 
+    Parameters
+    ----------
+    relevant : iterable
+        The arguments that may override the function.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> class Sub(Tensor):
@@ -226,6 +235,20 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
     """Ask the modes, and the hooks of the relevant arguments, for ``func(*args, **kwargs)``.
 
     It is for libraries that call `has_tensor_function` inside `func`.
+
+    Parameters
+    ----------
+    func : callable
+        The function, which the hooks get.
+    relevant : iterable
+        The arguments whose hooks are asked, from the first on.
+    *args, **kwargs
+        The arguments of `func`.
+
+    Returns
+    -------
+    object
+        The answer of the first mode or hook that does not decline.
 
     Raises
     ------
@@ -257,9 +280,20 @@ def handle_tensor_function(func: Callable, relevant: Iterable, /, *args: Any, **
 
 
 def as_subclass(x: Any, cls: type[Tensor]) -> Any:
-    """Return an array or tensor `x` as an instance of `cls` with the same memory.
+    """Return an array or tensor as an instance of a class, with the same memory.
 
     No hook is called.
+
+    Parameters
+    ----------
+    x : array or Tensor
+    cls : type
+        A subclass of `Tensor`.
+
+    Returns
+    -------
+    Tensor
+        An instance of `cls`.
 
     Examples
     --------
@@ -280,10 +314,17 @@ def as_subclass(x: Any, cls: type[Tensor]) -> Any:
 def implementation(func: Callable) -> Callable:
     """Return a function that computes `func` without calling hooks.
 
-    `func` is any function, ufunc, method or property getter that can be overridden. The
-    returned function takes the same arguments. It computes with the values of instances of
-    `Tensor` and its subclasses. If there are any, the result is a `Tensor`; ``as_subclass``
-    turns it into a subclass. Duck arrays are passed to NumPy's implementation.
+    Parameters
+    ----------
+    func : callable
+        A function, ufunc, method or property getter that can be overridden.
+
+    Returns
+    -------
+    callable
+        A function of the same arguments. It computes with the values of instances of `Tensor`
+        and its subclasses. If there are any, the result is a `Tensor`; ``as_subclass`` turns it
+        into a subclass. Duck arrays are passed to NumPy's implementation.
 
     Examples
     --------
@@ -320,6 +361,16 @@ def implementation(func: Callable) -> Callable:
 
 def resolve_name(func: Callable) -> str:
     """Return the name of a function as users write it.
+
+    Parameters
+    ----------
+    func : callable
+        A function of any library, or a method or property getter of `Tensor`.
+
+    Returns
+    -------
+    str
+        The name, from the package on.
 
     Examples
     --------

@@ -28,6 +28,15 @@ def is_tensor_method_or_property(func: Any) -> bool:
     Such a function takes a tensor as its first argument. The hook of another class may get one,
     too.
 
+    Parameters
+    ----------
+    func : any
+        A function that a hook has been given.
+
+    Returns
+    -------
+    bool
+
     Examples
     --------
     >>> import numpy as np

@@ -1,0 +1,58 @@
+"""Unit vectors of several values together, whose products are the columns of a Jacobian."""
+
+from math import prod
+
+import numpy as np
+
+from .._core.numpy_facts import dtype_of, shape_of
+from .._core.types import Value
+from .._levels.cotangents import one
+
+
+def only_unit(values: list) -> list:
+    """Return the unit vector of a single value of one element; it needs no batch."""
+    shape = shape_of(values[0])
+    return [np.ones(shape, dtype_of(values[0])) if shape else one(values[0])]
+
+
+def units(values: list, sizes: list[int], total: int) -> list:
+    """Return the unit vectors of all values together: for each, shape (total, *value.shape)."""
+    start, parts = 0, []
+    for x, n in zip(values, sizes):
+        part = np.zeros((total, *shape_of(x)), dtype_of(x))
+        part.reshape(-1)[start * n : (start + n) * n : n + 1] = 1
+        parts.append(part)
+        start += n
+    return parts
+
+
+def some_units(values: list, sizes: list[int], start: int, stop: int) -> list:
+    """Return the rows `start` to `stop` of `units` without making the others."""
+    first, rows, parts = 0, stop - start, []
+    for x, n in zip(values, sizes):
+        part = np.zeros((rows, *shape_of(x)), dtype_of(x))
+        low, high = max(start - first, 0), min(stop - first, n)
+        if low < high:
+            place = (first + low - start) * n + low
+            part.reshape(-1)[place : place + (high - low - 1) * (n + 1) + 1 : n + 1] = 1
+        first += n
+        parts.append(part)
+    return parts
+
+
+def blocks(rows: Value, values: list, total: int | None) -> list:
+    """Split the axis of all unit vectors into the axes of each value.
+
+    `total` is the number of unit vectors, and None where `rows` has no axis for them.
+    """
+    form, start, parts = shape_of(rows), 0, []
+    if total is None and values:
+        shape = shape_of(values[0])
+        return [rows.reshape(shape + form) if shape else rows]
+    for x in values:
+        shape = shape_of(x)
+        stop = start + prod(shape)
+        block = rows if len(values) == 1 else rows[start:stop]
+        parts.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
+        start = stop
+    return parts
