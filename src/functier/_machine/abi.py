@@ -39,7 +39,7 @@ METH_FASTCALL = 0x80
 
 
 class Method(ctypes.Structure):
-    """What Python has to know of a builtin."""
+    """The head of a builtin, as Python reads it."""
 
     _fields_ = (
         ("name", ctypes.c_char_p), ("code", ctypes.c_void_p),

@@ -21,7 +21,11 @@ from .steps import Place
 __all__ = ["MachineProgram", "use_machine"]
 
 REGISTERED = effects, rules, places, reductions, systems, views
+"""The modules whose import fills the table of rules."""
+
 MANY = 128
+"""A part of more calls than these is several functions."""
+
 LONG = 1 << 15
 """From so many elements on other threads of Python run meanwhile."""
 

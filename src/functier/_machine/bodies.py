@@ -186,16 +186,28 @@ class Body:
         if stride:
             lanes = ", ".join([f"i64 {i * stride}" for i in range(e.width)])
             offsets = e.add(offsets, Value(f"<{lanes}>", INT64))
-        n, dtype = e.width, stream.dtype
+        places = e.emit(f"getelementptr i8, ptr {pointer}, {e.typed(offsets)}", INT64)
+        always = Value("splat (i1 true)", BOOL)
+        return self.masked("gather", places.text, stream.dtype, always, "poison")
+
+    def masked(
+        self, way: str, places: str, dtype: np.dtype, mask: Value, others: str
+    ) -> Value:  # fmt: skip
+        """Load the lanes of a mask, and set the other ones.
+
+        `way` is ``"load"`` from a pointer on, or ``"gather"`` from a pointer for each lane.
+        """
+        e = self.w.e
+        n = e.width
         memory = "i8" if dtype == BOOL else e.scalar_type(dtype)
         kind = f"<{n} x {memory}>"
         ending = {"double": "f64", "float": "f32"}.get(memory, memory)
-        name = f"@llvm.masked.gather.v{n}{ending}.v{n}p0"
-        self.w.declarations[name] = f"declare {kind} {name}(<{n} x ptr>, i32, <{n} x i1>, {kind})"
-        places = e.emit(f"getelementptr i8, ptr {pointer}, {e.typed(offsets)}", INT64)
+        pointers, suffix = ("ptr", "p0") if way == "load" else (f"<{n} x ptr>", f"v{n}p0")
+        name = f"@llvm.masked.{way}.v{n}{ending}.{suffix}"
+        self.w.declarations[name] = f"declare {kind} {name}({pointers}, i32, <{n} x i1>, {kind})"
         value = e.emit(
-            f"call {kind} {name}(<{n} x ptr> {places.text}, i32 {dtype.itemsize}, "
-            f"<{n} x i1> splat (i1 true), {kind} poison)", dtype, memo=False,
+            f"call {kind} {name}({pointers} {places}, i32 {dtype.itemsize}, {e.typed(mask)}, "
+            f"{kind} {others})", dtype, memo=False,
         )  # fmt: skip
         if dtype == BOOL:
             value = e.emit(f"icmp ne {kind} {value.text}, zeroinitializer", BOOL)
@@ -231,28 +243,13 @@ class Body:
         if mask is None:
             return e.load(pointer, stream.dtype, stride)
         n, dtype = e.width, stream.dtype
-        memory = "i8" if dtype == BOOL else e.scalar_type(dtype)
-        kind = f"<{n} x {memory}>"
-        ending = {"double": "f64", "float": "f32"}.get(memory, memory)
         if not n:
-            zero = w.slot(e, dtype)
+            zero, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
             w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {zero}")
             pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {zero}")
             return e.load(pointer, dtype, 0)
         if stride == dtype.itemsize:
-            name = f"@llvm.masked.load.v{n}{ending}.p0"
-            w.declarations[name] = f"declare {kind} {name}(ptr, i32, <{n} x i1>, {kind})"
-            given = f"ptr {pointer}"
-        else:
-            name = f"@llvm.masked.gather.v{n}{ending}.v{n}p0"
-            w.declarations[name] = f"declare {kind} {name}(<{n} x ptr>, i32, <{n} x i1>, {kind})"
-            lanes = ", ".join([f"i64 {i * stride}" for i in range(n)])
-            places = e.emit(f"getelementptr i8, ptr {pointer}, <{n} x i64> <{lanes}>", INT64)
-            given = f"<{n} x ptr> {places.text}"
-        value = e.emit(
-            f"call {kind} {name}({given}, i32 {dtype.itemsize}, {e.typed(mask)}, "
-            f"{kind} zeroinitializer)", dtype, memo=False,
-        )  # fmt: skip
-        if dtype == BOOL:
-            value = e.emit(f"icmp ne {kind} {value.text}, zeroinitializer", BOOL)
-        return value
+            return self.masked("load", pointer, dtype, mask, "zeroinitializer")
+        lanes = ", ".join([f"i64 {i * stride}" for i in range(n)])
+        places = e.emit(f"getelementptr i8, ptr {pointer}, <{n} x i64> <{lanes}>", INT64)
+        return self.masked("gather", places.text, dtype, mask, "zeroinitializer")

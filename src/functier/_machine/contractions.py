@@ -200,7 +200,7 @@ for _name, _left, _right in (("matvec", (0, 1), (1,)), ("vecmat", (1,), (1, 2)))
             return stacked(a, b, left, right)
 
         FUNCTIONS[getattr(np, _name)] = (_labels, ())
-"""How the labels of each function are found, and the keywords that it may have."""
+"""For each function, the one that finds its labels, and the keywords that it may have."""
 
 
 def is_product(labels: Labels, a: Sequence[int], b: Sequence[int]) -> bool:

@@ -58,7 +58,7 @@ class Memory:
             ref = Ref(shape, self.dtype, place, ())
             if parts is not None:
                 if not is_basic(parts):
-                    raise Unknown("its index is no basic one")
+                    raise Unknown("its index is not basic")
                 ref = at(ref, parts)
             found = self.known[key] = ref, self.bits(ref)
         return found

@@ -21,7 +21,7 @@ import numpy as np
 from . import cache
 
 DECLARED = re.compile(r'\n(?:declare [^@\n]*@"?([\w.$-]+)|@"?([\w.$-]+)"? = external )')
-"""What a text refers to outside of it."""
+"""The names that a text refers to outside of it."""
 
 PASSES = "sroa", "simplify_cfg", "instruction_combine"
 """The passes of level 1: variables become registers, and instructions are simplified."""

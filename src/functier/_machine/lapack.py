@@ -9,21 +9,32 @@ LARGEST = 100
 """The rows of a matrix up to which own code is used; larger ones stay NumPy calls of LAPACK."""
 
 
+def each_diagonal(code: Routine, factors: Factors) -> tuple[Rows, str, list, list]:
+    """Begin to look at the factors of each matrix of a stack.
+
+    Return their rows, a pointer to them, the indices of the matrix, and the loops to close.
+    """
+    rows = Rows(code, factors)
+    where, loops = stack(code, factors.batch)
+    return rows, code.address("%factors", list(zip(where, factors.strides))), where, loops
+
+
+def on_diagonal(rows: Rows, target: str, index: str) -> str:
+    """Load an element of the diagonal of factors."""
+    return rows.number(rows.code.address(target, [(index, rows.row + rows.item)]))
+
+
 def determinant(factors: Factors, out: Operand) -> Kernel:
     """Return a kernel ``(factors, out, scratch)`` for determinants.
 
     A product that is very large or very small on the way ends it with status 1.
     """
     code = Routine(("factors", "out"), status=True)
-    rows = Rows(code, factors)
-    where, loops = stack(code, factors.batch)
-    target = code.address("%factors", list(zip(where, factors.strides)))
-    kind, n = rows.kind, factors.size
-    name = kind.name
-    step = rows.row + rows.item
+    rows, target, where, loops = each_diagonal(code, factors)
+    kind, name = rows.kind, rows.kind.name
     value = sign_of(rows, target)
-    with code.loop(n, [(name, value), ("i1", "true")]) as i:
-        element = rows.number(code.address(target, [(i.index, step)]))
+    with code.loop(factors.size, [(name, value), ("i1", "true")]) as i:
+        element = on_diagonal(rows, target, i.index)
         product = rows.op(f"fmul {name} {i.values[0]}, {element}")
         size = rows.magnitude(product)
         power = 900 if rows.item == 8 else 110
@@ -39,15 +50,10 @@ def determinant(factors: Factors, out: Operand) -> Kernel:
 def slogdet(factors: Factors, sign: Operand, logarithm: Operand) -> Kernel:
     """Return a kernel ``(factors, sign, logarithm, scratch)`` as `numpy.linalg.slogdet`."""
     code = Routine(("factors", "sign", "logarithm"))
-    rows = Rows(code, factors)
-    where, loops = stack(code, factors.batch)
-    target = code.address("%factors", list(zip(where, factors.strides)))
-    kind, n = rows.kind, factors.size
-    name = kind.name
-    step = rows.row + rows.item
-    zero = literal(kind, 0.0)
-    with code.loop(n, [(name, sign_of(rows, target)), (name, zero)]) as i:
-        element = rows.number(code.address(target, [(i.index, step)]))
+    rows, target, where, loops = each_diagonal(code, factors)
+    name, zero = rows.kind.name, literal(rows.kind, 0.0)
+    with code.loop(factors.size, [(name, sign_of(rows, target)), (name, zero)]) as i:
+        element = on_diagonal(rows, target, i.index)
         below = rows.op(f"fcmp olt {name} {element}, {zero}")
         turned = rows.op(f"fneg {name} {i.values[0]}")
         suffix = "f64" if rows.item == 8 else "f32"

@@ -6,6 +6,7 @@ NOTE [the end of a row]
 """
 
 import hashlib
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -133,24 +134,31 @@ class Writer:
 
     def row(self, n: int, width: int, step: Any, start: str = "0", end: str = "") -> None:
         """Write a loop over a row; see NOTE [the end of a row]."""
-        end = end or str(n)
         if n <= width:
             step("0")
             return
+
+        def lanes(done: str) -> None:
+            index = done
+            if n % width:
+                inside = self.let(f"icmp ult i64 {done}, {n - width}")
+                index = self.let(f"select i1 {inside}, i64 {done}, i64 {n - width}")
+                self.done = done
+            step(index)
+
+        self.counted(start, end or str(n), width, lanes)
+
+    def counted(self, start: str, end: str, far: int, body: Callable[[str], None]) -> None:
+        """Write a loop over an index: from a start, in steps of `far`, while it is below an end."""
         self.count += 1
         name, before = self.count, self.e.block
         self.line(f"br label %row{name}")
         self.start(f"row{name}")
-        place = len(self.e.lines)
-        done = index = f"%done{name}"
-        if n % width:
-            inside = self.let(f"icmp ult i64 {done}, {n - width}")
-            index = self.let(f"select i1 {inside}, i64 {done}, i64 {n - width}")
-            self.done = done
-        step(index)
-        after = self.let(f"add nuw nsw i64 {done}, {width}")
+        place, index = len(self.e.lines), f"%done{name}"
+        body(index)
+        after = self.let(f"add nuw nsw i64 {index}, {far}")
         more = self.let(f"icmp ult i64 {after}, {end}")
-        phi = f"  {done} = phi i64 [ {start}, %{before} ], [ {after}, %{self.e.block} ]"
+        phi = f"  {index} = phi i64 [ {start}, %{before} ], [ {after}, %{self.e.block} ]"
         self.e.lines.insert(place, phi)
         self.line(f"br i1 {more}, label %row{name}, label %end{name}")
         self.start(f"end{name}")
@@ -206,15 +214,4 @@ class Writer:
             less = self.let(f"icmp ult i64 {far}, {n}")
             part(start, self.let(f"select i1 {less}, i64 {far}, i64 {n}"))
 
-        self.count += 1
-        name, before = self.count, self.e.block
-        self.line(f"br label %block{name}")
-        self.start(f"block{name}")
-        place = len(self.e.lines)
-        blocks(f"%start{name}")
-        after = self.let(f"add nuw nsw i64 %start{name}, {block}")
-        more = self.let(f"icmp ult i64 {after}, {n}")
-        phi = f"  %start{name} = phi i64 [ 0, %{before} ], [ {after}, %{self.e.block} ]"
-        self.e.lines.insert(place, phi)
-        self.line(f"br i1 {more}, label %block{name}, label %last{name}")
-        self.start(f"last{name}")
+        self.counted("0", str(n), block, blocks)

@@ -154,7 +154,7 @@ def _take_along(low: Lowering, node: Node) -> Any:
         raise Unknown("np.take_along_axis has options")
     index = low.value(given["indices"])
     if index.dtype.kind not in "iu":
-        raise Unknown("the indices are no whole numbers")
+        raise Unknown("the indices are not whole numbers")
     pattern = Along(value, axis % len(value.shape), node.form.shape)
     return gather(low, value, pattern, [index], node)
 
@@ -291,5 +291,5 @@ def _place(low: Lowering, node: Node) -> Any:
     given = dict(zip(("values", "shape", "index"), node.args), **node.kwargs)
     values, shape, index = given["values"], given["shape"], given["index"]
     if not is_basic(index):
-        raise Unknown("its index is no basic one")
+        raise Unknown("its index is not basic")
     return padded(low, low.value(values), shape, index, node)

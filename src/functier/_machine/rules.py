@@ -41,7 +41,7 @@ def _contraction(low: Lowering, node: Node) -> Any:
         node = Node(np.matmul, node.args, node.kwargs, node.form)
     found = contraction_of(node)
     if found is None:
-        raise Unknown("it is no contraction of two operands")
+        raise Unknown("it does not contract two operands")
     labels, a, b = found
     dtype = dtype_of(node.form)
     shape = node.form.shape

@@ -34,7 +34,7 @@ class Buffer:
 
 
 class Place(NamedTuple):
-    """Where the elements of an array are: a buffer, and an offset and strides in bytes."""
+    """The place of the elements of an array: a buffer, and an offset and strides in bytes."""
 
     buffer: Buffer
     offset: int

@@ -24,8 +24,8 @@ def solve(
     factors : Factors
         The factors of `a`.
     b, out : Operand
-        Stacks of matrices ``(..., n, m)``; for `b` None, which is the identity, there is no such
-        pointer.
+        Stacks of matrices ``(..., n, m)``. If `b` is None, it is the identity, and the kernel
+        does not take it.
     transposed : bool
         Solve with the transpose of `a`.
     """

@@ -173,7 +173,7 @@ class Extremum(Sum):
         self.w.set(self.slots[1], self.w.e.constant(0, INT64))
 
     def better(self, e: Emitter, a: Value, b: Value) -> Value:
-        """Tell where `b` comes before `a`: it is beyond, or the first that is no number."""
+        """Tell where `b` comes before `a`: it is beyond, or the first NaN."""
         found = e.compare("gt" if self.largest else "lt", b, a)
         if self.dtype.kind == "f":
             found = e.either(found, e.both(e.isnan(b), e.compare("eq", a, a)))

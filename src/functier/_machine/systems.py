@@ -1,5 +1,6 @@
 """Rules of nodes of `numpy.linalg`: one factorisation for all that is asked of a matrix."""
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,15 @@ def packed(low: Lowering, shape: tuple[int, ...], dtype: np.dtype) -> Operand:
     return Operand("", dtype, shape, low.new(shape, dtype).strides)
 
 
+def refuse_options(node: Node, operands: int = 1, known: Set[str] = frozenset()) -> None:
+    """Raise `Unknown` where a call has more than its operands, and keywords that are known."""
+    if len(node.args) != operands or not node.kwargs.keys() <= known:
+        raise Unknown("it has options")
+
+
 @rule(np.linalg.solve)
 def _solve(low: Lowering, node: Node) -> Any:
-    if len(node.args) != 2 or node.kwargs:
-        raise Unknown("it has options")
+    refuse_options(node, 2)
     dtype, shape = dtype_of(node.form), node.form.shape
     a, own = matrix(low, node.args[0], dtype), shape_in(node.args[1])
     if 0 in shape or 0 in own:
@@ -82,8 +88,7 @@ def _solve(low: Lowering, node: Node) -> Any:
 
 @rule(np.linalg.inv)
 def _inv(low: Lowering, node: Node) -> Any:
-    if len(node.args) != 1 or node.kwargs:
-        raise Unknown("it has options")
+    refuse_options(node)
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
     known, factors, turned = factors_of(low, a)
@@ -93,8 +98,7 @@ def _inv(low: Lowering, node: Node) -> Any:
 
 @rule(np.linalg.det)
 def _det(low: Lowering, node: Node) -> Any:
-    if len(node.args) != 1 or node.kwargs:
-        raise Unknown("it has options")
+    refuse_options(node)
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
     known, factors, _ = factors_of(low, a)
@@ -104,8 +108,7 @@ def _det(low: Lowering, node: Node) -> Any:
 
 @rule(np.linalg.slogdet)
 def _slogdet(low: Lowering, node: Node) -> Any:
-    if len(node.args) != 1 or node.kwargs:
-        raise Unknown("it has options")
+    refuse_options(node)
     form, other = node.form
     dtype, shape = dtype_of(form), form.shape
     if dtype_of(other) != dtype:
@@ -119,8 +122,7 @@ def _slogdet(low: Lowering, node: Node) -> Any:
 @rule(np.linalg.cholesky)
 def _cholesky(low: Lowering, node: Node) -> Any:
     upper = node.kwargs.get("upper", False)
-    if len(node.args) != 1 or not set(node.kwargs) <= {"upper"} or type(upper) is not bool:
-        raise Unknown("it has options")
+    refuse_options(node, known={"upper"} if type(upper) is bool else set())
     dtype, shape = dtype_of(node.form), node.form.shape
     a = matrix(low, node.args[0], dtype)
     kernel = cholesky(operand(a), packed(low, shape, dtype), upper)

@@ -60,7 +60,7 @@ def best_shape(rows: int, columns: int, registers: int, steps: int) -> Shape:
             for across, y, _ in blocks(columns, n)
         ]
         time = sum([count * cycles(x, y) for count, x, y in kinds])
-        # each kind of tile is code of its own, which has to be compiled
+        # each kind of tile is other code, which has to be compiled
         code = sum([x * y for _, x, y in kinds])
         return time * (1 + code / 800)
 

@@ -202,8 +202,9 @@ def calling(func: Callable) -> Callable:
             if isinstance(x, Tensor) and was_written(x):
                 raise x.level.refusal(
                     MutationError,
-                    f"{name_of_function(func)} writes to an array of its own, which later calls of "
-                    f"the program would not do; return the new value, and set it after the call",
+                    f"{name_of_function(func)} writes to an array of the module, which later "
+                    f"calls of the program would not do; return the new value, and set it after "
+                    f"the call",
                 )
         return result
 
@@ -257,8 +258,8 @@ def compile(  # torch.compile has this name
         The code that replays a program: ``"numpy"`` is generated Python code that calls NumPy, and
         ``"llvm"`` machine code, with NumPy calls for what it does not know. The latter needs
         llvmlite (``pip install functier[compile]``); results differ from NumPy's by rounding, and
-        there are no warnings of arithmetic.
-        ``"auto"`` takes machine code where llvmlite is installed.
+        there are no warnings of arithmetic. ``"auto"`` takes machine code where llvmlite is
+        installed.
     fastmath : bool
         Whether a product and a sum may be rounded once. The NumPy backend makes no use of it.
     on_change : {"retrace", "raise"}
@@ -300,9 +301,8 @@ def compile(  # torch.compile has this name
 
     Inside another transform, or while a mode or a debugger of `functier` is on, the call runs
     `func` as it is. What the function does besides, such as printing, is done in the trace
-    alone. A warning of NumPy's comes where a
-    program makes the call, and not for what nobody needs. Under ``np.errstate(all="raise")``
-    NumPy computes everything.
+    alone. A warning of NumPy's comes where a program makes the call, and not for what nobody
+    needs. Under ``np.errstate(all="raise")`` NumPy computes everything.
 
     Examples
     --------

@@ -27,12 +27,12 @@ DTYPES = "?bBhHiIlLqQfd"
 
 
 def rule_of(function):
-    """The rule of a function, or None. SciPy's are there once SciPy is."""
+    """Return the rule of a function, or None. SciPy's are there once SciPy is."""
     if function not in ELEMENTWISE and "scipy.special" in sys.modules:
         importlib.import_module(".special", __name__)
     return ELEMENTWISE.get(function)
 
 
 def knows(function, dtypes):
-    """Whether `rule_of(function)` is for a loop of these dtypes, given as NumPy's dtypes."""
+    """Tell if `rule_of(function)` is for a loop of these dtypes, given as NumPy's dtypes."""
     return rule_of(function) is not None and all(np.dtype(d).char in DTYPES for d in dtypes)
