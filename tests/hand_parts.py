@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from functier._machine.builtin import Signature, make_builtin
+from functier._machine.calls.builtin import Signature, make_builtin
 from functier._programs.graph import form_of
 
 ADD = """

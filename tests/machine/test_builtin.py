@@ -11,8 +11,9 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import abi, builtin, engine, wrapper
-from functier._machine.builtin import Signature, make_builtin
+from functier._machine.calls import abi, builtin, wrapper
+from functier._machine.calls.builtin import Signature, make_builtin
+from functier._machine.compiler import engine
 from functier._programs.entries import Mismatch
 from functier._programs.graph import form_of
 from hand_parts import ADD, NUMBER, ONE, TWO, adder, make, refuse

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import engine
+from functier._machine.compiler import engine
 
 ADD = """
 declare i64 @outside(i64)

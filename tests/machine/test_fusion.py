@@ -6,9 +6,11 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
-from functier._machine import backend, fusion, nests
-from functier._machine.loops import kernel_of
-from functier._machine.parts import Division
+from functier._machine import backend
+from functier._machine.loops import nests
+from functier._machine.loops.kernels import kernel_of
+from functier._machine.parts import fusion
+from functier._machine.parts.division import Division
 from functier._programs.trace import trace
 
 X = np.random.default_rng(0).normal(size=1000)

@@ -8,8 +8,9 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import samples
-from functier._machine import bodies, routines, sums
 from functier._machine.elementary import ELEMENTWISE
+from functier._machine.loops import bodies, sums
+from functier._machine.text import routines
 from nets.machine_rows import Judge, drawn, long_doubles, net
 
 SEED = 2026

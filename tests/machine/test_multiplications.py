@@ -5,8 +5,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import blas, products, tiles
-from functier._machine.contractions import (
+from functier._machine.linalg import blas, products, tiles
+from functier._machine.linalg.contractions import (
     Axis,
     Labels,
     contraction_of,

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import pool, threads
+from functier._machine.calls import pool, threads
 from hand_parts import make, refuse
 
 

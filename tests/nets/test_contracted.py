@@ -4,16 +4,17 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import contractions, rules, systems
+from functier._machine.linalg import contractions
+from functier._machine.lowering import products, systems
 from nets.contracted import net
 
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch):
     monkeypatch.setenv("FUNCTIER_CACHE", "0")
-    rules.contracted.cache_clear()
+    products.contracted.cache_clear()
     yield
-    rules.contracted.cache_clear()
+    products.contracted.cache_clear()
 
 
 def test_drawn_contractions(full, record_property):

@@ -5,16 +5,10 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
-from functier._machine import (
-    arena,
-    backend,
-    bodies,
-    effects,
-    loops,
-    reductions,
-    sums,
-    views,
-)  # fmt: skip
+from functier._machine import backend
+from functier._machine.loops import bodies, kernels, sums
+from functier._machine.lowering import effects, reductions, views
+from functier._machine.parts import arena
 from nets.kernels import net
 
 
@@ -28,8 +22,8 @@ def test_drawn_kernels(full, record_property):
 
 def check_fault(numbers):
     """A fault that is planted gives wrong results."""
-    loops.kernel_of.cache_clear()
-    loops.written.cache_clear()
+    kernels.kernel_of.cache_clear()
+    kernels.written.cache_clear()
     found = net(1)
     try:
         for number in numbers:
@@ -37,8 +31,8 @@ def check_fault(numbers):
             if found.counts.wrong:
                 return
     finally:
-        loops.kernel_of.cache_clear()
-        loops.written.cache_clear()
+        kernels.kernel_of.cache_clear()
+        kernels.written.cache_clear()
     pytest.fail(found.summary())
 
 

@@ -74,6 +74,37 @@ def test_rooms_import_those_before(name):
     assert imported_rooms(name) <= set(ORDER[: ORDER.index(name)])
 
 
+SUBROOMS = {
+    "_machine": [
+        "compiler", "text", "elementary", "loops", "linalg", "lowering", "parts", "calls",
+    ],
+}  # fmt: skip
+"""The folders of a room, of which each imports from those before it."""
+
+
+def test_subrooms_are_all_folders():
+    for name, order in SUBROOMS.items():
+        found = {p.parent.name for p in FILES if p.parent.parent == PACKAGE / name}
+        assert found == set(order)
+
+
+@pytest.mark.parametrize(("name", "own"), [(k, x) for k, order in SUBROOMS.items() for x in order])
+def test_subrooms_import_those_before(name, own):
+    folder = PACKAGE / name / own
+    inside, found = f"functier.{name}.", set()
+    for module in [m for path in FILES if folder in path.parents for m in imports(path)]:
+        if module.startswith(inside):
+            found.add(module.removeprefix(inside).partition(".")[0])
+        elif module.startswith("functier."):
+            found.add(room(module))
+    found.discard(own)
+    order = SUBROOMS[name]
+    stated = re.search(r"^Imports (.*?)\.$", (folder / "__init__.py").read_text(), re.MULTILINE)
+
+    assert found <= {*ORDER[: ORDER.index(name)], *order[: order.index(own)]}
+    assert set(re.findall("`(.*?)`", stated[1])) == found
+
+
 @each("path", FILES, ids=name_of)
 def test_every_file_is_in_a_room(path):
     assert room(f"functier.{name_of(path)}") in ORDER

@@ -11,16 +11,19 @@ from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
 from .._programs.program import Changed, Program
 from .._programs.source import Source
-from . import blas, builtin, effects, engine, places, reductions, rules, systems, views
-from .arena import laid_out
-from .emitter import ATTRIBUTES
-from .fusion import Call, calls_of
-from .parts import Division, Stage, strides_out
-from .steps import Place
+from .calls import builtin
+from .compiler import engine
+from .linalg import blas
+from .lowering import effects, places, products, reductions, systems, views
+from .lowering.steps import Place
+from .parts.arena import laid_out
+from .parts.division import Division, Stage, strides_out
+from .parts.fusion import Call, calls_of
+from .text.emitter import ATTRIBUTES
 
 __all__ = ["MachineProgram", "use_machine"]
 
-REGISTERED = effects, rules, places, reductions, systems, views
+REGISTERED = effects, products, places, reductions, systems, views
 """The modules whose import fills the table of rules."""
 
 MANY = 128

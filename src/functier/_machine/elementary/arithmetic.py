@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..emitter import BOOL, Value
+from ..text.emitter import BOOL, Value
 from .table import elementwise
 
 __all__ = ["square"]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy._core import umath
 
-from ..emitter import BOOL
+from ..text.emitter import BOOL
 from .table import ELEMENTWISE, elementwise
 
 # ---- comparisons ----------------------------------------------------------------------------

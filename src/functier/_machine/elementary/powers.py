@@ -6,7 +6,7 @@ C's pow (ISO C, annex F.10.4.4), which NumPy has.
 
 import numpy as np
 
-from ..emitter import INT64
+from ..text.emitter import INT64
 from .arithmetic import integer_power, square
 from .coefficients import LN2, POWER, TWO_THIRDS
 from .exponentials import clamp, exp_pair, scaled

@@ -8,7 +8,7 @@ of 256 bits.
 
 import numpy as np
 
-from ..emitter import FLOAT64, INT64, Value
+from ..text.emitter import FLOAT64, INT64, Value
 from .coefficients import HALF_PI, TWO_OVER_PI
 from .exponentials import SHIFT
 from .pairs import fast_two_sum, two_product

@@ -1,6 +1,6 @@
 """The table of elementwise functions, and the decorators that fill it."""
 
-from ..emitter import FLOAT32, FLOAT64
+from ..text.emitter import FLOAT32, FLOAT64
 
 __all__ = ["ELEMENTWISE", "SINGLES", "doubles", "elementwise", "for_singles", "of_doubles"]
 

@@ -6,7 +6,7 @@ Ng, "Argument reduction for huge arguments", 1992).
 
 import numpy as np
 
-from ..emitter import FLOAT32, FLOAT64
+from ..text.emitter import FLOAT32, FLOAT64
 from .coefficients import COS, COS_SINGLE, SIN, SIN_SINGLE
 from .exponentials import signed_zero
 from .pairs import divide, fast_two_sum

@@ -1,0 +1,154 @@
+"""BLAS of NumPy's own library, called from machine code. Imports routines.
+
+NOTE [whose library]
+    NumPy's wheels bring a library next to the package, whose names begin with "scipy_". Its
+    functions take matrices by address, and its integers have 64 bits. Where NumPy was built in
+    another way, nothing is known here, and these calls stay with NumPy.
+"""
+
+import ctypes
+import glob
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..text.routines import Numbers, Routine
+
+ROW_MAJOR, NO, YES, LOWER = 101, 111, 112, 122
+"""Constants of CBLAS: the order of elements, if a matrix is transposed, and which triangle."""
+
+
+@lru_cache(1)
+def library() -> Any:
+    """Return NumPy's own OpenBLAS as it is loaded; None if NumPy has another one."""
+    home = os.path.dirname(np.__file__)
+    places = (os.path.join(os.path.dirname(home), "numpy.libs"), os.path.join(home, ".dylibs"))
+    for place in places:
+        for path in sorted(glob.glob(os.path.join(glob.escape(place), "*openblas64_*"))):
+            try:
+                found = ctypes.CDLL(path)
+            except OSError:
+                continue
+            if hasattr(found, "scipy_cblas_dgemm64_"):
+                return found
+    return None
+
+
+@lru_cache(256)
+def address(name: str) -> int:
+    """Return the address of a function; 0 where there is none."""
+    known = library()
+    found = getattr(known, name, None) if known is not None else None
+    return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
+
+
+def blas(name: str, kind: Numbers) -> str:
+    """Return the name of a function of BLAS for a dtype."""
+    return f"scipy_cblas_{letter(kind)}{name}64_"
+
+
+def letter(kind: Numbers) -> str:
+    return {"double": "d", "float": "s"}[kind.name]
+
+
+BLAS = ("gemm", "gemv", "syrk")
+
+
+def addresses() -> Mapping[str, int]:
+    """Return the addresses of all functions that routines may call, by name."""
+    kinds = [Numbers(np.dtype(np.float64), "double", True), Numbers(np.dtype("f4"), "float", True)]
+    names = [blas(name, kind) for kind in kinds for name in BLAS]
+    return {name: address(name) for name in names if address(name)}
+
+
+class Matrix(NamedTuple):
+    """A matrix as BLAS takes it."""
+
+    pointer: str
+    transposed: bool
+    leading: int
+
+
+def matrix(pointer: str, rows: int, columns: int, down: int, across: int, item: int) -> Any:
+    """Return a matrix with strides in bytes; None if no side of it is without gaps."""
+    for transposed, near, far, length in (
+        (False, across, down, columns),
+        (True, down, across, rows),
+    ):
+        if near == item and far % item == 0 and far >= item * length:
+            return Matrix(pointer, transposed, far // item)
+    return None
+
+
+def gemm(
+    code: Routine, kind: Numbers, sizes: tuple[int, int, int], a: Matrix, b: Matrix, out: Matrix,
+    accumulate: bool | str,
+) -> None:  # fmt: skip
+    """Write ``out = a @ b``, for sizes (m, n, k).
+
+    `accumulate` may be a number in the text: what the values of `out` are multiplied by.
+    """
+    m, n, k = sizes
+    if out.transposed:
+        a, b = b._replace(transposed=not b.transposed), a._replace(transposed=not a.transposed)
+        m, n = n, m
+    name, real = blas("gemm", kind), kind.name
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i32, i64, i64, i64, {real}, ptr, i64, ptr, i64, "
+        f"{real}, ptr, i64)",
+    )
+    beta = accumulate if isinstance(accumulate, str) else "1.0" if accumulate else "0.0"
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i32 {flag(b)}, i64 {m}, i64 {n}, "
+        f"i64 {k}, {real} 1.0, ptr {a.pointer}, i64 {a.leading}, ptr {b.pointer}, "
+        f"i64 {b.leading}, {real} {beta}, ptr {out.pointer}, i64 {out.leading})"
+    )
+
+
+def gemv(
+    code: Routine, kind: Numbers, sizes: tuple[int, int], a: Matrix, b: tuple[str, int],
+    out: tuple[str, int], accumulate: bool,
+) -> None:  # fmt: skip
+    """Write ``out = a @ b`` for sizes (n, k) and vectors, which are pointers and strides."""
+    name, real = blas("gemv", kind), kind.name
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i64, i64, {real}, ptr, i64, ptr, i64, {real}, ptr, i64)",
+    )
+    n, k = reversed(sizes) if a.transposed else sizes
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {flag(a)}, i64 {n}, i64 {k}, {real} 1.0, "
+        f"ptr {a.pointer}, i64 {a.leading}, ptr {b[0]}, i64 {b[1] // kind.size}, "
+        f"{real} {'1.0' if accumulate else '0.0'}, ptr {out[0]}, i64 {out[1] // kind.size})"
+    )
+
+
+def syrk(code: Routine, kind: Numbers, n: int, k: int, a: Matrix, out: Matrix) -> None:
+    """Write ``out = a @ a.T`` for sizes (n, k): half of the products, and a copy of them."""
+    name, real, item = blas("syrk", kind), kind.name, kind.size
+    code.declare(
+        name,
+        f"declare void @{name}(i32, i32, i32, i64, i64, {real}, ptr, i64, {real}, ptr, i64)",
+    )
+    code.line(
+        f"call void @{name}(i32 {ROW_MAJOR}, i32 {LOWER}, i32 {flag(a)}, i64 {n}, i64 {k}, "
+        f"{real} 1.0, ptr {a.pointer}, i64 {a.leading}, {real} 0.0, ptr {out.pointer}, "
+        f"i64 {out.leading})"
+    )
+    with code.loop(n - 1) as i:
+        row = code.instruction(f"add i64 {i.index}, 1")
+        source = code.address(out.pointer, [(row, out.leading * item)])
+        goal = code.address(out.pointer, [(row, item)])
+        with code.loop(row) as j:
+            place = code.address(source, [(j.index, item)])
+            value = code.instruction(f"load {real}, ptr {place}, align {item}")
+            place = code.address(goal, [(j.index, out.leading * item)])
+            code.line(f"store {real} {value}, ptr {place}, align {item}")
+
+
+def flag(matrix: Matrix) -> int:
+    return YES if matrix.transposed else NO

@@ -1,0 +1,273 @@
+"""Solutions of linear systems from their factors. Imports factors, operands, routines.
+
+NOTE [two orders]
+    A row of the solution is the row of the right-hand side, less multiples of rows that are
+    solved: forward with one triangle, backward with the other. For the transposed matrix the
+    triangles change their places, and the order of the rows is undone at the end.
+"""
+
+from ..text.operands import Operand
+from ..text.routines import Kernel, Routine
+from .factors import Factors, Rows, close, literal, stack
+
+WIDE = 6
+"""The vectors of a row of the solution that stay in registers."""
+
+
+def solve(
+    factors: Factors, b: Operand | None, out: Operand, transposed: bool = False
+) -> Kernel:  # fmt: skip
+    """Return a kernel ``(factors, b, out, scratch)`` for the solution of ``a @ x = b``.
+
+    Parameters
+    ----------
+    factors : Factors
+        The factors of `a`.
+    b, out : Operand
+        Stacks of matrices ``(..., n, m)``. If `b` is None, it is the identity, and the kernel
+        does not take it.
+    transposed : bool
+        Solve with the transpose of `a`.
+    """
+    code = Routine(("factors", "b", "out") if b is not None else ("factors", "out"))
+    batch = out.shape[:-2]
+    many = out.shape[-1]
+    known = Operand("", out.dtype, factors.batch, factors.strides).broadcast(batch)
+    where, loops = stack(code, batch)
+    target = code.address("%factors", list(zip(where, known.strides)))
+    rows = Rows(code, factors)
+    given = ""
+    if b is not None:
+        b = b.broadcast((*batch, *b.shape[-2:]))
+        given = code.address("%b", list(zip(where, b.strides)))
+    result = code.address("%out", list(zip(where, out.strides)))
+    if b is not None and many == 1:
+        vector_system(rows, target, given, b, result, out, transposed)
+    else:
+        block = Block(rows, target, many)
+        block.solve(given, b, result, out, transposed)
+    close(loops)
+    return code.kernel()
+
+
+class Block:
+    """Instructions for a system of several right-hand sides: rows of vectors in scratch memory."""
+
+    def __init__(self, rows: Rows, factors: str, many: int):
+        self.rows, self.code, self.factors, self.many = rows, rows.code, factors, many
+        self.vectors = -(-many // rows.width)
+        self.step = rows.width * rows.item
+        self.row = self.vectors * self.step
+        self.begin = self.code.reserve(rows.factors.size * self.row)
+        self.memory = self.code.address("%scratch", [], self.begin)
+
+    def solve(
+        self, given: str, b: Operand | None, result: str, out: Operand, transposed: bool
+    ) -> None:
+        """Write all steps."""
+        self.gather(given, b, not transposed)
+        down, across = self.rows.row, self.rows.item
+        if transposed:
+            down, across = across, down
+        self.triangle(down, across, False, transposed)
+        self.triangle(down, across, True, not transposed)
+        self.scatter(result, out, transposed)
+
+    def source(self, i: str, ordered: bool) -> str:
+        """Return the row that stands at a place of the factors."""
+        if not ordered:
+            return i
+        place = self.code.address(self.factors, [(i, 8)], self.rows.factors.order)
+        return self.rows.op(f"load i64, ptr {place}, align 8")
+
+    def gather(self, given: str, b: Operand | None, ordered: bool) -> None:
+        """Copy the right-hand side, in the order of the factors."""
+        code, rows = self.code, self.rows
+        n, whole = rows.factors.size, self.many // rows.width
+        with code.loop(n) as i:
+            goal = code.address(self.memory, [(i.index, self.row)])
+            source = self.source(i.index, ordered)
+            if b is None:
+                for v in range(self.vectors):
+                    rows.store("zeroinitializer", code.address(goal, [], v * self.step))
+                one = literal(rows.kind, 1.0)
+                rows.put(one, code.address(goal, [(source, rows.item)]))
+                return
+            down, across = b.strides[-2:]
+            source = code.address(given, [(source, down)])
+            if across == rows.item:
+                for v in range(self.vectors):
+                    place = code.address(source, [], v * self.step)
+                    rest = self.many - v * rows.width
+                    value = rows.load(place) if v < whole else rows.part(place, rest)
+                    rows.store(value, code.address(goal, [], v * self.step))
+                return
+            rows.store("zeroinitializer", code.address(goal, [], self.row - self.step))
+            with code.loop(self.many) as j:
+                value = rows.number(code.address(source, [(j.index, across)]))
+                rows.put(value, code.address(goal, [(j.index, rows.item)]))
+
+    def scatter(self, result: str, out: Operand, ordered: bool) -> None:
+        """Copy the solution to the result."""
+        code, rows = self.code, self.rows
+        down, across = out.strides[-2:]
+        n, whole = rows.factors.size, self.many // rows.width
+        with code.loop(n) as i:
+            source = code.address(self.memory, [(i.index, self.row)])
+            goal = code.address(result, [(self.source(i.index, ordered), down)])
+            done = 0
+            if across == rows.item:
+                for v in range(whole):
+                    value = rows.load(code.address(source, [], v * self.step))
+                    rows.store(value, code.address(goal, [], v * self.step))
+                done = whole * rows.width
+            if done < self.many:
+                with code.loop(self.many - done) as j:
+                    value = rows.number(
+                        code.address(source, [(j.index, rows.item)], done * rows.item)
+                    )
+                    rows.put(value, code.address(goal, [(j.index, across)], done * across))
+
+    def triangle(self, down: int, across: int, backward: bool, divide: bool) -> None:
+        """Solve with one triangle, whose elements have these strides."""
+        for first in range(0, self.vectors, WIDE):
+            count = min(WIDE, self.vectors - first)
+            memory = self.code.address(self.memory, [], first * self.step)
+            self.panel(memory, count, down, across, backward, divide)
+
+    def panel(
+        self, memory: str, count: int, down: int, across: int, backward: bool, divide: bool
+    ) -> None:
+        """Solve for some vectors of each row, whose sums stay in registers."""
+        code, rows = self.code, self.rows
+        n = rows.factors.size
+        with code.loop(n) as step:
+            i, begin = step.index, "0"
+            if backward:
+                i = rows.op(f"sub i64 {n - 1}, {step.index}")
+                begin = rows.op(f"add i64 {i}, 1")
+            own = code.address(memory, [(i, self.row)])
+            line = code.address(self.factors, [(i, down)])
+            sums = [
+                (rows.vector, rows.load(code.address(own, [], v * self.step))) for v in range(count)
+            ]
+            element = code.address(line, [(begin, across)])
+            other = code.address(memory, [(begin, self.row)])
+            with code.loop(step.index if n > 1 else "0", sums) as k:
+                factor = rows.number(code.address(element, [(k.index, across)]))
+                factor = rows.spread(factor)
+                there = code.address(other, [(k.index, self.row)])
+                k.new = [
+                    rows.minus_product(
+                        value, factor, rows.load(code.address(there, [], v * self.step))
+                    )
+                    for v, value in enumerate(k.values)
+                ]
+            inverse = ""
+            if divide:
+                inverse = rows.spread(reciprocal(rows, code.address(line, [(i, across)])))
+            for v, value in enumerate(k.results):
+                if divide:
+                    value = rows.op(f"fmul {rows.vector} {value}, {inverse}")
+                rows.store(value, code.address(own, [], v * self.step))
+
+
+def reciprocal(rows: Rows, place: str) -> str:
+    one = literal(rows.kind, 1.0)
+    return rows.op(f"fdiv {rows.kind.name} {one}, {rows.number(place)}")
+
+
+def vector_system(
+    rows: Rows, factors: str, given: str, b: Operand, result: str, out: Operand, transposed: bool
+) -> None:
+    """Write the solution for one right-hand side: a vector in scratch memory."""
+    code, n = rows.code, rows.factors.size
+    memory = code.address("%scratch", [], code.reserve(rows.row))
+    block = Block.__new__(Block)
+    block.rows, block.code, block.factors = rows, code, factors
+    for v in range(rows.factors.vectors):
+        rows.store("zeroinitializer", code.address(memory, [], v * rows.width * rows.item))
+    with code.loop(n) as i:
+        source = block.source(i.index, not transposed)
+        value = rows.number(code.address(given, [(source, b.strides[-2])]))
+        rows.put(value, code.address(memory, [(i.index, rows.item)]))
+    if transposed:
+        spread_out(rows, factors, memory, False, True)
+        spread_out(rows, factors, memory, True, False)
+    else:
+        summed_up(rows, factors, memory, False, False)
+        summed_up(rows, factors, memory, True, True)
+    with code.loop(n) as i:
+        value = rows.number(code.address(memory, [(i.index, rows.item)]))
+        goal = block.source(i.index, transposed)
+        rows.put(value, code.address(result, [(goal, out.strides[-2])]))
+
+
+def summed_up(rows: Rows, factors: str, memory: str, backward: bool, divide: bool) -> None:
+    """Solve with a triangle by dot products of its rows with what is solved."""
+    code, n, width = rows.code, rows.factors.size, rows.width
+    name, shift = rows.kind.name, width.bit_length() - 1
+    step = width * rows.item
+    with code.loop(n) as loop:
+        i = loop.index
+        if backward:
+            i = rows.op(f"sub i64 {n - 1}, {loop.index}")
+        line = code.address(factors, [(i, rows.row)])
+        # whole vectors of elements that are solved, and the ones beside the diagonal
+        if backward:
+            following = rows.op(f"add i64 {i}, {width}")
+            begin = rows.op(f"lshr i64 {following}, {shift}")
+            many = rows.op(f"sub i64 {rows.factors.vectors}, {begin}")
+            edge = rows.op(f"mul i64 {begin}, {width}")
+            over = rows.op(f"icmp slt i64 {edge}, {n}")
+            edge = rows.op(f"select i1 {over}, i64 {edge}, i64 {n}")
+            start = rows.op(f"add i64 {i}, 1")
+            single = rows.op(f"sub i64 {edge}, {start}")
+        else:
+            begin = "0"
+            many = rows.op(f"lshr i64 {i}, {shift}")
+            start = rows.op(f"mul i64 {many}, {width}")
+            single = rows.op(f"sub i64 {i}, {start}")
+        x, y = [code.address(p, [(begin, step)]) for p in (line, memory)]
+        with code.loop(many, [(rows.vector, "zeroinitializer")]) as v:
+            left, right = [rows.load(code.address(p, [(v.index, step)])) for p in (x, y)]
+            v.new = [rows.minus_product(v.values[0], left, right)]
+        own = code.address(memory, [(i, rows.item)])
+        x, y = [code.address(p, [(start, rows.item)]) for p in (line, memory)]
+        with code.loop(single, [(name, rows.number(own))]) as k:
+            left, right = [rows.number(code.address(p, [(k.index, rows.item)])) for p in (x, y)]
+            k.new = [rows.minus_scalars(k.values[0], left, right)]
+        reduce = f"llvm.vector.reduce.fadd.{rows.suffix}"
+        code.declare(reduce, f"declare {name} @{reduce}({name}, {rows.vector})")
+        total = rows.op(
+            f"call reassoc {name} @{reduce}({name} {k.results[0]}, {rows.vector} {v.results[0]})"
+        )
+        if divide:
+            diagonal = code.address(line, [(i, rows.item)])
+            total = rows.op(f"fdiv {name} {total}, {rows.number(diagonal)}")
+        rows.put(total, own)
+
+
+def spread_out(rows: Rows, factors: str, memory: str, backward: bool, divide: bool) -> None:
+    """Solve with the transpose of a triangle by taking multiples of its rows from the rest."""
+    code, n, width = rows.code, rows.factors.size, rows.width
+    name, step = rows.kind.name, width * rows.item
+    vectors = rows.factors.vectors
+    with code.loop(n) as loop:
+        i = loop.index
+        if backward:
+            i = rows.op(f"sub i64 {n - 1}, {loop.index}")
+        line = code.address(factors, [(i, rows.row)])
+        own = code.address(memory, [(i, rows.item)])
+        value = rows.number(own)
+        if divide:
+            diagonal = code.address(line, [(i, rows.item)])
+            value = rows.op(f"fdiv {name} {value}, {rows.number(diagonal)}")
+        many = rows.spread(value)
+        for v in range(vectors):
+            place = code.address(memory, [], v * step)
+            before = rows.load(place)
+            lanes = rows.lanes(str(v * width), "slt" if backward else "sgt", i)
+            part = rows.masked(lanes, rows.load(code.address(line, [], v * step)))
+            rows.store(rows.minus_product(before, many, part), place)
+        rows.put(value, own)

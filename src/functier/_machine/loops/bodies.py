@@ -1,0 +1,255 @@
+"""Bodies of nests: the instructions of one step of the inner loop."""
+
+from typing import Any
+
+import numpy as np
+
+from ..elementary import rule_of
+from ..text.emitter import BOOL, INT64, Value
+from .nests import SHORT, Apply, ArgReduce, Gather, Load, Pad, Reduce, Scatter, Store
+
+
+def invariant(writer: Any, pointers: list[str]) -> dict[int, Value]:
+    """Write the steps whose values are the same along the last axis; return these by line."""
+    nest = writer.nest
+    body = Body(writer, "0", pointers)
+    written = {line.stream for line in nest.body if type(line) in (Store, Scatter)}
+    found: dict[int, Value] = {}
+    for i, line in enumerate(nest.body):
+        value = None
+        if type(line) is Load:
+            if not body.stride(line.stream) and line.stream not in written:
+                if nest.streams[line.stream].alone:
+                    value = body.write_load(line)
+        elif type(line) is Apply and not line.checked and line.func in SHORT - {"cast"}:
+            if all([type(x) is not int or x in found for x in line.args]):
+                if any([type(x) is int for x in line.args]):
+                    value = body.write_apply(line)
+        if value is not None:
+            found[i] = value
+        body.values.append(value)
+    return found
+
+
+class Body:
+    """The body of a nest while it is written, at an index of the last axis."""
+
+    def __init__(
+        self, writer: Any, index: str, pointers: list[str], before: dict[int, Value] | None = None
+    ):
+        self.w, self.index, self.pointers = writer, index, pointers
+        self.before = before or {}
+        self.moved: dict[int, str] = {}
+        self.values: list[Any] = []
+        nest = writer.nest
+        n = nest.space[-1] if nest.space else 1
+        again = writer.width > 1 and n % writer.width
+        self.mask = (
+            self.lanes_from(writer.done) if again and index != "0" and self.needs_mask() else None
+        )
+
+    def needs_mask(self) -> bool:
+        """Tell if elements that are computed again would change the result."""
+        read = {line.stream for line in self.w.nest.body if type(line) is Load}
+        return any(
+            [
+                type(line) is Reduce or (type(line) is Store and line.stream in read)
+                for line in self.w.nest.body
+            ]
+        )
+
+    def lane_numbers(self) -> Value:
+        """Return the indices of the lanes."""
+        e = self.w.e
+        first = e.broadcast(self.index, INT64)
+        if not e.width:
+            return first
+        lanes = ", ".join([f"i64 {i}" for i in range(e.width)])
+        return e.add(first, Value(f"<{lanes}>", INT64))
+
+    def lanes_from(self, done: str) -> Value:
+        e = self.w.e
+        return e.compare("ge", self.lane_numbers(), e.broadcast(done, INT64))
+
+    def stride(self, stream: int) -> int:
+        strides = self.w.nest.streams[stream].strides
+        return strides[-1] if strides else 0
+
+    def pointer(self, stream: int) -> str:
+        """Return the place of an array's elements of this step."""
+        found = self.moved.get(stream)
+        if found is None:
+            found = self.w.move(self.pointers[stream], self.index, self.stride(stream))
+            self.moved[stream] = found
+        return found
+
+    def write(self) -> None:
+        w = self.w
+        sums = iter(w.sums)
+        for i, line in enumerate(w.nest.body):
+            value = self.before.get(i)
+            if value is not None:
+                pass
+            elif type(line) is Reduce:
+                found = next(sums)
+                pointer = "" if found.level >= 0 else self.pointer(line.stream)
+                found.add(self.value(line.value), pointer, self.mask)
+            elif type(line) is ArgReduce:
+                next(sums).add(self.value(line.value), self.lane_numbers(), None)
+            else:
+                value = getattr(self, f"write_{type(line).__name__.lower()}")(line)
+            self.values.append(value)
+        refused = w.e.refused()
+        if refused is not None:
+            w.refuses = True
+            w.set(w.status, w.e.either(w.get(w.status, BOOL), refused))
+            w.e.refusals.clear()
+
+    def value(self, x: Any) -> Value:
+        if type(x) is int:
+            return self.values[x]
+        return self.w.e.constant(x.value, x.dtype)
+
+    def write_load(self, line: Load) -> Value:
+        stream = self.w.nest.streams[line.stream]
+        pointer = self.pointer(line.stream)
+        return self.w.e.load(pointer, stream.dtype, self.stride(line.stream))
+
+    def write_store(self, line: Store) -> None:
+        stream = self.w.nest.streams[line.stream]
+        value, pointer, stride = self.value(line.value), self.pointer(line.stream), None
+        if self.w.width:
+            stride = self.stride(line.stream)
+        if self.mask is not None and self.needs_mask():
+            read = [x for x in self.w.nest.body if type(x) is Load and x.stream == line.stream]
+            if read:
+                before = self.w.e.load(pointer, stream.dtype, stride)
+                value = self.w.e.select(self.mask, value, before)
+        self.w.e.store(value, pointer, stride)
+
+    def write_apply(self, line: Apply) -> Value:
+        e = self.w.e
+        given = [e.cast(self.value(x), d) for x, d in zip(line.args, line.dtypes)]
+        if line.func == "copy":
+            return given[0]
+        if line.func == "cast":
+            return e.cast(given[0], line.result)
+        if line.func is np.where:
+            return e.select(*given)
+        if line.checked and line.func is np.divide:
+            e.refuse(e.compare("eq", given[1], 0.0))
+        value = rule_of(line.func)(e, *given)
+        if line.checked and line.func is np.power:
+            right = e.both(e.compare("gt", given[0], 0.0), e.compare("lt", e.abs(value), np.inf))
+            e.refuse(e.invert(right))
+        return value
+
+    # ---- places that the values say ----
+
+    def offsets(self, places: tuple) -> Value:
+        """Return the bytes to add for indices; those out of bounds are refused."""
+        e = self.w.e
+        total = None
+        for x, size, stride in places:
+            index = e.cast(self.value(x), INT64)
+            index = e.select(
+                e.compare("lt", index, 0), e.add(index, e.constant(size, INT64)), index
+            )
+            inside = e.both(
+                e.compare("ge", index, 0), e.compare("lt", index, e.constant(size, INT64))
+            )
+            e.refuse(e.invert(inside))
+            step = e.mul(e.select(inside, index, e.constant(0, INT64)), e.constant(stride, INT64))
+            total = step if total is None else e.add(total, step)
+        assert total is not None
+        return total
+
+    def is_same(self, places: tuple) -> bool:
+        """Tell if indices are the same in all lanes."""
+        body = self.w.nest.body
+        for x, _, _ in places:
+            if type(x) is int:
+                line = body[x]
+                if type(line) is not Load or self.stride(line.stream):
+                    return False
+        return True
+
+    def write_gather(self, line: Gather) -> Value:
+        e, w = self.w.e, self.w
+        stream, stride = w.nest.streams[line.stream], self.stride(line.stream)
+        offsets = self.offsets(line.places)
+        pointer = self.pointer(line.stream)
+        if not e.width or self.is_same(line.places):
+            far = e.lane(offsets, 0)
+            pointer = w.let(f"getelementptr i8, ptr {pointer}, i64 {far}")
+            return e.load(pointer, stream.dtype, stride)
+        if stride:
+            lanes = ", ".join([f"i64 {i * stride}" for i in range(e.width)])
+            offsets = e.add(offsets, Value(f"<{lanes}>", INT64))
+        places = e.emit(f"getelementptr i8, ptr {pointer}, {e.typed(offsets)}", INT64)
+        always = Value("splat (i1 true)", BOOL)
+        return self.masked("gather", places.text, stream.dtype, always, "poison")
+
+    def masked(
+        self, way: str, places: str, dtype: np.dtype, mask: Value, others: str
+    ) -> Value:  # fmt: skip
+        """Load the lanes of a mask, and set the other ones.
+
+        `way` is ``"load"`` from a pointer on, or ``"gather"`` from a pointer for each lane.
+        """
+        e = self.w.e
+        n = e.width
+        memory = "i8" if dtype == BOOL else e.scalar_type(dtype)
+        kind = f"<{n} x {memory}>"
+        ending = {"double": "f64", "float": "f32"}.get(memory, memory)
+        pointers, suffix = ("ptr", "p0") if way == "load" else (f"<{n} x ptr>", f"v{n}p0")
+        name = f"@llvm.masked.{way}.v{n}{ending}.{suffix}"
+        self.w.declarations[name] = f"declare {kind} {name}({pointers}, i32, <{n} x i1>, {kind})"
+        value = e.emit(
+            f"call {kind} {name}({pointers} {places}, i32 {dtype.itemsize}, {e.typed(mask)}, "
+            f"{kind} {others})", dtype, memo=False,
+        )  # fmt: skip
+        if dtype == BOOL:
+            value = e.emit(f"icmp ne {kind} {value.text}, zeroinitializer", BOOL)
+        return value
+
+    def write_scatter(self, line: Scatter) -> None:
+        e, w = self.w.e, self.w
+        dtype = w.nest.streams[line.stream].dtype
+        far = self.offsets(line.places).text
+        pointer = w.let(f"getelementptr i8, ptr {self.pointer(line.stream)}, i64 {far}")
+        value = self.value(line.value)
+        if line.adds:
+            value = rule_of(np.add)(e, e.load(pointer, dtype), value)
+        e.store(value, pointer)
+
+    def write_pad(self, line: Pad) -> Value:
+        """Load the elements inside of the bounds; outside is zero."""
+        e, w = self.w.e, self.w
+        stream, stride = w.nest.streams[line.stream], self.stride(line.stream)
+        mask = None
+        for k, (low, high) in enumerate(line.bounds):
+            last = k == len(line.bounds) - 1
+            if (low, high) == (0, w.nest.space[k]):
+                continue
+            place = self.lane_numbers() if last else e.broadcast(w.indices[k], INT64)
+            inside = e.both(
+                e.compare("ge", place, e.constant(low, INT64)),
+                e.compare("lt", place, e.constant(high, INT64)),
+            )
+            mask = inside if mask is None else e.both(mask, inside)
+        far = -sum([b[0] * s for b, s in zip(line.bounds, stream.strides)])
+        pointer = w.let(f"getelementptr i8, ptr {self.pointer(line.stream)}, i64 {far}")
+        if mask is None:
+            return e.load(pointer, stream.dtype, stride)
+        n, dtype = e.width, stream.dtype
+        if not n:
+            zero, memory = w.slot(e, dtype), "i8" if dtype == BOOL else e.scalar_type(dtype)
+            w.head.append(f"  store {memory} {'0.0' if dtype.kind == 'f' else 0}, ptr {zero}")
+            pointer = w.let(f"select i1 {mask.text}, ptr {pointer}, ptr {zero}")
+            return e.load(pointer, dtype, 0)
+        if stride == dtype.itemsize:
+            return self.masked("load", pointer, dtype, mask, "zeroinitializer")
+        lanes = ", ".join([f"i64 {i * stride}" for i in range(n)])
+        places = e.emit(f"getelementptr i8, ptr {pointer}, <{n} x i64> <{lanes}>", INT64)
+        return self.masked("gather", places.text, dtype, mask, "zeroinitializer")

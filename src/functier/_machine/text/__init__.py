@@ -1,0 +1,4 @@
+"""Text of LLVM: instructions for lanes, functions of a module, operands.
+
+Imports nothing.
+"""
