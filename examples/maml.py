@@ -29,7 +29,7 @@ SHOTS = 10
 TASKS = 25
 HIDDEN = 40
 RATE = 0.02
-STEPS = 1500
+STEPS = 1200
 LATER = [0, 1, 2, 5, 10]
 WIDTH = 5.0
 
@@ -154,7 +154,7 @@ def draw(path, meta, plain, rng):
     for row, (amplitude, phase) in zip(panels, [(4.0, 0.4), (2.0, 2.4)]):
         x = rng.uniform(-WIDTH, WIDTH, SHOTS)
         y = wave(amplitude, phase, x)
-        for axes, params, title in zip(row, (meta, plain), ("MAML", "trained on all tasks")):
+        for axes, params in zip(row, (meta, plain)):
             axes.plot(grid, wave(amplitude, phase, grid), "--", color="black", label="truth")
             for i in range(LATER[-1] + 1):
                 if i in (0, 1, LATER[-1]):
@@ -165,11 +165,14 @@ def draw(path, meta, plain, rng):
                     )  # fmt: skip
                 params = step(params, x, y)
             axes.plot(x, y, "o", color="tab:red", markersize=8, label="the ten points seen")
-            axes.set_title(title, fontsize=16)
             axes.tick_params(labelsize=12)
             axes.grid(alpha=0.3)
-    figure.supxlabel("x", fontsize=14)
-    figure.supylabel("y", fontsize=14)
+    for axes, title in zip(panels[0], ("MAML", "trained on all tasks")):
+        axes.set_title(title, fontsize=16)
+    for axes, number in zip(panels[:, 0], ("first", "second")):
+        axes.set_ylabel(f"y of the {number} wave", fontsize=14)
+    for axes in panels[-1]:
+        axes.set_xlabel("x", fontsize=14)
     panels[0, 0].legend(fontsize=12, loc="lower left", ncols=2)
     panels[0, 0].set_ylim(-7.5, 5.5)
     figure.savefig(path, dpi=100)

@@ -241,10 +241,11 @@ def draw(path, data, theta, spread, sizes, error):
     for p, name in enumerate(NAMES):
         middle.plot(times, jacobian[:, 0, p], "--" if p == 5 else "-", linewidth=2, label=name)
     middle.axhline(0, color="black", linewidth=0.8)
-    middle.set_title("Change of hares, in % for each % of", fontsize=15)
+    middle.set_title("Hares, if a parameter grows by 1 %", fontsize=15)
+    middle.set_ylabel("change in %", fontsize=13)
     middle.set_xticks(YEARS[::5])
-    middle.legend(fontsize=11, ncols=2, loc="lower left")
-    middle.set_ylim(bottom=-9)
+    middle.legend(fontsize=11, ncols=2, loc="lower left", title="1 % more of")
+    middle.set_ylim(bottom=-9.5)
 
     for i, name in enumerate(["state", "derivatives by the start", "derivatives by parameters"]):
         right.loglog(TIME / sizes, error[:, i], "o-", linewidth=2, label=name)

@@ -12,7 +12,7 @@ from .timing import ratio, spread
 
 NOTHING = "–"  # noqa: RUF001
 ORDER = [*LIBRARIES, "numpy"]
-TITLES = {"numpy": "by hand"}
+TITLES = {"numpy": "by hand", "torch_ag": "torch.autograd"}
 CHAIN_BOUND = 510
 SUMS_BOUND = 3
 

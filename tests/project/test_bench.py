@@ -165,7 +165,7 @@ def cells(text, key):
 
 def test_the_table_of_times():
     text = report.times_table(made_up()["workloads"])
-    head = ["workload", "functier", "torch", "torch_ag", "mygrad", "by hand", "other load"]
+    head = ["workload", "functier", "torch", "torch.autograd", "mygrad", "by hand", "other load"]
     assert cells(text, "workload") == [head]
     one = ["one", "2 µs", "4 µs ±25%", "1 µs", "3 µs", "1 µs ±25%", "7%"]
     assert cells(text, "one") == [one]
