@@ -1,5 +1,6 @@
 """Programs with compiled parts, beside the same programs as NumPy calls."""
 
+import gc
 import sys
 
 import numpy as np
@@ -110,6 +111,7 @@ def test_compiled_functions():
         np.testing.assert_allclose(found["a"], np.sum(scale * X * Y), rtol=1e-13)
         np.testing.assert_array_equal(found["b"], scale * X + 1)
     assert len(f.programs) == 1
+    assert "compiled parts: 1, the whole program" in f.explain()
     assert "NumPy's" not in f.explain()
 
 
@@ -207,3 +209,22 @@ def test_a_library_that_cannot_be_loaded(monkeypatch):
     call = ft.compile(lambda x: x * 2 + 1)
     assert call(np.ones(2)).tolist() == [3.0, 3.0]
     assert "no machine code: OSError: no shared library" in call.explain()
+
+
+def test_code_that_ends_during_a_trace_is_not_a_dependency():
+    old = [ft.compile(lambda x: x * 3.0, backend="llvm")]
+    old[0](X)
+
+    def f(x):
+        old.clear()
+        gc.collect()
+        return x + 1.0
+
+    new = ft.compile(f, backend="llvm")
+    new(X)
+    assert {text.split(":")[0].strip() for text in new.explain().splitlines()[1:]} == {
+        "compiled parts", "depends on",
+    }  # fmt: skip
+    assert [text for text in new.explain().splitlines() if "depends on" in text] == [
+        "    depends on: old of " + f.__qualname__
+    ]

@@ -237,7 +237,10 @@ def unsuitable() -> str:
 
 
 def use_machine(program: Program, contract: bool = False, threads: int = 1) -> list[str]:
-    """Let a program run its known parts as machine code; return why other parts do not."""
+    """Let a program run its known parts as machine code.
+
+    Return how many there are, and why the other parts are NumPy calls.
+    """
     graph = program._graph
     assert graph is not None
     missing = unsuitable()
@@ -253,9 +256,11 @@ def use_machine(program: Program, contract: bool = False, threads: int = 1) -> l
         run = restoring(run, program._sources) if program._sources else run
         program._run = answering(run, program._run) if guarded else run
         program._checks = not machine.direct
-    if not machine.reasons:
-        return []
-    return [f"compiled parts: {machine.parts}", *[f"NumPy's: {text}" for text in machine.reasons]]
+    whole = ", the whole program" if machine.direct else ""
+    return [
+        f"compiled parts: {machine.parts}{whole}",
+        *[f"NumPy's: {text}" for text in machine.reasons],
+    ]
 
 
 def answering(run: Callable, other: Callable) -> Callable:
