@@ -9,16 +9,16 @@ functions of `functional`, too; their modules only call them.
 # Imports `_core`, `_rules`, `_transforms` and `random`.
 
 from . import functional, init
+from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, Sequential
+from ._conv_layers import Conv1d, Conv2d
 from ._hooks import RemovableHandle
 from ._layers import (
     GELU,
     AvgPool2d,
-    Conv2d,
     Dropout,
     Embedding,
     Flatten,
-    LayerNorm,
     Linear,
     MaxPool2d,
     ReLU,
@@ -27,13 +27,16 @@ from ._layers import (
     Tanh,
 )
 from ._module import Module
+from ._norm_layers import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
 from ._parameter import Parameter
 from ._random import manual_seed
+from ._recurrent import GRU, LSTM
 
 __all__ = [
-    "GELU", "AvgPool2d", "Conv2d", "Dropout", "Embedding", "Flatten", "LayerNorm", "Linear",
-    "MaxPool2d", "Module", "ModuleDict", "ModuleList", "Parameter", "ReLU", "RemovableHandle",
-    "Sequential", "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
+    "GELU", "GRU", "LSTM", "AvgPool2d", "BatchNorm1d", "BatchNorm2d", "Conv1d", "Conv2d", "Dropout",
+    "Embedding", "Flatten", "GroupNorm", "LayerNorm", "Linear", "MaxPool2d", "Module", "ModuleDict",
+    "ModuleList", "MultiheadAttention", "Parameter", "ReLU", "RemovableHandle", "Sequential",
+    "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
 ]  # fmt: skip
 
 

@@ -1,38 +1,19 @@
 """Layers: modules over the functions of `functional`, with torch's names and options."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.types import Shape, Value
+from .._core.types import Value
 from ..random._sampling import Seed
 from . import functional as F
 from . import init
-from ._conv import Sizes, expand_option
+from ._conv import Sizes
+from ._initial import add_parameter, reset_uniform
 from ._module import Module
-from ._parameter import Parameter
 from ._random import generator_of
-
-
-def _add_parameter(
-    module: Module, name: str, shape: int | Shape, dtype: DTypeLike | None, wanted: bool = True
-) -> None:
-    """Register a parameter with undefined values, or its name alone."""
-    dtype = np.float64 if dtype is None else dtype
-    module.register_parameter(name, Parameter(np.empty(shape, dtype)) if wanted else None)
-
-
-def _reset_uniform(module: Any, generator: Seed) -> None:
-    """Draw the initial values of torch's layers: uniform within ``1 / sqrt(fan_in)``."""
-    inputs = init.fans(module.weight)[0]
-    bound = 1 / math.sqrt(inputs) if inputs else 0.0
-    rng = generator_of(generator)
-    for x in (module.weight, module.bias):
-        if x is not None:
-            init.uniform_(x, -bound, bound, rng)
 
 
 class Linear(Module):
@@ -65,13 +46,13 @@ class Linear(Module):
     ):  # fmt: skip
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        _add_parameter(self, "weight", (out_features, in_features), dtype)
-        _add_parameter(self, "bias", out_features, dtype, bias)
+        add_parameter(self, "weight", (out_features, in_features), dtype)
+        add_parameter(self, "bias", out_features, dtype, bias)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Seed = None) -> None:
         """Draw new initial values: uniform within ``1 / sqrt(in_features)``."""
-        _reset_uniform(self, generator)
+        reset_uniform(self, generator)
 
     def forward(self, input: Value) -> Value:
         return F.linear(input, self.weight, self.bias)
@@ -80,128 +61,6 @@ class Linear(Module):
         return (
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
-        )
-
-
-class Conv2d(Module):
-    """The cross-correlation of images with kernels: see `functional.conv2d`.
-
-    Parameters
-    ----------
-    in_channels, out_channels : int
-    kernel_size, stride, dilation : int or tuple of two
-    padding : int, tuple of two, "valid" or "same"
-    groups : int
-    bias : bool
-        True for a layer with a bias.
-    dtype, generator
-        As for `Linear`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Conv2d(1, 4, 3, padding=1)(np.ones((2, 1, 8, 8))).shape
-    (2, 4, 8, 8)
-    """
-
-    weight: Any
-    bias: Any
-
-    def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
-        padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
-        dtype: DTypeLike | None = None, *, generator: Seed = None,
-    ):  # fmt: skip
-        super().__init__()
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"Conv2d: in_channels={in_channels} and out_channels={out_channels} have to be "
-                f"divisible by groups={groups}"
-            )
-        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = expand_option("Conv2d", "kernel_size", kernel_size, 2, 1)
-        self.stride = expand_option("Conv2d", "stride", stride, 2, 1)
-        self.dilation = expand_option("Conv2d", "dilation", dilation, 2, 1)
-        named = isinstance(padding, str)
-        if named and padding not in ("same", "valid"):
-            raise ValueError(f"Conv2d: padding={padding!r}; a str has to be 'same' or 'valid'")
-        self.padding = padding if named else expand_option("Conv2d", "padding", padding, 2, 0)
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        _add_parameter(self, "weight", shape, dtype)
-        _add_parameter(self, "bias", out_channels, dtype, bias)
-        self.reset_parameters(generator)
-
-    def reset_parameters(self, generator: Seed = None) -> None:
-        """Draw new initial values: uniform within ``1 / sqrt(fan_in)``."""
-        _reset_uniform(self, generator)
-
-    def forward(self, input: Value) -> Value:
-        return F.conv2d(
-            input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
-        )
-
-    def extra_repr(self) -> str:
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
-            f"stride={self.stride}"
-        )
-        if self.padding != (0, 0):
-            text += f", padding={self.padding}"
-        if self.dilation != (1, 1):
-            text += f", dilation={self.dilation}"
-        if self.groups != 1:
-            text += f", groups={self.groups}"
-        return text if self.bias is not None else text + ", bias=False"
-
-
-class LayerNorm(Module):
-    """Normalize the last axes to mean 0 and variance 1: see `functional.layer_norm`.
-
-    Parameters
-    ----------
-    normalized_shape : int or tuple of int
-    eps : float
-    elementwise_affine : bool
-        True for a weight, of ones at first, and a bias, of zeros.
-    bias : bool
-    dtype : dtype, optional
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> LayerNorm(2, eps=0.0)(np.array([1.0, 3.0]))
-    array([-1.,  1.])
-    """
-
-    weight: Any
-    bias: Any
-
-    def __init__(
-        self, normalized_shape: int | Sequence[int], eps: float = 1e-5,
-        elementwise_affine: bool = True, bias: bool = True, dtype: DTypeLike | None = None,
-    ):  # fmt: skip
-        super().__init__()
-        form = normalized_shape if np.iterable(normalized_shape) else (normalized_shape,)
-        self.normalized_shape, self.eps = tuple(form), eps
-        self.elementwise_affine = elementwise_affine
-        _add_parameter(self, "weight", self.normalized_shape, dtype, elementwise_affine)
-        _add_parameter(self, "bias", self.normalized_shape, dtype, elementwise_affine and bias)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Set the weight to ones and the bias to zeros."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
-
-    def forward(self, input: Value) -> Value:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
-
-    def extra_repr(self) -> str:
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
@@ -237,7 +96,7 @@ class Embedding(Module):
                 f"Embedding: padding_idx={padding_idx} is not one of {num_embeddings} rows"
             )
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
-        _add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
+        add_parameter(self, "weight", (num_embeddings, embedding_dim), dtype)
         self.reset_parameters(generator)
 
     def reset_parameters(self, generator: Seed = None) -> None:
@@ -358,8 +217,8 @@ class Softmax(Module):
 
     Parameters
     ----------
-    dim : int or tuple of int
-        The axes that sum up to 1.
+    dim, axis : int or tuple of int
+        The axes that sum up to 1, by torch's name or by NumPy's: one of the two.
 
     Examples
     --------
@@ -369,9 +228,9 @@ class Softmax(Module):
            [0.25, 0.25, 0.25, 0.25]])
     """
 
-    def __init__(self, dim: int | tuple[int, ...]):
+    def __init__(self, dim: F.Axes = None, *, axis: F.Axes = None):
         super().__init__()
-        self.dim = dim
+        self.dim = F.one_of("Softmax", dim, axis)
 
     def forward(self, input: Value) -> Value:
         return F.softmax(input, self.dim)

@@ -3,11 +3,10 @@
 Names, the order of arguments and the meaning are those of ``torch.nn.functional``; what torch
 takes by position after a deprecated option is keyword-only. All can be
 differentiated in both modes, to any order, and batched in any nesting without a loop.
-``dim`` is an axis of one example.
+``dim``, or ``axis`` in NumPy's words, is an axis of one example.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -27,13 +26,15 @@ from ._losses import (
     mse_loss,
     nll_loss,
 )
+from ._normalization import batch_norm, group_norm, layer_norm
 from ._random import generator_of
 
 __all__ = [
-    "avg_pool2d", "binary_cross_entropy_with_logits", "conv1d", "conv2d", "cross_entropy",
-    "dropout", "embedding", "gelu", "huber_loss", "l1_loss", "layer_norm", "leaky_relu", "linear",
-    "log_softmax", "logsumexp", "max_pool2d", "mse_loss", "nll_loss", "one_hot", "relu",
-    "scaled_dot_product_attention", "sigmoid", "silu", "softmax", "softplus", "tanh",
+    "avg_pool2d", "batch_norm", "binary_cross_entropy_with_logits", "conv1d", "conv2d",
+    "cross_entropy", "dropout", "embedding", "gelu", "group_norm", "huber_loss", "l1_loss",
+    "layer_norm", "leaky_relu", "linear", "log_softmax", "logsumexp", "max_pool2d", "mse_loss",
+    "nll_loss", "one_hot", "relu", "scaled_dot_product_attention", "sigmoid", "silu", "softmax",
+    "softplus", "tanh",
 ]  # fmt: skip
 
 
@@ -204,15 +205,25 @@ def dropout(
 
 # ---- along axes ----
 
+Axes = int | tuple[int, ...] | None
 
-def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
+
+def one_of(name: str, dim: Axes, axis: Axes) -> int | tuple[int, ...]:
+    """Return the axes that a function got as `dim` or as `axis`; raise for both or none."""
+    if (dim is None) == (axis is None):
+        both = "both" if dim is not None else "neither"
+        raise TypeError(f"{name}: {both} of dim= and axis= were given; write one of them")
+    return dim if axis is None else axis  # type: ignore[return-value]
+
+
+def softmax(input: Value, dim: Axes = None, *, axis: Axes = None) -> Value:
     """Compute ``exp(input) / sum(exp(input))`` along axes, without overflow.
 
     Parameters
     ----------
     input : array
-    dim : int or tuple of int
-        The axes that sum up to 1.
+    dim, axis : int or tuple of int
+        The axes that sum up to 1, by torch's name or by NumPy's: one of the two.
 
     Examples
     --------
@@ -220,17 +231,17 @@ def softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
     >>> softmax(np.array([1000.0, 1000.0]), 0)
     array([0.5, 0.5])
     """
-    return neural.softmax(input, dim)
+    return neural.softmax(input, one_of("softmax", dim, axis))
 
 
-def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
+def log_softmax(input: Value, dim: Axes = None, *, axis: Axes = None) -> Value:
     """Compute the logarithm of `softmax`, without overflow and without a logarithm of 0.
 
     Parameters
     ----------
     input : array
-    dim : int or tuple of int
-        The axes that `softmax` sums up to 1.
+    dim, axis : int or tuple of int
+        The axes that `softmax` sums up to 1, by torch's name or by NumPy's: one of the two.
 
     Examples
     --------
@@ -238,10 +249,13 @@ def log_softmax(input: Value, dim: int | tuple[int, ...]) -> Value:
     >>> log_softmax(np.array([0.0, 1000.0]), 0)
     array([-1000.,     0.])
     """
-    return neural.log_softmax(input, dim)
+    return neural.log_softmax(input, one_of("log_softmax", dim, axis))
 
 
-def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -> Value:
+def logsumexp(
+    input: Value, dim: Axes = None, keepdim: bool = False, *, axis: Axes = None,
+    keepdims: bool = False,
+) -> Value:  # fmt: skip
     """Compute ``log(sum(exp(input)))`` along axes, without overflow.
 
     See ``torch.logsumexp``. The derivative is `softmax`. Where all elements are -inf, so is the
@@ -250,9 +264,9 @@ def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -
     Parameters
     ----------
     input : array
-    dim : int or tuple of int
-        The axes to sum over.
-    keepdim : bool
+    dim, axis : int or tuple of int
+        The axes to sum over, by torch's name or by NumPy's: one of the two.
+    keepdim, keepdims : bool
         True to keep the axes, with size 1.
 
     Examples
@@ -262,52 +276,22 @@ def logsumexp(input: Value, dim: int | tuple[int, ...], keepdim: bool = False) -
     >>> grad(logsumexp)(np.array([1000.0, 1000.0]), 0)
     array([0.5, 0.5])
     """
-    return neural.logsumexp(input, dim, keepdims=keepdim)
+    axes = one_of("logsumexp", dim, axis)
+    return neural.logsumexp(input, axes, keepdims=keepdim or keepdims)
 
 
-def layer_norm(
-    input: Value, normalized_shape: int | Sequence[int], weight: Value = None,
-    bias: Value | None = None, eps: float = 1e-5,
-) -> Value:  # fmt: skip
-    """Shift and scale the last axes to mean 0 and variance 1; then ``* weight + bias``.
-
-    Parameters
-    ----------
-    input : array of shape (..., *normalized_shape)
-    normalized_shape : int or tuple of int
-    weight, bias : array of shape normalized_shape, optional
-    eps : float
-        Added to the variance.
-
-    Returns
-    -------
-    array of the shape of the input
-
-    Raises
-    ------
-    ValueError
-        Where the input does not end with these axes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> layer_norm(np.array([[1.0, 3.0], [5.0, -5.0]]), 2, eps=0.0)
-    array([[-1.,  1.],
-           [ 1., -1.]])
-    """
-    form = tuple(normalized_shape) if np.iterable(normalized_shape) else (normalized_shape,)
-    n = len(form)
-    if not n or shape_of(input)[-n:] != form:
-        raise ValueError(
-            f"layer_norm: the input has the shape {shape_of(input)}; it has to end with "
-            f"normalized_shape={form}"
-        )
-    axes = -1 if n == 1 else tuple(range(-n, 0))
-    centred = input - np.mean(input, axis=axes, keepdims=True)
-    variance = np.mean(np.square(centred), axis=axes, keepdims=True)
-    out = centred / np.sqrt(variance + eps)
-    out = out if weight is None else out * weight
-    return out if bias is None else out + bias
+def attention_weights(query: Value, key: Value, mask: Value, is_causal: bool = False) -> Value:
+    """Return the weights of the keys for each query, which is scaled: 0 where all are masked."""
+    scores = query @ np.swapaxes(key, -1, -2)
+    if is_causal:
+        mask = np.tri(*shape_of(scores)[-2:], dtype=bool)
+    if mask is None:
+        return neural.softmax(scores, -1)
+    if dtype_of(mask).kind != "b":
+        return neural.softmax(scores + mask, -1)
+    some = np.any(mask, axis=-1, keepdims=True)
+    hidden = np.where(some, np.where(mask, scores, -np.inf), 0)
+    return np.where(some, neural.softmax(hidden, -1), 0)
 
 
 def scaled_dot_product_attention(
@@ -364,15 +348,5 @@ def scaled_dot_product_attention(
         times = shape_of(query)[-3] // shape_of(key)[-3]
         key, value = np.repeat(key, times, axis=-3), np.repeat(value, times, axis=-3)
     scale = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
-    scores = (query * scale) @ np.swapaxes(key, -1, -2)
-    if is_causal:
-        attn_mask = np.tri(*shape_of(scores)[-2:], dtype=bool)
-    if attn_mask is None:
-        weights = neural.softmax(scores, -1)
-    elif dtype_of(attn_mask).kind != "b":
-        weights = neural.softmax(scores + attn_mask, -1)
-    else:
-        some = np.any(attn_mask, axis=-1, keepdims=True)
-        hidden = np.where(some, np.where(attn_mask, scores, -np.inf), 0)
-        weights = np.where(some, neural.softmax(hidden, -1), 0)
+    weights = attention_weights(query * scale, key, attn_mask, is_causal)
     return dropout(weights, dropout_p, generator=generator) @ value
