@@ -13,17 +13,20 @@
 All ways of computing a result are compared. Times are the best of several calls on this machine.
 The picture shows those of (b) and (d), and the memory of (d).
 
-The picture also has the reverse mode of (b) written by hand. Both jump where there are about as
-many outputs as fill the cache: a batch of 1024 unit vectors with 1024 elements has 8 MB. Such
-arrays come fresh from the system, and BLAS uses all threads for their product, which wait where
-processors are busy. With one thread (`OPENBLAS_NUM_THREADS=1`) the time grows evenly.
+The picture also has the reverse mode of (b) written by hand, which is as fast where there are
+many outputs. Both jump near 1024 outputs, where an array of the batch has 8 MB: it comes fresh
+from the system at each call, and no longer fits into the caches. BLAS runs on one thread, since
+several would wait for processors that are busy, which can take longer than the product.
 """
 
 import argparse
+import os
 import time
 import tracemalloc
 from functools import partial
 from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before the first import of NumPy
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -131,8 +131,9 @@ def in_words(name):
 
 
 def example_page(name):
-    """Return the page of an example: what it says, its pictures, and its source."""
+    """Return the page of an example: what it says, its pictures, and the source below that."""
     title, text, pictures, code = example(name)
+    code = code.split('"""', 2)[2].strip("\n")
     text = re.sub(r"^\((\w)\)\s+", r"- **(\1)** ", text, flags=re.MULTILINE)  # a list
     text = re.sub(r"(?<=\n)(?<!\n\n)(?=- \*\*\()", "\n", text)
     text = re.sub(r"`+([^`]+)`+", r"`\1`", text)
@@ -143,7 +144,7 @@ def example_page(name):
         text,
         shown,
         "## Source",
-        f"```python\n{code}```",
+        f"```python\n{code}\n```",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 

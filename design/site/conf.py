@@ -27,6 +27,12 @@ napoleon_use_rtype = False
 napoleon_use_admonition_for_examples = False
 toc_object_entries_show_parents = "hide"
 
+WITH_CONTENTS = [
+    "index", "start/*", "tutorials/*", "howto/*", "coming-from/*", "reference/*", "design/*",
+    "project/*",
+]  # fmt: skip
+"""The pages with their contents beside them; those of the gallery need the room for sources."""
+
 html_theme = "pydata_sphinx_theme"
 html_title = "functier"
 html_static_path = ["static"]
@@ -42,6 +48,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
+    "secondary_sidebar_items": dict.fromkeys(WITH_CONTENTS, ["page-toc"]),
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
