@@ -48,7 +48,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
-    "secondary_sidebar_items": dict.fromkeys(WITH_CONTENTS, ["page-toc"]),
+    "secondary_sidebar_items": {pages: ["page-toc"] for pages in WITH_CONTENTS},
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
