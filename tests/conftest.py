@@ -65,6 +65,14 @@ def is_slow(item):
     return item.get_closest_marker("slow") or NETS in item.path.parents
 
 
+@pytest.fixture(scope="module")
+def frozen_heap():
+    """Leave what is there out of searches of all objects, which else take most of the time."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def rows(request):
     """The rows of the sample table that are run, by their names."""

@@ -1,5 +1,6 @@
 """Programs that write, in everything of the library that runs a function."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,10 +9,13 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from differences import Numeric, check, direction, total
+from functier._levels.views import WRITERS
 from rows import run_each
 from support import close
 from view_programs import INTO, THROUGH_VIEWS
 from write_programs import AT_INDEXES, WRITES, X
+
+pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 PROGRAMS = {
     name: {**AT_INDEXES, **WRITES, **THROUGH_VIEWS, **INTO}[name]
@@ -257,6 +261,35 @@ def test_options_of_vmap(options):
         if "executor" in options:
             options["executor"] = pool
         run_each(PROGRAMS, test)
+
+
+@pytest.mark.parametrize("options", [{"branches": "split"}, {"chunk_size": 1}], ids=str)
+def test_views_are_searched_for_once(options, monkeypatch):
+    """The search goes through all objects: each part of a batch would pay for it."""
+    WRITERS.clear()
+    searches = []
+    search = gc.get_referrers
+    monkeypatch.setattr(gc, "get_referrers", lambda *xs: searches.append(xs) or search(*xs))
+
+    def f(x):
+        y = x * 2
+        if x[0] > 2 and "branches" in options:
+            y -= 1
+        z = y[1:]
+        z += 1
+        return y
+
+    f = ft.vmap(f, **options)
+    wanted = [[0, 3, 5], [5, 8, 10]] if "branches" in options else [[0, 3, 5], [6, 9, 11]]
+
+    def call():
+        np.testing.assert_array_equal(f(np.array([[0.0, 1, 2], [3, 4, 5]])), wanted)
+
+    call()
+    first = len(searches)
+    call()
+
+    assert first and len(searches) == first
 
 
 def test_many_threads_at_once():

@@ -8,6 +8,8 @@ from functier._levels.batch import BatchLevel
 from functier._transforms import splitting
 from nets.branches import net
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 
 def test_drawn_programs(full, record_property):
     found = net(2026)

@@ -26,6 +26,8 @@ from functier._levels import spares as _spares
 from functier._levels import states as _states
 from nets.verdicts import Verdicts
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 XS = np.arange(1.0, 4.0)
 
 

@@ -7,6 +7,7 @@ A failure shows the program and the line that fails, and how to run the case aga
 import re
 
 import numpy as np
+import pytest
 
 from functier._core.rule import Rule
 from functier._core.table import OPS
@@ -16,6 +17,8 @@ from nets.fuzzing.draw import RECIPES
 from planted import batched_by, replaced
 from support import bare, load_all
 from surface import surface
+
+pytestmark = pytest.mark.usefixtures("frozen_heap")
 
 load_all()
 

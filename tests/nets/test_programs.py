@@ -6,6 +6,8 @@ import pytest
 from functier._programs import liveness, passes, recorder, sharing
 from nets.programs import CALLS, net
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 
 def test_drawn_programs(full, record_property):
     found = net(2026, calls=CALLS if full else CALLS[:5])

@@ -75,6 +75,12 @@ def check(rows, second=False):
     assert counts["refused"] <= MOST_REFUSED * sum(counts.values())
 
 
+def share(rows, config, first):
+    """Return a part of the rows; with ``--slow --full`` all, which takes minutes."""
+    step = 6 if config.getoption("--slow") else 40
+    return rows if config.getoption("--full") else dict(list(rows.items())[first::step])
+
+
 def test_rows_are_equal_to_the_last_bit(rows, request):
     if not request.config.getoption("--slow"):
         rows = dict(list(rows.items())[::5])
@@ -82,18 +88,14 @@ def test_rows_are_equal_to_the_last_bit(rows, request):
 
 
 def test_second_derivatives_are_equal_to_the_last_bit(rows, request):
-    if not request.config.getoption("--slow"):
-        rows = dict(list(rows.items())[1::40])
-    check(rows, second=True)
+    check(share(rows, request.config, 1), second=True)
 
 
 def test_ways_for_large_arrays(rows, request, monkeypatch):
     """All arrays count as large: the backward pass and rules write in place."""
     for module in (backward, elementwise):
         monkeypatch.setattr(module, "BIG", 0)
-    if not request.config.getoption("--slow"):
-        rows = dict(list(rows.items())[2::40])
-    check(rows, second=True)
+    check(share(rows, request.config, 2), second=True)
 
 
 # ---- planted faults ----

@@ -24,6 +24,7 @@ from .._core.pytree import (
 )
 from .._core.tensor import Tensor
 from .._core.types import Function, PyTree, Structure, Value
+from .._levels.armed import arm
 from .._levels.axes import check_axis, check_mapped, wrong_size
 from .._levels.batch import BatchLevel, Randomness
 from .._levels.level import Escape
@@ -31,6 +32,7 @@ from .._levels.life import LevelContext, run
 from .._levels.lineage import line_of
 from .._levels.memory import separate
 from .._levels.options import check_escape, check_flag, check_randomness
+from .._levels.views import WRITERS
 from .splitting import in_groups, join_groups
 
 P = ParamSpec("P")
@@ -288,6 +290,9 @@ def _whole(mapping: _Mapping) -> Function:
         level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
         if attributes is not None:
             vars(level).update(attributes)
+            if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
+                level.serves = False
+                arm(level)
             if level.axis_name is not None:  # a second run may look the level up by its name
                 level.serves = False
         result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
