@@ -228,3 +228,19 @@ def test_code_that_ends_during_a_trace_is_not_a_dependency():
     assert [text for text in new.explain().splitlines() if "depends on" in text] == [
         "    depends on: old of " + f.__qualname__
     ]
+
+
+@pytest.mark.parametrize("n", [4, 5, 8, 21, 200])
+def test_a_loop_over_what_it_writes_computes_no_element_twice(n):
+    """The last lanes of a row have been computed before; what is read then is written already."""
+
+    def heat(u, r):
+        u, largest = u.copy(), 0
+        for _ in range(3):
+            u[1:-1] += r * (u[2:] - 2 * u[1:-1] + u[:-2])
+            largest = largest + np.argmax(u[1:-1] * u[1:-1])
+        return np.sum(u * u), largest, u
+
+    u, r = np.cos(np.arange(n) ** 2.0), np.array(0.2)
+    check(heat, u, r)
+    check(ft.grad(lambda u, r: heat(u, r)[0], (0, 1)), u, r)

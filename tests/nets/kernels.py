@@ -71,6 +71,8 @@ class Drawn:
         self.values = [Value(x, True) for x in self.inputs]
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if number % 4 == 3:
+                self.step(["sweeps"])
             for _ in range(r.randint(2, 12)):
                 self.step()
         made = range(len(self.inputs), len(self.values))
@@ -130,8 +132,8 @@ class Drawn:
                 pass
         return i
 
-    def step(self) -> None:
-        names = [name for name in dir(self) if name.startswith("draw_")]
+    def step(self, names: list[str] | None = None) -> None:
+        names = names or [name for name in dir(self) if name.startswith("draw_")]
         for _ in range(20):
             name = self.r.choice(names)
             try:
@@ -331,6 +333,34 @@ class Drawn:
             return fnp.copy(a) + 0
 
         return f"write({i}, {parts}, {j}, {others})", run, self.both(i, j)
+
+    def sweeps(self) -> Any:
+        """Draw writes to windows of one array, of what other windows have then."""
+        r, i = self.r, self.pick("f")
+        shape = self.shape(i)
+        fits = [axis for axis, n in enumerate(shape) if n > 2]
+        if not fits:
+            raise LookupError
+        axis = r.choice(fits)
+        n, lead = shape[axis] - 2, (slice(None),) * axis
+        windows = [(*lead, slice(k, k + n)) for k in range(3)]
+        turned = (*lead, slice(n + 1, 1, -1) if n > 1 else slice(2, 1, -1))
+        rounds = [[r.choice(windows), r.choice([*windows, turned]), r.choice(windows)]
+                  for _ in range(r.randint(2, 4))]  # fmt: skip
+        adds, seen = [r.random() < 0.7 for _ in rounds], r.random() < 0.5
+
+        def run(v: list) -> Any:
+            a, total = fnp.array(v[i]), 0.0
+            for (target, one, other), add in zip(rounds, adds):
+                value = a[one] - a[target] * 2 + a[other]
+                total = total + a[target] * value
+                if add:
+                    a[target] += value
+                else:
+                    a[target] = value
+            return total + a[windows[1]] if seen else fnp.copy(a) + 0
+
+        return f"sweeps({i}, {rounds}, {adds}, {seen})", run, self.values[i].exact
 
     def draw_product(self) -> Any:
         i = self.pick("f")

@@ -47,6 +47,7 @@ def overlapping(calls):
 
 FAULTS = {
     "a sum takes lanes twice": (bodies.Body, "needs_mask", lambda self: False),
+    "what is computed again is stored": (bodies.Body, "rewrites", lambda self: False),
     "an end that is not begun": (
         sums.Sum, "across", lambda self, values: [sums.half_of(self.w, values[0], 2, 0)]
         if self.w.width == 2 else ACROSS(self, values),

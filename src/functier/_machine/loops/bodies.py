@@ -50,13 +50,13 @@ class Body:
 
     def needs_mask(self) -> bool:
         """Tell if elements that are computed again would change the result."""
-        read = {line.stream for line in self.w.nest.body if type(line) is Load}
-        return any(
-            [
-                type(line) is Reduce or (type(line) is Store and line.stream in read)
-                for line in self.w.nest.body
-            ]
-        )
+        return self.rewrites() or any([type(line) is Reduce for line in self.w.nest.body])
+
+    def rewrites(self) -> bool:
+        """Tell if it writes what it reads: what is computed again has other values then."""
+        body = self.w.nest.body
+        read = {line.stream for line in body if type(line) is Load}
+        return any([type(line) is Store and line.stream in read for line in body])
 
     def lane_numbers(self) -> Value:
         """Return the indices of the lanes."""
@@ -95,7 +95,7 @@ class Body:
                 pointer = "" if found.level >= 0 else self.pointer(line.stream)
                 found.add(self.value(line.value), pointer, self.mask)
             elif type(line) is ArgReduce:
-                next(sums).add(self.value(line.value), self.lane_numbers(), None)
+                next(sums).add(self.value(line.value), self.lane_numbers(), self.mask)
             else:
                 value = getattr(self, f"write_{type(line).__name__.lower()}")(line)
             self.values.append(value)
@@ -120,11 +120,9 @@ class Body:
         value, pointer, stride = self.value(line.value), self.pointer(line.stream), None
         if self.w.width:
             stride = self.stride(line.stream)
-        if self.mask is not None and self.needs_mask():
-            read = [x for x in self.w.nest.body if type(x) is Load and x.stream == line.stream]
-            if read:
-                before = self.w.e.load(pointer, stream.dtype, stride)
-                value = self.w.e.select(self.mask, value, before)
+        if self.mask is not None and self.rewrites():  # of values that may come from there
+            before = self.w.e.load(pointer, stream.dtype, stride)
+            value = self.w.e.select(self.mask, value, before)
         self.w.e.store(value, pointer, stride)
 
     def write_apply(self, line: Apply) -> Value:

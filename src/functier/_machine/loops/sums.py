@@ -181,6 +181,8 @@ class Extremum(Sum):
 
     def add(self, value: Value, pointer: Any, mask: Value | None) -> None:
         e = self.w.e
+        if mask is not None:
+            value = e.select(mask, value, self.constant())
         a, at = self.w.get(self.slots[0], self.dtype), self.w.get(self.slots[1], INT64)
         better = self.better(e, a, value)
         self.w.set(self.slots[0], e.select(better, value, a))
