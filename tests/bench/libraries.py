@@ -144,6 +144,20 @@ class Compiled(Library):
         return self.transforms.compile(f, backend="numpy")
 
 
+class MachineCode(Library):
+    """functier with the whole workload traced once, and replayed by machine code."""
+
+    name = "functier_c"
+
+    def __init__(self, threads: int = 1) -> None:
+        super().__init__()
+        importlib.import_module("llvmlite")  # else the programs would be NumPy calls
+        self.threads = threads
+
+    def finish(self, f: Callable) -> Callable:
+        return self.transforms.compile(f, backend="llvm", threads=self.threads)
+
+
 # ---- what stands in for a transform that a library does not have ----
 
 
@@ -424,14 +438,15 @@ class MyGrad(Library):
 
 
 KINDS = (
-    Library, Compiled, Torch, TorchAutograd, TorchCompile, Jax, JaxJit, Autograd, MyGrad,
+    Library, Compiled, MachineCode, Torch, TorchAutograd, TorchCompile, Jax, JaxJit, Autograd,
+    MyGrad,
 )  # fmt: skip
 LIBRARIES = {cls.name: cls for cls in KINDS}
 
 EAGER = ("torch", "jax", "autograd", "mygrad")
 """What "best eager peer" ranges over; torch_ag and those that compile stand beside it."""
 
-COMPILING = ("functier_np", "torch_compile", "jax_jit")
+COMPILING = ("functier_np", "functier_c", "torch_compile", "jax_jit")
 """Those whose first call compiles."""
 
 WITHOUT_VMAP = ("torch_ag", "autograd", "mygrad")

@@ -15,6 +15,7 @@ ORDER = [*LIBRARIES, "numpy"]
 TITLES = {"numpy": "by hand", "torch_ag": "torch.autograd"}
 CHAIN_BOUND = 510
 SUMS_BOUND = 3
+THREADS_BOUND = 0.6
 
 
 def title(name: str) -> str:
@@ -123,6 +124,23 @@ def first_calls_table(workloads: dict[str, dict]) -> str:
     return table(head, rows)
 
 
+def compiled_table(workloads: dict[str, dict]) -> str:
+    """The machine code of functier beside what else compiles; "" without any."""
+    others = [name for name in present(workloads) if name in COMPILING and name != "functier_c"]
+    rows = []
+    for key, w in workloads.items():
+        times = w["times"]
+        if "functier_c" not in times:
+            continue
+        cells = []
+        for name in [*others, "numpy"]:
+            bound = w["compiled_bound"] if name == "jax_jit" else None
+            value = ratio(times["functier_c"], times[name]) if name in times else None
+            cells.append(NOTHING if value is None else against(value, bound))
+        rows.append([key, *cells])
+    return table(["workload", *map(title, [*others, "numpy"])], rows) if rows else ""
+
+
 def notes(workloads: dict[str, dict]) -> list[str]:
     found = []
     for key, w in workloads.items():
@@ -189,6 +207,8 @@ def markdown(data: dict[str, Any]) -> str:
         parts += [times_table(workloads)]
         parts += ["### functier's time as a multiple of each other's (median over the rounds)"]
         parts += [ratios_table(workloads), "\n".join(notes(workloads))]
+        if compiled := compiled_table(workloads):
+            parts += ["### functier_c's time as a multiple of that of other compilers", compiled]
         if first := first_calls_table(workloads):
             parts += ["### What compiles: the first call, and the median of a warm one", first]
     if memory := data.get("memory"):
@@ -196,6 +216,14 @@ def markdown(data: dict[str, Any]) -> str:
     if imports := data.get("imports"):
         rows = [[name, f"{ms:.1f}"] for name, ms in imports.items()]
         parts += ["### Import, CPU time", table(["", "ms"], rows)]
+    if threads := data.get("threads"):
+        head = ["workload", "one thread", "two", "ratio"]
+        cells = [
+            [name, *[duration(min(found[k])) for k in "12"],
+             against(min(found["2"]) / min(found["1"]), THREADS_BOUND)]
+            for name, found in threads.items()
+        ]  # fmt: skip
+        parts += ["### Machine code in two threads: the least wall time", table(head, cells)]
     for curve in CURVES:
         if found := data.get("scaling", {}).get(curve.name):
             parts += [f"### {curve.title}: time of one operation", scaling_table(curve, found)]

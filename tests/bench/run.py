@@ -7,7 +7,8 @@ ratios within a round. A library that cannot be imported is left out. With ``--t
 clock is CPU time, which other processes hardly disturb; else wall time, which needs a quiet
 machine: the last column of the table is what others used of it.
 
-Writes OUT.md (tables), OUT.json (every round) and OUT.png (how costs scale).
+Writes OUT.md (tables), OUT.json (every round), OUT.png (how costs scale) and, with a library that
+compiles, OUT-compiled.png.
 """
 
 import argparse
@@ -16,7 +17,9 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-LIBRARIES = "functier,functier_np,torch,torch_ag,torch_compile,jax,jax_jit,autograd,mygrad"
+LIBRARIES = (
+    "functier,functier_np,functier_c,torch,torch_ag,torch_compile,jax,jax_jit,autograd,mygrad"
+)
 
 
 def parse(words: list[str] | None = None) -> argparse.Namespace:
@@ -26,8 +29,8 @@ def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--only",
         default="",
-        help="rows whose names contain one of these parts, comma separated; memory, imports "
-        "and scaling are names too",
+        help="rows whose names contain one of these parts, comma separated; memory, imports, "
+        "threads and scaling are names too",
     )
     parser.add_argument("--libs", default=LIBRARIES, help=f"comma separated, of {LIBRARIES}")
     parser.add_argument(
@@ -56,6 +59,7 @@ def main() -> None:
     if args.threads:
         set_threads(args.threads)
     os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["FUNCTIER_CACHE"] = "0"  # first calls are those of a program that is new
     sys.path[0] = str(HERE.parent)  # where the package ``bench`` is
     from bench.session import run
 

@@ -5,18 +5,19 @@ import json
 import os
 import platform
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import libraries, memory, report, scaling
+from . import libraries, memory, picture, report, scaling, threads
 from .libraries import Library, Missing
 from .timing import Clock, OtherLoad, choose_clock, interleave, settle, timed
 from .trees import disagreement
 from .workloads import WORKLOADS, Workload
 
-SECTIONS = ("memory", "imports", "scaling")
+SECTIONS = ("memory", "imports", "threads", "scaling")
 
 
 def run_workload(
@@ -49,6 +50,7 @@ def run_workload(
         "first_call": first,
         "other_load": load.share,
         "bound": workload.bound,
+        "compiled_bound": workload.compiled_bound,
     }
 
 
@@ -78,6 +80,14 @@ def choose(only: str) -> tuple[list[Workload], list[str]]:
 def say(text: str) -> None:
     """Print at once: a run is long, and may be watched through a pipe."""
     print(text, flush=True)
+
+
+def drawn(draw: Callable, figures: dict, path: Path) -> None:
+    """Draw a picture, where matplotlib is installed."""
+    try:
+        draw(figures, path)
+    except ImportError as error:
+        say(f"no picture: {error}")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -114,6 +124,12 @@ def run(args: argparse.Namespace) -> None:
         say("imports")
         data["imports"] = memory.import_times(names, max(args.rounds, 7))
         save()
+    if "threads" in sections and "functier_c" in names:
+        say("threads")
+        data["threads"] = threads.measure(args.rounds)
+        save()
+    if any(name in libraries.COMPILING for name in names) and workloads:
+        drawn(picture.draw, data["workloads"], file("-compiled.png"))
     if "scaling" in sections:
         eager = [lib for lib in libs if lib.name not in libraries.COMPILING]  # that would scale
         data["scaling"] = {}
@@ -121,12 +137,10 @@ def run(args: argparse.Namespace) -> None:
             say(f"scaling: {curve.title}")
             data["scaling"][curve.name] = scaling.measure(curve, eager, clock)
             save()
-        try:
-            report.draw(data["scaling"], file(".png"))
-        except ImportError as error:
-            say(f"no picture: {error}")
+        drawn(report.draw, data["scaling"], file(".png"))
     say("\n" + report.markdown(data))
     say(f"Written to {out}.*")
-    wrong = [n for n, row in data["workloads"].items() if "functier" in row["errors"]]
+    own = {name for name in names if name.startswith("functier")}
+    wrong = [n for n, row in data["workloads"].items() if own & row["errors"].keys()]
     if wrong:
         raise SystemExit(f"functier fails or is wrong: {', '.join(wrong)}")

@@ -16,7 +16,19 @@ import pytest
 
 import functier as ft
 import functier.numpy as fnp
-from bench import budget, libraries, memory, namespace, report, scaling, session, timing, trees
+from bench import (
+    budget,
+    libraries,
+    memory,
+    namespace,
+    picture,
+    report,
+    scaling,
+    session,
+    threads,
+    timing,
+    trees,
+)  # fmt: skip
 from bench import run as command_line
 from bench.workloads import LIST, WORKLOADS, dispatch
 
@@ -32,6 +44,15 @@ def test_functier_gives_the_result_found_by_hand(name):
     workload = WORKLOADS[name].small()
     result = workload.call(FUNCTIER)()
     assert trees.disagreement(result, workload.expected(), 1e-8) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_machine_code_gives_the_result_found_by_hand(name):
+    pytest.importorskip("llvmlite")
+    workload = WORKLOADS[name].small()
+    call = workload.call(libraries.MachineCode())
+    assert trees.disagreement(call(), workload.expected(), 1e-8) is None
 
 
 @pytest.mark.parametrize("name", WORKLOADS)
@@ -122,7 +143,14 @@ def made_up():
         "mygrad": [3e-6, 3e-6, 3e-6],
         "numpy": [1e-6, 5e-7, 1e-6],
     }
-    row = {"times": rounds, "errors": {}, "first_call": {}, "other_load": 0.07, "bound": None}
+    row = {
+        "times": rounds,
+        "errors": {},
+        "first_call": {},
+        "other_load": 0.07,
+        "bound": None,
+        "compiled_bound": 0.5,
+    }
     only_ours = {"functier": rounds["functier"]}
     bounded = {"functier": [3e-3] * 3, "numpy": [1e-3] * 3}
     return {
@@ -190,6 +218,35 @@ def test_the_table_of_first_calls():
     assert cells(text, "workload") == [["workload", "functier", "functier_np, first", "warm"]]
     assert cells(text, "one") == [["one", "2 µs", "2 ms", "1 µs"]]
     assert cells(text, "two") == [["two", "2 µs", *[report.NOTHING] * 2]]
+
+
+def compiled():
+    data = made_up()["workloads"]
+    data["one"]["times"] |= {"functier_c": [5e-7, 5e-7, 1e-6], "jax_jit": [2e-6, 2e-6, 1e-6]}
+    data["three"]["times"] |= {"functier_c": [2e-3] * 3, "jax_jit": [2e-3] * 3}
+    return data
+
+
+def test_the_table_of_machine_code():
+    assert report.compiled_table(made_up()["workloads"]) == ""
+    text = report.compiled_table(compiled())
+    assert cells(text, "workload") == [["workload", "jax_jit", "by hand"]]
+    assert cells(text, "one") == [["one", "0.25 (bound 0.5)", "1.00"]]
+    assert cells(text, "three") == [["three", "**1.00** (bound 0.5)", "2.00"]]
+
+
+def test_the_picture_of_machine_code(tmp_path):
+    assert picture.shares(compiled())["one"] == {"jax_jit": 2.0, "functier_c": 1.0}
+    picture.draw(compiled(), tmp_path / "compiled.png")
+    assert (tmp_path / "compiled.png").stat().st_size > 10_000
+
+
+def test_two_threads_are_timed():
+    pytest.importorskip("llvmlite")
+    found = threads.measure(2, ("overhead_grad",))
+    assert not found or {n: len(x) for n, x in found["overhead_grad"].items()} == {"1": 2, "2": 2}
+    text = report.markdown({"meta": {}, "threads": {"a": {"1": [2e-3, 1e-3], "2": [3e-3, 5e-4]}}})
+    assert cells(text, "a") == [["a", "1 ms", "500 µs", "0.50 (bound 0.6)"]]
 
 
 def test_the_whole_report():
