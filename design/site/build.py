@@ -32,7 +32,10 @@ PICTURES = EXAMPLES / "output"
 SECTIONS = {
     "start": "install first-gradient first-batch ten-minutes",
     "tutorials": "autodiff per-sample-gradients from-loops fitting adopt compile",
-    "howto": "optimize sparse random writes scikit-learn pandas dask nans leaks slow errors",
+    "howto": (
+        "optimize scipy sparse random writes arrays with-blocks scikit-learn pandas dask "
+        "nans leaks slow errors limits"
+    ),
     "coming-from": "jax torch autograd mygrad",
     "reference": (
         "derivatives batches control rules programs arrays models testing overrides errors"

@@ -46,10 +46,15 @@ def blocks(path, language):
             yield text.count("\n", 0, fence.start()) + 1, textwrap.dedent(fence[3])
 
 
+HOME = "https://github.com/functier/functier/"
+"""The README's links are absolute, as it is also shown where the other files are not."""
+
+
 def links(path):
     """The targets of a document's links that are not web addresses, without anchors."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+    for target in re.findall(r"\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)", text, re.MULTILINE):
+        target = re.sub(rf"^{HOME}(?:blob|raw|tree)/main/", "", "".join(target))
         if not re.match(r"[a-z]+:", target):
             yield target.partition("#")[0]
 
@@ -100,6 +105,26 @@ def missing_links(path):
 @pytest.mark.parametrize("path", [README, ABOUT_THE_SITE, *NOTES, *PAGES], ids=name_of)
 def test_the_links_of_a_document_lead_to_files(path):
     assert not missing_links(path)
+
+
+def faults_of_references(text):
+    """The names of links that are not defined, and definitions that nothing uses."""
+    text = re.sub(r"`[^`\n]*`", "code", FENCE.sub("", text))
+    definition = re.compile(r"^\[([^\]]+)\]: .*$", re.MULTILINE)
+    used = re.findall(r"\[([^\[\]]+)\](?:\[([^\[\]]+)\])?(?!\()", definition.sub("", text))
+    names = {(name or label).lower() for label, name in used}
+    return names ^ {name.lower() for name in definition.findall(text)}
+
+
+def test_the_links_of_the_readme_are_defined_and_absolute():
+    text = README.read_text(encoding="utf-8")
+
+    assert not faults_of_references(text)
+    assert not re.findall(r"\]\((?!https:)", FENCE.sub("", text))
+    assert faults_of_references("[a], [b][c]\n\n[a]: https://x.org\n[d]: https://y.org") == {
+        "c",
+        "d",
+    }
 
 
 def reading_order(folder):
@@ -160,7 +185,7 @@ def wrong_numbers(path):
     """The links of a document whose text has another number than the note that they lead to."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     for label, number in re.findall(
-        r"\[([^\]]*)\]\((?:(?:\.\./)*design/)?(\d{4})-[\w-]+\.md", text
+        rf"\[([^\]]*)\](?:\(|: {HOME}blob/main/)(?:(?:\.\./)*design/)?(\d{{4}})-[\w-]+\.md", text
     ):
         said = re.fullmatch(r"(?:[nN]ote\s)?(\d+)(?:\. .*)?", label)
         if said and int(said[1]) != int(number):
@@ -179,13 +204,15 @@ def test_a_wrong_number_is_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
         "[note 3](0004-a.md), [note 4](0004-a.md), [5. Of it](design/0006-b.md), [it](0001-c.md) "
-        "[note 7](../design/0007-d.md), [note 8](../design/0007-d.md)"
+        "[note 7](../design/0007-d.md), [note 8](../design/0007-d.md)\n\n"
+        f"[note 8]: {HOME}blob/main/design/0008-e.md\n[note 9]: {HOME}blob/main/design/0008-e.md\n"
     )
 
     assert list(wrong_numbers(page)) == [
         ("note 3", "0004"),
         ("5. Of it", "0006"),
         ("note 8", "0007"),
+        ("note 9", "0008"),
     ]
 
 
