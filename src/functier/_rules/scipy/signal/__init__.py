@@ -1,5 +1,25 @@
 """Rules for the functions of `scipy.signal`."""
 
-from . import convolutions, filters, spectra, zero_phase
+from . import (
+    convolutions,
+    designs,
+    filters,
+    peaks,
+    periodograms,
+    resampling,
+    smoothing,
+    spectra,
+    zero_phase,
+)
 
-__all__ = ["convolutions", "filters", "spectra", "zero_phase"]
+__all__ = [
+    "convolutions",
+    "designs",
+    "filters",
+    "peaks",
+    "periodograms",
+    "resampling",
+    "smoothing",
+    "spectra",
+    "zero_phase",
+]
