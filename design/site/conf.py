@@ -67,13 +67,20 @@ def drop_signature(app, what, name, obj, options, signature, returned):
     return ("", None) if what == "exception" and signature else None
 
 
+TABLES = re.compile("reference/index|coming-from/.*")
+"""The pages where each name of functier's is a link, without a prefix as well."""
+
+
 def link_names(app, doctree):
     """Let each public name in backticks, such as ``ft.grad``, lead to its entry."""
+    tables = TABLES.fullmatch(app.env.docname)
     for node in list(doctree.findall(nodes.literal)):
-        name = re.fullmatch(r"(?:ft|functier)\.([\w.]+)(?:\(.*\))?", node.astext())
-        if name and not isinstance(node.parent, (nodes.reference, nodes.title, pending_xref)):
+        name = re.fullmatch(r"((?:ft|functier)\.)?([\w.]+)(?:\(.*\))?", node.astext())
+        if not name or isinstance(node.parent, (nodes.reference, nodes.title, pending_xref)):
+            continue
+        if name[1] or (tables and name[2].partition(".")[0] in dir(functier)):
             link = pending_xref("", node.deepcopy(), refdomain="py", reftype="obj")
-            link.update_all_atts({"reftarget": f"functier.{name[1]}", "refdoc": app.env.docname})
+            link.update_all_atts({"reftarget": f"functier.{name[2]}", "refdoc": app.env.docname})
             node.replace_self(link)
 
 
