@@ -162,7 +162,8 @@ def test_an_error_in_a_loop_tells_the_iteration(batched):
 
     with pytest.raises(KeyError) as error:
         ft.vmap(run)(np.array([5, 2])) if batched else run(5)
-    assert error.value.__notes__ == ["fori_loop(body): in iteration 3"]
+    assert error.value.__notes__[0] == "fori_loop(body): in iteration 3"
+    assert error.value.__notes__[1:] == ["vmap(run) got n: int64[2]"] * batched
 
     calls = []
 

@@ -1,12 +1,5 @@
 """Names of other libraries, each with what to write instead."""
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 NAMES = {
     **dict.fromkeys(("jit", "jit_compile", "njit"), "functier.compile"),
     **dict.fromkeys(("make_jaxpr", "make_fx"), "functier.trace, which gives a program"),
@@ -80,19 +73,3 @@ def unknown_name(module: str, name: str) -> str:
     """Return the message for a name that a module does not have."""
     hint = f"; write {NAMES[name]}" if name in NAMES else ""
     return f"module {module!r} has no attribute {name!r}{hint}"
-
-
-def checks_keywords(transform: F) -> F:
-    """Decorate a transform, so that an unknown keyword is answered with the one it has."""
-    known = inspect.signature(transform).parameters.keys()
-
-    @functools.wraps(transform)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs.keys() <= known:
-            name = next(n for n in kwargs if n not in known)
-            own = KEYWORDS.get(name)
-            hint = f"; write {own}=" if own in known else f"; it has {', '.join(known)}"
-            raise TypeError(f"{transform.__name__}() has no argument {name!r}{hint}")
-        return transform(*args, **kwargs)
-
-    return call  # type: ignore[return-value]

@@ -255,12 +255,17 @@ def describe(tree: PyTree) -> str:
         return f"a {type(tree).__name__} with the leaves {leaves}"
 
 
+def short_form(x: Any) -> str:
+    """Return ``float64[3, 2]`` for an array, or the name of the type of a value."""
+    known = hasattr(x, "shape") and hasattr(x, "dtype")
+    return f"{x.dtype}{list(x.shape)}" if known else type(x).__name__
+
+
 class _Form:
     """A leaf in a message: ``float64[3, 2]``, or the name of its type."""
 
     def __init__(self, x: Any):
-        known = hasattr(x, "shape") and hasattr(x, "dtype")
-        self.text = f"{x.dtype}{list(x.shape)}" if known else type(x).__name__
+        self.text = short_form(x)
 
     def __repr__(self) -> str:
         return self.text

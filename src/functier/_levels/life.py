@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from .._core.blocks import Entry, Exit, claim
 from .._core.errors import REPLACING, reveal
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .level import ENDED, Escape, Level
 from .lineage import AMBIENT
 from .spares import give_back
@@ -61,6 +62,8 @@ def _leave(entry: Entry, kind: Any = None, error: Any = None, trace: Any = None)
         entry.manager._end_by_hand()
     else:
         entry.undo()
+    if isinstance(error, BaseException):
+        leave(error)
     if isinstance(error, REPLACING):
         reveal(error)
 

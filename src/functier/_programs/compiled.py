@@ -17,6 +17,7 @@ from .._core.errors import MutationError
 from .._core.observers import LEVELS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._mutation.array import was_written
 from .dependencies import EMPTY, changed, checker, dependencies
 from .entries import Mismatch, entry_of
@@ -74,7 +75,11 @@ class Compiled:
             except (Mismatch, Exception):
                 # An error too: the function may catch it, and go on in another way.
                 continue
-        return self._first(args, kwargs, sys._getframe(1))
+        try:
+            return self._first(args, kwargs, sys._getframe(1))
+        except BaseException as error:
+            leave(error, f"compile({name_of_function(self._func)})", self._func, args, kwargs)
+            raise
 
     def _first(self, args: tuple, kwargs: dict, frame: Any) -> Any:
         """Trace a call for whose arguments there is no program that holds."""

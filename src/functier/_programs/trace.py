@@ -16,6 +16,7 @@ from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
 from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._levels.life import run
 from .._mutation.array import settle
 from .dependencies import Watch
@@ -83,7 +84,11 @@ def trace(func: Callable) -> Callable[..., Program]:
     check_callable("trace", func)
 
     def traced(*args: Any, **kwargs: Any) -> Program:
-        return record(func, args, kwargs, sys._getframe(1)).program
+        try:
+            return record(func, args, kwargs, sys._getframe(1)).program
+        except BaseException as error:
+            leave(error, f"trace({name_of_function(func)})", func, args, kwargs)
+            raise
 
     return traced
 

@@ -69,5 +69,15 @@ PENDING["numpy.lib.recfunctions"] = f"{__name__}.unsupported_records"
 PENDING["numpy.polynomial.polynomial"] = f"{__name__}.polynomial_multivariate"
 PENDING["numpy.strings"] = f"{__name__}.unsupported_text"
 PENDING["numpy.fft"] = f"{__name__}.fft"
-for _name in ("special", "linalg", "fft", "fftpack", "stats", "integrate", "signal", "ndimage", "spatial"):
+for _name in (
+    "special",
+    "linalg",
+    "fft",
+    "fftpack",
+    "stats",
+    "integrate",
+    "signal",
+    "ndimage",
+    "spatial",
+):
     PENDING[f"scipy.{_name}"] = f"{__name__}.scipy.{_name}"

@@ -18,6 +18,7 @@ import numpy as np
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match
 from .._levels.copies import copy_tape
@@ -91,36 +92,44 @@ def linearize(
     check_callable("linearize", func)
     name = name_of_function(func)
     label = f"linearize({name})"
-    if not primals:
-        raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
-    leaves, structure = flatten(primals, label, "primals")
-    check_inputs(label, leaves, paths, primals, "primals")
-    frame, outer = sys._getframe(1), outer_tensors(leaves)
+    try:
+        if not primals:
+            raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
+        leaves, structure = flatten(primals, label, "primals")
+        check_inputs(label, leaves, paths, primals, "primals")
+        frame, outer = sys._getframe(1), outer_tensors(leaves)
 
-    def call(inner: list) -> Any:
-        return func(*unflatten(structure, inner))
+        def call(inner: list) -> Any:
+            return func(*unflatten(structure, inner))
 
-    # "dead", as a tangent has no value to pass through.
-    level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
-    at = (Site(label, escape, frame, outer), call, leaves, has_aux)
-    results, out_structure, aux, program, known = run(level, _record_tangents, at)
-    del at
-    program.copy_constants()
-    given = [form_like(x) for x in leaves]
-    forms = [form_like(y) for y in results]
+        # "dead", as a tangent has no value to pass through.
+        level = TraceLevel.prepare(f"trace({name})", "dead", frame, outer)
+        at = (Site(label, escape, frame, outer), call, leaves, has_aux)
+        results, out_structure, aux, program, known = run(level, _record_tangents, at)
+        del at
+        program.copy_constants()
+        given = [form_like(x) for x in leaves]
+        forms = [form_like(y) for y in results]
 
-    def jvp_fn(*tangents: Any) -> Any:
-        """Return the tangent of the output for `tangents`, one for each primal."""
-        directions = match(label, given, structure, tangents, "tangent", "primals")
-        found = program([_with_form(t) for t in directions])
-        for i, form in enumerate(forms):
-            if found[i] is None:
-                found[i] = np.copy(known[i]) if i in known else zeros(form)
-        return unflatten(out_structure, own_memory(found, directions))
+        def jvp_fn(*tangents: Any) -> Any:
+            """Return the tangent of the output for `tangents`, one for each primal."""
+            try:
+                directions = match(label, given, structure, tangents, "tangent", "primals")
+                found = program([_with_form(t) for t in directions])
+                for i, form in enumerate(forms):
+                    if found[i] is None:
+                        found[i] = np.copy(known[i]) if i in known else zeros(form)
+                return unflatten(out_structure, own_memory(found, directions))
+            except BaseException as error:
+                leave(error)
+                raise
 
-    value = unflatten(out_structure, results)
-    del leaves, results
-    return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
+        value = unflatten(out_structure, results)
+        del leaves, results
+        return (value, jvp_fn, aux) if has_aux else (value, jvp_fn)
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise
 
 
 def _record_tangents(level: TraceLevel, given: tuple) -> tuple:
@@ -187,37 +196,47 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     """
     check_callable("linear_transpose", func)
     label = f"linear_transpose({name_of_function(func)})"
-    if not primals:
-        raise ValueError(f"{label}: no primals were given; call linear_transpose(func, x, ...)")
-    leaves, structure = flatten(primals, label, "primals")
-    leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
-    check_inputs(label, leaves, paths, primals, "primals")
-    results, roots, inputs, out_structure, _ = record(
-        Site(label, "dead", sys._getframe(1), []),
-        lambda inner: func(*unflatten(structure, inner)),
-        leaves,
-    )
-    roots = copy_tape(roots)
-    given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
+    try:
+        if not primals:
+            raise ValueError(f"{label}: no primals were given; call linear_transpose(func, x, ...)")
+        leaves, structure = flatten(primals, label, "primals")
+        leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
+        check_inputs(label, leaves, paths, primals, "primals")
+        results, roots, inputs, out_structure, _ = record(
+            Site(label, "dead", sys._getframe(1), []),
+            lambda inner: func(*unflatten(structure, inner)),
+            leaves,
+        )
+        roots = copy_tape(roots)
+        given, forms = [form_like(x) for x in leaves], [form_like(y) for y in results]
 
-    def pull_back(cotangents: list) -> list:
-        pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
-        grads = backward(pairs, inputs)
-        return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
+        def pull_back(cotangents: list) -> list:
+            pairs = [(n, np.conjugate(c)) for n, c in zip(roots, cotangents) if n is not None]
+            grads = backward(pairs, inputs)
+            return [zeros(x) if g is None else np.conjugate(g) for g, x in zip(grads, given)]
 
-    if not any(isinstance(y, Tensor) for y in results):
-        for i, y in enumerate(results):
-            if np.any(np.not_equal(y, 0)):
-                where = paths(unflatten(out_structure, results), "the result")[i]
-                raise ValueError(f"{label}: {where} is not 0 where the primals are; {NOT_LINEAR}")
-        _probe(label, func, structure, given, forms, pull_back)
+        if not any(isinstance(y, Tensor) for y in results):
+            for i, y in enumerate(results):
+                if np.any(np.not_equal(y, 0)):
+                    where = paths(unflatten(out_structure, results), "the result")[i]
+                    raise ValueError(
+                        f"{label}: {where} is not 0 where the primals are; {NOT_LINEAR}"
+                    )
+            _probe(label, func, structure, given, forms, pull_back)
 
-    def transpose(cotangents: Any) -> tuple:
-        """Apply the transpose to `cotangents`: a result for each primal."""
-        matched = match(label, forms, out_structure, cotangents, "cotangent", "output")
-        return unflatten(structure, own_memory(pull_back(matched), matched))
+        def transpose(cotangents: Any) -> tuple:
+            """Apply the transpose to `cotangents`: a result for each primal."""
+            try:
+                matched = match(label, forms, out_structure, cotangents, "cotangent", "output")
+                return unflatten(structure, own_memory(pull_back(matched), matched))
+            except BaseException as error:
+                leave(error)
+                raise
 
-    return transpose
+        return transpose
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise
 
 
 def _probe(

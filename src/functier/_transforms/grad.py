@@ -7,10 +7,11 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import BIG, PLAIN, dtype_of
-from .._core.peers import checks_keywords
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Function, PyTree
 from .._levels.backward import backward
 from .._levels.checks import check_inputs, match, split_aux
@@ -87,19 +88,23 @@ def gradients(
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
-        outer: Sequence[Tensor] = ()
-        given = (*args, kwargs) if kwargs else args
-        for arg in given:  # this loop avoids the call, which costs 5 % of a small gradient
-            if type(arg) not in PLAIN:
-                outer = outer_tensors(leaves, given, () if allow_int else keys, label)
-                break
-        level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
-        grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, keys))
-        grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
-        if pack is None:
-            return (grad, aux) if has_aux else grad
-        return pack(grad, (value, aux) if has_aux else value)
+        try:
+            leaves, structure, keys = select(label, args, argnums, kwargs, allow_int)
+            outer: Sequence[Tensor] = ()
+            given = (*args, kwargs) if kwargs else args
+            for arg in given:  # this loop avoids the call, which costs 5 % of a small gradient
+                if type(arg) not in PLAIN:
+                    outer = outer_tensors(leaves, given, () if allow_int else keys, label)
+                    break
+            level = GradLevel.prepare(label, escape, sys._getframe(1), outer)
+            grads, value, aux = run(level, differentiate, (args, kwargs, leaves, structure, keys))
+            grad = derivatives(structure, grads) if allow_int else unflatten(structure, grads)
+            if pack is None:
+                return (grad, aux) if has_aux else grad
+            return pack(grad, (value, aux) if has_aux else value)
+        except BaseException as error:
+            leave(error, label, func, args, kwargs)
+            raise
 
     return transformed
 
@@ -369,27 +374,35 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
     check_escape("vjp", func, escape)
     check_callable("vjp", func)
     label = f"vjp({name_of_function(func)})"
-    if not primals:
-        raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
-    leaves, structure = flatten(primals, label, "primals")
-    check_inputs(label, leaves, paths, primals, "primals")
-    results, roots, inputs, out_structure, aux = record(
-        Site(label, escape, sys._getframe(1), outer_tensors(leaves)),
-        lambda inner: func(*unflatten(structure, inner)),
-        leaves,
-        has_aux,
-    )
-    roots = copy_tape(roots)
-    value = unflatten(out_structure, show_plain(results))
-    forms = [(np.shape(x), dtype_of(x)) for x in leaves]
-    results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
+    try:
+        if not primals:
+            raise ValueError(f"{label}: no primals were given; call vjp(func, x, ...)")
+        leaves, structure = flatten(primals, label, "primals")
+        check_inputs(label, leaves, paths, primals, "primals")
+        results, roots, inputs, out_structure, aux = record(
+            Site(label, escape, sys._getframe(1), outer_tensors(leaves)),
+            lambda inner: func(*unflatten(structure, inner)),
+            leaves,
+            has_aux,
+        )
+        roots = copy_tape(roots)
+        value = unflatten(out_structure, show_plain(results))
+        forms = [(np.shape(x), dtype_of(x)) for x in leaves]
+        results = [form_like(y) if type(y) is ndarray and y.size > BIG else y for y in results]
 
-    def vjp_fn(cotangents: Any) -> tuple:
-        """Return the vector-Jacobian products for `cotangents`, one for each primal."""
-        given = match(label, results, out_structure, cotangents, "cotangent", "output")
-        pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
-        grads = backward(pairs, inputs)
-        full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
-        return unflatten(structure, own_memory(full, given))
+        def vjp_fn(cotangents: Any) -> tuple:
+            """Return the vector-Jacobian products for `cotangents`, one for each primal."""
+            try:
+                given = match(label, results, out_structure, cotangents, "cotangent", "output")
+                pairs = [(node, g) for node, g in zip(roots, given) if node is not None]
+                grads = backward(pairs, inputs)
+                full = [np.zeros(*f)[()] if g is None else g for g, f in zip(grads, forms)]
+                return unflatten(structure, own_memory(full, given))
+            except BaseException as error:
+                leave(error)
+                raise
 
-    return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
+        return (value, vjp_fn, aux) if has_aux else (value, vjp_fn)
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise

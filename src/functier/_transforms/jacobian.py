@@ -11,10 +11,11 @@ import numpy as np
 from .._chunks.chunk import Chunk
 from .._chunks.compute import in_chunks
 from .._chunks.join import Join
-from .._core.numpy_facts import dtype_of, shape_of
-from .._core.peers import checks_keywords
+from .._core.keywords import checks_keywords
+from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
 from .._levels.backward import backward
 from .._levels.batch import Randomness
@@ -36,7 +37,7 @@ from .arguments import (
     resolve_argnums,
 )
 from .options import Options
-from .unit_vectors import blocks, only_unit, some_units, units
+from .unit_vectors import blocks, fill_rows, only_unit, some_units, units
 
 P = ParamSpec("P")
 
@@ -204,43 +205,42 @@ def _reverse(transform: str, func: Function, options: Options) -> Function:
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = split_call(
-            label, func, args, kwargs, argnums, select, allow_int
-        )
-        frame = sys._getframe(1)
-        results, roots, inputs, out_structure, aux = record(
-            Site(inner_label, escape, frame, outer), call, leaves, has_aux
-        )
-        refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
-        sizes = [prod(shape_of(y)) for y in results]
-        total: int | None = None
-        if sizes == [1]:
-            pairs = [(node, g) for node, g in zip(roots, only_unit(results)) if node is not None]
-            roots.clear()
-            rows = fill_zeros(backward(pairs, inputs), leaves)
-        else:
-            total = sum(sizes)
-            site = Site(label, "dead", frame, outer)
-            if chunk_size is None or chunk_size >= total:
-                rows = pull_rows(site, roots, units(results, sizes, total), inputs)
-                _fill(rows, leaves, total)
+        try:
+            leaves, structure, outer, call = split_call(
+                label, func, args, kwargs, argnums, select, allow_int
+            )
+            frame = sys._getframe(1)
+            results, roots, inputs, out_structure, aux = record(
+                Site(inner_label, escape, frame, outer), call, leaves, has_aux
+            )
+            refuse(label, results, not holomorphic, wrong, result_paths, out_structure, results)
+            sizes = [prod(shape_of(y)) for y in results]
+            total: int | None = None
+            if sizes == [1]:
+                pairs = [
+                    (node, g) for node, g in zip(roots, only_unit(results)) if node is not None
+                ]
+                roots.clear()
+                rows = fill_zeros(backward(pairs, inputs), leaves)
             else:
-                rows = _pull_in_chunks(site, roots, results, inputs, leaves, chunk_size)
-        if holomorphic:
-            rows = complex_derivatives(rows)
-        columns = [blocks(r, results, total) for r in own_memory(rows)]
-        table = zip(*columns) if columns else [()] * len(results)
-        result = _nest(out_structure, structure, table, results)
-        return (result, aux) if has_aux else result
+                total = sum(sizes)
+                site = Site(label, "dead", frame, outer)
+                if chunk_size is None or chunk_size >= total:
+                    rows = pull_rows(site, roots, units(results, sizes, total), inputs)
+                    fill_rows(rows, leaves, total)
+                else:
+                    rows = _pull_in_chunks(site, roots, results, inputs, leaves, chunk_size)
+            if holomorphic:
+                rows = complex_derivatives(rows)
+            columns = [blocks(r, results, total) for r in own_memory(rows)]
+            table = zip(*columns) if columns else [()] * len(results)
+            result = _nest(out_structure, structure, table, results)
+            return (result, aux) if has_aux else result
+        except BaseException as error:
+            leave(error, label, func, args, kwargs)
+            raise
 
     return jacobian
-
-
-def _fill(rows: list, leaves: list, n: int) -> None:
-    """Put `n` rows of zeros where `rows` has None: nothing depends on that leaf."""
-    for i, x in enumerate(leaves):
-        if rows[i] is None:
-            rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))
 
 
 def _pull_in_chunks(
@@ -257,7 +257,7 @@ def _pull_in_chunks(
             rows = [None if g is None else np.expand_dims(g, 0) for g in backward(pairs, inputs)]
         else:
             rows = pull_rows(site, nodes, list(basis), inputs)
-        _fill(rows, leaves, chunk.stop - chunk.start)
+        fill_rows(rows, leaves, chunk.stop - chunk.start)
         return rows
 
     return in_chunks(
@@ -353,37 +353,42 @@ def _forward(transform: str, func: Function, options: Options) -> Function:
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, outer, call = split_call(
-            label, func, args, kwargs, argnums, select, allow_int
-        )
-        frame = sys._getframe(1)
-        sizes = [prod(shape_of(x)) for x in leaves]
-        site = Site(inner_label, escape, frame, outer)
-        total: int | None = None
-        if sizes == [1] or not sizes:
-            pairs, out_structure, aux = push_forward(
-                site, call, leaves, only_unit(leaves) if sizes else [], has_aux
+        try:
+            leaves, structure, outer, call = split_call(
+                label, func, args, kwargs, argnums, select, allow_int
             )
-            rows = [t for _, t in pairs]
-        else:
-            total = sum(sizes)
-            if chunk_size is None or chunk_size >= total:
-                basis = units(leaves, sizes, total)
-                rows, out_structure, aux = push_batch(
-                    label, site, call, leaves, basis, has_aux, randomness
+            frame = sys._getframe(1)
+            sizes = [prod(shape_of(x)) for x in leaves]
+            site = Site(inner_label, escape, frame, outer)
+            total: int | None = None
+            if sizes == [1] or not sizes:
+                pairs, out_structure, aux = push_forward(
+                    site, call, leaves, only_unit(leaves) if sizes else [], has_aux
                 )
+                rows = [t for _, t in pairs]
             else:
-                rows, out_structure, aux = _push_in_chunks(
-                    label, site, call, leaves, has_aux, randomness, chunk_size
-                )
-        if holomorphic:  # a tangent has the dtype of its result
-            refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
-        ndims = [len(shape_of(x)) for x in leaves]
-        table = [
-            map(_move_first_axes_last, blocks(r, leaves, total), ndims) for r in own_memory(rows)
-        ]
-        result = _nest(out_structure, structure, table, rows, total is not None)
-        return (result, aux) if has_aux else result
+                total = sum(sizes)
+                if chunk_size is None or chunk_size >= total:
+                    basis = units(leaves, sizes, total)
+                    rows, out_structure, aux = push_batch(
+                        label, site, call, leaves, basis, has_aux, randomness
+                    )
+                else:
+                    rows, out_structure, aux = _push_in_chunks(
+                        label, site, call, leaves, has_aux, randomness, chunk_size
+                    )
+            if holomorphic:  # a tangent has the dtype of its result
+                refuse(label, rows, False, REAL_RESULT, result_paths, out_structure, rows)
+            ndims = [len(shape_of(x)) for x in leaves]
+            table = [
+                map(_move_first_axes_last, blocks(r, leaves, total), ndims)
+                for r in own_memory(rows)
+            ]
+            result = _nest(out_structure, structure, table, rows, total is not None)
+            return (result, aux) if has_aux else result
+        except BaseException as error:
+            leave(error, label, func, args, kwargs)
+            raise
 
     return jacobian
 

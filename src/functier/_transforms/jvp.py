@@ -6,6 +6,7 @@ from typing import Any
 
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Structure
 from .._levels.checks import check_inputs, match
 from .._levels.jvp import JvpLevel
@@ -93,21 +94,25 @@ def jvp(
         return LevelContext(JvpLevel, "jvp()", escape, _no_decorator)
     check_callable("jvp", func)
     label = f"jvp({name_of_function(func)})"
-    leaves, structure, directions = match_directions(label, primals, tangents)
-    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    pairs, out_structure, aux = push_forward(
-        Site(label, escape, sys._getframe(1), outer),
-        lambda inner: func(*unflatten(structure, inner)),
-        leaves,
-        directions,
-        has_aux,
-        strict,
-    )
-    results = [p for p, _ in pairs]
-    value = unflatten(out_structure, results)
-    given = (*leaves, *directions, *results)
-    tangent = unflatten(out_structure, own_memory([t for _, t in pairs], given))
-    return (value, tangent, aux) if has_aux else (value, tangent)
+    try:
+        leaves, structure, directions = match_directions(label, primals, tangents)
+        outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+        pairs, out_structure, aux = push_forward(
+            Site(label, escape, sys._getframe(1), outer),
+            lambda inner: func(*unflatten(structure, inner)),
+            leaves,
+            directions,
+            has_aux,
+            strict,
+        )
+        results = [p for p, _ in pairs]
+        value = unflatten(out_structure, results)
+        given = (*leaves, *directions, *results)
+        tangent = unflatten(out_structure, own_memory([t for _, t in pairs], given))
+        return (value, tangent, aux) if has_aux else (value, tangent)
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise
 
 
 def _no_decorator(func: Callable) -> Callable:

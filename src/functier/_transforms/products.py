@@ -11,6 +11,7 @@ from .._core.border import check_leaf
 from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import PyTree
 from .._levels.backward import backward
 from .._levels.cotangents import fill_zeros
@@ -76,17 +77,21 @@ def hvp(
     (9.0, array([ 6., 12.]))
     """
     name, label = _names("hvp", func, escape)
-    leaves, structure, directions = match_directions(
-        label, primals, tangents, call="hvp(f, (x,), (t,))"
-    )
-    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    gradient = _gradient("hvp", func, len(primals), has_aux, escape)
-    pairs, tree, rest = push_forward(
-        Site(f"jvp({name})", escape, sys._getframe(1), outer),
-        lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
-    )  # fmt: skip
-    product = unflatten(tree, own_memory([t for _, t in pairs], directions))
-    return _with_aux(product, rest, has_aux)
+    try:
+        leaves, structure, directions = match_directions(
+            label, primals, tangents, call="hvp(f, (x,), (t,))"
+        )
+        outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+        gradient = _gradient("hvp", func, len(primals), has_aux, escape)
+        pairs, tree, rest = push_forward(
+            Site(f"jvp({name})", escape, sys._getframe(1), outer),
+            lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
+        )  # fmt: skip
+        product = unflatten(tree, own_memory([t for _, t in pairs], directions))
+        return _with_aux(product, rest, has_aux)
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise
 
 
 def ggnvp(
@@ -144,32 +149,36 @@ def ggnvp(
     (1.0, array([1., 2.]))
     """
     name, label = _names("ggnvp", func, escape)
-    check_callable("ggnvp", loss)
-    leaves, structure, directions = match_directions(
-        label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
-    )
-    outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-    frame = sys._getframe(1)
+    try:
+        check_callable("ggnvp", loss)
+        leaves, structure, directions = match_directions(
+            label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
+        )
+        outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
+        frame = sys._getframe(1)
 
-    def call(inner: list) -> Any:
-        return func(*unflatten(structure, inner))
+        def call(inner: list) -> Any:
+            return func(*unflatten(structure, inner))
 
-    site = Site(f"jvp({name})", escape, frame, outer)
-    outputs, tree, aux = push_forward(site, call, leaves, directions, has_aux)
-    results = [y for y, _ in outputs]
-    tangents_out = [t for _, t in outputs]
-    gradient = _gradient("ggnvp", loss, 1, False, escape)
-    outer += [x for x in (*results, *tangents_out) if isinstance(x, Tensor)]
-    pairs, _, value = push_forward(
-        Site(f"jvp({name_of_function(loss)})", escape, frame, outer),
-        lambda inner: gradient(unflatten(tree, inner)), results, tangents_out, True,
-    )  # fmt: skip
-    site = Site(f"vjp({name})", escape, frame, outer)
-    _, roots, inputs, _, _ = record(site, call, leaves, has_aux)
-    cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
-    roots.clear()
-    product = unflatten(structure, own_memory(fill_zeros(backward(cotangents, inputs), leaves)))
-    return (value, product, aux) if has_aux else (value, product)
+        site = Site(f"jvp({name})", escape, frame, outer)
+        outputs, tree, aux = push_forward(site, call, leaves, directions, has_aux)
+        results = [y for y, _ in outputs]
+        tangents_out = [t for _, t in outputs]
+        gradient = _gradient("ggnvp", loss, 1, False, escape)
+        outer += [x for x in (*results, *tangents_out) if isinstance(x, Tensor)]
+        pairs, _, value = push_forward(
+            Site(f"jvp({name_of_function(loss)})", escape, frame, outer),
+            lambda inner: gradient(unflatten(tree, inner)), results, tangents_out, True,
+        )  # fmt: skip
+        site = Site(f"vjp({name})", escape, frame, outer)
+        _, roots, inputs, _, _ = record(site, call, leaves, has_aux)
+        cotangents = [(node, t) for node, (_, t) in zip(roots, pairs) if node is not None]
+        roots.clear()
+        product = unflatten(structure, own_memory(fill_zeros(backward(cotangents, inputs), leaves)))
+        return (value, product, aux) if has_aux else (value, product)
+    except BaseException as error:
+        leave(error, label, func, primals)
+        raise
 
 
 def elementwise_grad(

@@ -9,15 +9,16 @@ NOTE [a path is a sequence of answers]
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 
 from .._chunks.chunk import CHUNK, Chunk, Run
 from .._core.agreement import Split
 from .._core.errors import FallbackWarning
-from .._core.pytree import describe, flatten, same_structure, unflatten
-from .._core.types import PyTree, Value
+from .._core.pytree import describe, flatten, name_of_function, same_structure, unflatten
+from .._core.types import Function, PyTree, Value
 
 MANY = 8
 """From so many groups on there is a warning."""
@@ -25,6 +26,18 @@ MANY = 8
 Examples = np.ndarray
 Call = Callable[[Chunk, Examples, object], PyTree]
 """A function of a chunk, the numbers of its examples, and the token that a `Split` of it has."""
+
+
+def check_branches(func: Function | None, branches: Any, axis_name: Hashable) -> None:
+    """Raise where the option `branches` is wrong, or stands beside an `axis_name`."""
+    label = "vmap()" if func is None else f"vmap({name_of_function(func)})"
+    if not isinstance(branches, str) or branches not in ("error", "split"):
+        raise ValueError(f"{label}: branches={branches!r}; write 'error' or 'split'")
+    if branches == "split" and axis_name is not None:
+        raise ValueError(
+            f"{label}: branches='split' runs groups of examples apart, and a collective over "
+            f"axis_name={axis_name!r} needs all examples; leave one of the two out"
+        )
 
 
 def in_groups(label: str, call: Call, size: int, randomness: str) -> list[tuple[Examples, PyTree]]:

@@ -56,3 +56,10 @@ def blocks(rows: Value, values: list, total: int | None) -> list:
         parts.append(block if len(shape) == 1 else block.reshape(shape + form[1:]))
         start = stop
     return parts
+
+
+def fill_rows(rows: list, leaves: list, n: int) -> None:
+    """Put `n` rows of zeros where `rows` has None: nothing depends on that leaf."""
+    for i, x in enumerate(leaves):
+        if rows[i] is None:
+            rows[i] = np.zeros((n, *shape_of(x)), dtype_of(x))

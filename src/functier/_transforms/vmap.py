@@ -13,7 +13,7 @@ from .._chunks.chunk import Chunk
 from .._chunks.compute import check_chunking, check_count, in_chunks, pieces_of
 from .._chunks.join import Join, leaf_dims
 from .._chunks.streams import check_unmoved, find_generators
-from .._core.peers import checks_keywords
+from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -23,6 +23,7 @@ from .._core.pytree import (
     unflatten,
 )
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Structure, Value
 from .._levels.armed import arm
 from .._levels.axes import check_axis, check_mapped, wrong_size
@@ -33,7 +34,7 @@ from .._levels.lineage import line_of
 from .._levels.memory import separate
 from .._levels.options import check_escape, check_flag, check_randomness
 from .._levels.views import WRITERS
-from .splitting import in_groups, join_groups
+from .splitting import check_branches, in_groups, join_groups
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -190,7 +191,7 @@ def vmap(
             axis_size = check_count("vmap", "axis_size", axis_size, 0)
         attributes = {"randomness": randomness, "axis_name": axis_name, "size": axis_size}
     if type(branches) is not str or branches != "error":
-        _check_branches(func, branches, axis_name)
+        check_branches(func, branches, axis_name)
     in_parts = chunk_size is not None or executor is not None or progress
     if in_parts:
         chunk_size = check_chunking("vmap", chunk_size, executor, progress)
@@ -212,17 +213,6 @@ def vmap(
     if chunk_size is not None:
         return _in_chunks(mapping, chunk_size, executor, progress)
     return _in_groups(mapping) if branches == "split" else _whole(mapping)
-
-
-def _check_branches(func: Function | None, branches: Any, axis_name: Hashable) -> None:
-    label = "vmap()" if func is None else f"vmap({name_of_function(func)})"
-    if not isinstance(branches, str) or branches not in ("error", "split"):
-        raise ValueError(f"{label}: branches={branches!r}; write 'error' or 'split'")
-    if branches == "split" and axis_name is not None:
-        raise ValueError(
-            f"{label}: branches='split' runs groups of examples apart, and a collective over "
-            f"axis_name={axis_name!r} needs all examples; leave one of the two out"
-        )
 
 
 @dataclass(slots=True)
@@ -272,39 +262,43 @@ def _whole(mapping: _Mapping) -> Function:
 
     @functools.wraps(func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
-        dims: Any
-        for arg in args:
-            if type(arg) is not ndarray and not isinstance(arg, Tensor):
-                leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-                break
-        else:
-            leaves, structure, dims = args, None, flat.get(len(args))
-            if dims is None:
-                leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-                if simple:
-                    structure = None
-                    flat[len(args)] = dims
-        if axis_size is not None:
-            _batch_size(label, leaves, dims, args, axis_size)
-        given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
-        level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
-        if attributes is not None:
-            vars(level).update(attributes)
-            if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
-                level.serves = False
-                arm(level)
-            if level.axis_name is not None:  # a second run may look the level up by its name
-                level.serves = False
-        result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
-        if tree is not None:
-            return unflatten(tree[0], _separate_results(result, given, tree[1]))
-        if type(result) is ndarray:
-            flags = result.flags
-            if flags.owndata and flags.writeable:
-                return result.copy() if _contains(given, result) else result
-        elif isinstance(result, Tensor) and result.level.batches:
-            return result  # checked when it leaves the outermost level
-        return _separate_results([result], given, (0,))[0]
+        try:
+            dims: Any
+            for arg in args:
+                if type(arg) is not ndarray and not isinstance(arg, Tensor):
+                    leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+                    break
+            else:
+                leaves, structure, dims = args, None, flat.get(len(args))
+                if dims is None:
+                    leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+                    if simple:
+                        structure = None
+                        flat[len(args)] = dims
+            if axis_size is not None:
+                _batch_size(label, leaves, dims, args, axis_size)
+            given = (*leaves, *flatten(kwargs, label, "kwargs")[0]) if kwargs else leaves
+            level = BatchLevel.prepare(label, escape, sys._getframe(1), given)
+            if attributes is not None:
+                vars(level).update(attributes)
+                if level.taken is None and (id(level.made[0]), label) in WRITERS:  # of another run
+                    level.serves = False
+                    arm(level)
+                if level.axis_name is not None:  # a second run may look the level up by its name
+                    level.serves = False
+            result, tree = run(level, batch, (args, kwargs, leaves, structure, dims, given))
+            if tree is not None:
+                return unflatten(tree[0], _separate_results(result, given, tree[1]))
+            if type(result) is ndarray:
+                flags = result.flags
+                if flags.owndata and flags.writeable:
+                    return result.copy() if _contains(given, result) else result
+            elif isinstance(result, Tensor) and result.level.batches:
+                return result  # checked when it leaves the outermost level
+            return _separate_results([result], given, (0,))[0]
+        except BaseException as error:
+            leave(error, label, func, args, kwargs)
+            raise
 
     return vmapped
 
@@ -316,27 +310,31 @@ def _in_chunks(mapping: _Mapping, chunk_size: int, executor: Any, progress: bool
 
     @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-        size = _batch_size(label, leaves, dims, args, axis_size)
-        frame = sys._getframe(1)
-        call = _Part(mapping, (frame.f_code, frame.f_lasti))
-        del frame
-        parts = [
-            (lambda start, stop, leaf=leaf: leaf)
-            if dim is None
-            else pieces_of(leaf, dim % leaf.ndim, size, chunk_size)
-            for leaf, dim in zip(leaves, dims)
-        ]
+        try:
+            leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+            size = _batch_size(label, leaves, dims, args, axis_size)
+            frame = sys._getframe(1)
+            call = _Part(mapping, (frame.f_code, frame.f_lasti))
+            del frame
+            parts = [
+                (lambda start, stop, leaf=leaf: leaf)
+                if dim is None
+                else pieces_of(leaf, dim % leaf.ndim, size, chunk_size)
+                for leaf, dim in zip(leaves, dims)
+            ]
 
-        def arguments(start: int, stop: int) -> tuple[tuple, dict]:
-            return unflatten(structure, [part(start, stop) for part in parts]), kwargs
+            def arguments(start: int, stop: int) -> tuple[tuple, dict]:
+                return unflatten(structure, [part(start, stop) for part in parts]), kwargs
 
-        join = Join(label, mapping.out_dims)
-        randomness = attributes["randomness"] if attributes else "error"
-        return in_chunks(
-            call, size, chunk_size, arguments, join,
-            executor=executor, progress=progress, randomness=randomness,
-        )  # fmt: skip
+            join = Join(label, mapping.out_dims)
+            randomness = attributes["randomness"] if attributes else "error"
+            return in_chunks(
+                call, size, chunk_size, arguments, join,
+                executor=executor, progress=progress, randomness=randomness,
+            )  # fmt: skip
+        except BaseException as error:
+            leave(error)
+            raise
 
     return vmapped
 
@@ -348,33 +346,37 @@ def _in_groups(mapping: _Mapping) -> Function:
 
     @functools.wraps(mapping.func)
     def vmapped(*args: Any, **kwargs: Any) -> Any:
-        axis_size = mapping.axis_size
-        leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
-        size = _batch_size(label, leaves, dims, args, axis_size)
-        frame = sys._getframe(1)
-        made = frame.f_code, frame.f_lasti
-        del frame
+        try:
+            axis_size = mapping.axis_size
+            leaves, structure, dims = _mapped_leaves(label, args, in_dims, axis_size)
+            size = _batch_size(label, leaves, dims, args, axis_size)
+            frame = sys._getframe(1)
+            made = frame.f_code, frame.f_lasti
+            del frame
 
-        def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
-            given = {
-                **(attributes or {"randomness": "error", "axis_name": None}),
-                "size": len(examples), "made": made, "branches": token,
-            }  # fmt: skip
-            parts = list(leaves)
-            if len(examples) < size:
-                parts = [
-                    leaf if dim is None else np.take(leaf, examples, dim)
-                    for leaf, dim in zip(leaves, dims)
-                ]
-            whole = _whole(replace(mapping, attributes=given))
-            return whole(*unflatten(structure, parts), **kwargs)
+            def call(chunk: Chunk, examples: np.ndarray, token: object) -> PyTree:
+                given = {
+                    **(attributes or {"randomness": "error", "axis_name": None}),
+                    "size": len(examples), "made": made, "branches": token,
+                }  # fmt: skip
+                parts = list(leaves)
+                if len(examples) < size:
+                    parts = [
+                        leaf if dim is None else np.take(leaf, examples, dim)
+                        for leaf, dim in zip(leaves, dims)
+                    ]
+                whole = _whole(replace(mapping, attributes=given))
+                return whole(*unflatten(structure, parts), **kwargs)
 
-        randomness = attributes["randomness"] if attributes else "error"
-        found = in_groups(label, call, size, randomness)
-        if len(found) == 1:
-            return found[0][1]
-        results = flatten(found[0][1], label, "the result")[0]
-        return join_groups(label, found, leaf_dims(out_dims, found[0][1], results, label))
+            randomness = attributes["randomness"] if attributes else "error"
+            found = in_groups(label, call, size, randomness)
+            if len(found) == 1:
+                return found[0][1]
+            results = flatten(found[0][1], label, "the result")[0]
+            return join_groups(label, found, leaf_dims(out_dims, found[0][1], results, label))
+        except BaseException as error:
+            leave(error)
+            raise
 
     return vmapped
 

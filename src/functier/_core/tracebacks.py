@@ -1,0 +1,108 @@
+"""Tracebacks of errors that leave a transform: without functier's frames, and with a note.
+
+NOTE [frames that are hidden]
+    A traceback has one entry for each frame that an error has passed. Where it leaves the call of
+    a transform, `leave` takes out the entries of functier's own code, also those of its causes,
+    so that the last line is the user's. The handler is ``except BaseException as error:
+    leave(error, ...); raise`` in the outermost function of the call: a bare ``raise`` makes no new
+    entry, and a ``try`` that nothing is raised in costs nothing. The list of entries is made
+    anew, as somebody else may hold the old one.
+
+Imports `errors`, `numpy_facts` and `pytree`.
+"""
+
+import inspect
+import os
+from collections.abc import Iterable
+from contextvars import ContextVar
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from .errors import LevelError
+from .pytree import describe, is_value, short_form
+
+VARIABLE = "FUNCTIER_TRACEBACKS"
+SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
+"""True and False show and hide functier's frames; None leaves it to the environment variable."""
+
+OWN = str(Path(__file__).parent.parent) + os.sep, "<functier "
+"""The beginnings of the names of files whose frames are functier's."""
+
+
+def shows_frames() -> bool:
+    """Tell if functier's frames are to be seen in tracebacks."""
+    shown = SHOWN.get()
+    return os.environ.get(VARIABLE, "") == "full" if shown is None else shown
+
+
+def leave(
+    error: BaseException, label: str = "", func: Any = None, args: tuple = (),
+    kwargs: dict | None = None,
+) -> None:  # fmt: skip
+    """Hide functier's frames in the traceback of an error that leaves the call of a transform.
+
+    With a `label`, add a note with the forms of the arguments, unless the error says the label.
+    """
+    if label and isinstance(error, Exception):
+        try:
+            _add_note(error, label, func, args, kwargs or {})
+        except Exception:  # of a class with its own words or arguments; that error must come out
+            pass
+    if not shows_frames():
+        hide_frames(error)
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take functier's frames out of the tracebacks of an error, its causes and its parts."""
+    waiting, seen = [error], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        trace = one.__traceback__
+        if trace is not None:
+            one.__traceback__ = _without_own(trace)
+        parts: Iterable = one.exceptions if isinstance(one, BaseExceptionGroup) else ()
+        waiting += [x for x in (one.__cause__, one.__context__, *parts) if x is not None]
+
+
+def _without_own(trace: TracebackType) -> TracebackType | None:
+    """Return the entries of a traceback that are not functier's, as a new list where some are."""
+    entries: list[TracebackType] = []
+    one: TracebackType | None = trace
+    while one is not None:
+        entries.append(one)
+        one = one.tb_next
+    kept = [x for x in entries if not x.tb_frame.f_code.co_filename.startswith(OWN)]
+    if len(kept) == len(entries):
+        return trace
+    found: TracebackType | None = None
+    for x in reversed(kept):
+        found = TracebackType(found, x.tb_frame, x.tb_lasti, x.tb_lineno)
+    return found
+
+
+def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
+    """Add a note with the transform and its arguments, unless the error has it."""
+    if isinstance(error, LevelError) or label in str(error):
+        return
+    given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
+    note = f"{label} got {given}" if given else f"{label} was called"
+    if note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
+
+
+def named_arguments(func: Any, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
+    """Return the arguments of a call with their names; by position where there are none."""
+    try:
+        return [*inspect.signature(func).bind(*args, **kwargs).arguments.items()]
+    except (TypeError, ValueError):
+        return [*[(f"args[{i}]", x) for i, x in enumerate(args)], *kwargs.items()]
+
+
+def _form(x: Any) -> str:
+    """Return the form of an argument in a few words."""
+    text = short_form(x) if is_value(x) else describe(x)
+    return text if len(text) < 100 and "\n" not in text else type(x).__name__

@@ -1,0 +1,52 @@
+"""full_tracebacks: functier's own frames in tracebacks."""
+
+from collections.abc import Iterator
+
+from .._core.blocks import block
+from .._core.tracebacks import SHOWN
+from ._watching import check_flags
+
+
+@block
+def full_tracebacks(full: bool = True) -> Iterator[None]:
+    """Show functier's own frames in the tracebacks of errors.
+
+    This is a context manager and a decorator (``@full_tracebacks()``). Where an error leaves the
+    call of a transform, its traceback has the frames of your code and of other libraries only,
+    so that its last line is yours. A note on the error names the transform and the forms of its
+    arguments, one for each transform, the innermost first.
+
+    Parameters
+    ----------
+    full : bool
+        Whether to show functier's frames. With False they are hidden in an inner block.
+
+    Notes
+    -----
+    The environment variable ``FUNCTIER_TRACEBACKS=full`` does the same for the whole program,
+    outside of such blocks. The block applies to its context (thread or task). Frames are hidden
+    where the error leaves a transform, so a debugger that stops where it is raised sees them all.
+
+    Examples
+    --------
+    >>> import traceback
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def frames():
+    ...     try:
+    ...         ft.grad(lambda x: x @ np.ones(4))(np.ones(3))
+    ...     except ValueError as error:
+    ...         return len(traceback.extract_tb(error.__traceback__)), error.__notes__
+    >>> frames()
+    (2, ['grad(<lambda>) got x: float64[3]'])
+    >>> with full_tracebacks():
+    ...     frames()[0] > 2
+    True
+    """
+    check_flags("full_tracebacks", full=full)
+    before = SHOWN.get()
+    try:
+        SHOWN.set(full)
+        yield
+    finally:
+        SHOWN.set(before)
