@@ -115,6 +115,22 @@ def test_compiled_functions():
     assert "NumPy's" not in f.explain()
 
 
+def test_views_of_one_number():
+    """NumPy gives a number for some of them, which is elsewhere in memory."""
+
+    def f(x):
+        y = x * 2.0
+        return [
+            np.flip(y),
+            np.transpose(y),
+            np.expand_dims(y, 0),
+            np.broadcast_to(y, (2, 1)),
+            y[None],
+        ]
+
+    check(f, np.array(1.5))
+
+
 def test_what_stays_numpys_is_explained():
     f = ft.compile(lambda x: np.sort(x * 2.0), backend="llvm")
     f(X)

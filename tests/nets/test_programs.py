@@ -17,6 +17,16 @@ def test_drawn_programs(full, record_property):
     found.settle()
 
 
+def test_drawn_programs_as_machine_code(full, monkeypatch, record_property):
+    pytest.importorskip("llvmlite")
+    monkeypatch.setenv("FUNCTIER_CACHE", "0")
+    found = net(2027, calls=CALLS[:3], backend="llvm")
+    for number in range(900 if full else 6):
+        found.run(number)
+    record_property("net", found.summary())
+    found.settle()
+
+
 def check_fault(*numbers):
     """A fault that is planted gives wrong results."""
     found = net(2026)

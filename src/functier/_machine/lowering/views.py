@@ -41,7 +41,13 @@ def found_of(make: Any, shape: tuple, strides: tuple) -> tuple[tuple, tuple, int
     """Return the shape and strides of a view, and how far it begins from the array."""
     array = probe(shape, strides)
     found = make(array)
-    return found.shape, found.strides, address(found) - address(array) if found.size else 0
+    if type(found) is not ndarray and not shape:  # of one number NumPy gives the number at times
+        return (), (), 0
+    far = address(found) - address(array) if found.size else 0
+    reach = [(n - 1) * step for n, step in zip(shape, strides)]
+    if not sum([x for x in reach if x < 0]) <= far <= sum([x for x in reach if x > 0]):
+        raise Unknown("its result is not a view")
+    return found.shape, found.strides, far
 
 
 MOVES = (
