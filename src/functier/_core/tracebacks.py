@@ -15,6 +15,7 @@ import inspect
 import os
 from collections.abc import Iterable
 from contextvars import ContextVar
+from opcode import opmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ VARIABLE = "FUNCTIER_TRACEBACKS"
 SHOWN: ContextVar[bool | None] = ContextVar("shown", default=None)
 """True and False show and hide functier's frames; None leaves it to the environment variable."""
 
+RAISE = opmap["RAISE_VARARGS"]
 OWN = str(Path(__file__).parent.parent) + os.sep, "<functier "
 """The beginnings of the names of files whose frames are functier's."""
 
@@ -42,7 +44,8 @@ def leave(
 ) -> None:  # fmt: skip
     """Hide functier's frames in the traceback of an error that leaves the call of a transform.
 
-    With a `label`, add a note with the forms of the arguments, unless the error says the label.
+    With a `label`, add a note with the forms of the arguments to errors that are not functier's
+    own.
     """
     if label and isinstance(error, Exception):
         try:
@@ -86,12 +89,23 @@ def _without_own(trace: TracebackType) -> TracebackType | None:
 
 def _add_note(error: Exception, label: str, func: Any, args: tuple, kwargs: dict) -> None:
     """Add a note with the transform and its arguments, unless the error has it."""
-    if isinstance(error, LevelError) or label in str(error):
+    if isinstance(error, LevelError) or _is_own(error) or label in str(error):
         return
     given = ", ".join(f"{name}: {_form(x)}" for name, x in named_arguments(func, args, kwargs))
     note = f"{label} got {given}" if given else f"{label} was called"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
+
+
+def _is_own(error: Exception) -> bool:
+    """Tell if a ``raise`` of functier's raised the error, whose words say what is wrong."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return code.co_filename.startswith(OWN) and code.co_code[trace.tb_lasti] == RAISE
 
 
 def named_arguments(func: Any, args: tuple, kwargs: dict) -> list[tuple[str, Any]]:
