@@ -1,1 +1,5 @@
 """Rules for the functions of `scipy.spatial`."""
+
+from . import distance
+
+__all__ = ["distance"]
