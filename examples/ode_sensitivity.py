@@ -40,7 +40,7 @@ LYNXES = np.array([
 
 NAMES = ["birth of hares", "hunting", "death of lynxes", "feeding", "hares 1900", "lynxes 1900"]
 SIMULATED = 60
-STEPS = 10
+STEPS = 6
 """Simulated sets of data, and steps a year."""
 
 
@@ -283,7 +283,7 @@ def main():
         cells = "   ".join(f"{e:9.2e}   {o:>5s}" for e, o in zip(error[i], order))
         print(f"    {n:5d}  {cells}")
 
-    n, block = 256, 16
+    n, block = 192, 16
     print(f"(b) the gradient of {n} steps for 1000 starts: what is kept")
     starts = np.log([30.0, 4.0]) + 0.1 * rng.normal(size=(1000, 2))
     gradients = []
