@@ -6,6 +6,10 @@ NOTE [who may look at a task]
     call empties the slot, and ends when all who were counted have left. A helper that comes late
     finds nothing, or helps a later task. So no interrupt, wherever it comes, leaves a helper with
     memory that has ended.
+
+NOTE [two ends]
+    Threads that work at neighbouring blocks of a new array touch the same new page at one time, and
+    the system clears a large page for each of them. So every other thread begins at the end.
 """
 
 import ctypes
@@ -90,25 +94,40 @@ def helper() -> Any:
         return made()
 
 
-# A task: the kernel, its frame, the count, the step, the next block, the status.
+# A task: the kernel, its frame, the count, the step, the blocks taken, the status; the blocks taken
+# from the beginning and from the end, and the threads.
 WORK = """\
 @functier.slots = external global i8
 define internal void @functier.work(ptr %task) nounwind noinline {
   %p1 = getelementptr i64, ptr %task, i64 1
   %p2 = getelementptr i64, ptr %task, i64 2
   %p3 = getelementptr i64, ptr %task, i64 3
-  %next = getelementptr i64, ptr %task, i64 4
+  %taken = getelementptr i64, ptr %task, i64 4
   %status = getelementptr i64, ptr %task, i64 5
+  %first = getelementptr i64, ptr %task, i64 6
+  %last = getelementptr i64, ptr %task, i64 7
+  %members = getelementptr i64, ptr %task, i64 8
   %kernel = load ptr, ptr %task
   %frame = load ptr, ptr %p1
   %count = load i64, ptr %p2
   %step = load i64, ptr %p3
+  %more = add i64 %count, %step
+  %most = sub i64 %more, 1
+  %blocks = udiv i64 %most, %step
+  %final = sub i64 %blocks, 1
+  %member = atomicrmw add ptr %members, i64 1 monotonic
+  %odd = trunc i64 %member to i1
+  %side = select i1 %odd, ptr %last, ptr %first
   br label %again
 again:
-  %start = atomicrmw add ptr %next, i64 %step monotonic
-  %some = icmp slt i64 %start, %count
+  %before = atomicrmw add ptr %taken, i64 1 monotonic
+  %some = icmp slt i64 %before, %blocks
   br i1 %some, label %block, label %end
 block:
+  %place = atomicrmw add ptr %side, i64 1 monotonic
+  %turned = sub i64 %final, %place
+  %number = select i1 %odd, i64 %turned, i64 %place
+  %start = mul i64 %number, %step
   %whole = add i64 %start, %step
   %less = icmp slt i64 %whole, %count
   %stop = select i1 %less, i64 %whole, i64 %count
@@ -117,7 +136,7 @@ block:
   br i1 %right, label %again, label %bad
 bad:
   %old = atomicrmw or ptr %status, i32 %found monotonic
-  %all = atomicrmw add ptr %next, i64 %count monotonic
+  %all = atomicrmw add ptr %taken, i64 %blocks monotonic
   br label %end
 end:
   ret void
@@ -164,19 +183,25 @@ declare void @PyGILState_Release(i32)
 define internal i32 @functier.parallel(ptr %kernel, ptr %frame, i64 %count, i64 %step,
     i64 %threads) nounwind noinline {{
 entry:
-  %task = alloca [6 x i64], align 64
+  %task = alloca [9 x i64], align 64
   %pair = alloca [2 x ptr], align 8
   %p1 = getelementptr i64, ptr %task, i64 1
   %p2 = getelementptr i64, ptr %task, i64 2
   %p3 = getelementptr i64, ptr %task, i64 3
   %p4 = getelementptr i64, ptr %task, i64 4
   %p5 = getelementptr i64, ptr %task, i64 5
+  %p6 = getelementptr i64, ptr %task, i64 6
+  %p7 = getelementptr i64, ptr %task, i64 7
+  %p8 = getelementptr i64, ptr %task, i64 8
   store ptr %kernel, ptr %task
   store ptr %frame, ptr %p1
   store i64 %count, ptr %p2
   store i64 %step, ptr %p3
   store i64 0, ptr %p4
   store i64 0, ptr %p5
+  store i64 0, ptr %p6
+  store i64 0, ptr %p7
+  store i64 0, ptr %p8
   %more = icmp sgt i64 %count, %step
   %others = sub i64 %threads, 1
   %any = icmp sgt i64 %others, 0
