@@ -54,6 +54,17 @@ SPELLED = {
 FENCE = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 CARD = re.compile(r"^!example (\w+)$", re.MULTILINE)
 API = re.compile(r"^!api ([\w.]+)$", re.MULTILINE)
+RESULT = re.compile(r"^!result ([\w.]+): ([\w ]+)$", re.MULTILINE)
+
+METHODS = {
+    "functier.Tensor": "elem, as_subclass, unwrap, gradient",
+    "functier.Program": "save",
+    "functier.Function": "apply",
+    "functier.nn.Module": "",
+    "functier.nn.ModuleDict": "",
+    "functier.nn.RemovableHandle": "",
+}
+"""The classes whose methods are shown as well: some, or all."""
 
 
 def place(path):
@@ -170,7 +181,15 @@ def entry(match):
     if isinstance(value, type):
         kind = "exception" if issubclass(value, BaseException) else "class"
     lines = [f".. currentmodule:: {module.__name__}", "", f".. auto{kind}:: {match[1]}"]
+    if match[1] in METHODS:
+        lines.append(f"   :members: {METHODS[match[1]]}")
     return "```{eval-rst}\n" + "\n".join(lines) + "\n```"
+
+
+def result(match):
+    """Return the directive for a class that users get from a function, with some methods."""
+    members = ", ".join(match[2].split())
+    return f"```{{eval-rst}}\n.. autoclass:: {match[1]}\n   :members: {members}\n```"
 
 
 def contents(section):
@@ -197,7 +216,7 @@ def texts():
 
 def finish(text):
     """Replace the lines that stand for something; drop the empty line that ends a doctest."""
-    parts = FENCE.split(API.sub(entry, CARD.sub(card, text)))
+    parts = FENCE.split(RESULT.sub(result, API.sub(entry, CARD.sub(card, text))))
     return "".join(
         re.sub(r"\n\n+( *```)$", r"\n\1", p) if i % 2 else p for i, p in enumerate(parts)
     )

@@ -18,6 +18,7 @@ myst_heading_anchors = 3
 
 default_role = "py:obj"  # `grad` in a docstring is a link
 add_module_names = False
+add_function_parentheses = False
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_preserve_defaults = True
 autodoc_class_signature = "mixed"
@@ -63,8 +64,9 @@ def escape_stars(app, what, name, obj, options, lines):
 
 
 def drop_signature(app, what, name, obj, options, signature, returned):
-    """Show errors without what functier gives to them when it raises them."""
-    return ("", None) if what == "exception" and signature else None
+    """Show errors, and classes that users do not call, without what functier gives to them."""
+    inner = "._" in name and what == "class"
+    return ("", None) if (what == "exception" or inner) and signature else None
 
 
 TABLES = re.compile("reference/index|coming-from/.*")
