@@ -416,15 +416,16 @@ def test_a_plain_array_that_is_written_to():
             return y, x * buffer  # fmt: skip
 
         check(f, (2.0,), (3.0,))
-    big = np.zeros(20000)
+    long, pair = np.zeros(20000), np.zeros(2)
+    for written, big in ((long, long), (pair, np.broadcast_to(pair, (9999, 2)))):
 
-    def g(x):
-        y = x * big
-        big[0] += 1
-        return y + x * big
+        def g(x, written=written, big=big):
+            y = x * big
+            written[1] += 1
+            return y + x * big
 
-    with pytest.raises(ft.MutationError, match="written to later"):
-        ft.compile(g)(1.0)
+        with pytest.raises(ft.MutationError, match="written to later"):
+            ft.compile(g)(1.0)
 
 
 # ---- warnings and settings ----

@@ -437,6 +437,8 @@ def copy_of(x: ndarray) -> ndarray:
 
 def digest(x: ndarray) -> int:
     """Return a number that changes where the contents of an array do."""
+    # Along an axis that is broadcast all is alike, and would be copied.
+    x = x[tuple([slice(None if step else 1) for step in x.strides])]
     return zlib.crc32(x.tobytes() if not x.flags.c_contiguous else x.data.cast("B"))
 
 
