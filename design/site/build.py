@@ -151,7 +151,7 @@ def example_page(name):
     text = re.sub(r"^\((\w)\)\s+", r"- **(\1)** ", text, flags=re.MULTILINE)  # a list
     text = re.sub(r"(?<=\n)(?<!\n\n)(?=- \*\*\()", "\n", text)
     text = re.sub(r"`+([^`]+)`+", r"`\1`", text)
-    shown = "\n\n".join(f"![A picture that the example makes](output/{p.name})" for p in pictures)
+    shown = "\n\n".join(f"![{title}](output/{p.name})" for p in pictures)
     parts = [
         f"# {in_words(name)}",
         f"**{title}.**",
