@@ -22,7 +22,10 @@ from ..numpy._mirror import Mirror
 TWINS: dict[int, Any] = {}
 """The twins that have been made, by the number of the original, which lives as long."""
 
-OWN: dict[str, str] = {"integrate": "_integrate", "optimize": "_optimize", "stats": "_stats"}
+OWN: dict[str, str] = {
+    "integrate": "_integrate", "interpolate": "_interpolate", "optimize": "_optimize",
+    "stats": "_stats",
+}  # fmt: skip
 """The files of this package with twins, by the modules of SciPy that have their originals."""
 
 FUNCTIONS: Any = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)

@@ -1,0 +1,213 @@
+"""Twins for `scipy.interpolate`: tables and grids. The others are in files of their kinds."""
+
+from typing import Any
+
+import numpy as np
+import scipy.interpolate as sci  # type: ignore[import-untyped]
+
+from .._rules.constructors import check_values
+from .._rules.indexing import read_at
+from . import _splines as sp
+from ._b_splines import (
+    BSpline,
+    InterpolatedUnivariateSpline,
+    UnivariateSpline,
+    make_interp_spline,
+    splev,
+    splrep,
+)
+from ._piecewise import (
+    Akima1DInterpolator,
+    CubicHermiteSpline,
+    CubicSpline,
+    PchipInterpolator,
+    PPoly,
+    is_nowhere,
+    pchip_interpolate,
+    placed,
+    to_front,
+    unsupported,
+)
+from ._problems import has_tensor
+
+# ---- a function of tables ----
+
+DEGREES = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+
+
+class interp1d(sci.interp1d):
+    __doc__ = sci.interp1d.__doc__
+
+    def __init__(
+        self, x: Any, y: Any, kind: Any = "linear", axis: int = -1, copy: bool = True,
+        bounds_error: Any = None, fill_value: Any = np.nan, assume_sorted: bool = False,
+    ):  # fmt: skip
+        self._own: Any = None
+        self._name = kind
+        if not has_tensor(x, y, fill_value):
+            super().__init__(x, y, kind, axis, copy, bounds_error, fill_value, assume_sorted)
+            return
+        x, y = sp.as_floats(x), sp.as_floats(y)
+        filled = 0.0 if has_tensor(fill_value) else fill_value
+        like = np.arange(float(np.shape(x)[0])), np.zeros(np.shape(y))
+        super().__init__(*like, kind, axis, True, bounds_error, filled, True)
+        if not assume_sorted:
+            order = np.argsort(x, kind="mergesort")
+            x, y = read_at(x, order), np.moveaxis(read_at(to_front(y, axis), order), 0, axis)
+        self.x, self.y = x, y
+        if has_tensor(fill_value):
+            several = isinstance(fill_value, tuple)
+            self._below, self._above = fill_value if several else (fill_value, fill_value)
+        else:
+            self._below = getattr(self, "_fill_value_below", np.nan)
+            self._above = getattr(self, "_fill_value_above", np.nan)
+        ends = to_front(y, axis)
+        if isinstance(fill_value, str) and kind == "previous":
+            self._above = ends[-1]
+        if isinstance(fill_value, str) and kind == "next":
+            self._below = ends[0]
+
+    def __call__(self, x: Any) -> Any:
+        if not has_tensor(x, self.x, self.y):
+            return super().__call__(x)
+        x, places = sp.as_floats(x), self.x
+        axis = self.axis % np.ndim(self.y)
+        y = to_front(self.y, axis)
+        values = self._found(sp.as_floats(places), sp.as_floats(y), x)
+        if not self._extrapolate:
+            low, high = x < places[0], x > places[-1]
+            if self.bounds_error:
+                for beyond, word in ((low, "below"), (high, "above")):
+                    message = f"A value in x_new is {word} the interpolation range."
+                    check_values(beyond, is_nowhere, message)
+            below: Any = getattr(self, "_below", self._fill_value_below)
+            above: Any = getattr(self, "_above", self._fill_value_above)
+            for beyond, fill in ((low, below), (high, above)):
+                form: Any = np.shape(y)[1:] if np.size(fill) > 1 else ()
+                fill = np.reshape(fill, form)
+                values = np.where(sp.column(beyond, values), fill, values)
+        return placed(values, np.ndim(x), axis)
+
+    def _found(self, places: Any, y: Any, x: Any) -> Any:
+        kind, n = self._name, np.shape(places)[0]
+        kind = {0: "zero", 1: "slinear"}.get(kind, kind) if isinstance(kind, int) else kind
+        if kind in ("linear", "slinear"):
+            i = np.clip(np.searchsorted(places, x), 1, n - 1)
+            low, high = read_at(y, i - 1), read_at(y, i)
+            before = read_at(places, i - 1)
+            slope = (high - low) / sp.column(read_at(places, i) - before, low)
+            return slope * sp.column(x - before, low) + low
+        if kind in ("nearest", "nearest-up"):
+            side: Any = "left" if kind == "nearest" else "right"
+            middle = (places[1:] + places[:-1]) / 2
+            return read_at(y, np.clip(np.searchsorted(middle, x, side=side), 0, n - 1))
+        if kind in ("previous", "zero"):
+            return read_at(y, np.clip(np.searchsorted(places, x, side="right") - 1, 0, n - 1))
+        if kind == "next":
+            return read_at(y, np.clip(np.searchsorted(places, x, side="left"), 0, n - 1))
+        k = kind if isinstance(kind, int) else DEGREES[kind]
+        t, c = sp.interpolating(places, y, k)
+        return sp.spline(t, c, k, x)
+
+
+# ---- grids ----
+
+
+class RegularGridInterpolator(sci.RegularGridInterpolator):
+    __doc__ = sci.RegularGridInterpolator.__doc__
+
+    def __init__(
+        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = True,
+        fill_value: Any = np.nan, **options: Any,
+    ):  # fmt: skip
+        if not has_tensor(*points, values, fill_value):
+            super().__init__(points, values, method, bounds_error, fill_value, **options)
+            return
+        if has_tensor(*points, fill_value):
+            raise unsupported(
+                "RegularGridInterpolator", "points or a fill_value",
+                "give plain arrays for the grid, and tensors for values and places",
+            )  # fmt: skip
+        values = sp.as_floats(values)
+        like = np.zeros(np.shape(values))
+        super().__init__(points, like, "linear", bounds_error, fill_value)
+        self.method = method
+        falling = [i for i, p in enumerate(points) if p[0] > p[-1]]
+        self._own_values = np.flip(values, tuple(falling)) if falling else values
+
+    def __call__(self, xi: Any, method: Any = None, **options: Any) -> Any:
+        if not hasattr(self, "_own_values") and not _holds_tensor(xi):
+            return super().__call__(xi, method, **options)
+        method = self.method if method is None else method
+        if method not in ("linear", "nearest"):
+            raise unsupported(
+                "RegularGridInterpolator", f"method={method!r}", "write 'linear' or 'nearest'"
+            )
+        if isinstance(xi, tuple):
+            xi = np.stack(np.broadcast_arrays(*[sp.as_floats(x) for x in xi]), axis=-1)
+        xi = sp.as_floats(xi)
+        if np.ndim(xi) == 1:
+            xi = xi[None] if len(self.grid) > 1 else xi[:, None]
+        if np.shape(xi)[-1] != len(self.grid):
+            raise ValueError(
+                f"The requested sample points xi have dimension {np.shape(xi)[-1]} but this "
+                f"RegularGridInterpolator has dimension {len(self.grid)}"
+            )
+        return self._found(xi, method)
+
+    def _found(self, xi: Any, method: str) -> Any:
+        starts, rests, beyond = [], [], np.zeros(np.shape(xi)[:-1], bool)
+        for d, grid in enumerate(self.grid):
+            x = xi[..., d]
+            outside = (x < grid[0]) | (x > grid[-1])
+            if self.bounds_error:
+                message = f"One of the requested xi is out of bounds in dimension {d}"
+                check_values(outside, is_nowhere, message)
+            beyond = beyond | outside
+            i = np.clip(np.searchsorted(grid, x, side="right") - 1, 0, len(grid) - 2)
+            starts.append(i)
+            before = read_at(grid, i)
+            rests.append((x - before) / (read_at(grid, i + 1) - before))
+        values = sp.as_floats(getattr(self, "_own_values", self.values))
+        if method == "nearest":
+            index = [np.where(r <= 0.5, i, i + 1) for i, r in zip(starts, rests)]
+            total = read_at(values, tuple(index))
+        else:
+            total = 0.0
+            for corner in np.ndindex(*(2,) * len(starts)):
+                weight: Any = 1.0
+                for up, rest in zip(corner, rests):
+                    weight = weight * (rest if up else 1 - rest)
+                row = read_at(values, tuple([i + up for i, up in zip(starts, corner)]))
+                total = total + sp.column(weight, row) * row
+        if self.bounds_error or self.fill_value is None:
+            return total
+        return np.where(sp.column(beyond, total), self.fill_value, total)
+
+
+def _holds_tensor(xi: Any) -> bool:
+    return has_tensor(*xi) if isinstance(xi, tuple) else has_tensor(xi)
+
+
+def interpn(
+    points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True,
+    fill_value: Any = np.nan,
+) -> Any:  # fmt: skip
+    """`scipy.interpolate.interpn`, for values or places that are tensors."""
+    if not has_tensor(*points, values) and not _holds_tensor(xi):
+        return sci.interpn(points, values, xi, method, bounds_error, fill_value)
+    made = RegularGridInterpolator(points, values, method, bounds_error, fill_value)
+    return made(xi)
+
+
+interpn.__doc__ = sci.interpn.__doc__
+
+TWINS: list[tuple[Any, Any]] = [
+    (getattr(sci, twin.__name__), twin)
+    for twin in (
+        PPoly, CubicSpline, CubicHermiteSpline, PchipInterpolator, Akima1DInterpolator, interp1d,
+        BSpline, UnivariateSpline, InterpolatedUnivariateSpline, RegularGridInterpolator,
+        make_interp_spline, splrep, splev, interpn, pchip_interpolate,
+    )
+]  # fmt: skip
+"""Pairs of an object of SciPy and its twin."""

@@ -1,0 +1,201 @@
+"""Piecewise polynomials and B-splines as NumPy code: places, coefficients and values.
+
+The formulas of cubic splines are those of de Boor, *A Practical Guide to Splines*, 2001, those of
+monotone slopes Fritsch and Butland's (1984), and those of Akima's slopes his (1970).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .. import numpy as fnp
+from .._rules.indexing import read_at
+
+
+def column(x: Any, like: Any) -> Any:
+    """Return `x` with as many axes as `like`, with axes of length 1 behind."""
+    return np.reshape(x, np.shape(x) + (1,) * (np.ndim(like) - np.ndim(x)))
+
+
+def interval(breaks: Any, x: Any) -> Any:
+    """Return the number of the piece that each of the places `x` is in; the last one is closed."""
+    return np.searchsorted(breaks[1:-1], x, side="right")
+
+
+def piecewise(c: Any, breaks: Any, x: Any, nu: int) -> Any:
+    """Return a derivative of polynomials with coefficients ``c[power, piece]``, the highest first.
+
+    The axes of `x` lead in the result.
+    """
+    i = interval(breaks, x)
+    d = x - read_at(breaks, i)
+    size = np.shape(c)[0]
+    total: Any = 0.0
+    for j in range(size - nu):
+        power, factor = size - 1 - j, 1.0
+        for lower in range(nu):
+            factor *= power - lower
+        row = read_at(c[j], i) * factor
+        total = row if j == 0 else total * column(d, row) + row
+    return total if size > nu else np.zeros_like(read_at(c[0], i))
+
+
+def of_slopes(x: Any, y: Any, s: Any) -> Any:
+    """Return the coefficients of the cubics with values `y` and slopes `s` at `x`."""
+    h = column(x[1:] - x[:-1], y)
+    rise = (y[1:] - y[:-1]) / h
+    bend = (s[:-1] + s[1:] - 2 * rise) / h
+    return np.stack([bend / h, (rise - s[:-1]) / h - bend, s[:-1], y[:-1]])
+
+
+def cubic_slopes(x: Any, y: Any, ends: list) -> Any:
+    """Return the slopes of a cubic spline; each end is "not-a-knot" or an order and a value."""
+    n = np.shape(x)[0]
+    h = x[1:] - x[:-1]
+    rise = (y[1:] - y[:-1]) / column(h, y)
+    if n == 2:
+        ends = [(1, rise[0]) if e == "not-a-knot" else e for e in ends]
+    if n == 3 and ends == ["not-a-knot", "not-a-knot"]:  # a parabola
+        system = np.stack([
+            np.stack([np.ones_like(h[0]), np.ones_like(h[0]), 0 * h[0]]),
+            np.stack([h[1], 2 * (h[0] + h[1]), h[0]]),
+            np.stack([0 * h[0], np.ones_like(h[0]), np.ones_like(h[0])]),
+        ])  # fmt: skip
+        forces = [2 * rise[0], 3 * (h[0] * rise[1] + h[1] * rise[0]), 2 * rise[1]]
+        return solve(system, np.stack(forces))
+    unit = np.eye(n)
+    rows: list = []
+    right: list = []
+    for side, end in enumerate(ends):
+        first, second = (0, 1) if side == 0 else (n - 1, n - 2)
+        a, b = (0, 1) if side == 0 else (-1, -2)
+        if end == "not-a-knot":
+            width = h[a] + h[b]
+            rows.append(h[b] * unit[first] + width * unit[second])
+            near = ((h[a] + 2 * width) * h[b] * rise[a] + h[a] ** 2 * rise[b]) / width
+            right.append(near)
+        elif end[0] == 1:
+            rows.append(unit[first] + 0 * h[a])
+            right.append(np.broadcast_to(end[1] + 0 * rise[0], np.shape(rise[0])))
+        else:
+            rows.append(2 * h[a] * unit[first] + h[a] * unit[second])
+            sign = -0.5 if side == 0 else 0.5
+            right.append(3 * h[a] * rise[a] + sign * h[a] ** 2 * end[1])
+    inner = [
+        h[i] * unit[i - 1] + 2 * (h[i - 1] + h[i]) * unit[i] + h[i - 1] * unit[i + 1]
+        for i in range(1, n - 1)
+    ]
+    forces = [3 * (h[i] * rise[i - 1] + h[i - 1] * rise[i]) for i in range(1, n - 1)]
+    matrix = np.stack([rows[0], *inner, rows[1]])
+    return solve(matrix, np.stack([right[0], *forces, right[1]]))
+
+
+def solve(matrix: Any, right: Any) -> Any:
+    """Return the solution for right sides along the first axis."""
+    flat = np.reshape(right, (np.shape(right)[0], -1))
+    return np.reshape(np.linalg.solve(matrix, flat), np.shape(right))
+
+
+def monotone_slopes(x: Any, y: Any) -> Any:
+    """Return the slopes of PCHIP: weighted harmonic means of the rises, 0 at extremes."""
+    h = column(x[1:] - x[:-1], y)
+    rise = (y[1:] - y[:-1]) / h
+    if np.shape(y)[0] == 2:
+        return np.stack([rise[0], rise[0]])
+    left, right = rise[:-1], rise[1:]
+    flat = (np.sign(left) != np.sign(right)) | (left == 0) | (right == 0)
+    one, two = 2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1]
+    mean = (one / np.where(flat, 1, left) + two / np.where(flat, 1, right)) / (one + two)
+    inner = np.where(flat, 0, 1 / np.where(flat, 1, mean))
+    first = _end_slope(h[0], h[1], rise[0], rise[1])
+    last = _end_slope(h[-1], h[-2], rise[-1], rise[-2])
+    return np.concatenate([first[None], inner, last[None]])
+
+
+def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> Any:
+    d = ((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)
+    d = np.where((np.sign(m0) != np.sign(m1)) & (np.abs(d) > 3 * np.abs(m0)), 3 * m0, d)
+    return np.where(np.sign(((2 * h0 + h1) * m0 - h0 * m1) / (h0 + h1)) != np.sign(m0), 0, d)
+
+
+def akima_slopes(x: Any, y: Any) -> Any:
+    """Return Akima's slopes: means of neighbours' rises, weighted by how these change."""
+    h = column(x[1:] - x[:-1], y)
+    m = (y[1:] - y[:-1]) / h
+    if np.shape(y)[0] == 2:
+        return np.stack([m[0], m[0]])
+    before, after = 2 * m[:1] - m[1:2], 2 * m[-1:] - m[-2:-1]
+    m = np.concatenate([2 * before - m[:1], before, m, after, 2 * after - m[-1:]])
+    steps = np.abs(m[1:] - m[:-1])
+    right, left = steps[2:], steps[:-2]
+    total = right + left
+    flat = ~(total > 1e-9 * np.max(total, initial=-np.inf))
+    weighted = (right * m[1:-2] + left * m[2:-1]) / np.where(flat, 1, total)
+    return np.where(flat, 0.5 * (m[3:] + m[:-3]), weighted)
+
+
+# ---- B-splines ----
+
+
+def knots_of(x: Any, k: int) -> Any:
+    """Return the knots of the interpolating spline of a degree through points at `x`."""
+    if k == 0:
+        return np.concatenate([x, x[-1:]])
+    if k % 2:
+        inner = x[(k + 1) // 2 : np.shape(x)[0] - (k + 1) // 2]
+    else:
+        middle = (x[1:] + x[:-1]) / 2
+        inner = middle[k // 2 : np.shape(middle)[0] - k // 2]
+    return np.concatenate([np.repeat(x[:1], k + 1), inner, np.repeat(x[-1:], k + 1)])
+
+
+def basis(t: Any, k: int, x: Any) -> tuple:
+    """Return the first of the ``k + 1`` coefficients that count at each place, and factors."""
+    n = np.shape(t)[0] - k - 1
+    place = np.searchsorted(t[k + 1 : n], x, side="right") + k
+    factors = [np.ones_like(x)]
+    for j in range(1, k + 1):
+        moved, saved = [], 0.0
+        for r in range(j):
+            right, left = read_at(t, place + r + 1), read_at(t, place + 1 - j + r)
+            part = factors[r] / (right - left)
+            moved.append(saved + (right - x) * part)
+            saved = (x - left) * part
+        factors = [*moved, saved]
+    return place - k, factors
+
+
+def spline(t: Any, c: Any, k: int, x: Any, nu: int = 0) -> Any:
+    """Return a derivative of a spline; its coefficients and the axes of `x` lead."""
+    if nu > k:
+        return np.zeros(np.shape(x) + np.shape(c)[1:])
+    c = c[: np.shape(t)[0] - k - 1]
+    for _ in range(nu):
+        n = np.shape(c)[0]
+        width = t[k + 1 : n + k] - t[1:n]
+        known = np.where(width == 0, 1, width)
+        c = (c[1:] - c[:-1]) * column(np.where(width == 0, 0, k / known), c)
+        t, k = t[1:-1], k - 1
+    first, factors = basis(t, k, x)
+    total: Any = 0.0
+    for j, factor in enumerate(factors):
+        row = read_at(c, first + j)
+        total = total + column(factor, row) * row
+    return total
+
+
+def interpolating(x: Any, y: Any, k: int) -> tuple:
+    """Return the knots and the coefficients of the spline through points."""
+    t, n = knots_of(x, k), np.shape(x)[0]
+    first, factors = basis(t, k, x)
+    places = np.arange(n)
+    matrix: Any = 0.0
+    for j, factor in enumerate(factors):
+        matrix = matrix + factor[:, None] * ((first + j)[:, None] == places)
+    return t, solve(matrix, y)
+
+
+def as_floats(x: Any) -> Any:
+    """Return an array of floats or complex numbers; a list may hold tensors."""
+    x = fnp.asarray(x)
+    return x if x.dtype.kind in "fc" else x.astype(float)
