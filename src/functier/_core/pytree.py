@@ -472,7 +472,7 @@ def check_callable(transform: str, func: object) -> None:
     if not callable(func):
         raise TypeError(
             f"{transform}: func is a {type(func).__name__}, not a function; pass a function as "
-            f"the first argument"
+            f"the first argument, f and not f(x)"
         )
 
 
