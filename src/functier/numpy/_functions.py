@@ -9,6 +9,7 @@ NOTE [the twin of a function]
 """
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
@@ -155,6 +156,8 @@ def _convert(
         return _copy(a) if copy is True or copy is np._CopyMode.ALWAYS else a  # type: ignore[attr-defined]
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
+    if isinstance(a, deque):  # a sequence that is no list, in which NumPy's dispatch finds nothing
+        a = list(a)
     return dispatch_lists(func, (a, dtype, *args), kwargs)
 
 

@@ -1,4 +1,4 @@
-"""Twins for `scipy.optimize`: roots. Those of minima are in `_minima`."""
+"""Twins for `scipy.optimize`: roots. Those of minima are in `_minima` and `_older`."""
 
 import functools
 import inspect
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.optimize as sco  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
-from . import _minima
+from . import _minima, _older
 from ._problems import Problem, has_tensor, is_plain
 
 # ---- roots of a function of one number ----
@@ -184,5 +184,6 @@ TWINS: list[tuple[Any, Any]] = [
     (sco.fsolve, fsolve),
     (sco.root, root),
     *_minima.TWINS,
+    *_older.TWINS,
 ]
 """Pairs of an object of SciPy and its twin."""
