@@ -283,3 +283,15 @@ def test_grad_of_a_branch_inside_vmap_raises():
     f = lambda x: x if x > 0 else -x  # noqa: E731
     with pytest.raises(ft.DataDependentError, match=r"numpy\.where"):
         ft.vmap(ft.grad(f))(A[0])
+
+
+def test_a_guard_against_writes_is_a_promise_that_a_level_takes():
+    def guarded(x):
+        y = x * 2.0
+        y.setflags(write=False)
+        return y.sum()
+
+    np.testing.assert_array_equal(ft.grad(guarded)(np.ones(2)), [2.0, 2.0])
+    np.testing.assert_array_equal(ft.vmap(guarded)(np.ones((2, 2))), [4.0, 4.0])
+    with pytest.raises(ft.UnsupportedError, match=r"x\.copy\(\)"):
+        ft.grad(lambda x: x.setflags(write=True))(np.ones(2))
