@@ -7,7 +7,7 @@ pytest.importorskip("llvmlite")
 
 import functier as ft
 from functier._machine import backend
-from functier._machine.loops import nests
+from functier._machine.loops import kernels, nests, sums
 from functier._machine.loops.kernels import kernel_of
 from functier._machine.parts import fusion
 from functier._machine.parts.division import Division
@@ -155,3 +155,34 @@ def test_equal_nests_have_one_text():
 def test_outputs_take_what_they_need():
     part = fusion.Part()
     assert fusion.needed(part.steps, []) == []
+
+
+PRODUCTS = {
+    "a row": lambda x: np.prod(x),
+    "sines": lambda x: np.prod(np.sin(x)),
+    "rows": lambda x: np.prod(x.reshape(3, -1), axis=1),
+    "columns": lambda x: np.prod(x.reshape(-1, 3), axis=0),
+    "single": lambda x: np.prod(x.astype(np.float32)),
+}
+
+
+@pytest.mark.parametrize("f", PRODUCTS.values(), ids=PRODUCTS)
+def test_products_are_in_the_order_of_numpy(f):
+    """In another one a part may overflow: here each second number is huge."""
+    for n in (3, 24, 99, 300_003):
+        x = np.where(np.arange(n) % 2, 3e30, 1 / 3e30)
+        compiled = ft.compile(f, backend="llvm")
+        with np.errstate(all="ignore"):
+            compiled(x)
+            np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
+        assert "NumPy's" not in compiled.explain()
+
+
+def test_a_product_in_another_order_is_found(monkeypatch):
+    kernels.written.cache_clear()
+    kernels.kernel_of.cache_clear()
+    monkeypatch.setattr(kernels, "reduction", lambda writer, line: sums.Sum(writer, line))
+    with pytest.raises(AssertionError):
+        test_products_are_in_the_order_of_numpy(PRODUCTS["a row"])
+    kernels.written.cache_clear()
+    kernels.kernel_of.cache_clear()

@@ -16,7 +16,7 @@ from ..text.emitter import ATTRIBUTES, BOOL, INT64, Declarations, Emitter, Value
 from ..text.routines import Kernel
 from .bodies import Body, invariant
 from .nests import ArgReduce, Nest, Reduce, lanes_of, merged, ordered
-from .sums import RUN, Extremum, Sum
+from .sums import RUN, reduction
 
 
 @lru_cache(4096)
@@ -88,8 +88,8 @@ class Writer:
 
     def kernel(self) -> Kernel:
         nest = self.nest
-        kinds: dict[type, Any] = {Reduce: Sum, ArgReduce: Extremum}
-        self.sums = [kinds[type(x)](self, x) for x in nest.body if type(x) in kinds]
+        lines = [x for x in nest.body if type(x) in (Reduce, ArgReduce)]
+        self.sums = [reduction(self, x) for x in lines]
         self.start("entry")
         self.status = self.slot(self.e, BOOL)
         for found in self.sums:
