@@ -151,7 +151,6 @@ LOSING = {
     "item": lambda x: x.item(),
     "tolist": lambda x: x.tolist(),
     "sin": math.sin,
-    "format": lambda x: f"{x:.2f}",
     "assign": lambda x: operator.setitem(np.zeros((3, *x.shape)), slice(None), x),
 }
 

@@ -193,4 +193,4 @@ def test_the_text_of_a_whole_number_is_an_answer():
         ft.vmap(f)(np.array([1.0, 2.0]))
     texts = []
     ft.vmap(lambda x: [x, texts.append(f"{x}")][0])(X)  # of other values a text to look at
-    assert "Batched" in texts[0]
+    assert "examples in vmap(" in texts[0]

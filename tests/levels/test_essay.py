@@ -215,7 +215,7 @@ def test_repr_shows_transform_function_sizes_and_value():
         return ft.vmap(inner)(np.zeros((1, 2)))
 
     ft.vmap(outer)(np.ones((2, 2)))
-    has_all(seen[0], "[vmap(outer) size 2, vmap(inner) size 1]", "array([[[1., 1.]]")
+    has_all(seen[0], "float64[2] of 2 x 1 examples in vmap(outer), vmap(inner): array([[[1., 1.]]")
 
 
 # ---- dispatch among levels ----

@@ -21,7 +21,6 @@ import pytest
 
 import functier as ft
 import samples
-from functier._levels import level as _level
 from functier._levels.life import run
 from functier._tracing.level import TraceLevel
 from functier._tracing.program import Program
@@ -442,8 +441,8 @@ PLANTED = {
     "asarray": ("convert", old_convert),
     "how many are unique": ("check_form", lambda self, op, call: None),
     "how many a mask chooses": ("check_form", lambda self, op, call: None),
-    "repr": ("repr", _level.Level.repr),
-    "array_repr in a vmap": ("repr", _level.Level.repr),
+    "repr": ("repr", lambda self, x: repr(x._value)),
+    "array_repr in a vmap": ("repr", lambda self, x: repr(x._value)),
 }
 """A way, and a method of the level that gives it the zeros."""
 

@@ -320,6 +320,10 @@ class RootLevel:
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         return convert_to(x._value, how, *args)
 
+    def card(self, x: Tensor) -> str | None:
+        """Leave it to `repr`."""
+        return None
+
     def repr(self, x: Tensor) -> str:
         text = np.array2string(x._value, separator=", ", prefix=f"{type(x).__name__}(")
         return f"{type(x).__name__}({text})"

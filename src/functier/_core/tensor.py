@@ -277,13 +277,20 @@ class Tensor:
         return (self.level.convert(self, "pickle.dumps"),)
 
     def __format__(self, spec: str) -> str:
-        """Return a text of the value; without a `spec` it may be a description."""
+        """Return a text of the value; without a `spec` it may be a description.
+
+        The text is the value of all examples: it has no derivative, and is refused where examples
+        differ, and in a program that is recorded.
+        """
         level = self.level
         asked = spec or (level.depth and level.live and not self.ndim and level.has_text(self))
         return level.convert(self, "format", spec) if asked else repr(self)
 
     def __repr__(self) -> str:
         return self.level.repr(self)
+
+    def _repr_html_(self) -> str | None:
+        return self.level.card(self)
 
     def __dir__(self) -> list[str]:
         """Return the names of the attributes, without those that only answer with a message."""

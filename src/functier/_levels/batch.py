@@ -377,12 +377,14 @@ class BatchLevel(Level):
         return np.moveaxis(x, 0, out_dim)
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
+        shown = how == "format" and bool(args[0])  # for people, also where there is a derivative
         if how in CONVERSIONS:
             found = answer(x, how)
             if found:
                 return found[0]
-        elif (how == "format" or splits(x)) and examples_of(x, differentiated=False) is not None:
-            shared = agreed(x)
+        elif shown or ((how == "format" or splits(x)) and examples_of(x, False) is not None):
+            apart = how == "format" and varying_levels(x, float)  # also by the sign of a zero
+            shared = None if apart else agreed(x)
             if shared is not None:
                 return convert_to(shared.copy(), how, *args)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__, True)
@@ -402,7 +404,7 @@ class BatchLevel(Level):
         )
         if how is float or how is complex:
             self.unanswered = error
-        if (how in CONVERSIONS or splits(x)) and examples_of(x, False) is not None:
+        if (how in CONVERSIONS or splits(x)) and examples_of(x, shown) is not None:
             self.run_apart(varying_levels(x, float), error)
         raise error
 
@@ -431,11 +433,6 @@ class BatchLevel(Level):
             error.pattern = None  # type: ignore[attr-defined]
             self.run_apart(varying_levels(self.wrap(pattern), bool), error)
         return error
-
-    def repr(self, x: Tensor) -> str:
-        # `self` may have ended.
-        sizes = [f"{level.cls.__name__} size {level.size}" for level in BatchLevel.group(self)]
-        return f"Batched[{', '.join(sizes)}]({x._value!r})"
 
 
 CONVERSIONS = {bool, int, float, complex, "__index__"}

@@ -32,6 +32,9 @@ class EndedLevel(Level):
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 
+    def card(self, x: Tensor) -> str | None:
+        return self.kind.card(self, x)
+
     def refuse(self, *args: Any, **kwargs: Any) -> Any:
         """Raise the error for a use after the end."""
         transform = self.label.partition("(")[0]

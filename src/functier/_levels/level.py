@@ -41,6 +41,7 @@ from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
+from .looks import table_of, text_of
 from .operands import LISTS, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
 from .views import WRITERS
@@ -435,9 +436,14 @@ class Level:
         return augment(x, func, value)
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
-        """Convert a tensor: ``bool``, ``int`` and indices read the value, all else raises."""
+        """Convert a tensor: ``bool``, ``int``, indices and ``f"{x:.3f}"`` read the value.
+
+        All else raises. A text in a format is for people; without one, code may read it again.
+        """
         if how is bool or how is int:
             return how(x._value)
+        if how == "format" and args[0] and self.kind.differentiates and not self.kind.records:
+            return format(x._value, *args)
         if how == "__index__":
             return self.index(x._value)
         asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
@@ -476,7 +482,12 @@ class Level:
             ) from None
 
     def repr(self, x: Tensor) -> str:
-        return f"{self.cls.__name__}[depth {self.depth}]({x._value!r})"
+        """Return the form of an example, the level, and the value one level out."""
+        return text_of(self, x)
+
+    def card(self, x: Tensor) -> str | None:
+        """Return the same as a table of HTML, for notebooks."""
+        return table_of(self, x)
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import ConversionError, LevelError
-from .._core.numpy_facts import FLOAT, SIMPLE, SPELLED, dtype_of, shape_of
+from .._core.numpy_facts import FLOAT, SIMPLE, SPELLED
 from .._core.op import Call, Op
 from .._core.pytree import is_value, like
 from .._core.root import DISABLED
@@ -154,11 +154,6 @@ class TraceLevel(Level):
             how = how if isinstance(how, str) else how.__name__
             self.unknown_value(f"{how}(x)")
         return super().convert(x, how, *args)
-
-    def repr(self, x: Tensor) -> str:
-        value = x._value
-        form = f"{dtype_of(value)}{[*shape_of(value)]}"
-        return f"{self.cls.__name__}[depth {self.depth}]({form}, not known yet)"
 
 
 class _Within:
