@@ -32,7 +32,7 @@ class EndedLevel(Level):
     def repr(self, x: Tensor) -> str:
         return self.kind.repr(self, x)
 
-    def card(self, x: Tensor) -> str | None:
+    def card(self, x: Tensor) -> str:
         return self.kind.card(self, x)
 
     def refuse(self, *args: Any, **kwargs: Any) -> Any:

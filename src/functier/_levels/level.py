@@ -14,7 +14,6 @@ NOTE [nothing large on a class]
 
 from collections.abc import Iterable
 from operator import getitem
-from operator import index as as_index
 from types import CodeType, FrameType
 from typing import Any, ClassVar, Literal
 
@@ -22,8 +21,8 @@ import numpy as np
 
 from .._core.agreement import settle_masks
 from .._core.border import converted, one_value, operand
-from .._core.errors import ConversionError, LevelError, MutationError
-from .._core.hints import calls_shuffle, explain
+from .._core.errors import LevelError, MutationError
+from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
 from .._core.observers import LEVELS
@@ -40,6 +39,7 @@ from .._mutation.selection import Selection, choice_of
 from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
+from .conversions import convert, has_text, index
 from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, line_of
 from .looks import table_of, text_of
 from .operands import LISTS, array_of, check_static, drop_labels, stack_lists
@@ -435,31 +435,6 @@ class Level:
         writes.memory_view(self, x)
         return augment(x, func, value)
 
-    def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
-        """Convert a tensor: ``bool``, ``int``, indices and ``f"{x:.3f}"`` read the value.
-
-        All else raises. A text in a format is for people; without one, code may read it again.
-        """
-        if how is bool or how is int:
-            return how(x._value)
-        if how == "format" and args[0] and self.kind.differentiates and not self.kind.records:
-            return format(x._value, *args)
-        if how == "__index__":
-            return self.index(x._value)
-        asked, remedy, writing = explain(how if isinstance(how, str) else how.__name__)
-        error = self.refusal(
-            MutationError if writing else ConversionError,
-            f"{asked} would turn a tensor of this level into a plain value and lose what the "
-            f"transform knows of it; write {remedy}",
-        )
-        if how is float or how is complex:
-            self.unanswered = error
-        raise error
-
-    def has_text(self, x: Tensor) -> bool:
-        """Tell if the text of a number is its value: of a whole one, which may name something."""
-        return x.dtype.kind in "iub"
-
     def check_answered(self) -> None:
         """Raise where the function has caught the error for an answer, and has returned.
 
@@ -469,25 +444,8 @@ class Level:
             error, self.unanswered = self.unanswered, None
             raise error
 
-    def index(self, value: Value) -> int:
-        """Return a value as an index; raise Python's error where it is not one."""
-        try:
-            return as_index(value)
-        except TypeError as error:
-            if isinstance(value, Tensor):  # its level has raised
-                raise
-            raise TypeError(
-                f"{self}: {error}, and neither can a tensor of its value; write int(x) for x, as "
-                f"in range(int(x))"
-            ) from None
-
-    def repr(self, x: Tensor) -> str:
-        """Return the form of an example, the level, and the value one level out."""
-        return text_of(self, x)
-
-    def card(self, x: Tensor) -> str | None:
-        """Return the same as a table of HTML, for notebooks."""
-        return table_of(self, x)
+    convert, has_text, index = convert, has_text, index
+    repr, card = text_of, table_of
 
     def where(self) -> str:
         """Return the file and line of the call or the ``with`` that made this level."""

@@ -3,7 +3,6 @@
 Both begin with the form of an example, which is what a function computes with.
 """
 
-from html import escape
 from typing import Any
 
 from .._core.numpy_facts import dtype_of, shape_of
@@ -61,6 +60,8 @@ def text_of(level: Any, x: Tensor) -> str:
 
 def table_of(level: Any, x: Tensor) -> str:
     """Return a table with the form of an example, the levels, the tangent, and all values."""
+    from html import escape  # which few programs need
+
     rows = [("example", form_of(x))]
     value: Any = x
     while isinstance(value, Tensor) and (type(value) in SNAPSHOTS or value.level.depth):
