@@ -36,6 +36,7 @@ LEFT_OUT = {
     r"polynomial\.polydiv-.\[.\],d\[": "which zeros lead, and are cut, depends on the precision",
     r"sorting\.partition": "the order of what is not sorted depends on the precision",
     r"lstsq\.lstsqresiduals": "a matrix whose rank depends on the precision",
+    r"scipy_signal_rates\.forms-d\[2\],d\[3\],d\[1\]": "numpy.poly has no half precision",
     r"scipy_linalg_decompositions\.eig-d.*left=True": "the signs of vectors depend on it, too",
 }
 """Rows that mean something else in another precision."""
@@ -45,6 +46,8 @@ DOUBLE = {
     r"join\.pad.*linear_ramp": "NumPy makes the ramp in double precision",
     r"scipy_integrate\.step": "SciPy integrates over the last interval in double precision",
     r"scipy_signal\.savgol_filter": "SciPy filters in double precision",
+    r"scipy_signal_rates\.(powers|segments)": "SciPy's windows have double precision",
+    r"scipy_(ndimage|interpolate|spatial)\.": "SciPy computes them in double precision",
 }
 """Rows of single precision whose derivatives are computed in double on the way."""
 
@@ -60,6 +63,10 @@ REFUSED = {
         "SciPy has no such filters",
     r"scipy_signal\..* as float16: ValueError: .*(type|Unsupported)":
         "SciPy has no such convolutions",
+    r"scipy_ndimage\..* as (float16|longdouble): RuntimeError: array type .*not supported":
+        "SciPy has no such images",
+    r"scipy_signal_rates\.neighbours.* as (float16|longdouble): ValueError: dtype":
+        "SciPy has no such medians",
     r"scipy_signal\.freqz-.* as longdouble: ValueError: Unknown dtype":
         "SciPy has no such spectra",
 }  # fmt: skip

@@ -60,7 +60,7 @@ ROWS = [
     at_places(nd.map_coordinates, normal(4, 3), PLACES, order=1, cval=0.5),
     at_places(nd.map_coordinates, normal(4, 3), PLACES, order=2, mode="grid-constant"),
     at_places(nd.map_coordinates, normal(4, 3, dtype=C), PLACES, order=4, mode="wrap"),
-    of("places", nd.shift, normal(4, 3), 0.3, order=5, mode="reflect"),
+    of("places", nd.shift, normal(4, 3), 0.3, order=1, mode="nearest"),
     of("places", nd.zoom, normal(3, 4, dtype=F), (2, 0.7), order=1),
     of("places", nd.affine_transform, normal(3, 3), positive(2, 2), 0.1, mode="nearest"),
     of("places", turned, normal(4, 3)),

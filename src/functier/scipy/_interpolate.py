@@ -85,7 +85,8 @@ class interp1d(sci.interp1d):
             for beyond, fill in ((low, below), (high, above)):
                 form: Any = np.shape(y)[1:] if np.size(fill) > 1 else ()
                 fill = np.reshape(fill, form)
-                values = np.where(sp.column(beyond, values), fill, values)
+                filled = np.where(sp.column(beyond, values), fill, values)
+                values = np.astype(filled, values.dtype, copy=False)
         return placed(values, np.ndim(x), axis)
 
     def _found(self, places: Any, y: Any, x: Any) -> Any:
@@ -106,8 +107,8 @@ class interp1d(sci.interp1d):
         if kind == "next":
             return read_at(y, np.clip(np.searchsorted(places, x, side="left"), 0, n - 1))
         k = kind if isinstance(kind, int) else DEGREES[kind]
-        t, c = sp.interpolating(places, y, k)
-        return sp.spline(t, c, k, x)
+        t, c = sp.interpolating(sp.as_doubles(places), sp.as_doubles(y), k)
+        return sp.spline(t, c, k, sp.as_doubles(x))
 
 
 # ---- grids ----

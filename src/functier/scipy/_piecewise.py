@@ -83,7 +83,7 @@ class Piecewise:
         if not self._holds(x):
             return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        x = sp.as_floats(x)
+        x = sp.as_doubles(x)
         if extrapolate == "periodic":
             x = self.x[0] + (x - self.x[0]) % (self.x[-1] - self.x[0])
         y = sp.piecewise(self.c, self.x, x, nu)
@@ -149,7 +149,7 @@ class PPoly(Piecewise, sci.PPoly):
         if not has_tensor(c, x):
             super().__init__(c, x, extrapolate, axis)
             return
-        c, x = sp.as_floats(c), sp.as_floats(x)
+        c, x = sp.as_doubles(c), sp.as_doubles(x)
         c = np.moveaxis(np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c
         super().__init__(np.zeros(np.shape(c)), np.arange(float(np.shape(x)[0])))
         self._set(increasing(x), c, axis, extrapolate)
@@ -164,7 +164,7 @@ def _polynomial(c: Any, x: Any, extrapolate: Any, axis: int) -> PPoly:
 
 def table_of(x: Any, y: Any, axis: int) -> tuple:
     """Return places and values as arrays, the values with their axis in front."""
-    x, y = sp.as_floats(x), sp.as_floats(y)
+    x, y = sp.as_doubles(x), sp.as_doubles(y)
     axis = axis % max(np.ndim(y), 1)
     return increasing(x), to_front(y, axis), axis
 
@@ -198,7 +198,7 @@ class CubicHermiteSpline(Piecewise, sci.CubicHermiteSpline):
             super().__init__(x, y, dydx, axis, extrapolate)
             return
         x, y, axis = table_of(x, y, axis)
-        self._set(x, sp.of_slopes(x, y, to_front(sp.as_floats(dydx), axis)), axis, extrapolate)
+        self._set(x, sp.of_slopes(x, y, to_front(sp.as_doubles(dydx), axis)), axis, extrapolate)
 
 
 class PchipInterpolator(Piecewise, sci.PchipInterpolator):

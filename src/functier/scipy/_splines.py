@@ -199,3 +199,9 @@ def as_floats(x: Any) -> Any:
     """Return an array of floats or complex numbers; a list may hold tensors."""
     x = fnp.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(float)
+
+
+def as_doubles(x: Any) -> Any:
+    """Return an array in double precision, in which SciPy computes splines."""
+    x = fnp.asarray(x)
+    return np.astype(x, complex if x.dtype.kind == "c" else float, copy=False)

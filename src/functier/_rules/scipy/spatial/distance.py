@@ -131,6 +131,11 @@ def _vectors(*vectors: Value) -> list:
     return found
 
 
+def _of_blas(d: Value) -> Value:
+    """Return a norm of single precision in double, as the routine that SciPy calls does."""
+    return np.astype(d, float) if d.dtype.char == "f" else d
+
+
 def _of_two(name: str) -> None:
     """Declare the metric of two vectors with an optional weight for each of their numbers."""
     metric = METRICS[name]
@@ -142,7 +147,7 @@ def _of_two(name: str) -> None:
         if name in ("braycurtis", "canberra"):
             v = np.astype(v, float, copy=False)
         d = metric(u, v, w=w, **more)
-        return np.astype(d, float, copy=False) if name == "euclidean" else d
+        return _of_blas(d) if name == "euclidean" else d
 
 
 for _name in (
@@ -157,7 +162,7 @@ def _minkowski_of_two(u: Value, v: Value, p: Any = 2, w: Value = None) -> Value:
     if p <= 0:
         raise ValueError("p must be greater than 0")
     d = _minkowski(u, v, p, None if w is None else _checked(w))
-    return np.astype(d, float, copy=False) if p == 2 else d
+    return _of_blas(d) if p == 2 else d
 
 
 @declare_composite(distance, "correlation")
