@@ -1,17 +1,20 @@
 """Debuggers for NaNs, for errors of derivatives, for leaked tensors, and for refilled arrays.
 
 Each is a context manager and a decorator. Code outside such a block runs at full speed.
-`full_tracebacks` shows functier's own frames.
+`show_levels` draws the levels of a call, and `full_tracebacks` shows functier's own frames.
 """
 
 # Imports `_core`, `_levels`, `_chunks` and `_tracing`.
 
 from ._leaks import check_leaks
+from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly
 from ._tracebacks import full_tracebacks
 from ._writes import writes
 
-__all__ = ["check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "writes"]
+__all__ = [
+    "check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "show_levels", "writes",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,144 @@
+"""show_levels: the tree of levels of a call, and the operations that each level handled.
+
+A level that begins gets a layer, as under `debug_nans` (NOTE [watched levels] in `_watching`): the
+fast paths pass each call on to `Level.function`, which counts it here. An operation of the user
+goes to the innermost level; its rule makes calls on values one level out, which the next level
+counts.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+from .._core.blocks import block
+from .._core.numpy_facts import name_of
+from .._core.observers import Observer
+from .._core.pytree import check_callable
+from .._core.root import classes_in
+from .._core.table import find
+from .._levels.level import Level
+from .._levels.lineage import AMBIENT, levels_of
+from .._levels.looks import facts_of
+from .._levels.states import Layer, next_layer
+from ._pictures import LevelNode, LevelTree
+
+SEEN: ContextVar["Recording | None"] = ContextVar("seen", default=None)
+
+
+class Recording:
+    """The nodes of the tree that a context sees, by the levels that are live."""
+
+    def __init__(self) -> None:
+        self.root = LevelNode("Tensor", "plain arrays")
+        self.nodes: dict[int, tuple[Any, LevelNode]] = {}
+        self.lock = threading.RLock()  # an executor's threads share it
+
+    def begin(self, level: Any) -> LevelNode:
+        """Return the node of a level that begins; levels of one name share one."""
+        outer = [one for one in levels_of(level.cls) if one is not level]
+        parent = self.node(outer[0]) if outer else self.root
+        node = parent.inner.setdefault(str(level), LevelNode(str(level)))
+        node.times += 1
+        node.facts = "" if level.kind.batches else facts_of(level)
+        self.nodes[id(level)] = level, node
+        return node
+
+    def node(self, level: Any) -> LevelNode:
+        """Return the node of a live level."""
+        known = self.nodes.get(id(level))
+        return self.begin(level) if known is None else known[1]
+
+    def note(self, level: Any, func: Callable) -> None:
+        """Count a call at a level."""
+        with self.lock:
+            node = self.node(level)
+            if level.kind.batches:  # whose size is known now
+                for one in level.kind.group(level):
+                    self.node(one).facts = facts_of(one)
+            name = name_of(func)
+            node.calls["indexing" if name == "_operator.getitem" else name] += 1
+
+
+class Shown(Level):
+    """The behaviour of levels that are shown: they count the calls that they handle."""
+
+    def function(self, func: Callable, args: tuple, kwargs: dict) -> Any:
+        seen = SEEN.get()
+        if seen is not None:
+            op = find(func)
+            if op is None or op.body is None:  # whose parts come as calls
+                inner: Any = (*classes_in(*args, *kwargs.values()), self.cls)[0]
+                seen.note(inner.level if issubclass(inner, self.cls) else self, func)
+        return next_layer(Shown, self).function(func, args, kwargs)
+
+
+SHOWING = Layer("Shown", 2, lambda kind: Shown)
+
+
+def _show_level(level: Any) -> None:
+    """Show a level that begins, if this context looks."""
+    seen = SEEN.get()
+    if seen is not None:
+        SHOWING.lay(level)
+        with seen.lock:
+            seen.begin(level)
+
+
+SHOWER = Observer(SEEN, SHOWING.lift, level=_show_level)
+
+
+@block
+def _showing(seen: Recording) -> Iterator[None]:
+    yield from SHOWER.observing(seen, levels_of(AMBIENT.get())[::-1])
+
+
+def show_levels(func: Callable, /, *args: Any, **kwargs: Any) -> LevelTree:
+    """Call a function, and return the tree of its levels with the operations of each.
+
+    Parameters
+    ----------
+    func : callable
+        A transform of a function, such as ``vmap(grad(loss))``, or a function that calls
+        transforms.
+    *args, **kwargs
+        Its arguments.
+
+    Returns
+    -------
+    LevelTree
+        Printed, it is a tree as text: a line for each level with its batch size or its mode, how
+        often it began, and how often it handled each function of NumPy. ``svg()`` returns a
+        picture, which notebooks show, and ``save(path)`` writes it to a file. ``result`` is what
+        `func` returned. ``root`` is the node of the code outside of all levels; each node has a
+        ``name``, ``facts``, ``times``, ``calls`` and ``inner``, the nodes of the levels inside.
+
+    Notes
+    -----
+    An operation goes to the innermost level among its operands. The rule of that level makes calls
+    on the values one level out, which the level there handles, and so on. So an operation inside
+    ``vmap(grad(f))`` is counted at ``grad(f)``, and the calls of its derivative rule at the level
+    of `vmap`. What reaches plain arrays is NumPy's, and is not counted, and neither are writes.
+
+    Inside the call, all operations take the slow paths. A function of `functier.compile` runs
+    itself, as under any debugger.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import functier as ft
+    >>> def loss(w, x):
+    ...     return np.sum(np.tanh(x @ w))
+    >>> tree = show_levels(ft.vmap(ft.grad(loss), (None, 0)), np.ones(3), np.ones((5, 3)))
+    >>> print(tree)
+    Tensor  plain arrays
+    └─ vmap(loss)  5 examples: multiply 3, matmul, subtract, sum, tanh
+       └─ grad(loss)  reverse mode: matmul, sum, tanh
+    >>> tree.result.shape
+    (5, 3)
+    """
+    check_callable("show_levels", func)
+    seen = Recording()
+    with _showing(seen):
+        result = func(*args, **kwargs)
+    return LevelTree(seen.root, result)

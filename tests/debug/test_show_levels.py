@@ -1,0 +1,142 @@
+"""show_levels: the tree of levels, what each handled, and its picture."""
+
+import threading
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier._core.observers import LEVELS
+from functier.debug import show_levels
+
+XS = np.arange(6.0).reshape(2, 3)
+
+
+def f(x):
+    return np.sum(np.sin(x))
+
+
+def lines(tree):
+    return [line.lstrip("│├└─ ") for line in str(tree).splitlines()]
+
+
+CASES = {
+    "vmap of grad": (
+        lambda: show_levels(ft.vmap(ft.grad(f)), XS),
+        ["vmap(f)  2 examples: cos, multiply, sin, sum", "grad(f)  reverse mode: sin, sum"],
+    ),
+    "jvp": (lambda: show_levels(ft.jvp, f, (XS,), (XS,)), ["jvp(f)  forward mode: sin, sum"]),
+    "contiguous": (
+        lambda: show_levels(ft.vmap(ft.vmap(f)), np.ones((4, 2, 3))),
+        ["vmap(f)  4 examples", "vmap(f)  4 x 2 examples: sin, sum"],
+    ),
+    "siblings": (
+        lambda: show_levels(lambda x: ft.grad(f)(x) + ft.vmap(np.cos)(x), XS[0]),
+        ["grad(f)  reverse mode: sin, sum", "vmap(cos)  3 examples: cos"],
+    ),
+    "a loop": (
+        lambda: show_levels(lambda: [ft.grad(f)(x) for x in XS]),
+        ["grad(f)  reverse mode  2 times: sin 2, sum 2"],
+    ),
+    "a composite": (
+        lambda: show_levels(ft.grad(np.var), XS[0]),
+        ["grad(var)  reverse mode: divide, mean, multiply, subtract, sum"],
+    ),
+    "linearize": (
+        lambda: show_levels(ft.linearize, np.sin, 1.0),
+        ["trace(sin)  recorded: multiply", "linearize(sin)  forward mode: sin"],
+    ),
+    "indexing": (
+        lambda: show_levels(ft.grad(lambda x: x[0] * x[1]), XS[0]),
+        ["grad(<lambda>)  reverse mode: indexing 2, multiply"],
+    ),
+    "no levels": (lambda: show_levels(np.sin, 1.0), []),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_tree(name):
+    call, expected = CASES[name]
+    tree = call()
+
+    assert lines(tree) == ["Tensor  plain arrays", *expected]
+    boxes = ElementTree.fromstring(tree.svg())
+    texts = [t.text for t in boxes.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(list(boxes.iter("{http://www.w3.org/2000/svg}rect"))) == len(expected) + 2
+    assert texts == [part for line in lines(tree) for part in line.split(": ")]
+
+
+def test_every_line_hangs_where_it_belongs():
+    call = lambda x: ft.vmap(lambda x: ft.grad(f)(x) + ft.jvp(f, (x,), (x,))[1])(x) + ft.grad(f)(x)  # noqa: E731
+    tree = show_levels(lambda: call(XS))
+
+    heads = [line.partition("  ")[0] if "─" not in line else line[: line.index("─") + 1]
+             for line in str(tree).splitlines()]  # fmt: skip
+    assert heads == ["Tensor", "├─", "│  ├─", "│  └─", "└─"]
+    (outer, last) = tree.root.inner.values()
+    assert [node.name for node in outer.inner.values()] == ["grad(f)", "jvp(f)"]
+    assert last.calls["numpy.sin"] == 1
+
+
+def test_results_are_those_of_the_call_and_nothing_stays():
+    plain = ft.vmap(ft.grad(f))(XS)
+    tree = show_levels(ft.vmap(ft.grad(f)), XS)
+
+    np.testing.assert_array_equal(tree.result, plain)
+    assert LEVELS == []
+    with pytest.raises(ZeroDivisionError):
+        show_levels(ft.grad(lambda x: 1 / 0), 1.0)
+    assert LEVELS == []
+    kinds = []
+    ft.grad(lambda x: [x, kinds.append(type(type(x).level).__name__)][0])(1.0)
+    assert kinds == ["GradLevel"]
+    with pytest.raises(TypeError, match="show_levels: func is a int"):
+        show_levels(3)
+
+
+def test_levels_around_the_call_are_in_the_tree():
+    trees = []
+
+    def outer(x):
+        trees.append(show_levels(lambda: ft.vmap(np.sin)(x)))
+        return np.sum(x * x)
+
+    ft.grad(outer)(XS[0])
+    assert lines(trees[0])[1:] == ["grad(outer)  reverse mode: sin", "vmap(sin)  3 examples: sin"]
+
+
+def test_other_threads_are_not_in_the_tree():
+    def call(x):
+        thread = threading.Thread(target=lambda: ft.grad(np.cos)(1.0))
+        thread.start()
+        thread.join()
+        return f(x)
+
+    assert "cos" not in str(show_levels(ft.vmap(call), XS))
+
+
+def test_it_works_beside_other_debuggers_and_with_programs(tmp_path):
+    with ft.debug.debug_nans():
+        assert "sin" in str(show_levels(ft.grad(f), XS[0]))
+    with ft.modes.FlopCounterMode():
+        assert "sin" in str(show_levels(ft.grad(f), XS[0]))
+    compiled = ft.compile(ft.grad(f), backend="numpy")
+    assert lines(show_levels(compiled, XS[0]))[1:] == ["grad(f)  reverse mode: sin, sum"]
+    with pytest.raises(ft.LevelError, match="a mode or a debugger is on"):
+        ft.trace(lambda x: show_levels(np.sin, x).result)(1.0)
+    tree = show_levels(ft.vmap(f), XS)
+    tree.save(tmp_path / "levels.svg")
+    assert (tmp_path / "levels.svg").read_text("utf-8") == tree.svg() == tree._repr_svg_()
+
+
+def test_long_lists_are_wrapped():
+    def g(x):
+        for func in (np.sin, np.cos, np.tan, np.exp, np.tanh, np.sinh, np.cosh, np.arctan, np.sqrt,
+                     np.square, np.negative, np.absolute, np.log1p):  # fmt: skip
+            x = func(x)
+        return x
+
+    tree = show_levels(ft.vmap(g), XS)
+    texts = [t.text for t in ElementTree.fromstring(tree.svg()).iter() if t.tag.endswith("text")]
+    assert len(texts) == 4 and max(map(len, texts)) < 70
