@@ -473,6 +473,7 @@ def test_each_kind_states_all_facts():
 
     assert kinds.keys() - stated.keys() == {
         "ModeLevel",
+        "Shown",
         "Watched",
         "_Bare",
     }  # put on a kind; no kind

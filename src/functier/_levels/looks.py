@@ -58,10 +58,13 @@ def text_of(level: Any, x: Tensor) -> str:
     return f"{text}: {x._value!r}{tangent}"
 
 
+def _escape(text: str) -> str:
+    """Return a text for HTML. The module `html` would cost each program half a millisecond."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def table_of(level: Any, x: Tensor) -> str:
     """Return a table with the form of an example, the levels, the tangent, and all values."""
-    from html import escape  # which few programs need
-
     rows = [("example", form_of(x))]
     value: Any = x
     while isinstance(value, Tensor) and (type(value) in SNAPSHOTS or value.level.depth):
@@ -79,8 +82,8 @@ def table_of(level: Any, x: Tensor) -> str:
         value = value._value
     rows.append(("value", value if isinstance(value, str) else repr(value)))
     cells = [
-        f'<tr><th style="{STYLE}">{escape(name)}</th>'
-        f'<td style="{STYLE}"><pre style="margin: 0">{escape(text)}</pre></td></tr>'
+        f'<tr><th style="{STYLE}">{_escape(name)}</th>'
+        f'<td style="{STYLE}"><pre style="margin: 0">{_escape(text)}</pre></td></tr>'
         for name, text in rows
     ]
     return f"<table>{''.join(cells)}</table>"
