@@ -62,6 +62,6 @@ ROWS = [
     at_places(nd.map_coordinates, normal(4, 3, dtype=C), PLACES, order=4, mode="wrap"),
     of("places", nd.shift, normal(4, 3), 0.3, order=1, mode="nearest"),
     of("places", nd.zoom, normal(3, 4, dtype=F), (2, 0.7), order=1),
-    of("places", nd.affine_transform, normal(3, 3), positive(2, 2), 0.1, mode="nearest"),
+    of("places", nd.affine_transform, normal(3, 3), positive(2, 2), 0.1, mode="mirror"),
     of("places", turned, normal(4, 3)),
 ]  # fmt: skip

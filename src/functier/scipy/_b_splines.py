@@ -28,7 +28,7 @@ class BSpline(sci.BSpline):
         if not has_tensor(x, self.t, self.c):
             return super().__call__(x, nu, extrapolate)
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        t, k, x = self.t, self.k, sp.as_doubles(x)
+        t, k, x = self.t, self.k, sp.as_places(x)
         n = np.shape(t)[0] - k - 1
         if extrapolate == "periodic":
             x = t[k] + (x - t[k]) % (t[n] - t[k])
@@ -82,7 +82,7 @@ def splev(x: Any, tck: Any, der: int = 0, ext: int = 0) -> Any:
     t, c, k = parts
     if isinstance(c, list):
         return [splev(x, (t, part, k), der, ext) for part in c]
-    return _in_range(sp.as_doubles(t), sp.as_doubles(c), k, sp.as_doubles(x), der, ext)
+    return _in_range(sp.as_doubles(t), sp.as_doubles(c), k, sp.as_places(x), der, ext)
 
 
 def _in_range(t: Any, c: Any, k: int, x: Any, nu: int, ext: Any) -> Any:
@@ -122,7 +122,7 @@ class UnivariateSpline(sci.UnivariateSpline):
         if not self._holds(x):
             return super().__call__(x, nu, ext)
         t, c, k = self._eval_args
-        return _in_range(t, c, k, sp.as_doubles(x), nu, self.ext if ext is None else ext)
+        return _in_range(t, c, k, sp.as_places(x), nu, self.ext if ext is None else ext)
 
     def derivative(self, n: int = 1) -> Any:
         """Return the derivative of order `n`, another spline."""

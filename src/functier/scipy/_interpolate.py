@@ -147,6 +147,8 @@ class RegularGridInterpolator(sci.RegularGridInterpolator):
         if isinstance(xi, tuple):
             xi = np.stack(np.broadcast_arrays(*[sp.as_floats(x) for x in xi]), axis=-1)
         xi = sp.as_floats(xi)
+        if xi.dtype.kind == "c":
+            raise TypeError("RegularGridInterpolator: xi must be real; write xi.real")
         if np.ndim(xi) == 1:
             xi = xi[None] if len(self.grid) > 1 else xi[:, None]
         if np.shape(xi)[-1] != len(self.grid):

@@ -83,7 +83,7 @@ class Piecewise:
         if not self._holds(x):
             return super().__call__(x, nu, extrapolate)  # type: ignore[misc]
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
-        x = sp.as_doubles(x)
+        x = sp.as_places(x)
         if extrapolate == "periodic":
             x = self.x[0] + (x - self.x[0]) % (self.x[-1] - self.x[0])
         y = sp.piecewise(self.c, self.x, x, nu)

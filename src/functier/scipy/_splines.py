@@ -205,3 +205,8 @@ def as_doubles(x: Any) -> Any:
     """Return an array in double precision, in which SciPy computes splines."""
     x = fnp.asarray(x)
     return np.astype(x, complex if x.dtype.kind == "c" else float, copy=False)
+
+
+def as_places(x: Any) -> Any:
+    """Return places as real numbers; SciPy leaves an imaginary part out, too."""
+    return np.real(as_doubles(x))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.ndimage as ndimage  # type: ignore[import-untyped]
 
+from ...._core.errors import UnsupportedError
 from ...._core.types import Value
 from ...axes import as_array, normalize
 from ...linalg.contract import conj
@@ -27,7 +28,12 @@ def correlated(
 
 
 def stored(x: Value, dtype: np.dtype) -> Value:
-    """Return a result in its dtype."""
+    """Return a result in its dtype; that of integers would depend on the last bit."""
+    if dtype.kind in "iu" and x.dtype.kind in "fc":
+        raise UnsupportedError(
+            "scipy.ndimage: a filter whose result has integers is not supported for tensors, as "
+            "rounding would decide them; write image.astype(float)"
+        )
     return np.astype(x, dtype, copy=False)
 
 

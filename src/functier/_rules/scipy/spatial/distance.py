@@ -48,10 +48,13 @@ def _chebyshev(u: Value, v: Value, w: Value = None) -> Value:
 
 
 def _correlation(u: Value, v: Value, w: Value = None, centered: bool = True) -> Value:
-    w = 1.0 if w is None else w / np.sum(w) * np.shape(u)[-1]
+    if np.result_type(u, v).kind == "c":
+        raise TypeError("`u` and `v` must be real.")
+    w = 1 if w is None else w / np.sum(w) * np.shape(u)[-1]
     if centered:
         u, v = [x - np.mean(w * x, axis=-1, keepdims=True) for x in (u, v)]
-    both, own, other = [np.sum(w * x * y, axis=-1) for x, y in ((u, v), (u, u), (v, v))]
+    pairs = [w * x * y for x, y in ((u, v), (u, u), (v, v))]
+    both, own, other = [np.sum(x, axis=-1, dtype=x.dtype) for x in pairs]
     return np.clip(1.0 - both / np.sqrt(own * other), 0.0, 2.0)
 
 
@@ -244,6 +247,8 @@ def _rows_of(x: Value, name: str, shape: bool = False) -> Value:
     if np.ndim(x) != 2:
         more = f" (Shape was {np.shape(x)})." if shape else "."
         raise ValueError(f"{name} must be {'passed' if shape else 'a 2-dimensional array'}{more}")
+    if x.dtype.kind == "c":
+        raise ValueError(f"Unsupported dtype {x.dtype}: vectors must be real")
     return np.astype(x, np.result_type(x, float), copy=False)
 
 
