@@ -77,6 +77,7 @@ LEFT_OUT: dict[str, str] = {
     r"scipy_\w+\..* as an? ": "a number is no matrix, filter or sample; nor is it weak in SciPy",
     r"scipy_(signal|stats|stats_discrete)\..* as (uint|bool)": "SciPy's negative numbers wrap",
     r"scipy_ndimage\..* as (bool|u?int|float(16|128)|complex)": "SciPy has no such images",
+    r"scipy_signal_rates\.forms-.*numbers as arrays": "SciPy asks for a number as it is",
     r"scipy_interpolate\..* as (bool|complex)": "SciPy leaves imaginary parts of places out",
     r"scipy_signal_rates\..* as (bool|u?int|float(16|128)|complex256)": "SciPy has other dtypes",
     r"scipy_spatial\..* as (bool|u?int|float(16|128)|complex)": "SciPy's integers overflow",

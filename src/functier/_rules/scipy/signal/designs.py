@@ -38,6 +38,8 @@ def _bilinear_matrix(degree: int) -> np.ndarray:
 @declare_composite(signal, "bilinear")
 def _bilinear(b: Value, a: Value, fs: Value = 1.0) -> tuple:
     b, a = as_row(b), as_row(a)
+    if np.ndim(fs):
+        raise ValueError("Sampling frequency fs must be a single scalar.")
     signal.bilinear(np.ones(np.shape(b)), np.ones(np.shape(a)))  # SciPy's errors
     degree = max(np.size(b), np.size(a)) - 1
     found = []
