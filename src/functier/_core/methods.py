@@ -27,7 +27,7 @@ METHODS: dict[str, Any] = {
     "all": np.all, "any": np.any, "argmax": np.argmax, "argmin": np.argmin,
     "argpartition": np.argpartition, "argsort": np.argsort,
     "choose": np.choose, "conj": lambda x: _conjugate(x), "conjugate": lambda x: _conjugate(x),
-    "copy": np.copy, "cumprod": np.cumprod, "cumsum": np.cumsum,
+    "cumprod": np.cumprod, "cumsum": np.cumsum,
     "diagonal": np.diagonal, "dot": np.dot, "max": np.max,
     "mean": np.mean, "min": np.min, "nonzero": np.nonzero,
     "prod": np.prod, "ravel": np.ravel, "repeat": np.repeat, "round": np.round,
@@ -36,6 +36,7 @@ METHODS: dict[str, Any] = {
     "trace": np.trace, "var": np.var,
     # The method has other parameters than the function: the call that it stands for.
     "astype": lambda x, *args, **k: _astype(x, *args, **k),
+    "copy": lambda x, order="C": (np.copy, (x,), {"order": order}),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
     "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),

@@ -127,10 +127,12 @@ def _matrix_transpose(source: Any, node: Any) -> Any:
 
 @spelling(np.copy)
 def _copy(source: Any, node: Any) -> Any:
-    x = node.args[0]
-    if not source.fast or len(node.args) > 1 or node.kwargs or x.form.kind is not np.ndarray:
+    x, order = node.args[0], node.kwargs.get("order", "K")
+    if len(node.args) > 1 or not {*node.kwargs} <= {"order"} or x.form.kind is not np.ndarray:
         return None
-    return f"{source.expr(x)}.copy('K')"
+    if order == "C":
+        return f"{source.expr(x)}.copy()"
+    return f"{source.expr(x)}.copy({order!r})" if source.fast else None
 
 
 @spelling(np.where)

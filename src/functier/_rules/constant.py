@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .._core.numpy_facts import model_of
 from .._core.types import Axis, Function, Shape, Value
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
@@ -23,6 +24,8 @@ for func in (
     elementwise(func, constant=True)
 for func in (np.isposinf, np.isneginf):
     elementwise(func, constant=True, params="x out")
+
+
 for func in (np.round, np.around):
     elementwise(func, constant=True, params="a decimals out")
 composite(np.fix, lambda x, out=None: np.trunc(x, out=out))  # itself deprecated by NumPy 2.5
@@ -41,7 +44,7 @@ def _size(a: Value, axis: Axis = None) -> Value:
     return int(np.prod([a.shape[i] for i in axes], dtype=int))
 
 
-def _filling_body(make: Function) -> Function:
+def _filling_body(make: Function, make_like: Function) -> Function:
     def body(
         a: Value,
         dtype: DTypeLike | None = None,
@@ -51,13 +54,17 @@ def _filling_body(make: Function) -> Function:
         *,
         device: str | None = None,
     ) -> Value:
-        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
+        dtype = a.dtype if dtype is None else dtype
+        model = model_of(a)
+        if order == "F" or not model.flags.c_contiguous:
+            return make_like(model, dtype, order, False, shape)
+        return make(a.shape if shape is None else shape, dtype)  # faster for large arrays
 
     return body
 
 
-composite(np.zeros_like, _filling_body(np.zeros))
-composite(np.ones_like, _filling_body(np.ones))
+composite(np.zeros_like, _filling_body(np.zeros, np.zeros_like))
+composite(np.ones_like, _filling_body(np.ones, np.ones_like))
 
 
 @lambda body: composite(np.empty_like, body)
@@ -71,7 +78,7 @@ def _empty_like(
     *,
     device: str | None = None,
 ) -> Value:
-    return np.zeros_like(prototype, dtype, shape=shape)
+    return np.zeros_like(prototype, dtype, order, shape=shape)
 
 
 def _dtype_or_value(value: Value) -> Value:

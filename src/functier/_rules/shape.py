@@ -285,10 +285,21 @@ linear(
     vmap=lambda k, x, dtype, **options: np.astype(x, dtype, **options),
     vjp={"x": lambda g: g},  # the engine casts to the operand's dtype
 )
+
+
+def _copy_vmap(k: int, a: Value, order: Any = "K", subok: bool = False) -> Value:
+    """Copy in an order that says the same of an example, whose axes come last."""
+    if order == "A":
+        axes = *range(k), *range(a.ndim - 1, k - 1, -1)
+        columns = lies_in_row(np.transpose(a, axes), a.ndim - k)
+        order = "F" if columns and not lies_in_row(a, a.ndim - k) else "C"
+    return np.copy(a, order, subok)
+
+
 linear(
     np.copy,
     "a order subok",
-    vmap=lambda k, a, order="K", subok=False: np.copy(a, subok=subok),
+    vmap=_copy_vmap,
     vjp={"a": lambda g: g},
 )
 

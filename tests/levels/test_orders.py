@@ -1,0 +1,106 @@
+"""The order in memory of what methods give: it decides whether a later reshape is a view."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+from functier._levels.views import example
+from functier._mutation.array import settle
+
+X = np.arange(1.0, 25.0).reshape(2, 3, 4)
+ORDERS = {
+    "rows": lambda x: x,
+    "columns": lambda x: x.T,
+    "axes": lambda x: x.transpose(1, 2, 0),
+    "backwards": lambda x: x[:, ::-1],
+    "steps": lambda x: x[:, ::2],
+}
+CALLS = {
+    "copy": lambda x: x.copy(),
+    **{f"copy {order}": lambda x, order=order: x.copy(order) for order in "CFAK"},
+    **{f"np.copy {order}": lambda x, order=order: np.copy(x, order) for order in "CFAK"},
+    "np.copy": lambda x: np.copy(x),
+    "flatten": lambda x: x.flatten(),
+    "flatten F": lambda x: x.flatten("F"),
+    "ravel": lambda x: x.ravel(),
+    "ravel F": lambda x: x.ravel("F"),
+    "astype": lambda x: x.astype(np.float32),
+    "astype same": lambda x: x.astype(float),
+    "conj": lambda x: x.conj(),
+    "clip": lambda x: x.clip(2, 9),
+    "cumsum": lambda x: x.cumsum(0),
+    "repeat": lambda x: x.repeat(2, 0),
+    "zeros_like": lambda x: np.zeros_like(x),
+    "ones_like C": lambda x: np.ones_like(x, order="C"),
+    "zeros_like F": lambda x: np.zeros_like(x, order="F"),
+    "empty_like of a shape": lambda x: np.empty_like(x, shape=(3, 4, 5)),
+    "sum": lambda x: x.sum(0),
+    "max": lambda x: x.max(0),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+}
+TRANSFORMS = {
+    "grad": lambda f, x: ft.vjp(f, x)[0],
+    "jvp": lambda f, x: ft.jvp(f, (x,), (x,))[0],
+    "vmap": lambda f, x: ft.vmap(f)(np.stack([x, x])),
+    "vmap of the last": lambda f, x: ft.vmap(f, in_dims=-1)(np.stack([x, x], -1)),
+    "vmap of grad": lambda f, x: ft.vmap(lambda x: ft.vjp(f, x)[0])(np.stack([x, x])),
+}
+
+
+def ranks(x):
+    """The axes of an array by their steps, without those of one element."""
+    steps = [(abs(s), s < 0, i) for i, (s, n) in enumerate(zip(x.strides, x.shape)) if n > 1]
+    return [(i, negative) for _, negative, i in sorted(steps)]
+
+
+def other_orders(calls):
+    """Return the calls whose result lies in another order inside a transform than in NumPy."""
+    found = []
+    for order, arrange in ORDERS.items():
+        for name, call in calls.items():
+            for transform, run in TRANSFORMS.items():
+                one = np.stack([X, X], -1)[..., 0] if "last" in transform else X
+                wanted = ranks(call(arrange(one)))
+
+                def f(x, call=call, arrange=arrange, seen=None):
+                    y = call(arrange(x))
+                    seen.append(ranks(example(settle(y))))
+                    return y
+
+                seen = []
+                run(lambda x, f=f, seen=seen: f(x, seen=seen), X)
+                if seen != [wanted]:
+                    found.append((name, order, transform, seen, wanted))
+    return found
+
+
+def test_methods_give_the_order_of_numpy():
+    assert not other_orders(CALLS)
+
+
+def test_writes_through_a_reshaped_copy():
+    """`x.T.copy()` lies in rows, unlike `np.copy(x.T)`, so the reshape is a view of it."""
+
+    def f(x):
+        a = x.T.copy()
+        v = a[:2].reshape(6)
+        v *= 2
+        return np.sum(a * a.sum(0))
+
+    x = X[0, :, :3]
+    for run in TRANSFORMS.values():
+        np.testing.assert_allclose(np.ravel(run(f, x)), f(x))
+    np.testing.assert_array_equal(ft.trace(f)(x)(x), f(x))
+
+
+def test_a_copy_that_keeps_the_order_is_found(monkeypatch):
+    monkeypatch.setattr(ft.Tensor, "copy", lambda x, order="K": np.copy(x, order))
+
+    assert other_orders({"copy": CALLS["copy"]})
+
+
+@pytest.mark.parametrize("order", "CFAK")
+def test_a_copy_in_a_program_has_the_order_of_numpy(order):
+    for arrange in ORDERS.values():
+        f = lambda x, arrange=arrange: arrange(x * 1).copy(order)  # noqa: E731
+        assert ft.trace(f)(X)(X).strides == f(X).strides
