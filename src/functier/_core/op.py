@@ -64,9 +64,9 @@ class Op:
     """
 
     __slots__ = (
-        "_direct", "arrays", "bind_args", "body", "by_value", "constant", "family", "foreign",
-        "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single", "special",
-        "variadic", "views", "vjp", "vmap",
+        "_direct", "arrays", "bind_args", "body", "boxes", "by_value", "constant", "family",
+        "foreign", "func", "joint", "jvp", "kernel", "lead", "out_place", "params", "single",
+        "special", "variadic", "views", "vjp", "vmap",
     )  # fmt: skip
 
     def __init__(
@@ -99,7 +99,9 @@ class Op:
         self.jvp = _rules(jvp, self.arrays) if isinstance(jvp, dict) else jvp
         self.vjp = _rules(vjp or {}, self.arrays)
         self.joint = Rule(joint, self.arrays) if joint else None
-        self.views = False  # `_mutation` says which results are views of the first operand
+        # `_mutation` says which results are views of the first operand, and which are arrays where
+        # they have no axes.
+        self.views = self.boxes = False
         lead = 0
         for name in self.params:
             if name not in self.arrays:

@@ -10,7 +10,7 @@ from .._core.methods import HIDDEN, LAYOUT, PROPERTIES, call_function, message_o
 from .._core.subclasses import inside_index
 from .._core.tensor import CANONICAL, Tensor
 from .._core.types import Index
-from .._mutation.array import settle, view_of, was_written
+from .._mutation.array import view_of, was_written
 from .._mutation.items import item, view_function, wrap_like
 from .._mutation.out import VIEWS
 from .views import note_view
@@ -53,7 +53,7 @@ def getitem(x: Any, index: Index) -> Any:
         view = view_of(x)
     except AttributeError:
         return note_view(level, x, plain(x, index))
-    return item(x, view, settle(index), wrap_like(x))
+    return item(x, view, index, wrap_like(x))
 
 
 def function(level: Any, func: Callable, args: tuple, kwargs: dict) -> Any:

@@ -35,7 +35,7 @@ from .._core.types import Function, Index, Shape, Value
 from .._mutation.array import Array, settle, view_of, was_written
 from .._mutation.items import augment, keeps_dtype, reshape_window
 from .._mutation.out import name_out, write_out
-from .._mutation.selection import Selection, choice_of
+from .._mutation.selection import Selection, choice_of, has_mask
 from . import views, writes
 from .armed import arm
 from .attributes import attribute_inside, forward_attribute
@@ -44,7 +44,7 @@ from .lineage import AMBIENT, chain, enclosing_level, generator_of, levels_of, l
 from .looks import table_of, text_of
 from .operands import LISTS, array_of, check_static, drop_labels, stack_lists
 from .spares import ALONE, LevelType, facts_hold, is_alone, record_counts
-from .views import WRITERS
+from .views import WRITERS, note_item
 
 ndarray = np.ndarray
 Escape = Literal["dead", "passthrough"]
@@ -77,6 +77,7 @@ class Level:
     partners: dict[int, Any] | None = None  # see `_mutation.copies`
     given: Any = None  # how many arguments have the memory of an array: see `aliases`
     points: dict[int, Any] | None = None  # its arrays without axes that are views
+    rows: dict[int, Any] | None = None  # copies that are views in NumPy: see `views`
     store: ClassVar[Any]  # the class of the stores of this kind: see `stores`
     methods: ClassVar[dict[str, Function] | None] = None
     generator: tuple[int, int] | None = None
@@ -229,15 +230,13 @@ class Level:
 
     def getitem(self, x: Tensor, index: Index) -> Value:
         index = inside_index(index) if OVER_TENSORS else index
-        choice = choice_of(index, x.ndim)
+        choice = choice_of(index, x.ndim) if has_mask(index) else None
         if choice is not None and choice.mask.level.batches:
             shared = settle_masks(index)
             if shared is index or choice_of(shared, x.ndim) is not None:
                 return Selection.of(choice.shown(x), choice)
             index = shared
-        y = self.function(getitem, (x, index), {})
-        parts = index if type(index) is tuple else (index,)
-        return views.note_point(self, x, y) if any([part is ... for part in parts]) else y
+        return note_item(x, index, self.function(getitem, (x, index), {}))
 
     def method(self, func: Function, args: tuple, kwargs: dict) -> Any:
         return self.function(*CANONICAL[func](*args, **kwargs))
@@ -287,7 +286,8 @@ class Level:
                     break
             if op.body is not None:
                 args, kwargs = drop_labels(self, func, args, kwargs)
-                return op.body(*args, **kwargs)
+                result = op.body(*args, **kwargs)
+                return views.note_box(result) if op.boxes else result
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)
@@ -299,7 +299,8 @@ class Level:
                         cls = kind
                     elif kind is Array:
                         return func(*settle(args), **settle(kwargs))
-            return self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+            result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
+            return views.note_box(result) if op.boxes else result
         except LevelError as error:
             raise self.name_error(error) from None
 

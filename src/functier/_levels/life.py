@@ -41,6 +41,8 @@ def run(level: Level, body: Callable[..., T], given: Any = ()) -> T:
         inner = AMBIENT.set(outer).old_value
         if inner is not cls or not outer.level.live:
             level.restore_ambient(inner)
+        if level.rows is not None:
+            level.rows = None
         del cls, inner  # they refer to the class
     if level.serves:
         give_back(level)
@@ -96,7 +98,7 @@ class LevelContext:
         entered = [level for level in self._by_hand if level.cls is current] or self._by_hand
         level = entered[-1]
         self._by_hand.remove(level)
-        level.end()
+        _end(level)
 
     def __call__(self, func: Callable) -> Callable:
         return self._decorate(func)
@@ -104,4 +106,5 @@ class LevelContext:
 
 def _end(level: Level) -> None:
     level.end()  # does nothing where it has ended
+    level.rows = None
     vars(level).pop("live", None)  # the guard need not call this again

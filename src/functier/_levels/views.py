@@ -5,6 +5,13 @@ NOTE [views that are alive]
     nobody keeps a list of them: all instances of the class are looked for once, which takes
     milliseconds. The code that made the level is noted, and later levels that it makes keep the
     list from their beginning.
+
+NOTE [a row is noted where it is read]
+    In NumPy ``x[i]`` is a view. Here it is a copy until the array or one of its rows is written
+    to: reading is what nearly all code does. The level notes the array that owns the copy's
+    memory, by which all views of the copy are found, and the tensor and the index that it was read
+    with, which live as long as it does: NumPy's view has its base, too. The first write to one
+    of them makes views of all, as it does of other views of the memory; see `_mutation.shifts`.
 """
 
 import gc
@@ -16,28 +23,17 @@ import numpy as np
 from .._core.errors import MutationError
 from .._core.op import Op
 from .._core.tensor import Tensor
+from .._core.types import Index, Shape
+from .._mutation.array import is_array as is_array
 from .._mutation.array import was_written
+from .._mutation.shifts import BOXES, numbers_in
+from .._mutation.shifts import note_box as note_box
 from .memory import owner_of
 
 ndarray = np.ndarray
 WRITERS: set[tuple[int, str]] = set()
 """The levels whose tensors were written to, by the number of the code that made them and by their
 labels: see NOTE [views that are alive]."""
-
-
-def is_array(x: Any) -> bool:
-    """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
-    value, points = x, type(x).level.points
-    if points and id(x) in points and points[id(x)]() is x:
-        return True
-    while isinstance(value, Tensor):
-        if was_written(value):
-            return True
-        level = type(value).level
-        if level.depth and level.kind.batches:
-            return value.ndim > 0
-        value = value._value
-    return isinstance(value, ndarray)
 
 
 def example(x: Any) -> ndarray:
@@ -110,12 +106,14 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     y = level.apply_single(op, x, given)
     if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
         return np.copy(y)  # NumPy makes a new array of a number
+    if not is_array(x):
+        return note_box(y) if op.boxes or id(x) in BOXES else y
     return note_point(level, x, y)
 
 
 def note_point(level: Any, x: Any, y: Any) -> Any:
     """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
-    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y) and is_array(x):
+    if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
         if level.points is None:
             level.points = {}
         level.points[id(y)] = ref(y)
@@ -133,6 +131,97 @@ def as_point(x: Any) -> Any:
         level.points = {}
     level.points[id(y)] = ref(y)
     return y
+
+
+class Row(ref):
+    """A reference to the array that owns the memory of a row; the row is ``source[index]``.
+
+    `layout` is the shape and the strides of the copy, where that is a view of its owner.
+    """
+
+    __slots__ = ("index", "key", "layout", "rows", "source")
+
+    source: Any
+    index: tuple
+    key: int
+    rows: dict[int, "Row"]
+    layout: tuple[Shape, tuple[int, ...]] | None
+
+
+def _forget(row: Row) -> None:
+    row.rows.pop(row.key, None)
+
+
+def note_item(x: Any, index: Index, y: Any) -> Any:
+    """Return `y`, which is ``x[index]``; note it where NumPy has a view or an array without axes.
+
+    It is a copy where it was a view, and NumPy has a copy.
+    """
+    parts = index if type(index) is tuple else (index,)
+    dots = numbers = False
+    for part in parts:
+        if isinstance(part, Tensor):
+            level = part.level
+            if getattr(part._value, "ndim", 0) == (level.k if level.batches else 0):
+                numbers = True
+        elif part is ...:
+            dots = True
+        elif type(part) is ndarray and not part.ndim:
+            numbers = True
+    if not (numbers or dots) or not isinstance(y, Tensor):
+        return y
+    if numbers and y.level.depth:
+        value, axes = y, 0
+        while isinstance(value, Tensor):
+            level = value.level
+            if level.batches:
+                axes += level.k
+            value = value._value
+        if type(value) is ndarray and (dots or value.ndim > axes):
+            if value.base is None:
+                _note_row(x, parts, y, value, None)
+            else:
+                y = _note_view(x, parts, y, value)
+    return note_point(y.level, x, y) if dots else y
+
+
+def _note_view(x: Any, parts: tuple, y: Any, value: ndarray) -> Any:
+    """Note a row that may be a view of its source, as all examples share the numbers.
+
+    `value` is the array in `y`.
+    """
+    owner: Any = owner_of(value)
+    inside = x
+    while isinstance(inside, Tensor):
+        inside = inside._value
+    if owner is owner_of(inside):
+        return np.copy(y) if any([_is_point(part) for part in parts]) else y
+    _note_row(x, parts, y, owner, (value.shape, value.strides))
+    return y
+
+
+def _note_row(x: Any, parts: tuple, y: Any, owner: Any, layout: Any) -> None:
+    """Note that `y`, whose memory is that of `owner`, is ``x[parts]``."""
+    level = y.level
+    rows = level.rows
+    if rows is None:
+        rows = level.rows = {}
+    key = id(owner)
+    rows[key] = row = Row(owner, _forget)
+    row.source, row.index, row.key, row.rows, row.layout = x, parts, key, rows, layout
+    if level.taken is not None:
+        level.taken.setdefault(key, []).append(ref(y))
+
+
+def numbers_of(row: Row, owner: Any) -> tuple | None:
+    """Return the parts of the index of a row that is a view in NumPy; None for one that is none."""
+    found: Any = row()
+    return numbers_in(row.index) if found is owner and found.size else None
+
+
+def _is_point(part: Any) -> bool:
+    """True for an array without axes."""
+    return type(part) is ndarray or (isinstance(part, Tensor) and is_array(part))
 
 
 def holds_tensor(x: Any) -> bool:

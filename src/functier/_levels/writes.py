@@ -9,7 +9,7 @@ NOTE [a tensor that was written to]
 """
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -24,12 +24,14 @@ from .._mutation.array import Array, view_of, was_written
 from .._mutation.copies import check_partners, inherit
 from .._mutation.items import write_item
 from .._mutation.memory import Memory, View
+from .._mutation.shifts import shifted_item
 from .._mutation.stores import PlainStore, deepen
 from .aliases import check_arguments, model_layout, rank, view_in
 from .armed import arm
+from .lineage import levels_of
 from .memory import owner_of
 from .origin import home_of
-from .views import example, find_alive, is_array
+from .views import Row, example, find_alive, is_array, numbers_of
 
 ndarray = np.ndarray
 set_view = vars(Tensor)["_cell"].__set__
@@ -64,7 +66,8 @@ def _view_inside(level: Any, x: Any) -> View:
     views = [t for t in gc.get_referrers(level.cls) if type(t) is level.cls and was_written(t)]
     views = [t for t in views if view_of(t).memory is memory]
     holders = [h for h in gc.get_referrers(*views) if h is not views]
-    if any([isinstance(h, Tensor) for h in holders]) or _is_kept(holders):
+    held = any([isinstance(h, Tensor) for h in holders]) or _is_kept(holders)
+    if held or _has_rows(level, memory):
         raise level.refusal(
             MutationError,
             f"an array of this level cannot be written to inside {AMBIENT.get().level}, "
@@ -101,8 +104,9 @@ def _begin(level: Any, x: Any) -> View:
             "an array whose values are not known yet cannot be written to; write numpy.where, or "
             "build the array from its parts with numpy.concatenate or numpy.stack",
         )
+    root = _source_of(level, x) if level.rows else x
     begins = level.taken is None
-    tensors = find_alive(level, x)
+    tensors = find_alive(level, root)
     if begins:  # at once, so that no view is taken without a note
         level.serves = False  # a later level of the class would look at writes for nothing
         arm(level)
@@ -130,15 +134,91 @@ def _begin(level: Any, x: Any) -> View:
         View(memory, form) if i == base else view_in(level, memory, window, whole, form)
         for i, window in enumerate(windows)
     ]
+    plan = {id(t): (t, view) for t, view in zip(tensors, views) if view is not None}
+    rows = _plan_rows(level, memory, plan) if level.rows else ()
     store.put(views[base].layout, None, tensors[base])  # type: ignore[union-attr]  # it is all of it
-    for t, view in zip(tensors, views):
-        if view is None:
-            continue
+    for key in rows:
+        del level.rows[key]
+    for t, view in plan.values():
         set_view(t, view)
         del t._value
         if _has_slot(t):
             del t._extra
     return view_of(x)
+
+
+def _source_of(level: Any, x: Any) -> Any:
+    """Return the tensor that `x` is a row of, or a view of a row; else `x`."""
+    while True:
+        owner: Any = owner_of(x)
+        row = level.rows.get(id(owner))
+        if row is None or numbers_of(row, owner) is None:
+            return x
+        if type(row.source) is not level.cls:
+            raise level.refusal(
+                MutationError,
+                "x[i], for an i that differs from example to example, cannot be written to where "
+                "x was made outside of this level; write y = x[i].copy() where it is taken",
+            )
+        x = row.source
+
+
+def _plan_rows(level: Any, memory: Memory, plan: dict[int, tuple[Any, View]]) -> list[int]:
+    """Add the rows of tensors that become views of a memory to `plan`, and their own rows.
+
+    Return the keys of those that were noted.
+    """
+    done: list[int] = []
+    more = True
+    while more:
+        more = False
+        for key, row in list(level.rows.items()):
+            owner = row()
+            if key in done or owner is None or id(row.source) not in plan:
+                continue
+            if numbers_of(row, owner) is None:
+                continue
+            more = True
+            done.append(key)
+            check_partners(owner)
+            inherit(owner, memory)
+            for t, view in _views_of_row(level, row, owner, plan[id(row.source)][1]):
+                plan[id(t)] = t, view
+    return done
+
+
+def _views_of_row(level: Any, row: Row, owner: ndarray, source: View) -> Iterator[tuple]:
+    """Return the tensors that are views of the copy of a row, with the views that they become."""
+    shifted: Any = shifted_item(source, row.index)
+    form = shifted.window
+    layout = (owner.shape, owner.strides) if row.layout is None else row.layout
+    whole: ndarray = np.lib.stride_tricks.as_strided(owner, *layout)
+    whole = whole[(0,) * (whole.ndim - form.ndim) + (...,)]
+    alive = {id(t): t for r in level.taken.get(id(owner), ()) if (t := r()) is not None}
+    for t in alive.values():
+        if was_written(t) or not hasattr(t, "_value") or not is_array(t):
+            continue
+        if owner_of(t) is not owner:
+            continue
+        view = view_in(level, shifted.memory, example(t), whole, form)
+        if view is None:
+            continue
+        view.window.flags.writeable = not (view.readonly or shifted.readonly)
+        own = shifted if view.whole else shifted.half(view.imaginary)
+        yield t, own.at(view.window)
+
+
+def _has_rows(level: Any, memory: Memory) -> bool:
+    """Tell if an inner level has a row of an array of `level` that is in a memory."""
+    for inner in levels_of(AMBIENT.get()):
+        if inner is level:
+            break
+        for row in list((inner.rows or {}).values()):
+            source, owner = row.source, row()
+            if owner is not None and was_written(source) and view_of(source).memory is memory:
+                if numbers_of(row, owner) is not None:
+                    return True
+    return False
 
 
 def note_place(x: Any) -> None:

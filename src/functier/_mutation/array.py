@@ -50,6 +50,21 @@ def was_written(x: Any) -> bool:
     return True
 
 
+def is_array(x: Any) -> bool:
+    """True where NumPy has an array for the tensor `x`, and not a scalar, which never changes."""
+    value, points = x, type(x).level.points
+    if points and id(x) in points and points[id(x)]() is x:
+        return True
+    while isinstance(value, Tensor):
+        if was_written(value):
+            return True
+        level = type(value).level
+        if level.depth and level.kind.batches:
+            return value.ndim > 0
+        value = value._value
+    return isinstance(value, ndarray)
+
+
 def array_of(data: ndarray) -> Array:
     """Return an `Array` of the memory of `data`, which nobody else may refer to."""
     flat = data.ravel(order="K")

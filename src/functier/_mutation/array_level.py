@@ -160,7 +160,7 @@ class ArrayLevel(RootLevel):
         level = view.memory.store.level
         if level is None and type(view) is View and not has_levels(index):
             return self.called(_getitem, (x, index), {})
-        return item(x, view, index if type(index) is int else settle(index), on_view)
+        return item(x, view, index, on_view)
 
     # ---- writes ----
 

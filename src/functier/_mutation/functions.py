@@ -194,5 +194,10 @@ for _copying in COPYING:
 
 GIVE_VIEWS: tuple[Function, ...] = (*VIEWS, np.astype, np.copy)  # of an array without axes, one
 for _view in GIVE_VIEWS:
-    if _view in OPS:
+    if _view in OPS and _view is not np.flip:  # which gives a number of that
         OPS[_view].views = True
+
+for _box in (
+    np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to,
+):  # fmt: skip
+    OPS[_box].boxes = True

@@ -22,6 +22,7 @@ from .layouts import parts_of, rank_at
 from .memory import CHOSEN, REGION, View
 from .out import VIEWS, write_out
 from .selection import Selection, choice_of
+from .shifts import is_number, numbers_in, shifted_item
 
 new = object.__new__
 ndarray = np.ndarray
@@ -34,6 +35,12 @@ def item(x: Any, view: View, index: Index, wrap: Callable[[View], Any]) -> Any:
         index = with_numbers(index, view.window.ndim)
         parts = parts_of(index)
     if parts is None:
+        numbers = numbers_in(index)
+        shifted = None if numbers is None else shifted_item(view, numbers)
+        if shifted is not None:
+            mine = issubclass(type(x), type(shifted.shift))  # of the shift's level, or inside it
+            return (wrap if mine else on_view)(shifted)
+        index = settle(index)
         choice = choice_of(index, view.window.ndim)
         if choice is not None:
             index = settle_masks(index)
@@ -63,9 +70,7 @@ def with_numbers(index: Index, ndim: int) -> Index:
 
 
 def _is_number(part: Any) -> bool:
-    if not isinstance(part, Tensor) or part.ndim or part.dtype.kind not in "iu":
-        return False
-    return part.level.depth > 0 and part.level.kind.guards and part.level.live
+    return is_number(part) and part.level.kind.guards
 
 
 def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -73,7 +78,7 @@ def view_function(x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
     view = view_of(x)
     wrap = on_view if type(x) is Array else wrap_like(x)
     part = VIEWS[func]
-    if part is not None and view.dtype.kind == "c" and type(view) is View:
+    if part is not None and view.dtype.kind == "c":
         return wrap(part(view))
     result = func(view.window, *args, **kwargs)
     shared: list[bool] = []
@@ -105,7 +110,7 @@ def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False
     if type(value) is list or type(value) is tuple:
         value = stacked(value)
     level = view.memory.store.level
-    mine = level is not None and type(value) is level.cls and level.live
+    mine = level is not None and type(value) is level.cls and level.live and view.shift is None
     if not mine or type(index) is not int:
         if not add and type(value) is type(x) and is_item(view, index, value):
             return  # the end of x[index] op= v, which has written to the item
@@ -126,8 +131,11 @@ def is_item(view: View, index: Index, value: Value) -> bool:
     """True where `value` shows the item of `view` at a basic index."""
     if not was_written(value) or view_of(value).base is not view:
         return False
-    parts = parts_of(index)
-    return parts is not None and parts == view_of(value).parts
+    own: Any = view_of(value).parts
+    given = index if type(index) is tuple else (index,)
+    if parts_of(given) is None:
+        return len(own) == len(given) and all([a is b for a, b in zip(own, given)])
+    return own == given
 
 
 def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
@@ -140,7 +148,7 @@ def prepare_write(x: Any, view: View, index: Index, value: Value) -> None:
                 "x[mask] = v, where v is a view of x, depends on the order in which NumPy writes; "
                 "write x[mask] = v.copy()"
             )
-    for v in (value, *(index if type(index) is tuple else (index,))):
+    for v in (value, view.shift, *(index if type(index) is tuple else (index,))):
         v = settle(v) if type(v) is Array else v
         if isinstance(v, Tensor) and v.level.depth:
             check_reach(home, v, x)
@@ -179,7 +187,7 @@ def _takes(view: View, value: Value) -> bool:
 
 def _all_plain(value: Any) -> bool:
     return not isinstance(value, Tensor) or (
-        not value.level.depth and (type(value) is not Array or view_of(value).memory.plain)
+        not value.level.depth and (type(value) is not Array or view_of(value).plain)
     )
 
 

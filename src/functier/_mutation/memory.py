@@ -60,22 +60,18 @@ class Memory:
 class View:
     """Some elements of a memory: `window` shows them in the memory as NumPy has it.
 
-    The item of a view at a basic index `parts` can be read without a layout.
+    The item of a view at a basic index `parts` can be read without a layout. A view shows
+    `whole` elements or, of complex ones, a half; see `PartView`.
     """
 
     __slots__ = (
-        "base",
-        "dtype",
-        "layout",
-        "memory",
-        "parts",
-        "readonly",
-        "seen",
-        "value",
-        "window",
-    )
+        "base", "dtype", "imaginary", "layout", "memory", "parts", "readonly", "seen", "shift",
+        "value", "window",
+    )  # fmt: skip
 
     layout: Layout
+    imaginary: bool
+    whole = True
 
     def __init__(
         self, memory: Memory, window: ndarray, base: "View | None" = None,
@@ -83,6 +79,7 @@ class View:
     ):  # fmt: skip
         self.memory, self.window = memory, window
         self.base, self.parts = base, parts
+        self.shift: Any = None
         self.readonly: bool = not window.flags.writeable if base is None else base.readonly
         self.dtype: np.dtype = memory.dtype
         self.value: Value = None
@@ -95,9 +92,18 @@ class View:
         self.layout = found = layout_of(self.window, self.memory.start)
         return found
 
+    @property
+    def plain(self) -> bool:
+        """True where the view shows plain values."""
+        return self.memory.plain
+
     def at(self, window: ndarray) -> "View":
         """Return the view of the same memory that `window`, a NumPy view, shows."""
         return View(self.memory, window)
+
+    def half(self, imaginary: bool) -> "View":
+        """Return the view of the real or the imaginary parts."""
+        return PartView(self.memory, self.window, imaginary)
 
     def item(self, window: ndarray, parts: tuple) -> "View":
         """Return the view of the item at a basic index, which `window` shows."""
@@ -161,9 +167,14 @@ class View:
         parts = parts_of(index)
         if parts is not None:
             return self.element(parts)
-        memory = self.memory
-        places = self.places(index)
-        return self.part(deepen(memory.store, places).get_at(places))
+        return self.part(self.get_at(self.places(index)))
+
+    def get_at(self, places: Value) -> Value:
+        """Return a copy of the whole elements at some places of the memory."""
+        store = self.memory.store
+        if store.level is None:  # which may not lend its array to one around it
+            store = PlainStore(store.flat)
+        return deepen(store, places).get_at(places)
 
     def write(self, index: Index, value: Value, add: bool = False) -> None:
         """Write `value` at an index, or add it to what stands there; ``...`` is all of the view."""
@@ -234,11 +245,15 @@ class View:
         memory = self.memory
         value = self.fit_value(value, shape_of(places))
         memory.store = store = deepen(memory.store, places)
-        if type(self) is PartView:
-            value = self.whole(value, add, lambda: store.get_at(places))
+        if not self.whole:
+            value = self.complete(value, add, lambda: store.get_at(places))
         memory.store = store = deepen(store, value)
         (store.add_at if add else store.put_at)(places, value)
         memory.version += 1
+
+    def complete(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
+        return value
 
     def fit_value(self, value: Value, target: tuple[int, ...]) -> Value:
         """Return a value that may be written to elements of the shape `target`."""
@@ -282,15 +297,40 @@ class View:
         return value
 
 
-class PartView(View):
+def part_dtype(memory: Memory) -> np.dtype:
+    """Return the dtype of the real parts of the elements."""
+    return np.zeros((), memory.dtype).real.dtype
+
+
+class Half:
+    """What a view of the real or the imaginary parts of complex elements has."""
+
+    __slots__ = ()
+    whole = False
+    dtype: np.dtype
+    imaginary: bool
+
+    def part(self, value: Value) -> Value:
+        return np.imag(value) if self.imaginary else np.real(value)
+
+    def complete(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
+        if add:
+            other = np.negative(np.zeros((), self.dtype))  # -0.0, which changes no number
+        else:
+            whole = read()
+            other = np.real(whole) if self.imaginary else np.imag(whole)
+        parts = (other, value) if self.imaginary else (value, other)
+        return COMPLEX_OF[0](*parts)
+
+
+class PartView(Half, View):
     """The real or the imaginary parts of complex elements."""
 
-    __slots__ = ("imaginary",)
+    __slots__ = ()
 
     def __init__(self, memory: Memory, window: ndarray, imaginary: bool):
         super().__init__(memory, window)
-        self.imaginary = imaginary
-        self.dtype = np.zeros((), memory.dtype).real.dtype
+        self.imaginary, self.dtype = imaginary, part_dtype(memory)
 
     def at(self, window: ndarray) -> View:
         return PartView(self.memory, window, self.imaginary)
@@ -301,20 +341,7 @@ class PartView(View):
     def element(self, parts: tuple) -> Value:
         return self.part(super().element(parts))
 
-    def part(self, value: Value) -> Value:
-        return np.imag(value) if self.imaginary else np.real(value)
-
     def put(self, parts: tuple | None, value: Value, add: bool) -> None:
         store = self.memory.store
-        value = self.whole(value, add, lambda: store.get(self.layout, parts))
+        value = self.complete(value, add, lambda: store.get(self.layout, parts))
         super().put(parts, value, add)
-
-    def whole(self, value: Value, add: bool, read: Callable[[], Value]) -> Value:
-        """Return `value` as whole elements of the memory, where ``read()`` are those before."""
-        if add:
-            other = np.negative(np.zeros((), self.dtype))  # -0.0, which changes no number
-        else:
-            whole = read()
-            other = np.real(whole) if self.imaginary else np.imag(whole)
-        parts = (other, value) if self.imaginary else (value, other)
-        return COMPLEX_OF[0](*parts)

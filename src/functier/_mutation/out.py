@@ -11,7 +11,6 @@ from .._core.numpy_facts import dtype_of, name_of, shape_of
 from .._core.op import Op
 from .._core.tensor import Tensor
 from .._core.types import Value
-from .memory import PartView
 
 VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.reshape, np.ravel, np.transpose, np.permute_dims, np.matrix_transpose,
@@ -23,8 +22,8 @@ VIEWS: dict[Callable, Any] = dict.fromkeys((
     np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require,
 ))  # fmt: skip
 """The functions that give views in NumPy, where the memory's order allows it."""
-VIEWS[np.real] = lambda view: PartView(view.memory, view.window, False)
-VIEWS[np.imag] = lambda view: PartView(view.memory, view.window, True)
+VIEWS[np.real] = lambda view: view.half(False)
+VIEWS[np.imag] = lambda view: view.half(True)
 READ_ONLY: set[Callable] = {
     np.diagonal, np.linalg.diagonal, np.diag, np.broadcast_to, np.broadcast_arrays,
     np.lib.stride_tricks.sliding_window_view,

@@ -50,6 +50,14 @@ class Choice(NamedTuple):
         return np.moveaxis(part, [self.place + axis for axis in axes], [*axes])
 
 
+def has_mask(index: Index) -> bool:
+    """True for an index that holds a mask of a level."""
+    for part in index if type(index) is tuple else (index,):
+        if isinstance(part, Tensor) and part.dtype.kind == "b" and part.level.depth:
+            return True
+    return False
+
+
 def choice_of(index: Index, ndim: int) -> Choice | None:
     """Return the choice that an index of an array of `ndim` axes makes; None without a mask."""
     parts = index if type(index) is tuple else (index,)

@@ -127,7 +127,7 @@ def _advanced_axes(k: int, ndim: int, indices: Sequence[Value], skeleton: tuple)
         n, mask = 0, type(part) in BOOLEANS
         if part is HOLE:
             i = next(arrays)
-            n, mask = i.ndim - k, i.dtype == bool
+            n, mask = i.ndim - k, i.dtype.kind == "b"
         rank = max(rank, 1 if mask else n)
         consumed += n if mask else 1
         places.append(place)
@@ -146,7 +146,7 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
     move in its result: their number, their place and their new place.
     """
     for i in indices:
-        if i.dtype == bool and i.shape[:k] != (1,) * k:
+        if i.dtype.kind == "b" and i.shape[:k] != (1,) * k:
             raise DataDependentError(
                 "a boolean mask that differs from example to example selects another number of "
                 "elements in each; write numpy.sum(x, where=mask) for a sum, and "
@@ -155,13 +155,13 @@ def _plan_batch(k: int, shape: Shape, indices: Sequence[Value], skeleton: tuple)
     rank, start = _advanced_axes(k, len(shape) - k, indices, skeleton)
     one = (1,) * k
     if batch_shape(k, *indices) in ((), one):
-        indices = [np.reshape(i, i.shape[k:])[()] for i in indices]  # at numbers NumPy has views
+        indices = [i.reshape(i.shape[k:])[()] for i in indices]  # at numbers NumPy has views
         return shape, indices, (FULL,) * k + skeleton, (rank if start is None else 0, 0, k)
     start = start or 0
     indices = [
-        np.reshape(i, i.shape[k:])
-        if i.dtype == bool
-        else np.reshape(i, i.shape[:k] + (1,) * (k + rank - i.ndim) + i.shape[k:])
+        i.reshape(i.shape[k:])
+        if i.dtype.kind == "b"
+        else i.reshape(i.shape[:k] + (1,) * (k + rank - i.ndim) + i.shape[k:])
         for i in indices
     ]
     if shape[:k] == one:
@@ -179,8 +179,9 @@ def _move_axes(x: Value, width: int, source: int, destination: int) -> Value:
     """Move `width` neighbouring axes of `x` from `source` to `destination`."""
     if not width or source == destination:
         return x
-    axes = range(width)
-    return np.moveaxis(x, [source + i for i in axes], [destination + i for i in axes])
+    order = [axis for axis in range(x.ndim) if not source <= axis < source + width]
+    order[destination:destination] = range(source, source + width)
+    return x.transpose(order)
 
 
 def _getitem_vmap(k: int, x: Value, indices: Sequence[Value], skeleton: tuple) -> Value:

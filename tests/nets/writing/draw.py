@@ -207,9 +207,11 @@ class Drawing(Expressions):
                 near = [n for n in bases if self.memory[n] == self.last]
                 base = r.choice(near if near and r.random() < 0.5 else bases)
             else:
-                more = {"row": 1, "iterated": 1, "ravel": 0}.get(kind, r.choice([0, 0, 1]))
+                more = {"row": 1, "computed": 1, "iterated": 1, "ravel": 0}.get(
+                    kind, r.choice([0, 0, 1])
+                )
                 base = self.create(min(max(ndim, 1) + more, 3), needs_complex or None)
-            text = view_text(r, kind, base, self.space[base])
+            text = view_text(r, kind, base, self.space[base], self.space)
             if text is None:
                 continue
             try:

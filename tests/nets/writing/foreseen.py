@@ -34,7 +34,7 @@ REASONS: dict[str, str] = {
     r"^DataDependentError: .*a boolean mask that differs from example to example": (
         "a value has as many elements as the mask selects, which differs from example to example"
     ),
-    r"^MutationError: .*would write a tensor to a plain array; make": (
+    r"^MutationError: .*would write a tensor to a plain array; (make|write)": (
         "NumPy makes plain arrays of plain numbers, and these have no place for a tensor"
     ),
 }

@@ -1,13 +1,14 @@
 """Kinds of views and of indices, as texts."""
 
 import random
+from typing import Any
 
 import numpy as np
 
 VIEWS = (
-    "slice", "step", "row", "newaxis", "reshape", "ravel", "T", "transpose", "swapaxes", "real",
-    "imag", "iterated", "flip", "squeeze", "expand_dims", "split", "moveaxis", "element",
-    "view of view",
+    "slice", "step", "row", "computed", "newaxis", "reshape", "ravel", "T", "transpose",
+    "swapaxes", "real", "imag", "iterated", "flip", "squeeze", "expand_dims", "split", "moveaxis",
+    "element", "view of view",
 )  # fmt: skip
 
 INDICES = (
@@ -16,7 +17,9 @@ INDICES = (
 )  # fmt: skip
 
 
-def view_text(r: random.Random, kind: str, base: str, value: np.ndarray) -> str | None:
+def view_text(
+    r: random.Random, kind: str, base: str, value: np.ndarray, space: dict[str, Any]
+) -> str | None:
     """A view of an array; None where there is none of the kind."""
     nd, shape = value.ndim, value.shape
     if not nd and kind not in ("newaxis", "expand_dims", "reshape", "ravel", "real", "imag"):
@@ -30,6 +33,8 @@ def view_text(r: random.Random, kind: str, base: str, value: np.ndarray) -> str 
     if kind == "row":
         i = r.randrange(-shape[0], shape[0])
         return f"{base}[{i}]" if nd > 1 and r.random() < 0.7 else f"{base}[..., {i}]"
+    if kind == "computed":
+        return f"{base}[{computed_index(r, base, value, space)}]"
     if kind == "newaxis":
         return f"{base}[{r.choice(['None', '..., None', 'np.newaxis, ...'])}]"
     if kind == "reshape":
@@ -73,18 +78,40 @@ def view_text(r: random.Random, kind: str, base: str, value: np.ndarray) -> str 
             return f"np.array_split({base}, 2)[{r.choice([0, 1])}]"
         return f"np.split({base}, 2)[{r.choice([0, 1])}]"
     if kind == "view of view":
-        first = view_text(r, r.choice(VIEWS[:9]), base, value)
+        first = view_text(r, r.choice(VIEWS[:10]), base, value, space)
         if first is None:
             return None
         try:
-            seen = eval(first, {"np": np, base: value})
+            seen = eval(first, dict(space))
         except Exception:
             return None
         if type(seen) is not np.ndarray or not seen.size:
             return None
-        second = view_text(r, r.choice(VIEWS[:9]), "W", seen)
+        second = view_text(r, r.choice(VIEWS[:10]), "W", seen, space)
         return None if second is None else second.replace("W", first)
     raise KeyError(kind)
+
+
+def computed_index(
+    r: random.Random, base: str, value: np.ndarray, space: dict[str, Any]
+) -> str:  # fmt: skip
+    """A basic index with a number that is computed, and differs from example to example."""
+    names = ["x", "y"] if value.dtype.kind == "c" else ["x", "y", base]
+    numbers = ["k"] if "k" in space and not np.ndim(space["k"]) else []
+
+    def number(n: int) -> str:
+        found = [f"{f}({a})" for f in ("np.argmax", "np.argmin") for a in names] + numbers
+        at = f"{r.choice(found)} % {n}"
+        return r.choice([at, at, f"-({at}) - 1"])
+
+    first, last = number(value.shape[0]), number(value.shape[-1])
+    options = [f"{first}, ...", f"..., {last}"]
+    if value.ndim > 1:
+        options += [
+            first, first, first, f"{first}, 1:", f"{first}, ::-1", f":, {number(value.shape[1])}",
+            f"::-1, {number(value.shape[1])}", f"None, {first}", f"{first}, None",
+        ]  # fmt: skip
+    return r.choice(options)
 
 
 def index_text(d, kind: str, name: str) -> str:
