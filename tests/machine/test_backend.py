@@ -115,6 +115,20 @@ def test_compiled_functions():
     assert "NumPy's" not in f.explain()
 
 
+def test_a_write_that_nobody_reads_keeps_the_order_of_others():
+    """The second sum is a value; the zeros come after the read and the write before it."""
+
+    def f(x, y):
+        x = fnp.array(x)
+        x[0] += y[0]
+        x[:1] += y[1:2]
+        found = x[:1].copy()
+        x[:1] = 0.0
+        return fnp.copy(x) + 0, found
+
+    check(f, X[:5], Y[:5])
+
+
 def test_views_of_one_number():
     """NumPy gives a number for some of them, which is elsewhere in memory."""
 

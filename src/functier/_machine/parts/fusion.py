@@ -96,6 +96,27 @@ def needed(steps: list[Step], outputs: list[Step]) -> list[Step]:
     return [step for step in steps if step in found]
 
 
+def reorder(steps: list[Step], live: list[Step]) -> None:
+    """Let steps run after all that those run after which nobody needs, and which they follow.
+
+    A write notes the last ones that it disturbs alone: those have noted the ones before.
+    """
+    alive = set(live)
+    through: dict[Step, dict[Step, bool]] = {}
+    for step in steps:
+        if not step.after:
+            continue
+        found: dict[Step, bool] = {}
+        for other, together in step.after.items():
+            before = {other: True} if other in alive else through.get(other, {})
+            for each, same in before.items():
+                found[each] = found.get(each, True) and together and same
+        if step in alive:
+            step.after = found
+        else:
+            through[step] = found
+
+
 def grouped(steps: list[Step]) -> list[Any]:
     """Return groups and single calls, in the order in which they run."""
     order: list[Any] = []
@@ -311,7 +332,9 @@ def calls_of(
 ) -> list[Call]:
     """Return the routines that compute the outputs, in order, with their places."""
     outputs = list(outputs)
-    steps = accumulate(needed(part.steps, outputs), outputs)
+    steps = needed(part.steps, outputs)
+    reorder(part.steps, steps)
+    steps = accumulate(steps, outputs)
     order = grouped(steps)
     sink(steps, order, set(outputs))
     calls = []
