@@ -21,9 +21,9 @@ from support import load_all
 
 OTHER = {
     "composite": "gradient packbits sliding_window_view unwrap <lambda>",
-    "contraction": "cross dot einsum inner matmul matvec tensordot vecmat",
+    "contraction": "dot einsum inner matmul matvec tensordot vecmat",
     "elementwise": "imag",
-    "indexing": "compress delete full_like insert select take",
+    "indexing": "compress delete full_like insert select",
     "join": "pad",
     "linalg": "matrix_power",
     "quantile": "nanquantile percentile quantile",

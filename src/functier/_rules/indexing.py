@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.errors import DataDependentError
-from .._core.numpy_facts import INDEX_PARTS, align, dtype_of
+from .._core.numpy_facts import INDEX_PARTS, align, dtype_of, lies_in_row
 from .._core.op import Call
 from .._core.table import PARTIALS
 from .._core.types import Function, Index, Shape, Value
@@ -300,7 +300,8 @@ def _take(
     if not a.size and not a.shape[axis]:  # NumPy takes no element of an empty array at any index
         shape = (*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
         return np.reshape(a, shape) if 0 in shape else np.take(np.zeros(0), 0)  # NumPy's error
-    return read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
+    found = read_at(a, (FULL,) * axis + (apply_mode(indices, a.shape[axis], mode),))
+    return found if lies_in_row(found, found.ndim) else np.copy(found, "C")
 
 
 def index_along(shape: Shape, indices: Value, axis: int) -> tuple:
