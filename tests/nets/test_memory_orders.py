@@ -23,7 +23,7 @@ OTHER = {
     "composite": "gradient packbits sliding_window_view unwrap <lambda>",
     "contraction": "dot einsum inner matmul matvec tensordot vecmat",
     "elementwise": "imag",
-    "indexing": "compress delete full_like insert select",
+    "indexing": "delete full_like insert select",
     "join": "pad",
     "linalg": "matrix_power",
     "quantile": "nanquantile percentile quantile",
