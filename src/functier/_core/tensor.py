@@ -9,7 +9,7 @@ and users' subclasses it is the `RootLevel` of `_core.root`; for the classes tha
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,8 +21,13 @@ from .subclasses import KEPT, OVER_TENSORS, answer, inside, inside_index, view_a
 from .table import array_namespace, find
 from .types import Function, Index, Shape, Value
 
+if TYPE_CHECKING:
+    from .declared import Operators
+else:
+    Operators = object
 
-class Tensor:
+
+class Tensor(Operators):
     """An array-like whose every operation can be overridden.
 
     Parameters

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import MethodType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -212,6 +212,12 @@ def _positions(label: str, argnums: Any, argnames: Any, places: list, variable: 
 # ---- the decorators ----
 
 
+@overload
+def custom_vjp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Custom: ...
+@overload
+def custom_vjp(
+    fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
+) -> Callable[[Callable], Custom]: ...
 def custom_vjp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:
@@ -280,6 +286,12 @@ def custom_vjp(
     return _decorate("custom_vjp", fun, nondiff_argnums, nondiff_argnames)
 
 
+@overload
+def custom_jvp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any = ()) -> Custom: ...
+@overload
+def custom_jvp(
+    fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
+) -> Callable[[Callable], Custom]: ...
 def custom_jvp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:

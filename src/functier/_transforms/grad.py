@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, overload
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -24,9 +24,12 @@ from .._levels.memory import own_memory, show_plain
 from .._levels.options import check_escape
 from .._levels.runs import Site, outer_tensors, record
 from .arguments import choose, choose_complex, derivatives, insert_arguments, resolve_argnums
+from .contexts import GradientAndValueContext, GradientContext, ValueContext
 from .options import Options
 
 P = ParamSpec("P")
+R = TypeVar("R")
+A = TypeVar("A")
 
 ndarray = np.ndarray
 
@@ -120,7 +123,7 @@ def grad(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
-) -> Any: ...  # fmt: skip
+) -> GradientContext: ...  # fmt: skip
 @checks_keywords
 def grad(
     func: Callable | None = None,
@@ -197,16 +200,16 @@ def grad(
 
 @overload
 def value_and_grad(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
+    func: Callable[P, R], argnums: Any = 0, has_aux: bool = False, *,
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
-) -> Callable[P, Any]: ...  # fmt: skip
+) -> Callable[P, tuple[R, Any]]: ...  # fmt: skip
 @overload
 def value_and_grad(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
-) -> Any: ...  # fmt: skip
+) -> ValueContext: ...  # fmt: skip
 @checks_keywords
 def value_and_grad(
     func: Callable | None = None,
@@ -267,16 +270,16 @@ def value_and_grad(
 
 @overload
 def grad_and_value(
-    func: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, *,
+    func: Callable[P, R], argnums: Any = 0, has_aux: bool = False, *,
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
-) -> Callable[P, Any]: ...  # fmt: skip
+) -> Callable[P, tuple[Any, R]]: ...  # fmt: skip
 @overload
 def grad_and_value(
     func: None = None, argnums: Any = 0, has_aux: bool = False, *,
     argnames: Any = None, holomorphic: bool = False, allow_int: bool = False,
     escape: Escape = "dead",
-) -> Any: ...  # fmt: skip
+) -> GradientAndValueContext: ...  # fmt: skip
 @checks_keywords
 def grad_and_value(
     func: Callable | None = None,
@@ -335,6 +338,18 @@ def grad_and_value(
     return gradients("grad_and_value", func, options, lambda gradient, value: (gradient, value))
 
 
+@overload
+def vjp(
+    func: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, escape: Escape = "dead"
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    func: Callable[..., tuple[R, A]], *primals: Any, has_aux: Literal[True], escape: Escape = "dead"
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], A]: ...
+@overload
+def vjp(
+    func: Callable, *primals: Any, has_aux: bool, escape: Escape = "dead"
+) -> tuple[Any, ...]: ...
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:
     """Compute the value of `func`, and return a function for vector-Jacobian products.
 

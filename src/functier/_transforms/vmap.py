@@ -34,6 +34,7 @@ from .._levels.lineage import line_of
 from .._levels.memory import separate
 from .._levels.options import check_escape, check_flag, check_randomness
 from .._levels.views import WRITERS
+from .contexts import BatchContext
 from .splitting import check_branches, in_groups, join_groups
 
 P = ParamSpec("P")
@@ -56,7 +57,7 @@ def vmap(
     *, chunk_size: int | None = None, axis_size: int | None = None, axis_name: Hashable = None,
     executor: Any = None, progress: bool = False, escape: Escape = "dead",
     branches: Branches = "error",
-) -> Any: ...  # fmt: skip
+) -> BatchContext: ...  # fmt: skip
 @checks_keywords
 def vmap(
     func: Callable | None = None,
