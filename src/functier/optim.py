@@ -6,18 +6,25 @@ place, so a step can stand in `vmap` (many fits at once), in `fori_loop` or `sca
 (derivatives by the learning rate, or by the first parameters).
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from ._core.border import check_leaf
 from ._core.numpy_facts import dtype_of, shape_of
+from ._core.peers import unknown_name
 from ._core.pytree import describe, flatten, instead_of, is_value, paths, same_structure, unflatten
 from ._core.tensor import Tensor
 from ._core.types import PyTree, Structure, Value
 from ._levels.cotangents import cast, is_inexact
 
 __all__ = ["AdamState", "adam", "adam_init", "momentum", "momentum_init"]
+
+
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(unknown_name(__name__, name))
 
 
 def __dir__() -> list[str]:

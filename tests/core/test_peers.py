@@ -1,12 +1,13 @@
 """Names of other libraries are answered with the one that functier has."""
 
 import re
+from importlib import import_module
 
 import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.peers import ATTRIBUTES, KEYWORDS, NAMES
+from functier._core.peers import ATTRIBUTES, KEYWORDS, NAMES, OF_MODULES
 from functier._core.tensor import Tensor
 
 
@@ -17,8 +18,24 @@ def test_the_module_answers_with_its_own_name(name):
         getattr(ft, name)
 
 
+@pytest.mark.parametrize("module", OF_MODULES)
+def test_other_modules_answer_too(module):
+    home = import_module(module)
+    for name, own in OF_MODULES[module].items():
+        assert not hasattr(home, name)
+        with pytest.raises(
+            AttributeError, match=re.escape(f"{module!r} has no attribute '{name}'")
+        ):
+            getattr(home, name)
+        with pytest.raises(AttributeError, match=re.escape(f"write {own}")):
+            getattr(home, name)
+    with pytest.raises(AttributeError, match=rf"^module '{module}' has no attribute 'wombat'$"):
+        getattr(home, "wombat")  # noqa: B009
+
+
 def test_what_is_named_exists():
-    for text in [*NAMES.values(), *ATTRIBUTES.values()]:
+    others = [text for names in OF_MODULES.values() for text in names.values()]
+    for text in [*NAMES.values(), *ATTRIBUTES.values(), *others]:
         for path in re.findall(r"\bfunctier\.([\w.]+)", text):
             found = ft
             for part in path.rstrip(".").split("."):
@@ -30,7 +47,9 @@ def test_another_unknown_name_has_no_hint():
         _ = ft.wombat
 
 
-@pytest.mark.parametrize("transform", [ft.vmap, ft.grad, ft.jacrev, ft.jacfwd, ft.hessian])
+@pytest.mark.parametrize(
+    "transform", [ft.vmap, ft.grad, ft.jacrev, ft.jacfwd, ft.hessian, ft.elementwise_grad]
+)
 @pytest.mark.parametrize("name", KEYWORDS)
 def test_keywords(transform, name):
     with pytest.raises(TypeError, match=f"^{transform.__name__}.. has no argument '{name}'; ") as e:

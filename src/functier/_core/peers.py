@@ -29,7 +29,43 @@ NAMES = {
     **dict.fromkeys(("PRNGKey", "key"), "functier.random.default_rng(seed)"),
     **dict.fromkeys(("gradcheck", "check_grads"), "functier.testing.gradcheck"),
 }
-"""Names that a module of functier does not have."""
+"""Names that functier itself does not have."""
+
+F = "functier.nn.functional"
+OF_MODULES = {
+    "functier.nn": {
+        "CrossEntropyLoss": f"{F}.cross_entropy(input, target)",
+        "NLLLoss": f"{F}.nll_loss(input, target)",
+        "BCEWithLogitsLoss": f"{F}.binary_cross_entropy_with_logits(input, target)",
+        "MSELoss": f"{F}.mse_loss(input, target)",
+        "L1Loss": f"{F}.l1_loss(input, target)",
+        "HuberLoss": f"{F}.huber_loss(input, target)",
+        "LogSoftmax": f"{F}.log_softmax(input, axis=axis)",
+        "LeakyReLU": f"{F}.leaky_relu(input)",
+        "SiLU": f"{F}.silu(input)",
+        "Softplus": f"{F}.softplus(input)",
+        "RNN": "functier.nn.GRU or functier.nn.LSTM",
+        "BatchNorm3d": f"{F}.batch_norm, for inputs of any rank",
+        "InstanceNorm1d": "functier.nn.GroupNorm(channels, channels)",
+        "InstanceNorm2d": "functier.nn.GroupNorm(channels, channels)",
+    },
+    "functier.optim": {
+        **dict.fromkeys(("Adam", "AdamW"), "functier.optim.adam, a function of pytrees"),
+        "SGD": "functier.optim.momentum, a function of pytrees",
+    },
+    "functier.random": {
+        **dict.fromkeys(("PRNGKey", "key", "seed"), "functier.random.default_rng(seed)"),
+        "split": "rng.spawn(n) for a generator rng",
+        **{name: f"rng.{name}(...), with rng = functier.random.default_rng(seed)"
+           for name in ("normal", "uniform", "randn", "rand", "choice", "permutation")},
+    },
+    "functier.debug": {
+        "print": "print(x), which shows a tensor at once",
+        "breakpoint": "breakpoint()",
+        "checking_leaks": "functier.debug.check_leaks()",
+    },
+}  # fmt: skip
+"""Names that other modules of functier do not have."""
 
 KEYWORDS = {
     "in_axes": "in_dims",
@@ -65,11 +101,31 @@ ATTRIBUTES = {
     "contiguous": "x.copy()",
     "block_until_ready": "x itself: NumPy computes at once",
     "primal": "functier.unwrap(x)",
-}
+    **{name: f"np.{name}(x)" for name in (
+        "abs", "exp", "log", "sin", "cos", "tanh", "sqrt", "sign", "floor", "isnan", "outer",
+    )},
+    **{name: f"functier.nn.functional.{name}(x)" for name in ("relu", "sigmoid")},
+    "softmax": "functier.nn.functional.softmax(x, axis=axis)",
+    **dict.fromkeys(("matmul", "mm", "bmm", "mv"), "x @ y"),
+    "pow": "x**p",
+    "norm": "np.linalg.norm(x)",
+    "t": "x.T",
+    "dim": "x.ndim",
+    "numel": "x.size",
+    "type": "x.astype(dtype)",
+    "long": "x.astype(np.int64)",
+    "view_as": "x.reshape(y.shape)",
+    "add_": "x += y",
+    "sub_": "x -= y",
+    "mul_": "x *= y",
+    "zero_": "x[...] = 0",
+    "fill_": "x[...] = value",
+}  # fmt: skip
 """Attributes that tensors of other libraries have, and NumPy's arrays have not."""
 
 
 def unknown_name(module: str, name: str) -> str:
     """Return the message for a name that a module does not have."""
-    hint = f"; write {NAMES[name]}" if name in NAMES else ""
+    known = OF_MODULES.get(module, NAMES)
+    hint = f"; write {known[name]}" if name in known else ""
     return f"module {module!r} has no attribute {name!r}{hint}"

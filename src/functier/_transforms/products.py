@@ -8,6 +8,7 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from .._core.border import check_leaf
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import check_callable, describe, flatten, is_value, name_of_function, unflatten
 from .._core.tensor import Tensor
@@ -181,6 +182,7 @@ def ggnvp(
         raise
 
 
+@checks_keywords
 def elementwise_grad(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,

@@ -6,6 +6,9 @@ Each is a context manager and a decorator. Code outside such a block runs at ful
 
 # Imports `_core`, `_levels`, `_chunks` and `_tracing`.
 
+from typing import TYPE_CHECKING, NoReturn
+
+from .._core.peers import unknown_name
 from ._leaks import check_leaks
 from ._levels import show_levels
 from ._nans import debug_nans, detect_anomaly
@@ -15,6 +18,12 @@ from ._writes import writes
 __all__ = [
     "check_leaks", "debug_nans", "detect_anomaly", "full_tracebacks", "show_levels", "writes",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(unknown_name(__name__, name))
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,9 @@ functions of `functional`, too; their modules only call them.
 
 # Imports `_core`, `_rules`, `_transforms` and `random`.
 
+from typing import TYPE_CHECKING, NoReturn
+
+from .._core.peers import unknown_name
 from . import functional, init
 from ._attention import MultiheadAttention
 from ._containers import ModuleDict, ModuleList, Sequential
@@ -38,6 +41,12 @@ __all__ = [
     "ModuleList", "MultiheadAttention", "Parameter", "ReLU", "RemovableHandle", "Sequential",
     "Sigmoid", "Softmax", "Tanh", "functional", "init", "manual_seed",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(unknown_name(__name__, name))
 
 
 def __dir__() -> list[str]:

@@ -17,7 +17,7 @@ A chunked vmap draws the same numbers on every executor, and `checkpoint` repeat
 import copy
 import operator
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -25,6 +25,7 @@ from numpy.typing import DTypeLike
 from .._chunks.chunk import CHUNK
 from .._chunks.streams import enlist, fresh_seed, new_key, stream_in_scope, stream_of
 from .._core.errors import RandomnessError
+from .._core.peers import unknown_name
 from .._core.tensor import Tensor
 from .._core.types import Value
 from ._gamma import MADE_OF_GAMMAS, draw_gammas
@@ -50,6 +51,12 @@ from ._sampling import (
 )  # fmt: skip
 
 __all__ = ["Generator", "default_rng"]
+
+
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(unknown_name(__name__, name))
 
 
 def __dir__() -> list[str]:
