@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..libraries import WITHOUT_VMAP, Library
+from ..libraries import COMPILING, WITHOUT_VMAP, Library
 from .base import Workload, nested, uniform
 
 
@@ -56,7 +56,7 @@ class OneOperation(Workload):
     ``multiply(x, y)``, which NumPy has to give away.
     """
 
-    without = (*WITHOUT_VMAP, "jax_jit")  # which would compute it once
+    without = (*WITHOUT_VMAP, *COMPILING)  # which would compute it once
     repeats = 1000
     bound = 2.5
 
