@@ -12,6 +12,7 @@ import pytest
 import functier as ft
 import functier.numpy as fnp
 from functier._mutation import items
+from functier._mutation.shifts import is_number
 from nets.writes import PAIRS, machine, verdicts
 from nets.writing.writes import WRITES
 
@@ -152,6 +153,8 @@ def numbers(x, i):
     w -= 1
     v = x[np.sum(x[1:] > 0, axis=None) % 3]
     v[0] = 0.5
+    u = x[i.copy()]
+    u *= 2
     return x
 
 
@@ -185,7 +188,9 @@ def array_index(x, i):
     v += 1
     u = x[fnp.array(i)]
     u += 1
-    return x, w, v, u
+    t = x[np.copy(i)]
+    t += 1
+    return x, w, v, u, t
 
 
 PROGRAMS = [
@@ -268,6 +273,36 @@ def test_compiled():
         for i in (NUMBERS, NUMBERS[::-1], NUMBERS):
             for a, e in zip(compiled(X, i), ft.vmap(f)(X, i), strict=True):
                 np.testing.assert_array_equal(a, e)
+
+
+WHOLE = {
+    "where": lambda x, k: np.where(k > 1, k, 0), "select": lambda x, k: np.select([k > 1], [k], 0),
+    "astype of an array": lambda x, k: np.where(k > 1, True, False).astype(int),
+    "isin": lambda x, k: np.isin(k, [1]).astype(int), "copy": lambda x, k: np.copy(k),
+    "its method": lambda x, k: k.copy(), "astype": lambda x, k: k.astype(np.int8),
+    "piecewise": lambda x, k: np.piecewise(k, [k > 1], [2, 0]), "roll": lambda x, k: np.roll(k, 1),
+    "tensordot": lambda x, k: np.tensordot(np.argsort(x), np.arange(3), 1),
+    "dot": lambda x, k: np.dot(np.argsort(x), np.arange(3)),
+    "broadcast_to": lambda x, k: np.broadcast_to(k, ()), "add": lambda x, k: k + 1,
+    "squeeze": lambda x, k: np.squeeze(np.argsort(x)[:1]), "item": lambda x, k: np.argsort(x)[k],
+    "dots": lambda x, k: np.argsort(x)[0, ...], "argmax": lambda x, k: np.argmax(x),
+    "reshape": lambda x, k: np.argsort(x)[:1].reshape(()), "array": lambda x, k: fnp.array(k),
+    "flip": lambda x, k: np.flip(np.argsort(x)[0, ...]), "clip": lambda x, k: np.clip(k, 0, 1),
+    "dots of a number": lambda x, k: k[...], "sum of an array": lambda x, k: np.where(k, k, 0) + 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_numbers_and_arrays_without_axes_are_told_apart(name):
+    """The one gives a view, the other a copy."""
+    x, seen = np.array([[0.2, -0.3, 0.9], [0.7, 0.1, -0.5]]), []
+
+    def f(x, k):
+        seen.append(is_number(WHOLE[name](x, k)))
+        return 0.0
+
+    ft.vmap(f)(x, np.array([1, 2]))
+    assert seen == [not isinstance(WHOLE[name](x[0], np.int64(1)), np.ndarray)]
 
 
 # ---- what is refused ----

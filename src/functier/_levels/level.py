@@ -300,7 +300,7 @@ class Level:
                     elif kind is Array:
                         return func(*settle(args), **settle(kwargs))
             result = self.apply(op, call) if cls is self.cls else cls.level.apply(op, call)
-            return views.note_box(result) if op.boxes else result
+            return views.note_result(op, args, result) if op.boxes or op.views else result
         except LevelError as error:
             raise self.name_error(error) from None
 

@@ -106,9 +106,19 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     y = level.apply_single(op, x, given)
     if not x.ndim and type(y) is type(x) and y.ndim and not is_array(x):
         return np.copy(y)  # NumPy makes a new array of a number
-    if not is_array(x):
-        return note_box(y) if op.boxes or id(x) in BOXES else y
-    return note_point(level, x, y)
+    if is_array(x):
+        return note_point(level, x, y)
+    if op.func is np.copy and "order" not in given:  # unlike the method, which gives an order
+        return note_box(y)
+    return note_result(op, (x,), y)
+
+
+def note_result(op: Op, args: tuple, y: Any) -> Any:
+    """Note a whole number that is an array in NumPy, as the first operand is; return it."""
+    x = args[0] if args else None
+    if op.boxes or id(x) in BOXES or (isinstance(x, Tensor) and not x.ndim and is_array(x)):
+        note_box(y)
+    return y
 
 
 def note_point(level: Any, x: Any, y: Any) -> Any:
