@@ -121,7 +121,6 @@ def test_an_array_that_a_tensor_was_written_to_is_a_tensor():
         a[0] = x[0]
         for use in (
             lambda: scipy.linalg.expm(np.outer(a, a)), lambda: np.asarray(a), lambda: a.tolist(),
-            lambda: float(a[0]),
         ):  # fmt: skip
             with pytest.raises(ft.LevelError):
                 use()
