@@ -71,10 +71,10 @@ composite(np.ones_like, _filling_body(np.ones, np.ones_like))
 def _empty_like(
     prototype: Value,
     /,
-    dtype: DTypeLike | None = None,
-    order: str | None = "K",
+    dtype: Any = None,
+    order: Any = "K",
     subok: bool = True,
-    shape: Shape | None = None,
+    shape: Any = None,
     *,
     device: str | None = None,
 ) -> Value:

@@ -287,7 +287,7 @@ linear(
 )
 
 
-def _copy_vmap(k: int, a: Value, order: Any = "K", subok: bool = False) -> Value:
+def _copy_vmap(k: int, a: Value, order: Any = "K", subok: Any = False) -> Value:
     """Copy in an order that says the same of an example, whose axes come last."""
     if order == "A":
         axes = *range(k), *range(a.ndim - 1, k - 1, -1)
