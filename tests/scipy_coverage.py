@@ -19,6 +19,7 @@ import scipy  # noqa: E402
 
 import functier as ft  # noqa: E402
 import functier.scipy.integrate as si  # noqa: E402
+import functier.scipy.interpolate as sip  # noqa: E402
 import functier.scipy.optimize as so  # noqa: E402
 import functier.scipy.stats as st  # noqa: E402
 from coverage_page import verdict  # noqa: E402
@@ -40,6 +41,7 @@ and `scale`.
 
 Trial = tuple[Callable, tuple]
 METHODS = "pdf logpdf cdf sf logcdf logsf ppf isf"
+XS = np.array([0.2, 0.9, 1.4, 2.3, 3.1, 3.6])
 REFUSALS = ft.LevelError, ft.NoRuleError, ft.UnsupportedError
 OF_NUMBERS = "pmf logpmf cdf sf logcdf"
 
@@ -85,6 +87,49 @@ def trials() -> dict[str, Trial]:
         found[f"optimize.{name}"] = (
             lambda a, solver=solver: solver(lambda x: x**3 - a, 0.1, 3.0), (2.0,),
         )  # fmt: skip
+    for name in ("fmin", "fmin_powell", "fmin_cg", "fmin_bfgs", "fmin_ncg"):
+        found[f"optimize.{name}"] = (lambda a, name=name: smallest(name, a), (0.7,))
+    least = {
+        "minimize": lambda a: so.minimize(lambda x: np.sum((x - a) ** 2), np.ones(1)).x[0],
+        "minimize_scalar": lambda a: so.minimize_scalar(lambda x: (x - a) ** 2).x,
+        "least_squares": lambda a: so.least_squares(lambda x: x**2 - a, np.ones(1)).x[0],
+        "leastsq": lambda a: so.leastsq(lambda x: x**2 - a, np.ones(1))[0][0],
+        "curve_fit": lambda a: so.curve_fit(lambda x, m: m * x, XS, a * XS**2)[0][0],
+        "fixed_point": lambda a: so.fixed_point(lambda x: np.cos(a * x), 0.5),
+    }
+    found |= {f"optimize.{name}": (call, (0.7,)) for name, call in least.items()}
+    found |= {f"interpolate.{name}": (call, (0.8, 1.3)) for name, call in interpolants().items()}
+    return found
+
+
+def smallest(name: str, a: object) -> object:
+    options = {"fprime": lambda x: 2 * (x - a)} if name == "fmin_ncg" else {}
+    return getattr(so, name)(lambda x: np.sum((x - a) ** 2), np.ones(1), disp=False, **options)[0]
+
+
+def interpolants() -> dict[str, Callable]:
+    """A call of each kind of interpolant, by a value of its table and the place of reading."""
+    tables = (
+        "CubicSpline", "PchipInterpolator", "Akima1DInterpolator", "interp1d",
+        "InterpolatedUnivariateSpline", "make_interp_spline",
+    )  # fmt: skip
+    found: dict[str, Callable] = {
+        name: lambda a, q, name=name: getattr(sip, name)(XS, a * XS**2)(q) for name in tables
+    }
+    knots, grid = np.arange(8.0), (np.arange(3.0), np.arange(4.0))
+    found |= {
+        "UnivariateSpline": lambda a, q: sip.UnivariateSpline(XS, a * XS**2, s=0)(q),
+        "splev": lambda a, q: sip.splev(q, sip.splrep(XS, a * XS**2)),
+        "splrep": lambda a, q: sip.splev(q, sip.splrep(XS, a * XS**2)),
+        "pchip_interpolate": lambda a, q: sip.pchip_interpolate(XS, a * XS**2, q),
+        "CubicHermiteSpline": lambda a, q: sip.CubicHermiteSpline(XS, a * XS**2, 2 * a * XS)(q),
+        "PPoly": lambda a, q: sip.PPoly(a * np.ones((3, 2)), np.arange(3.0))(q),
+        "BSpline": lambda a, q: sip.BSpline(knots, a * np.arange(5.0), 2)(q + 2.0),
+        "interpn": lambda a, q: sip.interpn(grid, a * np.eye(3, 4), np.stack([q, q + 0.4]))[0],
+        "RegularGridInterpolator": lambda a, q: sip.RegularGridInterpolator(grid, a * np.eye(3, 4))(
+            np.stack([q, q + 0.4])
+        )[0],
+    }
     return found
 
 
@@ -151,7 +196,11 @@ def entries() -> dict[str, tuple[str, str, str, str]]:
     found: dict[str, tuple] = {}
     for func, rows in called().items():
         name = name_of(func)
-        if name.startswith("scipy.") and func in OPS and name.count(".") == 2:
+        if (
+            name.startswith("scipy.")
+            and func in OPS
+            and (name.count(".") == 2 or name.startswith("scipy.spatial.distance."))
+        ):
             public = name.removeprefix("scipy.").replace("._", ".")  # a private ufunc of one
             found[public] = verdict(func, OPS[func], rows)
     for name, (call, at) in trials().items():

@@ -45,11 +45,15 @@ REASONS = {
 }
 
 LEFT_OUT = {
-    r"solve-.*assume_a=her operand 0 of ones": "one complex number, which is not Hermitian",
+    r"solve-.*assume_a=her (operand 0 of ones|all 1)": "one complex number, which is not Hermitian",
     r"^scipy_stats\.angles-.*normalize=True (all 1|operand 0 like .* given) (value|vmap)$": "the "
     "deviation of one angle: the root of a rounding error, of which SciPy makes 1e-8 or 0",
     r"^scipy_stats\.correlation-d\[5\],d\[5\] operand 1 like the result, given": "the correlation "
     "with a constant is 0 / 0, of which rounding errors make a number",
+    r"^scipy_stats\.one_angle-.* all [23] (jvp|vjp|vmap of vjp)$": "the deviation of equal angles "
+    "is the root of 0",
+    r"^scipy_spatial\.oftwo-d\[3,2\],.* all 1 (jvp|vjp|vmap of vjp)$": "vectors of one number are "
+    "one distribution, and their distance is the root of 0",
 }
 """Checks that are not made, and why."""
 

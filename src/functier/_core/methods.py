@@ -39,7 +39,7 @@ METHODS: dict[str, Any] = {
     "copy": lambda x, order="C": (np.copy, (x,), {"order": order}),
     "reshape": lambda x, *shape, **k: (np.reshape, (x, _several(shape)), k),
     "flatten": lambda x, order="C": (np.reshape, (x, -1), {"order": order, "copy": True}),
-    "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) or None), {}),
+    "transpose": lambda x, *axes: (np.transpose, (x, _several(axes) if axes else None), {}),
     "clip": lambda x, min=None, max=None, out=None, **k: (np.clip, (x, min, max, out), k),
     "compress": lambda x, condition, axis=None, out=None: (
         np.compress, (condition, x, axis, out), {}
@@ -52,7 +52,7 @@ PROPERTIES: dict[str, Function] = {
     "T": np.transpose, "mT": np.matrix_transpose, "real": np.real, "imag": np.imag,
 }  # fmt: skip
 MEMORY = {
-    "resize": "numpy.resize(x, shape), which gives a new array",
+    "resize": "numpy.concatenate((x, numpy.zeros(k))) for k more elements, or x[:n] for fewer",
     "setfield": "x[...] = v",
     "setflags": "x.copy() for an array that may be written to",
     **dict.fromkeys(

@@ -39,6 +39,8 @@ def axes_of(axes: Any, x: Value) -> tuple[int, ...]:
 def each(value: Any, count: int) -> list:
     """Return a list of one value for each axis."""
     several = not isinstance(value, str) and np.ndim(value) > 0
+    if several and len(value) != count:
+        raise RuntimeError("sequence argument must have length equal to input rank")
     return [value[i] for i in range(count)] if several else [value] * count
 
 

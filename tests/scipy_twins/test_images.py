@@ -1,0 +1,29 @@
+"""`functier.scipy.ndimage`: options for each axis have to be as many as the axes."""
+
+import numpy as np
+import pytest
+
+import functier as ft
+import functier.scipy.ndimage as nd
+
+X = np.random.default_rng(0).normal(size=(4, 3))
+CALLS = {
+    "shift": lambda x, values: nd.shift(x, values),
+    "zoom": lambda x, values: nd.zoom(x, values),
+    "uniform_filter": lambda x, values: nd.uniform_filter(x, values),
+    "gaussian_filter": lambda x, values: nd.gaussian_filter(x, values),
+    "affine_transform": lambda x, values: nd.affine_transform(x, np.eye(2), values),
+    "median_filter": lambda x, values: nd.median_filter(x, [int(v) for v in values]),
+}
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("name", CALLS)
+def test_options_of_too_few_or_too_many_axes_are_refused_as_by_scipy(name, count):
+    for call in (
+        lambda: CALLS[name](X, [1.0] * count),
+        lambda: ft.jvp(lambda x: CALLS[name](x, [1.0] * count), (X,), (X,)),
+        lambda: ft.vmap(lambda x: CALLS[name](x, [1.0] * count))(X[None]),
+    ):
+        with pytest.raises(RuntimeError, match="sequence argument must have length equal to"):
+            call()
