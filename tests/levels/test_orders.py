@@ -40,6 +40,7 @@ CALLS = {
     "sum": lambda x: x.sum(0),
     "max": lambda x: x.max(0),
     "swapaxes": lambda x: x.swapaxes(0, 1),
+    "transpose by an array": lambda x: x.transpose(np.array([1, 2, 0])),
 }
 TRANSFORMS = {
     "grad": lambda f, x: ft.vjp(f, x)[0],

@@ -1,5 +1,6 @@
 """Traced functions with modules, modes, debuggers, executors and Python's functions in them."""
 
+import copy
 import math
 import pickle
 import re
@@ -381,3 +382,19 @@ def test_a_mode_that_is_not_looked_for_is_found(monkeypatch):
 
     with pytest.raises(AssertionError):
         test_a_compiled_function_is_called_as_it_is_where_somebody_observes(Twice)
+
+
+def test_an_array_of_a_container_that_is_written_to_stays_in_it():
+    """A write inside an inner level turns the tensor into an array, which is the same object."""
+
+    def f(given):
+        def g(t):
+            x = given["x"]
+            view = x[1:]
+            view += x[:1] * 2
+            return t * np.sum(x)
+
+        return ft.grad(g)(3.0)
+
+    given = {"x": np.array([1.0, 2.0, 3.0])}
+    assert ft.trace(f)(copy.deepcopy(given))(copy.deepcopy(given)) == 10.0

@@ -136,6 +136,11 @@ def flatten(
         ) from None
 
 
+def parts_of(tree: PyTree) -> list[Any]:
+    """Return the leaves of a pytree as the objects that they are, also those written to."""
+    return tree_flatten(tree, namespace=NAMESPACE)[0]
+
+
 def _is_tensor(leaf: Any) -> bool:
     """True for a tensor that is its own snapshot."""
     return isinstance(leaf, Tensor) and type(leaf) not in SNAPSHOTS

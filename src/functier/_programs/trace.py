@@ -14,7 +14,15 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
-from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
+from .._core.pytree import (
+    check_callable,
+    flatten,
+    is_value,
+    name_of_function,
+    parts_of,
+    paths,
+    unflatten,
+)  # fmt: skip
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
 from .._levels.life import run
@@ -183,7 +191,7 @@ def _record(level: RecordLevel, given: tuple) -> tuple[Graph, list, Any]:
 
 def check_unchanged(level: RecordLevel, args: Any, leaves: list, structure: Any) -> None:
     """Raise where the function has changed a container or a module among its arguments."""
-    found, now = flatten(args, level, "the arguments")
+    found, now = parts_of(args), flatten(args, level, "the arguments")[1]
     if now != structure or any([x is not y for x, y in zip(found, leaves) if is_value(y)]):
         raise level.refusal(
             MutationError,
