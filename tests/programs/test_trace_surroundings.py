@@ -396,5 +396,5 @@ def test_an_array_of_a_container_that_is_written_to_stays_in_it():
 
         return ft.grad(g)(3.0)
 
-    given = {"x": np.array([1.0, 2.0, 3.0])}
+    given = {"x": np.array([1.0, 2.0, 3.0]), "more": {"y": np.ones(2)}}
     assert ft.trace(f)(copy.deepcopy(given))(copy.deepcopy(given)) == 10.0
