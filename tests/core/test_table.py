@@ -178,7 +178,10 @@ Nothing of NumPy is left: a new function that has no batching rule gets its name
 rule.
 """
 
-IN_PART = {"scipy.signal.lfilter", "scipy.signal.deconvolve"}
+IN_PART = {
+    "scipy.signal.lfilter", "scipy.signal.deconvolve", "scipy.signal.peak_prominences",
+    "scipy.signal.peak_widths", "scipy.signal.find_peaks",
+}  # fmt: skip
 """Functions that have a batching rule, which takes the loop for some calls."""
 
 CALLBACKS = {

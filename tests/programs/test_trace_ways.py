@@ -40,6 +40,8 @@ PLACES = {
     "reduction._extremum_vjp": "zeros that are written to, or a choice of zeros",
     "reduction._mean_kernel": "the sum over the count, as NumPy computes it",
     "scipy.fft._is_plain": "a shortcut for Python's numbers, whose formula is the same",
+    "scipy.ndimage.forms.dtype_of": "an array that would be written to is refused",
+    "scipy.ndimage.sampling._result": "an array that would be written to is refused",
     "shape._reshape": "the same function as a method",
 }
 """The rules that ask if a value is a plain array, and why a program has the same bits."""

@@ -154,7 +154,7 @@ def _minimum_filter1d(
 
 def _grey(
     func: Callable, sign: int, input: Value, size: Any, footprint: Any, structure: Any, output: Any,
-    mode: Any, cval: Value, origin: Any,
+    mode: Any, cval: Value, origin: Any, axes: Any,
 ) -> Value:  # fmt: skip
     """Return the largest pixel of a window (`sign` 1), which is mirrored, or the smallest one."""
     x = as_array(input)
@@ -164,14 +164,15 @@ def _grey(
             f"or footprint= for a flat structure"
         )
     dtype = dtype_of(
-        func, x, size=size, footprint=footprint, output=output, mode=mode, origin=origin
+        func, x, size=size, footprint=footprint, output=output, mode=mode, origin=origin,
+        **({} if axes is None else {"axes": axes}),
     )  # fmt: skip
-    axes = axes_of(None, x)
+    axes = axes_of(axes, x)
     inside = _window(size, footprint, axes, np.ndim(x))
     starts = each(origin, len(axes))
     if sign > 0:
         inside = np.flip(inside)
-        starts = [-s - (1 - n % 2) for s, n in zip(starts, inside.shape)]
+        starts = [-s - (1 - inside.shape[i] % 2) for s, i in zip(starts, axes)]
     seen = _seen(x, inside, starts, mode, cval, axes)
     return stored((np.max if sign > 0 else np.min)(seen, axis=-1), dtype)
 
@@ -180,15 +181,17 @@ def _grey(
 def _grey_dilation(
     input: Value, size: Any = None, footprint: Any = None, structure: Any = None,
     output: Any = None, mode: str = "reflect", cval: Value = 0.0, origin: Any = 0,
+    *, axes: Any = None,
 ) -> Value:  # fmt: skip
     func = ndimage.grey_dilation
-    return _grey(func, 1, input, size, footprint, structure, output, mode, cval, origin)
+    return _grey(func, 1, input, size, footprint, structure, output, mode, cval, origin, axes)
 
 
 @declare_composite(ndimage, "grey_erosion")
 def _grey_erosion(
     input: Value, size: Any = None, footprint: Any = None, structure: Any = None,
     output: Any = None, mode: str = "reflect", cval: Value = 0.0, origin: Any = 0,
+    *, axes: Any = None,
 ) -> Value:  # fmt: skip
     func = ndimage.grey_erosion
-    return _grey(func, -1, input, size, footprint, structure, output, mode, cval, origin)
+    return _grey(func, -1, input, size, footprint, structure, output, mode, cval, origin, axes)
