@@ -3,6 +3,7 @@
 import numpy as np
 
 import functier.scipy.signal as signal
+from functier._rules.scipy.signal.peaks import are_peaks
 
 from ._row import normal, row
 
@@ -36,6 +37,11 @@ def sections(function):
 def near(i, x, rng):
     """Another signal with the same peaks."""
     return x * (1 + 0.05 * rng.uniform(-1, 1, size=x.shape))
+
+
+def mask_of_peaks(x):
+    """Their number may differ from example to example, so `find_peaks` itself is refused there."""
+    return are_peaks(x, np.array([-5.0]), np.array([np.inf]), given=("height",))
 
 
 def peaks_of(function, part):
@@ -77,6 +83,7 @@ ROWS = [
     of("forms", signal.zpk2tf, normal(2), normal(3), normal(1)),
     of("forms", signal.bilinear, normal(2), normal(3) + 4.0, 0.5),
     of("forms", second(sections(signal.sosfreqz)), SECTIONS, worN=4),
+    of("masks", mask_of_peaks, WAVE, _like=near, _loop=True, _diff=()),
     of("peaks", peaks_of(signal.peak_prominences, 0), WAVE, _like=near, _loop=True),
-    of("peaks", peaks_of(signal.peak_widths, 0), WAVE, rel_height=0.4, _like=near, _loop=True),
+    of("widths", peaks_of(signal.peak_widths, 0), WAVE, rel_height=0.4, _like=near, _loop=True),
 ]
