@@ -184,9 +184,6 @@ IN_PART = {
 }  # fmt: skip
 """Functions that have a batching rule, which takes the loop for some calls."""
 
-WITHOUT_ROWS = {"scipy.signal.find_peaks"}
-"""Functions whose results differ in length, so that a row of them makes no batch."""
-
 CALLBACKS = {
     "numpy.apply_along_axis": lambda f, x: np.apply_along_axis(f, 0, x),
     "numpy.apply_over_axes": lambda f, x: np.apply_over_axes(lambda a, axis: f(a), x, 0),
@@ -206,7 +203,7 @@ def test_what_runs_in_the_loop_fallback():
         name_of(f) for f, rows in SAMPLED.items() if f in OPS and any(row.loop for row in rows)
     }
 
-    assert by_records == IN_A_LOOP | WITHOUT_ROWS
+    assert by_records == IN_A_LOOP
     assert by_rows == IN_A_LOOP | IN_PART
 
 
