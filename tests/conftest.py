@@ -66,11 +66,15 @@ def is_slow(item):
 
 
 @pytest.fixture(scope="module")
-def frozen_heap():
-    """Leave what is there out of searches of all objects, which else take most of the time."""
+def frozen_heap(request):
+    """Leave what is there out of searches of all objects, which else take most of the time.
+
+    In a quick run it stays out, together with what pytest made.
+    """
     gc.freeze()
     yield
-    gc.unfreeze()
+    if request.config.getoption("--slow"):
+        gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

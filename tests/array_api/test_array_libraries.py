@@ -39,6 +39,7 @@ def test_a_wrong_tangent_is_found(library):
     assert done.returncode and "under jvp: wrong" in done.stdout
 
 
+@pytest.mark.slow
 def test_calls_of_sklearn():
     done = run("sklearn")
     assert not done.returncode, done.stdout

@@ -312,6 +312,7 @@ def test_sums_in_place_take_three_arrays_at_most():
     assert by_hand <= memory.sums(FUNCTIER, 20_000)["peak"] <= report.SUMS_BOUND
 
 
+@pytest.mark.slow
 def test_imports_are_timed():
     found = memory.import_times(["functier"], 1)
     assert [title.partition(",")[0] for title in found] == [

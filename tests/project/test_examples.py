@@ -255,6 +255,7 @@ def test_compiled_code(tmp_path):
     assert "third derivatives    third derivatives of the energy are not written" in out
 
 
+@pytest.mark.slow
 def test_numba_ufunc(tmp_path):
     out = run_example("numba_ufunc.py", tmp_path)
     if out.startswith("skipped"):

@@ -75,6 +75,7 @@ ZERO = {"numpy.copysign:vjp:y", "numpy.heaviside:vjp:x", "numpy.where:vjp:condit
 """The rules whose results are zero, which are right when they are scaled."""
 
 
+@pytest.mark.slow
 def test_derivative_rules_that_are_wrong_by_a_thousandth_are_found():
     rules = {":".join(key): (key, rule) for key, rule in every_rule().items()}
     left_out = WITHOUT_ROWS | ZERO
