@@ -21,8 +21,6 @@ from nets.writing.nests import Nest
 from nets.writing.program import Line, Program
 from nets.writing.shrink import smaller
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 
 @pytest.fixture(autouse=True)
 def small_heap():

@@ -7,8 +7,6 @@ import functier as ft
 import functier.numpy as fnp
 from support import close, has_all, message
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 C = np.array([0.1, 0.2, 0.3])
 X = np.array([0.7, -0.4, 1.2])
 

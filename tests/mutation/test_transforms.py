@@ -15,8 +15,6 @@ from support import close
 from view_programs import INTO, THROUGH_VIEWS
 from write_programs import AT_INDEXES, WRITES, X
 
-pytestmark = pytest.mark.usefixtures("frozen_heap")
-
 PROGRAMS = {
     name: {**AT_INDEXES, **WRITES, **THROUGH_VIEWS, **INTO}[name]
     for name in (
