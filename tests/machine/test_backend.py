@@ -129,6 +129,12 @@ def test_a_write_that_nobody_reads_keeps_the_order_of_others():
     check(f, X[:5], Y[:5])
 
 
+def test_an_order_that_ends_at_a_write_that_nobody_reads_is_found(monkeypatch):
+    monkeypatch.setattr("functier._machine.parts.fusion.reorder", lambda steps, live: None)
+    with pytest.raises(AssertionError):
+        test_a_write_that_nobody_reads_keeps_the_order_of_others()
+
+
 def test_views_of_one_number():
     """NumPy gives a number for some of them, which is elsewhere in memory."""
 
@@ -250,6 +256,7 @@ def test_code_that_ends_during_a_trace_is_not_a_dependency():
         gc.collect()
         return x + 1.0
 
+    gc.collect()  # of other tests, whose finalisers would count
     new = ft.compile(f, backend="llvm")
     new(X)
     assert {text.split(":")[0].strip() for text in new.explain().splitlines()[1:]} == {

@@ -36,6 +36,14 @@ pytestmark = [
 ]
 
 XS = np.arange(1.0, 4.0)
+
+
+@pytest.fixture(autouse=True)
+def all_frames(monkeypatch):
+    """The last frame of a traceback says where an interruption came: it must not be hidden."""
+    monkeypatch.setenv("FUNCTIER_TRACEBACKS", "full")
+
+
 MATRIX = np.array([[2.0, 0.3], [0.3, 1.0]])
 
 

@@ -1,7 +1,5 @@
 """The net of compiled programs over a slice of a seed, and faults that it finds."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -37,16 +35,6 @@ def check_fault(*numbers):
         if found.counts.wrong:
             return
     pytest.fail(found.summary())
-
-
-def test_an_order_that_ends_at_a_write_that_nobody_reads(monkeypatch):
-    pytest.importorskip("llvmlite")
-    monkeypatch.setenv("FUNCTIER_CACHE", "0")
-    fusion = importlib.import_module("functier._machine.parts.fusion")
-    monkeypatch.setattr(fusion, "reorder", lambda steps, live: None)
-    found = net(5, calls=CALLS[:2], backend="llvm")
-    found.run(680)
-    assert found.counts.wrong
 
 
 def test_an_answer_that_is_not_guarded(monkeypatch):

@@ -63,7 +63,7 @@ REFUSED = {
         "SciPy has no such filters",
     r"scipy_signal\..* as float16: ValueError: .*(type|Unsupported)":
         "SciPy has no such convolutions",
-    r"scipy_ndimage\..* as (float16|longdouble): RuntimeError: array type .*not supported":
+    r"scipy_ndimage\..* as (float16|longdouble): RuntimeError: .*(not supported|Unsupported)":
         "SciPy has no such images",
     r"scipy_signal_rates\.neighbours.* as (float16|longdouble): ValueError: dtype":
         "SciPy has no such medians",

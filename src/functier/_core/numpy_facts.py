@@ -56,19 +56,6 @@ BIG = 1 << 14
 """The size from which on a new array costs so much for page faults that reuse of memory pays."""
 
 
-def model_of(x: Any) -> Any:
-    """Return an array with the shape and the order in memory of `x`, or of one of its examples."""
-    value = x
-    while hasattr(value, "_value"):
-        value = value._value
-    if type(value) is not np.ndarray or value.ndim == x.ndim:
-        return value if type(value) is np.ndarray else np.asarray(value)
-    batch = value.ndim - x.ndim
-    if 0 in value.shape[:batch]:
-        return np.empty(value.shape[batch:], value.dtype)
-    return value[(0,) * batch + (...,)]
-
-
 def lies_in_row(value: Any, ndim: int) -> bool:
     """Tell if the elements along the last `ndim` axes lie one after the other in memory.
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .._core.numpy_facts import model_of
 from .._core.types import Axis, Function, Shape, Value
 from .constructors import composite, constant, elementwise, one_axis_vmap
 
@@ -44,7 +43,7 @@ def _size(a: Value, axis: Axis = None) -> Value:
     return int(np.prod([a.shape[i] for i in axes], dtype=int))
 
 
-def _filling_body(make: Function, make_like: Function) -> Function:
+def _filling_body(make: Function) -> Function:
     def body(
         a: Value,
         dtype: DTypeLike | None = None,
@@ -54,17 +53,13 @@ def _filling_body(make: Function, make_like: Function) -> Function:
         *,
         device: str | None = None,
     ) -> Value:
-        dtype = a.dtype if dtype is None else dtype
-        model = model_of(a)
-        if order == "F" or not model.flags.c_contiguous:
-            return make_like(model, dtype, order, False, shape)
-        return make(a.shape if shape is None else shape, dtype)  # faster for large arrays
+        return make(a.shape if shape is None else shape, a.dtype if dtype is None else dtype)
 
     return body
 
 
-composite(np.zeros_like, _filling_body(np.zeros, np.zeros_like))
-composite(np.ones_like, _filling_body(np.ones, np.ones_like))
+composite(np.zeros_like, _filling_body(np.zeros))
+composite(np.ones_like, _filling_body(np.ones))
 
 
 @lambda body: composite(np.empty_like, body)
@@ -78,7 +73,7 @@ def _empty_like(
     *,
     device: str | None = None,
 ) -> Value:
-    return np.zeros_like(prototype, dtype, order, shape=shape)
+    return np.zeros_like(prototype, dtype, shape=shape)
 
 
 def _dtype_or_value(value: Value) -> Value:

@@ -242,14 +242,19 @@ def _each_pair(metric: Callable, u: Value, v: Value, options: dict) -> Value:
     return np.reshape(np.stack(found), np.shape(u)[:-1]) if found else np.zeros(np.shape(u)[:-1])
 
 
-def _rows_of(x: Value, name: str, shape: bool = False) -> Value:
+IN_DOUBLE = "seuclidean", "correlation", "mahalanobis"
+"""Metrics of which SciPy computes all pairs in double precision, also for extended precision."""
+
+
+def _rows_of(x: Value, name: str, metric: Any, shape: bool = False) -> Value:
     x = as_array(x)
     if np.ndim(x) != 2:
         more = f" (Shape was {np.shape(x)})." if shape else "."
         raise ValueError(f"{name} must be {'passed' if shape else 'a 2-dimensional array'}{more}")
     if x.dtype.kind == "c":
         raise ValueError(f"Unsupported dtype {x.dtype}: vectors must be real")
-    return np.astype(x, np.result_type(x, float), copy=False)
+    double = isinstance(metric, str) and metric.lower() in IN_DOUBLE
+    return np.astype(x, float if double else np.result_type(x, float), copy=False)
 
 
 def _refuse_out(name: str, out: Any) -> None:
@@ -265,7 +270,7 @@ def _cdist(
     XA: Value, XB: Value, metric: Any = "euclidean", *, out: Any = None, **options: Any
 ) -> Value:
     _refuse_out("cdist", out)
-    a, b = _rows_of(XA, "XA"), _rows_of(XB, "XB")
+    a, b = _rows_of(XA, "XA", metric), _rows_of(XB, "XB", metric)
     if np.shape(a)[1] != np.shape(b)[1]:
         raise ValueError("XA and XB must have the same number of columns (i.e. feature dimension.)")
     run = _metric_of("cdist", metric, options, lambda: np.concatenate([a, b]))
@@ -275,7 +280,7 @@ def _cdist(
 @declare_composite(distance, "pdist")
 def _pdist(X: Value, metric: Any = "euclidean", *, out: Any = None, **options: Any) -> Value:
     _refuse_out("pdist", out)
-    x = _rows_of(X, "A 2-dimensional array", True)
+    x = _rows_of(X, "A 2-dimensional array", metric, True)
     first, second = np.triu_indices(np.shape(x)[0], 1)
     return _metric_of("pdist", metric, options, lambda: x)(x[first], x[second])
 
@@ -288,6 +293,8 @@ def _distance_matrix(x: Value, y: Value, p: Any = 2.0, threshold: Any = 1000000)
             f"x contains {np.shape(x)[-1]}-dimensional vectors but y contains "
             f"{np.shape(y)[-1]}-dimensional vectors"
         )
+    double = np.result_type(x, y, float)
+    x, y = np.astype(x, double, copy=False), np.astype(y, double, copy=False)
     return _minkowski(x[:, None, :], y[None, :, :], p)
 
 
