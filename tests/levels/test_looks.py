@@ -11,7 +11,7 @@ XS = np.arange(6.0).reshape(2, 3)
 
 
 def seen(run):
-    """What the function of a transform sees of its argument: text and HTML, and the tensor."""
+    """Return the text and the HTML of an argument inside a transform, and the tensor."""
     found = []
 
     def look(x):
@@ -149,7 +149,7 @@ def test_groups_of_examples_have_their_own_text():
 
 
 def test_a_text_is_no_way_to_another_answer():
-    """What asks for the digits alone, or for those of an array, gets NumPy's answer or an error."""
+    """A format of the digits alone, or of an array, gets NumPy's answer or an error."""
     with pytest.raises(TypeError, match="unsupported format string"):
         ft.grad(lambda x: [np.sum(x), f"{x:.2f}"][0])(XS[0])
     texts = []

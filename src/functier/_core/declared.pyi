@@ -1,4 +1,4 @@
-"""What `Tensor` gets from the tables of `methods`, declared for type checkers.
+"""The members that `Tensor` gets from the tables of `methods`, declared for type checkers.
 
 Nothing imports this file when a program runs. A test compares it with the class.
 """

@@ -303,7 +303,7 @@ def part_dtype(memory: Memory) -> np.dtype:
 
 
 class Half:
-    """What a view of the real or the imaginary parts of complex elements has."""
+    """The behaviour that views of the real and of the imaginary parts of elements share."""
 
     __slots__ = ()
     whole = False

@@ -156,7 +156,7 @@ def _convert(
         return _copy(a) if copy is True or copy is np._CopyMode.ALWAYS else a  # type: ignore[attr-defined]
     if like is not None and not isinstance(like, Tensor):
         kwargs["like"] = like
-    if isinstance(a, deque):  # a sequence that is no list, in which NumPy's dispatch finds nothing
+    if isinstance(a, deque):  # a sequence in which NumPy's dispatch finds nothing
         a = list(a)
     return dispatch_lists(func, (a, dtype, *args), kwargs)
 

@@ -22,7 +22,7 @@ class Workload:
     bound: ClassVar[float | None] = None
     """What functier's time in units of the floor's is meant to stay under."""
     compiled_bound: ClassVar[float] = 1.1
-    """What the time of machine code in units of JAX's compiled code is meant to stay under."""
+    """The bound of the time of machine code, in units of JAX's compiled code."""
     floor: ClassVar[Callable | None] = None
 
     def inputs(self) -> tuple:
