@@ -27,7 +27,8 @@ ndarray = np.ndarray
 NUMBERS = (int, float, complex, np.number)
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), np.generic)
 HERE = __name__.partition(".")[0]
-LIBRARIES = "numpy", "scipy", "optree", "llvmlite"  # the last one's finalisers run at any time
+LIBRARIES = "numpy", "scipy", "optree", "llvmlite", "numba"
+"""The last two have finalisers, which run at any time: Numba counts the locks of LLVM."""
 KNOWN = frozenset({HERE, *LIBRARIES, *sys.stdlib_module_names}) - {"__main__"}
 FRESH_ENTROPY = random.SystemRandom.getrandbits.__code__
 """Python code that NumPy calls for the seed of a generator that has none."""
