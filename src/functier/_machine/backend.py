@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .._programs.draws import restoring
 from .._programs.entries import Mismatch
 from .._programs.graph import Form, Graph
-from .._programs.program import Changed, Program
-from .._programs.source import Source
+from .._programs.program import Program
+from .._programs.replays import Changed, Replay
 from .calls import builtin
 from .compiler import engine
 from .linalg import blas
@@ -144,18 +143,10 @@ class Fallback:
     def __call__(self, *args: Any) -> Any:
         self.calls += 1
         if self.run is None:
-            graph = self.part.program()
-            self.run = loaded(Source(graph, "part", [f"x{i}" for i in range(len(args))]))
+            own = [f"x{i}" for i in range(len(args))]
+            self.run = Replay(self.part.program(), "part", own).function
         with np.errstate(all="ignore"):
             return self.run(*args)
-
-
-def loaded(source: Source) -> Any:
-    """Return the function of a source."""
-    space: dict[str, Any] = {"CONSTANTS": source.constants, "Changed": Changed}
-    exec(compile(source.text, "<functier machine>", "exec"), space)
-    names = [name for name in space if name not in ("CONSTANTS", "Changed", "__builtins__")]
-    return space[names[-1]]
 
 
 def function_of(part: Stage, inputs: list, direct: bool, contract: bool, threads: int) -> Any:
@@ -225,7 +216,7 @@ class MachineProgram:
                 if type(node.func) is Stage:
                     node.func = made[node.func]
             own = [f"x{i}" for i in range(len(rest.inputs))]
-            self.run = loaded(Source(rest, "program", own))
+            self.run = Replay(rest, "program", own).function
 
 
 def unsuitable() -> str:
@@ -253,7 +244,6 @@ def use_machine(program: Program, contract: bool = False, threads: int = 1) -> l
         return [f"no machine code: {type(error).__name__}: {error}"]
     if machine.run is not None:
         run, program._numpys = machine.run, program._run
-        run = restoring(run, program._sources) if program._sources else run
         program._run = answering(run, program._run) if guarded else run
         program._checks = not machine.direct
     whole = ", the whole program" if machine.direct else ""

@@ -219,7 +219,7 @@ def calling(func: Callable) -> Callable:
 
 def again(entry: Callable, args: tuple, kwargs: dict, found: Any) -> Any:
     """Return what later calls give, which may differ from the trace by rounding."""
-    if not found.program._sources:  # draws are made once
+    if not found.program._replay.sources:  # draws are made once
         try:
             return entry(*args, **kwargs)
         except (Mismatch, Exception):

@@ -11,7 +11,8 @@ from numpy._core import umath
 
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import flatten, is_value, unflatten
-from .program import Changed, Program, key_orders
+from .program import Program, key_orders
+from .replays import Changed, Replay
 from .signature import slots, write_tree
 
 ndarray = np.ndarray
@@ -43,9 +44,10 @@ def entry_of(
 
     Without `checks` it leaves the forms of arrays to what runs: machine code looks at them, too.
     """
+    run = program._run
     space: dict[str, Any] = {
-        "run": program._run, "ndarray": ndarray, "Mismatch": Mismatch, "Changed": Changed,
-        "unchanged": unchanged, "dtype_of": dtype_of,
+        "run": run.function if type(run) is Replay else run, "ndarray": ndarray,
+        "Mismatch": Mismatch, "Changed": Changed, "unchanged": unchanged, "dtype_of": dtype_of,
     }  # fmt: skip
     lines: list[str] = []
     inputs: list[str] = []
@@ -129,7 +131,7 @@ def entry_of(
         for i, x in enumerate(flatten(whole, "compile", "the arguments")[0]):
             leaf(x, f"leaves[{i}]")
     lines.append("if not unchanged(): raise Mismatch")
-    run = "run"
+    called = "run"
     if program._numpys is not None:  # machine code raises no errors of arithmetic
         space |= {"numpys": program._numpys, "settings": SETTINGS, "raises": raises}
     if not checks:
@@ -138,8 +140,8 @@ def entry_of(
         lines.insert(0, f"if settings(None) is not None and raises(): return checked({given})")
     elif program._numpys is not None:
         lines.append("chosen = run if settings(None) is None or not raises() else numpys")
-        run = "chosen"
-    lines.append(f"try: r = {run}({', '.join(inputs)})")
+        called = "chosen"
+    lines.append(f"try: r = {called}({', '.join(inputs)})")
     lines.append("except Changed: raise Mismatch from None")
     lines.append(f"return {result_of(program, space)}")
     body = "\n".join(f"    {line}" for line in lines)

@@ -10,20 +10,12 @@ import optree
 from .._core.pytree import NAMESPACE, flatten, unflatten
 from .._core.tensor import Tensor
 from .costs import Cost, costs_of
-from .draws import restoring, sources_of
 from .graph import Form, Graph
 from .pictures import Table, picture
+from .replays import Changed, Replay
 from .shown import Shown
-from .source import Source
 
 ndarray = np.ndarray
-
-
-class Changed(BaseException):
-    """An answer of Python code that differs from that of the trace; `number` is that of the guard.
-
-    Only the calls of `Program` and `compile` see it.
-    """
 
 
 class Program:
@@ -64,11 +56,8 @@ class Program:
         own = [part for part, on in zip(names, dynamic) if on]
         self._graph: Graph | None = graph  # for what is asked for later
         self._inputs = own
-        fast = Source(graph, name, own)
-        self._fast = fast.text
-        self._fast_constants = fast.constants
-        self._sources = sources_of(graph)
-        self._run = self._load()
+        self._replay = Replay(graph, name, own)
+        self._run: Any = self._replay
         self._numpys: Any = None  # what NumPy runs, where `_run` is machine code
         self._checks = True  # False where `_run` looks at the forms of its arguments
 
@@ -119,17 +108,10 @@ class Program:
     def is_like(self, other: "Program") -> bool:
         """Tell if another program is for the same arguments and answers."""
         return (
-            self._fast == other._fast and self._structure == other._structure
-            and self._forms == other._forms and self._keywords == other._keywords
-            and self._orders == other._orders and self._static == other._static
-            and all(map(is_same, self._fast_constants.values(), other._fast_constants.values()))
+            self._structure == other._structure and self._forms == other._forms
+            and self._keywords == other._keywords and self._orders == other._orders
+            and self._static == other._static and self._replay.is_like(other._replay)
         )  # fmt: skip
-
-    def _load(self) -> Any:
-        space = {"CONSTANTS": self._fast_constants, "Changed": Changed}
-        exec(compile(self._fast, f"<functier program {self.name}>", "exec"), space)
-        run: Any = space[self.name]
-        return restoring(run, self._sources) if self._sources else run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Replay the program.
@@ -251,14 +233,7 @@ class Program:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._run = self._load()
-
-
-def is_same(a: Any, b: Any) -> bool:
-    """Tell if two constants are the same, or arrays of the same contents."""
-    if type(a) is ndarray and type(b) is ndarray and a.dtype == b.dtype:
-        return a.shape == b.shape and a.tobytes() == b.tobytes()
-    return a is b or type(a) is not ndarray
+        self._run = self._replay
 
 
 def key_orders(tree: Any) -> list[tuple]:
