@@ -1,5 +1,6 @@
 """Names of other libraries are answered with the one that functier has."""
 
+import inspect
 import re
 from importlib import import_module
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import functier as ft
-from functier._core.peers import ATTRIBUTES, KEYWORDS, NAMES, OF_MODULES
+from functier._core.peers import ATTRIBUTES, KEYWORDS, LEFT_OUT, NAMES, OF_MODULES, PRIMALS
 from functier._core.tensor import Tensor
 
 
@@ -47,18 +48,87 @@ def test_another_unknown_name_has_no_hint():
         _ = ft.wombat
 
 
+OTHERS = {
+    "adopt", "depth_of", "enable_grad", "no_dispatch", "no_grad", "ravel_pytree",
+    "register_dataclass", "register_hook", "register_pytree_node", "registry", "requires_grad",
+    "stack_module_state", "stop_gradient", "tensor", "unwrap",
+}  # fmt: skip
+"""The public functions that are not transforms."""
+
+TRANSFORMS = [
+    getattr(ft, name) for name in dir(ft)
+    if name not in OTHERS and callable(getattr(ft, name))
+    and not isinstance(getattr(ft, name), type)
+]  # fmt: skip
+
+
+def refusal(transform, name):
+    """Return what a transform says about a keyword, after its own name."""
+    with pytest.raises(TypeError) as caught:
+        transform(**{name: 0})
+    trace, text = caught.value.__traceback__, str(caught.value)
+    assert trace.tb_next is None  # this file's line, and none of functier's
+    start = f"{transform.__name__}() "
+    assert text.startswith(start)
+    return text.removeprefix(start)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda f: f.__name__)
+def test_each_transform_answers_an_unknown_keyword_by_itself(transform):
+    parameters = inspect.signature(transform).parameters
+    for name in [*KEYWORDS, *LEFT_OUT, "wombat"]:
+        if name in parameters:
+            continue
+        said = refusal(transform, name)
+        assert said.startswith(f"has no argument {name!r}; ")
+        own = re.search(r"write (\w+)=$|write its (\w+) by position$", said)
+        if own:
+            parameter = parameters[own[1] or own[2]]
+            assert (parameter.kind in (0, 2)) == bool(own[2])
+        else:
+            assert re.search("; (it has |leave it out: |it differentiates )", said)
+    for name, parameter in parameters.items():
+        if parameter.kind in (0, 2):  # by position only
+            assert refusal(transform, name).startswith(f"takes {name!r} by position; ")
+
+
 @pytest.mark.parametrize(
-    "transform", [ft.vmap, ft.grad, ft.jacrev, ft.jacfwd, ft.hessian, ft.elementwise_grad]
+    ("transform", "name", "said"),
+    [
+        (ft.vmap, "in_axes", "has no argument 'in_axes'; write in_dims="),
+        (ft.jacrev, "argnum", "has no argument 'argnum'; write argnums="),
+        (ft.grad, "fun", "has no argument 'fun'; write func="),
+        (ft.grad, "hasaux", "has no argument 'hasaux'; write has_aux="),
+        (ft.custom_vjp, "func", "has no argument 'func'; write fun="),
+        (ft.cond, "true_fn", "has no argument 'true_fn'; write true_fun="),
+        (ft.linearize, "inputs", "has no argument 'inputs'; write its primals by position"),
+        (ft.vjp, "primals", "takes 'primals' by position; write it without primals="),
+        (
+            ft.hvp,
+            "argnum",
+            "has no argument 'argnum'; it differentiates by all its primals; "
+            "write hvp(lambda x: f(x, y), (x,), (t,))",
+        ),
+        (
+            ft.checkpoint,
+            "static_argnums",
+            "has no argument 'static_argnums'; leave it out: a function gets what is neither an "
+            "array nor a float as it is",
+        ),
+        (ft.linear_transpose, "wombat", "has no argument 'wombat'; it has func"),
+    ],
 )
-@pytest.mark.parametrize("name", KEYWORDS)
-def test_keywords(transform, name):
-    with pytest.raises(TypeError, match=f"^{transform.__name__}.. has no argument '{name}'; ") as e:
-        transform(np.sin, **{name: 0})
-    own = re.search(r"; write (\w+)=$", str(e.value))
-    if own:
-        transform(np.sin, **{own[1]: 0 if own[1] != "chunk_size" else 1})
-    else:
-        assert "it has func, " in str(e.value)
+def test_the_answer_to_a_keyword(transform, name, said):
+    assert refusal(transform, name) == said
+
+
+def test_the_calls_that_are_named_instead_of_argnums_work():
+    def f(x, y):
+        return x * y
+
+    names = {"f": f, "x": 2.0, "y": 3.0, "t": 1.0, "loss": lambda z: z * z}
+    for name, call in PRIMALS.items():
+        assert eval(call, {name: getattr(ft, name), **names})
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)

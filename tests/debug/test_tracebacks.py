@@ -57,6 +57,10 @@ TRANSFORMS = {
     "linear_transpose": lambda f: ft.linear_transpose(f, XS[0]),
     "compile": lambda f: ft.compile(f, backend="numpy")(XS[0]),
     "trace": lambda f: ft.trace(f)(XS[0]),
+    "sparse_jacobian": lambda f: ft.sparse_jacobian(f)(XS[0]),
+    "sparse_hessian": lambda f: ft.sparse_hessian(f)(XS[0]),
+    "jacobian_pattern": lambda f: ft.jacobian_pattern(f)(XS[0]),
+    "checkpoint": lambda f: ft.checkpoint(f)(XS[0]),
     "nested": lambda f: ft.vmap(ft.grad(f))(XS),
 }
 
@@ -69,12 +73,67 @@ def test_the_last_line_is_the_users(transform):
     assert any("wrong) got x: float64[" in note for note in error.__notes__)
 
 
+def ruled(kind, rule):
+    def make(f):
+        made = kind(f)
+        getattr(made, rule)(*[f] * (2 if rule == "defvjp" else 1))
+        return made(XS[0])
+
+    return make
+
+
+def function(f):
+    forward = staticmethod(lambda x: f(x))
+    setup = staticmethod(lambda ctx, inputs, output: None)
+    names = {"forward": forward, "setup_context": setup}
+    return type("Mine", (ft.Function,), names).apply(XS[0])
+
+
+FUNCTIONS = {
+    "scan": lambda f: ft.scan(lambda c, x: (f(x), x), XS[0], XS),
+    "map": lambda f: ft.map(f, XS),
+    "associative_scan": lambda f: ft.associative_scan(lambda a, b: f(a), XS),
+    "cond": lambda f: ft.cond(True, f, f, XS[0]),
+    "switch": lambda f: ft.switch(0, [f], XS[0]),
+    "while_loop": lambda f: ft.while_loop(lambda x: True, f, XS[0]),
+    "fori_loop": lambda f: ft.fori_loop(0, 3, lambda i, x: f(x), XS[0]),
+    "custom_root": lambda f: ft.custom_root(f, XS[0], lambda f, x: f(x), lambda g, y: y),
+    "custom_linear_solve": lambda f: ft.custom_linear_solve(f, XS[0], lambda f, x: f(x)),
+    "custom_vjp": ruled(ft.custom_vjp, "defvjp"),
+    "custom_jvp": ruled(ft.custom_jvp, "defjvp"),
+    "custom_vmap": ruled(ft.custom_vmap, "def_vmap"),
+    "sequential_vmap": lambda f: ft.sequential_vmap(f)(XS[0]),
+    "custom_op": lambda f: ft.custom_op("tracebacks::wrong", f)(XS[0]),
+    "Function": function,
+}
+
+
+@pytest.mark.parametrize("call", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_the_last_line_is_the_users_outside_of_transforms(call):
+    found = names(raised(call, wrong))
+
+    assert found[-1] == "wrong"
+    assert {*found} <= {"<lambda>", "make", "function", "wrong"}
+
+
+def test_the_pullback_of_a_checkpoint_ends_with_the_users_line():
+    runs = []
+
+    def second(x):
+        runs.append(x)
+        return wrong(x) if len(runs) > 1 else np.sum(x)
+
+    assert names(raised(ft.grad(ft.checkpoint(second)), XS[0])) == ["second", "wrong"]
+
+
 CALLS = {
     "an argument": lambda: ft.grad(np.sum)(np.ones(3, int)),
     "no function": lambda: ft.grad(3),
     "a keyword": lambda: ft.vmap(np.sin, in_axes=0),
     "a pullback": lambda: ft.vjp(np.sin, 1.0)[1](np.ones(2)),
     "a linear function": lambda: ft.linearize(np.sin, 1.0)[1](np.ones(2)),
+    "an axis": lambda: ft.psum(XS, "i"),
+    "a rule": lambda: ft.custom_vjp(np.sin)(XS),
     "a size": lambda: ft.vmap(np.add)(XS, XS[:2]),
 }
 

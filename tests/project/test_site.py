@@ -70,7 +70,9 @@ def test_a_fault_of_the_reference_is_found(old, new, fault):
     assert faults_of_the_reference(REFERENCE.replace(old, new)) == fault
 
 
-@pytest.mark.parametrize("names", [peers.NAMES, peers.KEYWORDS], ids=["names", "keywords"])
+@pytest.mark.parametrize(
+    "names", [peers.NAMES, {**peers.KEYWORDS, **peers.LEFT_OUT}], ids=["names", "keywords"]
+)
 def test_the_names_that_hints_know_are_on_the_pages_for_other_libraries(names):
     """A name that is looked up leads to what the hint of the error says, except for variants."""
     said = {
@@ -84,14 +86,15 @@ def test_the_names_that_hints_know_are_on_the_pages_for_other_libraries(names):
         "vectorize",
         "custom_gradient",
     }
-    variants |= {"in_axis", "in_dim", "out_axis", "out_dim", "arg_num"}
+    variants |= {"in_axis", "in_dim", "out_axis", "out_dim", "arg_num", "fn", "function"}
 
     assert {*names} - said <= variants
 
 
 OTHER = {
     "import", "with", "x", "rng.spawn", "optree.tree_map", "lax", "defvjp", "defjvp",
-    "setup_context", "__tensor_function__", "axis", "keepdims",
+    "setup_context", "__tensor_function__", "axis", "keepdims", "threads", "init_val",
+    "true_fun", "false_fun", "cond_fun", "body_fun",
 }  # fmt: skip
 """The words in the second column of the tables of names that are not functier's."""
 

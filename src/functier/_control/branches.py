@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
 from .masks import Mask, bare, check_function, integer, merge, narrow, truth
 
 
+@checks_keywords
 def cond(pred: Value, true_fun: Function, false_fun: Function, *operands: PyTree) -> PyTree:
     """Return ``true_fun(*operands)`` if `pred` holds, else ``false_fun(*operands)``.
 
@@ -75,6 +77,7 @@ def cond(pred: Value, true_fun: Function, false_fun: Function, *operands: PyTree
     return merge(label, mask.pred, ("true_fun", "false_fun"), first, second)
 
 
+@checks_keywords
 def switch(index: Value, branches: Sequence[Function], *operands: PyTree) -> PyTree:
     """Return ``branches[index](*operands)``.
 

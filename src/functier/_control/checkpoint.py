@@ -20,9 +20,11 @@ from .._chunks.streams import record_draws, replay_draws
 from .._core.blocks import block
 from .._core.border import check_objects
 from .._core.errors import MutationError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import SCALARS, shape_of
 from .._core.pytree import check_callable, flatten, name_of_function, unflatten
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._core.types import Function, PyTree, Scalar, Shape, Value
 from .._levels.backward import backward
 from .._levels.lineage import AMBIENT
@@ -40,6 +42,7 @@ R = TypeVar("R")
 def checkpoint(func: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def checkpoint(func: None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+@checks_keywords
 def checkpoint(func: Any = None) -> Any:
     """Return `func` with its intermediate values recomputed in the backward pass.
 
@@ -91,7 +94,11 @@ def checkpoint(func: Any = None) -> Any:
 
     @functools.wraps(func)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return region(label, lambda args, kwargs: func(*args, **kwargs), args, kwargs)
+        try:
+            return region(label, lambda args, kwargs: func(*args, **kwargs), args, kwargs)
+        except BaseException as error:
+            leave(error, label, func, args, kwargs)
+            raise
 
     return checkpointed
 

@@ -8,8 +8,7 @@ NOTE [where a tensor meets the axis]
     own transpose; gathering and scattering a sum are linear, and each is the transpose of
     the other. A value that is not nested in the named level is the same for all its examples.
 
-Names, argument order and meaning are those of `jax.lax`. As there, a gradient inside the
-named level is the gradient of the sum over all examples.
+Names, argument order and meaning are those of `jax.lax`.
 """
 
 import sys
@@ -21,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._core.errors import DataDependentError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import PLAIN, dtype_of, shape_of
 from .._core.op import Op
 from .._core.pytree import flatten, is_value, paths, unflatten
@@ -176,9 +176,7 @@ def _size(axis: BatchLevel) -> int:
     return size
 
 
-def _map_leaves(
-    op: str, x: PyTree, axis_name: Hashable, frame: FrameType, apply: Reduction
-) -> PyTree:
+def _map_leaves(op: str, x: PyTree, axis_name: Hashable, frame: FrameType, apply: Reduction) -> Any:
     """Return ``apply(leaf, levels)`` for every leaf of `x`."""
     leaves, structure = flatten(x)
     for i, leaf in enumerate(leaves):
@@ -204,6 +202,13 @@ def _check_axis(op: str, option: str, axis: Any, x: Value, more: int = 0) -> int
     return int(axis) % ndim
 
 
+def _sum_all(x: Value, levels: list[BatchLevel]) -> Value:
+    """Sum over several levels."""
+    for level in levels:
+        x = _sum(x, level)
+    return x
+
+
 def _gather_all(x: Value, levels: list[BatchLevel], at: int) -> Value:
     """Gather over several levels, with an axis for each from `at` on."""
     for level in reversed(levels):
@@ -221,6 +226,7 @@ def _merge_axes(x: Value, at: int, count: int) -> Value:
 # ---- the public functions ----
 
 
+@checks_keywords
 def psum(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the sum of `x` over the examples of an enclosing `vmap`.
 
@@ -259,15 +265,10 @@ def psum(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
-
-    def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
-        for level in levels:
-            leaf = _sum(leaf, level)
-        return leaf
-
-    return _map_leaves("psum", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("psum", x, axis_name, sys._getframe(2), _sum_all)
 
 
+@checks_keywords
 def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the mean of `x` over the examples of an enclosing `vmap`.
 
@@ -286,13 +287,12 @@ def pmean(x: PyTree, axis_name: Hashable) -> PyTree:
     """
 
     def apply(leaf: Value, levels: list[BatchLevel]) -> Value:
-        for level in levels:
-            leaf = _sum(leaf, level)
-        return leaf / prod(map(_size, levels))
+        return _sum_all(leaf, levels) / prod(map(_size, levels))
 
-    return _map_leaves("pmean", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("pmean", x, axis_name, sys._getframe(2), apply)
 
 
+@checks_keywords
 def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the elementwise maximum of `x` over the examples of an enclosing `vmap`.
 
@@ -311,9 +311,10 @@ def pmax(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0.25, 1.  ])
     """
-    return _map_leaves("pmax", x, axis_name, sys._getframe(1), _extremum(np.max))
+    return _map_leaves("pmax", x, axis_name, sys._getframe(2), _extremum(np.max))
 
 
+@checks_keywords
 def pmin(x: PyTree, axis_name: Hashable) -> PyTree:
     """Compute the elementwise minimum of `x` over the examples of an enclosing `vmap`.
 
@@ -332,7 +333,7 @@ def pmin(x: PyTree, axis_name: Hashable) -> PyTree:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
     array([0., 3.])
     """
-    return _map_leaves("pmin", x, axis_name, sys._getframe(1), _extremum(np.min))
+    return _map_leaves("pmin", x, axis_name, sys._getframe(2), _extremum(np.min))
 
 
 def _extremum(func: Function) -> Reduction:
@@ -344,6 +345,7 @@ def _extremum(func: Function) -> Reduction:
     return apply
 
 
+@checks_keywords
 def axis_index(axis_name: Hashable) -> Any:
     """Return the index of the current example of an enclosing `vmap`.
 
@@ -367,13 +369,14 @@ def axis_index(axis_name: Hashable) -> Any:
     array([ 0,  5, 10])
     """
     index: Value = 0
-    for level in _find_levels("axis_index", axis_name, [], sys._getframe(1)):
+    for level in _find_levels("axis_index", axis_name, [], sys._getframe(2)):
         n, chunk = _size(level), level.chunk
         indices = np.arange(n) if chunk is None else np.arange(chunk.start, chunk.stop)
         index = index * n + level.insert([indices], [0], "axis_index")[0]
     return index
 
 
+@checks_keywords
 def axis_size(axis_name: Hashable) -> int:
     """Return the number of examples of an enclosing `vmap`, or of several together.
 
@@ -389,9 +392,10 @@ def axis_size(axis_name: Hashable) -> int:
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(np.array([2.0, 4.0]))
     array([1., 2.])
     """
-    return prod(map(_size, _find_levels("axis_size", axis_name, [], sys._getframe(1))))
+    return prod(map(_size, _find_levels("axis_size", axis_name, [], sys._getframe(2))))
 
 
+@checks_keywords
 def all_gather(x: PyTree, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> PyTree:
     """Gather `x` from all examples of an enclosing `vmap`.
 
@@ -433,9 +437,10 @@ def all_gather(x: PyTree, axis_name: Hashable, *, axis: int = 0, tiled: bool = F
         at = _check_axis("all_gather", "axis", axis, leaf, 0 if tiled else 1)
         return _merge_axes(_gather_all(leaf, levels, at), at, len(levels) + bool(tiled))
 
-    return _map_leaves("all_gather", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("all_gather", x, axis_name, sys._getframe(2), apply)
 
 
+@checks_keywords
 def psum_scatter(
     x: PyTree, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False
 ) -> PyTree:
@@ -492,4 +497,4 @@ def psum_scatter(
             leaf = _scatter(leaf, level, at)
         return leaf
 
-    return _map_leaves("psum_scatter", x, axis_name, sys._getframe(1), apply)
+    return _map_leaves("psum_scatter", x, axis_name, sys._getframe(2), apply)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.pytree import name_of_function
 from .._core.types import Function, PyTree, Value
 from .masks import Mask, bare, check_carry, check_function, integer, merge, truth
 
 
+@checks_keywords
 def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTree:
     """Repeat ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds, from `init_val` on.
 
@@ -78,6 +80,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: PyTree) -> PyTr
     return carry
 
 
+@checks_keywords
 def fori_loop(
     lower: Value, upper: Value, body_fun: Function, init_val: PyTree, *, unroll: Any = None
 ) -> PyTree:

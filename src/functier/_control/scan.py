@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core.border import check_leaf
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import (
     describe,
@@ -26,6 +27,7 @@ from .._transforms.vmap import vmap
 from .masks import WEAK, check_carry, check_function, common_dtype, form
 
 
+@checks_keywords
 def scan(
     f: Function,
     init: PyTree,
@@ -232,6 +234,7 @@ def _no_rows(label: str, f: Function, init: PyTree, leaves: list, structure: Str
     return unflatten(out_structure, [np.zeros((0, *shape_of(y)), dtype_of(y)) for y in results])
 
 
+@checks_keywords
 def associative_scan(fn: Function, elems: PyTree, reverse: bool = False, axis: int = 0) -> PyTree:
     """Compute all prefix results of an associative operation in O(log n) calls.
 
@@ -329,6 +332,7 @@ def _interleave(first: Value, even: Value, odd: Value, axis: int) -> Value:
     return np.concatenate([first, pairs], axis)
 
 
+@checks_keywords
 def map(f: Function, xs: PyTree, *, batch_size: int | None = None) -> PyTree:
     """Compute ``f(x)`` for each slice `x` of `xs`, and stack the results.
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from .._core.blocks import block
 from .._core.errors import LevelError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import (
     check_callable,
@@ -51,6 +52,7 @@ Func = Callable[[PyTree], PyTree]
 Solver = Callable[[Func, PyTree], Any]
 
 
+@checks_keywords
 def custom_root(
     f: Func, initial_guess: PyTree, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
@@ -133,6 +135,7 @@ def custom_root(
     return (x, aux[0]) if has_aux else x
 
 
+@checks_keywords
 def custom_linear_solve(
     matvec: Func,
     b: PyTree,

@@ -1,31 +1,60 @@
-"""Keywords of transforms: an unknown one is answered with the one it has."""
+"""Keywords of public functions: an unknown one is answered with the one to write."""
 
+import difflib
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .peers import KEYWORDS
+from .peers import KEYWORDS, LEFT_OUT, PRIMALS
 from .tracebacks import leave
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checks_keywords(transform: F) -> F:
-    """Decorate a transform, so that an unknown keyword is answered with the one it has."""
-    known = inspect.signature(transform).parameters.keys()
+def checks_keywords(function: F) -> F:
+    """Decorate a public function, whose errors then end with the line that calls it.
 
-    @functools.wraps(transform)
+    An unknown keyword is answered with the one that it has. The frame of the function's caller is
+    ``sys._getframe(2)`` inside it.
+    """
+    parameters = inspect.signature(function).parameters
+    known = {
+        n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+
+    @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            if not kwargs.keys() <= known:
-                name = next(n for n in kwargs if n not in known)
-                own = KEYWORDS.get(name)
-                hint = f"; write {own}=" if own in known else f"; it has {', '.join(known)}"
-                raise TypeError(f"{transform.__name__}() has no argument {name!r}{hint}")
-            return transform(*args, **kwargs)
+            if kwargs and not kwargs.keys() <= known:
+                unknown = next(name for name in kwargs if name not in known)
+                raise TypeError(_refusal(function.__name__, unknown, parameters, known))
+            return function(*args, **kwargs)
         except BaseException as error:
             leave(error)
             raise
 
     return call  # type: ignore[return-value]
+
+
+def _refusal(function: str, name: str, parameters: Any, known: set[str]) -> str:
+    """Return the message for a keyword that a function does not have."""
+    if name in parameters:
+        return f"{function}() takes {name!r} by position; write it without {name}="
+    own = [n for n in KEYWORDS.get(name, "").split() if n in parameters]
+    positional = [n for n in own if n not in known]
+    if function in PRIMALS and name in ("argnum", "argnums", "argnames"):
+        hint = f"it differentiates by all its primals; write {PRIMALS[function]}"
+    elif positional:
+        hint = f"write its {positional[0]} by position"
+    elif own:
+        hint = f"write {own[0]}="
+    elif name in LEFT_OUT:
+        hint = f"leave it out: {LEFT_OUT[name]}"
+    elif close := difflib.get_close_matches(name, sorted(known), 1, 0.8):
+        hint = f"write {close[0]}="
+    elif known:
+        hint = f"it has {', '.join(n for n in parameters if n in known)}"
+    else:
+        hint = "it has none"
+    return f"{function}() has no argument {name!r}; {hint}"

@@ -68,18 +68,52 @@ OF_MODULES = {
 """Names that other modules of functier do not have."""
 
 KEYWORDS = {
-    "in_axes": "in_dims",
-    "in_axis": "in_dims",
-    "in_dim": "in_dims",
-    "out_axes": "out_dims",
-    "out_axis": "out_dims",
-    "out_dim": "out_dims",
-    "argnum": "argnums",
-    "arg_num": "argnums",
+    **dict.fromkeys(("in_axes", "in_axis", "in_dim"), "in_dims"),
+    **dict.fromkeys(("out_axes", "out_axis", "out_dim"), "out_dims"),
+    **dict.fromkeys(("argnum", "arg_num"), "argnums"),
     "spmd_axis_name": "axis_name",
     "batch_size": "chunk_size",
+    "fun": "func fun f fn",
+    "fn": "func fun f",
+    "func": "fun f fn",
+    "function": "func fun f fn",
+    "combine_fn": "f fn",
+    "true_fn": "true_fun",
+    "false_fn": "false_fun",
+    "cond_fn": "cond_fun",
+    "body_fn": "body_fun",
+    "carried_inputs": "init_val",
+    "dim": "axis scatter_dimension",
+    "x": "primals",
+    "inputs": "primals",
+    "operand": "operands",
+    "parallel": "threads",
 }
-"""Keywords that a transform does not take, with its own one."""
+"""Keywords of other libraries, with functier's for them: a function has one of these, or none."""
+
+LEFT_OUT = {
+    **dict.fromkeys(
+        ("static_argnums", "static_argnames"),
+        "a function gets what is neither an array nor a float as it is",
+    ),
+    **dict.fromkeys(("donate_argnums", "donate_argnames"), "the caller's arrays stay his"),
+    **dict.fromkeys(("create_graph", "retain_graph"), "each result can be differentiated again"),
+    **dict.fromkeys(("fullgraph", "dynamic"), "a form of arguments that is new is traced anew"),
+    "vectorize": "all rows are computed at once",
+    "use_reentrant": "there is one kind of checkpoint",
+    **dict.fromkeys(("nopython", "cache", "nogil"), "no option is needed for that"),
+}
+"""Keywords of other libraries that nothing stands for, with the reason."""
+
+PRIMALS = {
+    "vjp": "vjp(lambda x: f(x, y), x)",
+    "jvp": "jvp(lambda x: f(x, y), (x,), (t,))",
+    "linearize": "linearize(lambda x: f(x, y), x)",
+    "linear_transpose": "linear_transpose(lambda x: f(x, y), x)",
+    "hvp": "hvp(lambda x: f(x, y), (x,), (t,))",
+    "ggnvp": "ggnvp(lambda x: f(x, y), loss, (x,), (t,))",
+}
+"""The transforms without `argnums`, each with a call for one argument of two."""
 
 ATTRIBUTES = {
     "at": "y = x.copy(); y[index] = value, as NumPy has it",

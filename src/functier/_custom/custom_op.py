@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._core.errors import NoRuleError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import name_of, shape_of
 from .._core.observers import CALLS
 from .._core.op import Op
@@ -19,6 +20,7 @@ from .._core.pytree import check_callable
 from .._core.root import classes_in, tree_map
 from .._core.table import NAMESPACES, OPS, PARTIALS, load
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._levels.memory import TO_PLAIN
 from ..modes._asking import STATE, as_mode_array, as_plain, ask_operations
 from ..overrides import handle_tensor_function, is_level
@@ -221,18 +223,22 @@ class CustomOp:
     # ---- calls ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        signature = self._signature
-        if signature is not None and (kwargs or len(args) < len(signature.parameters)):
-            args = bound(self.qualified_name, signature, args, kwargs)
-        elif kwargs:
-            raise TypeError(
-                f"{self.qualified_name}: the function has no signature; pass all by position"
-            )
-        if not CALLS:
-            types = classes_in(*args)
-            if not types or types == (Tensor,) or is_level(types[0]):
-                return self._implementation(*args)
-        return handle_tensor_function(self, args, *args)
+        try:
+            signature = self._signature
+            if signature is not None and (kwargs or len(args) < len(signature.parameters)):
+                args = bound(self.qualified_name, signature, args, kwargs)
+            elif kwargs:
+                raise TypeError(
+                    f"{self.qualified_name}: the function has no signature; pass all by position"
+                )
+            if not CALLS:
+                types = classes_in(*args)
+                if not types or types == (Tensor,) or is_level(types[0]):
+                    return self._implementation(*args)
+            return handle_tensor_function(self, args, *args)
+        except BaseException as error:
+            leave(error)
+            raise
 
     def _implementation(self, *args: Any) -> Any:
         """Make a call without asking hooks or modes."""
@@ -331,6 +337,7 @@ class Replacement:
         self.undo()
 
 
+@checks_keywords
 def custom_op(name: str, fn: Callable | None = None, /, *, mutates_args: Any = ()) -> Any:
     """Define an operation with a name, to which transforms apply custom rules.
 

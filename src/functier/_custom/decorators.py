@@ -15,6 +15,7 @@ from typing import Any, overload
 import numpy as np
 
 from .._core.errors import NoRuleError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import (
     check_callable,
@@ -24,6 +25,7 @@ from .._core.pytree import (
     same_structure,
     unflatten,
 )
+from .._core.tracebacks import leave
 from .apply import apply, level_among
 from .pytree_rules import PytreeCall
 
@@ -137,20 +139,24 @@ class Custom:
     # ---- calls ----
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._fwd is self._jvp is self._partials is self._batch is None:
-            rule = {"custom_jvp": "defjvp(rule)", "custom_vmap": "def_vmap(rule)"}
-            raise NoRuleError(
-                f"{self._label}: the function was called before it had a rule; write "
-                f"{self.__name__}.{rule.get(self._kind, 'defvjp(fwd, bwd)')} first"
-            )
-        if kwargs or len(args) < self._places:
-            args = self._by_position(args, kwargs)
-        parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
-        leaves, level = level_among([leaf for part, _ in parts for leaf in part], self.__name__)
-        if level is None:
-            return self.fun(*args)
-        outs, structure = apply(PytreeCall(self, parts), leaves)
-        return unflatten(structure, outs)
+        try:
+            if self._fwd is self._jvp is self._partials is self._batch is None:
+                rule = {"custom_jvp": "defjvp(rule)", "custom_vmap": "def_vmap(rule)"}
+                raise NoRuleError(
+                    f"{self._label}: the function was called before it had a rule; write "
+                    f"{self.__name__}.{rule.get(self._kind, 'defvjp(fwd, bwd)')} first"
+                )
+            if kwargs or len(args) < self._places:
+                args = self._by_position(args, kwargs)
+            parts = [flatten(x, self.__name__, f"args[{n}]") for n, x in enumerate(args)]
+            leaves, level = level_among([leaf for part, _ in parts for leaf in part], self.__name__)
+            if level is None:
+                return self.fun(*args)
+            outs, structure = apply(PytreeCall(self, parts), leaves)
+            return unflatten(structure, outs)
+        except BaseException as error:
+            leave(error)
+            raise
 
     def _by_position(self, args: tuple, kwargs: dict) -> tuple:
         if self._signature is None:
@@ -218,6 +224,7 @@ def custom_vjp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any =
 def custom_vjp(
     fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Callable[[Callable], Custom]: ...
+@checks_keywords
 def custom_vjp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:
@@ -292,6 +299,7 @@ def custom_jvp(fun: Callable, nondiff_argnums: Any = (), nondiff_argnames: Any =
 def custom_jvp(
     fun: None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Callable[[Callable], Custom]: ...
+@checks_keywords
 def custom_jvp(
     fun: Callable | None = None, nondiff_argnums: Any = (), nondiff_argnames: Any = ()
 ) -> Any:
@@ -343,6 +351,7 @@ def custom_jvp(
     return _decorate("custom_jvp", fun, nondiff_argnums, nondiff_argnames)
 
 
+@checks_keywords
 def custom_vmap(fun: Callable | None = None) -> Any:
     """Make a function with a custom rule for batches; also a decorator.
 
@@ -395,6 +404,7 @@ def custom_vmap(fun: Callable | None = None) -> Any:
     return _decorate("custom_vmap", fun)
 
 
+@checks_keywords
 def sequential_vmap(fun: Callable) -> Custom:
     """Make a function that `vmap` applies to one example after the other.
 

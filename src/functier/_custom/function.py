@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._core.errors import LevelError
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import PLAIN, SCALARS
 from .._core.pytree import flatten, is_value
 from .._core.tensor import Tensor
+from .._core.tracebacks import leave
 from .._transforms.stop_gradient import stop_gradient
 from .apply import apply
 from .function_context import Context, Spec, is_ufunc, restore_attributes
@@ -176,12 +178,16 @@ class Function:
 
         Keyword arguments and defaults are those of ``forward``.
         """
-        if cls.forward is Function.forward:
-            raise NotImplementedError(
-                f"{cls.__name__} must implement the static method forward(*args)"
-            )
-        spec = _spec(cls)
-        return call(spec, _by_position(cls, args, kwargs, spec.combined))
+        try:
+            if cls.forward is Function.forward:
+                raise NotImplementedError(
+                    f"{cls.__name__} must implement the static method forward(*args)"
+                )
+            spec = _spec(cls)
+            return call(spec, _by_position(cls, args, kwargs, spec.combined))
+        except BaseException as error:
+            leave(error)
+            raise
 
 
 def _given(cls: type[Function], method: str) -> bool:
@@ -298,6 +304,7 @@ def _constant(x: Any) -> Any:
 # ---- once differentiable ----
 
 
+@checks_keywords
 def once_differentiable(backward: Callable) -> Callable:
     """Mark a ``backward`` that cannot be differentiated, as it is not NumPy code.
 

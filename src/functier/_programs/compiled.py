@@ -14,6 +14,7 @@ import numpy as np
 
 from .._core.ambient import AMBIENT
 from .._core.errors import MutationError
+from .._core.keywords import checks_keywords
 from .._core.observers import LEVELS
 from .._core.pytree import check_callable, flatten, name_of_function
 from .._core.tensor import Tensor
@@ -248,6 +249,7 @@ def _compiled(*given: Any) -> Compiled:
     return Compiled(*given)
 
 
+@checks_keywords
 def compile(  # torch.compile has this name
     func: Callable | None = None, *, backend: str = "auto", fastmath: bool = False,
     on_change: str = "retrace", threads: int = 1,

@@ -14,6 +14,7 @@ import numpy as np
 from .._core.ambient import AMBIENT
 from .._core.border import check_leaf
 from .._core.errors import LevelError, MutationError, RandomnessError
+from .._core.keywords import checks_keywords
 from .._core.pytree import (
     check_callable,
     flatten,
@@ -42,6 +43,7 @@ def is_dynamic(x: Any) -> bool:
     return isinstance(x, (np.ndarray, np.generic)) or type(x) in DYNAMIC
 
 
+@checks_keywords
 def trace(func: Callable) -> Callable[..., Program]:
     """Make a function that records a call of `func` as a flat program of NumPy calls.
 

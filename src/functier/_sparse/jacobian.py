@@ -7,8 +7,10 @@ from typing import Any, Literal, ParamSpec
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import shape_of
 from .._core.pytree import flatten, is_value
+from .._core.tracebacks import leave
 from .._levels.level import Escape
 from .._transforms.arguments import resolve_argnums
 from .._transforms.grad import grad
@@ -49,9 +51,7 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
         given = Plan(places, mode)
     kept: dict[tuple, Plan] = {}
 
-    @functools.wraps(settings.func)
-    def transformed(*args: Any, **kwargs: Any) -> Any:
-        point = Point(settings, args, kwargs, sys._getframe(1))
+    def differentiate(point: Point, args: tuple, kwargs: dict) -> Any:
         if csr_array is None:
             assert given is not None
             data, _ = entries(given, point)
@@ -82,6 +82,15 @@ def _transform(settings: Settings, pattern: Any, form: str, check: bool) -> Call
                 kept[key] = plan
             matrix = _matrix(csr_array, plan, point, data)
         return (matrix, point.aux) if settings.has_aux else matrix
+
+    @functools.wraps(settings.func)
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            point = Point(settings, args, kwargs, sys._getframe(1))
+            return differentiate(point, args, kwargs)
+        except BaseException as error:
+            leave(error, label, settings.func, args, kwargs)
+            raise
 
     return transformed
 
@@ -115,6 +124,7 @@ def _check_options(settings: Settings, pattern: Any, form: str, check: bool) -> 
         raise ValueError(f"{label}: check=True needs the numbers; leave form='data' out")
 
 
+@checks_keywords
 def sparse_jacobian(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -225,6 +235,7 @@ def sparse_jacobian(
     return _transform(settings, pattern, form, check)
 
 
+@checks_keywords
 def sparse_hessian(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -301,6 +312,7 @@ def sparse_hessian(
     return _transform(settings, pattern, form, check)
 
 
+@checks_keywords
 def jacobian_pattern(
     func: Callable[P, Any],
     argnums: int | tuple[int, ...] = 0,
@@ -348,12 +360,16 @@ def jacobian_pattern(
 
     @functools.wraps(func)
     def transformed(*args: Any, **kwargs: Any) -> Any:
-        point = Point(settings, args, kwargs, sys._getframe(1))
-        for leaf in point.outer:
-            refuse_tensor(leaf, settings)
-        plan, _, _ = settle(point, None)
-        matrix = _matrix(csr_array, plan, point, np.ones(len(plan.pattern.cols), bool))
-        return (matrix, point.aux) if has_aux else matrix
+        try:
+            point = Point(settings, args, kwargs, sys._getframe(1))
+            for leaf in point.outer:
+                refuse_tensor(leaf, settings)
+            plan, _, _ = settle(point, None)
+            matrix = _matrix(csr_array, plan, point, np.ones(len(plan.pattern.cols), bool))
+            return (matrix, point.aux) if has_aux else matrix
+        except BaseException as error:
+            leave(error, settings.label, func, args, kwargs)
+            raise
 
     return transformed
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of
 from .._core.pytree import check_callable, flatten, is_value, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
@@ -37,6 +38,7 @@ NOT_LINEAR = (
 )
 
 
+@checks_keywords
 def linearize(
     func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead"
 ) -> tuple:
@@ -97,7 +99,7 @@ def linearize(
             raise ValueError(f"{label}: no primals were given; call linearize(func, x, ...)")
         leaves, structure = flatten(primals, label, "primals")
         check_inputs(label, leaves, paths, primals, "primals")
-        frame, outer = sys._getframe(1), outer_tensors(leaves)
+        frame, outer = sys._getframe(2), outer_tensors(leaves)
 
         def call(inner: list) -> Any:
             return func(*unflatten(structure, inner))
@@ -155,6 +157,7 @@ def _with_form(value: Any) -> Any:
     return dtype_of(value).type(value) if type(value) in (float, complex) else value
 
 
+@checks_keywords
 def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
     """Return the transpose of a linear function.
 
@@ -203,7 +206,7 @@ def linear_transpose(func: Callable, *primals: Any) -> Callable[[Any], tuple]:
         leaves = [zeros(x) if is_value(x) or hasattr(x, "dtype") else x for x in leaves]
         check_inputs(label, leaves, paths, primals, "primals")
         results, roots, inputs, out_structure, _ = record(
-            Site(label, "dead", sys._getframe(1), []),
+            Site(label, "dead", sys._getframe(2), []),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
         )

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core.keywords import checks_keywords
 from .._core.numpy_facts import dtype_of, shape_of
 from .._core.pytree import describe, dotted_names, flatten, instead_of, is_value, unflatten
 from .._core.tensor import Tensor
@@ -26,6 +27,7 @@ from .._core.types import Structure, Value
 from .._levels.cotangents import is_inexact
 
 
+@checks_keywords
 def functional_call(
     module: Any,
     parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],

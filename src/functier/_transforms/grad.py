@@ -350,6 +350,7 @@ def vjp(
 def vjp(
     func: Callable, *primals: Any, has_aux: bool, escape: Escape = "dead"
 ) -> tuple[Any, ...]: ...
+@checks_keywords
 def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "dead") -> tuple:
     """Compute the value of `func`, and return a function for vector-Jacobian products.
 
@@ -395,7 +396,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False, escape: Escape = "
         leaves, structure = flatten(primals, label, "primals")
         check_inputs(label, leaves, paths, primals, "primals")
         results, roots, inputs, out_structure, aux = record(
-            Site(label, escape, sys._getframe(1), outer_tensors(leaves)),
+            Site(label, escape, sys._getframe(2), outer_tensors(leaves)),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
             has_aux,

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from .._core.keywords import checks_keywords
 from .._core.pytree import check_callable, flatten, name_of_function, paths, unflatten
 from .._core.tensor import Tensor
 from .._core.tracebacks import leave
@@ -39,6 +40,7 @@ def match_directions(
     return leaves, structure, match(label, leaves, structure, tangents, "tangent", "primals")
 
 
+@checks_keywords
 def jvp(
     func: Callable | None = None,
     primals: tuple = (),
@@ -98,7 +100,7 @@ def jvp(
         leaves, structure, directions = match_directions(label, primals, tangents)
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
         pairs, out_structure, aux = push_forward(
-            Site(label, escape, sys._getframe(1), outer),
+            Site(label, escape, sys._getframe(2), outer),
             lambda inner: func(*unflatten(structure, inner)),
             leaves,
             directions,

@@ -27,6 +27,7 @@ from .options import Options
 P = ParamSpec("P")
 
 
+@checks_keywords
 def hvp(
     func: Callable,
     primals: tuple,
@@ -85,7 +86,7 @@ def hvp(
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
         gradient = _gradient("hvp", func, len(primals), has_aux, escape)
         pairs, tree, rest = push_forward(
-            Site(f"jvp({name})", escape, sys._getframe(1), outer),
+            Site(f"jvp({name})", escape, sys._getframe(2), outer),
             lambda inner: gradient(*unflatten(structure, inner)), leaves, directions, True,
         )  # fmt: skip
         product = unflatten(tree, own_memory([t for _, t in pairs], directions))
@@ -95,6 +96,7 @@ def hvp(
         raise
 
 
+@checks_keywords
 def ggnvp(
     func: Callable,
     loss: Callable,
@@ -156,7 +158,7 @@ def ggnvp(
             label, primals, tangents, call="ggnvp(f, loss, (x,), (t,))"
         )
         outer = [x for x in (*leaves, *directions) if isinstance(x, Tensor)]
-        frame = sys._getframe(1)
+        frame = sys._getframe(2)
 
         def call(inner: list) -> Any:
             return func(*unflatten(structure, inner))
