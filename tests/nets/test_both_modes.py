@@ -54,7 +54,8 @@ LEFT_OUT = {
 ROWS = {name: row for name, row in samples.named().items() if row.differentiated() and row.order}
 OPEN = (
     "scipy_integrate.", "scipy_interpolate.", "scipy_linalg_decompositions.",
-    "scipy_linalg_functions.", "scipy_ndimage.", "scipy_signal", "scipy_spatial.", "scipy_stats.",
+    "scipy_linalg_functions.", "scipy_ndimage.", "scipy_signal", "scipy_sparse.", "scipy_spatial.",
+    "scipy_stats.",
 )  # fmt: skip
 """Families whose rows differ between the modes at infinities, ties and singular matrices. A full
 run shows them."""

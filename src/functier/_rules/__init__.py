@@ -79,5 +79,6 @@ for _name in (
     "signal",
     "ndimage",
     "spatial",
+    "optimize",
 ):
     PENDING[f"scipy.{_name}"] = f"{__name__}.scipy.{_name}"

@@ -24,7 +24,7 @@ TWINS: dict[int, Any] = {}
 
 OWN: dict[str, str] = {
     "integrate": "_integrate", "interpolate": "_interpolate", "optimize": "_optimize",
-    "stats": "_stats",
+    "sparse.linalg": "_sparse_linalg", "stats": "_stats",
 }  # fmt: skip
 """The files of this package with twins, by the modules of SciPy that have their originals."""
 
