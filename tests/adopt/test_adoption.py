@@ -6,6 +6,7 @@ import importlib
 import math
 import pickle
 import sys
+import textwrap
 import threading
 import types
 import weakref
@@ -242,9 +243,9 @@ PACKAGE = {
 }
 
 
-@pytest.fixture
-def package(tmp_path):
-    write(tmp_path, PACKAGE)
+@pytest.fixture(params=["", "\n__name__ = 'Pack'\n"], ids=["", "renamed"])
+def package(request, tmp_path):
+    write(tmp_path, {name: textwrap.dedent(text) + request.param for name, text in PACKAGE.items()})
     with importable(tmp_path):
         yield
 
@@ -315,6 +316,14 @@ def test_a_function_or_a_class_stands_for_its_module(package):
             assert adopted.names == ("pack.one",)
     with ft.adopt(functools.wraps(one.f)(lambda x: x)) as adopted:
         assert adopted.names == ("pack.one",)
+
+
+def test_a_function_whose_module_has_another_name_stands_for_it(tmp_path):
+    module = module_of(tmp_path, "__name__ = 'Other'\ndef f(x):\n    return float(x)\n")
+    sys.modules[module.__spec__.name] = module
+    with ft.adopt(module.f) as adopted:
+        assert adopted.names == (module.__spec__.name,) and ft.grad(module.f)(0.5) == 1.0
+    del sys.modules[module.__spec__.name]
 
 
 def test_main_can_be_adopted():

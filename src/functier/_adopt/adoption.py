@@ -9,12 +9,12 @@ NOTE [adoptions are counted]
 import sys
 import threading
 from importlib import import_module
-from types import ModuleType, TracebackType
+from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
 from .bindings import Bindings
 from .importing import Finder
-from .search import functions_of, running_code
+from .search import functions_of, import_name, running_code
 from .twins import load_twins
 
 REFUSED = ("numpy", "functier", "builtins")
@@ -28,7 +28,7 @@ class Adoption:
     """Some adopted modules, until `undo` or the end of a ``with`` block."""
 
     def __init__(self, modules: list[ModuleType]):
-        self.names = tuple(dict.fromkeys(m.__name__ for m in modules))
+        self.names = tuple(dict.fromkeys(import_name(m) for m in modules))
         self.modules: list[ModuleType] = []
         with _LOCK:
             found = [m for name in self.names for m in _loaded(name)]
@@ -143,9 +143,10 @@ def adopt(*modules: Any) -> Adoption:
         raise TypeError("adopt: no module was given; write functier.adopt('package.module')")
     found = [_module_of(x) for x in modules]
     for module in found:
-        if module.__name__.partition(".")[0] in REFUSED:
+        name = import_name(module)
+        if name.partition(".")[0] in REFUSED:
             raise ValueError(
-                f"adopt: {module.__name__} is what adopted code calls, and cannot be adopted; "
+                f"adopt: {name} is what adopted code calls, and cannot be adopted; "
                 f"give the module that calls it"
             )
     return Adoption(found)
@@ -162,6 +163,8 @@ def _module_of(x: Any) -> ModuleType:
     else:
         name = getattr(x, "__module__", None) if callable(x) else None
         module = sys.modules.get(name) if isinstance(name, str) else None
+        if module is None and isinstance(x, FunctionType):
+            module = _owner_of(x.__globals__)
     if not isinstance(module, ModuleType):
         raise TypeError(
             f"adopt: {x!r} is not a module and belongs to none; give a module, its name, or a "
@@ -170,13 +173,21 @@ def _module_of(x: Any) -> ModuleType:
     return module
 
 
+def _owner_of(namespace: dict) -> ModuleType | None:
+    """Return the module with these globals, whatever name they have."""
+    for module in list(sys.modules.values()):
+        if isinstance(module, ModuleType) and vars(module) is namespace:
+            return module
+    return None
+
+
 def _loaded(name: str) -> list[ModuleType]:
     """Return the modules inside a package that have been imported."""
     return [
         module
         for key, module in list(sys.modules.items())
         if key.startswith(f"{name}.") and isinstance(module, ModuleType)
-        and module.__name__.startswith(f"{name}.")
+        and import_name(module).startswith(f"{name}.")
     ]  # fmt: skip
 
 
@@ -211,7 +222,7 @@ def _imported(module: ModuleType) -> None:
         load_twins()
         found = functions_of([module])[id(vars(module))]
         for adoption in _ACTIVE:
-            if _is_inside(module.__name__, adoption):
+            if _is_inside(import_name(module), adoption):
                 record = _ADOPTED.setdefault(id(module), Bindings(module))
                 if module not in adoption.modules:
                     adoption.modules.append(module)

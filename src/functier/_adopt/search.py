@@ -37,7 +37,8 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[int, tuple[list, list]]:
     classes: dict[str, dict] = {}
     waiting: list[Any] = []
     for module in modules:
-        functions[id(vars(module))], classes[module.__name__] = {}, {}
+        functions[id(vars(module))] = {}
+        classes[module.__name__] = classes[import_name(module)] = {}
         waiting += vars(module).values()
     _follow(waiting, functions, classes)
     for x in gc.get_objects():
@@ -47,6 +48,14 @@ def functions_of(modules: Iterable[ModuleType]) -> dict[int, tuple[list, list]]:
         id(vars(m)): (list(functions[id(vars(m))].values()), list(classes[m.__name__].values()))
         for m in modules
     }
+
+
+def import_name(module: ModuleType) -> str:
+    """Return the name that imports a module: a package may give ``__name__`` another value."""
+    name = getattr(getattr(module, "__spec__", None), "name", None)
+    if isinstance(name, str) and sys.modules.get(name) is module:
+        return name
+    return module.__name__
 
 
 def _follow(waiting: list[Any], functions: dict, classes: dict) -> None:
