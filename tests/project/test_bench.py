@@ -373,8 +373,8 @@ def test_only_chooses_by_parts_of_names():
     assert session.choose("") == (LIST, list(session.SECTIONS))
 
 
-def test_the_readme_names_the_command():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_page_about_speed_names_the_command():
+    text = (ROOT / "design/site/pages/project/speed.md").read_text(encoding="utf-8")
     (command,) = re.findall(r"^python3 .*tests/bench/.*$", text, re.MULTILINE)
     script, *options = command.rpartition(" && ")[2].split()[1:]
     assert (ROOT / script).is_file()
