@@ -250,7 +250,7 @@ def test_a_library_that_cannot_be_loaded(monkeypatch):
 
 def test_code_that_ends_during_a_trace_is_not_a_dependency():
     with contextlib.suppress(ImportError):
-        import numba  # noqa: F401, PLC0415  Numba's functions run where code of LLVM's ends
+        import numba  # noqa: F401  Numba's functions run where code of LLVM's ends
     old = [ft.compile(lambda x: x * 3.0, backend="llvm")]
     old[0](X)
 

@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("llvmlite")
 
 import functier as ft
+import functier.numpy as fnp
 from functier._machine import backend
 from functier._machine.loops import kernels, nests, sums
 from functier._machine.loops.kernels import kernel_of
@@ -186,3 +187,15 @@ def test_a_product_in_another_order_is_found(monkeypatch):
         test_products_are_in_the_order_of_numpy(PRODUCTS["a row"])
     kernels.written.cache_clear()
     kernels.kernel_of.cache_clear()
+
+
+def test_a_number_that_does_not_fit_into_an_array():
+    def f(x):
+        a = fnp.zeros(2, np.int8)
+        a[1] = np.argmax(x)
+        return a * 1
+
+    compiled = ft.compile(f, backend="llvm")
+    assert np.array_equal(compiled(np.eye(200)[127]), [0, 127])
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        compiled(np.eye(200)[128])

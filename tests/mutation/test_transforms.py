@@ -322,3 +322,17 @@ def test_blocks_of_vmap_grad_and_jvp():
         np.testing.assert_allclose(moved, Numeric.jvp(f)(X.copy()), rtol=1e-6, atol=1e-6)
 
     run_each(PROGRAMS, test)
+
+
+@pytest.mark.parametrize("numbers", [[3.0, np.nan], [3.0, 300.0], [300.0, -200.0]])
+def test_a_number_that_does_not_fit_into_an_array_of_an_example(numbers):
+    def f(x):
+        a = fnp.zeros(2, np.int8)
+        a[1] = x
+        return a * 1
+
+    assert np.array_equal(ft.vmap(f)(np.array([-128.9, 127.9])), [[0, -128], [0, 127]])
+    with pytest.raises(OverflowError, match="an array of int8 is out of its bounds"):
+        ft.vmap(f)(np.array(numbers))
+    with pytest.raises(OverflowError, match="an array of int8 is out of its bounds"):
+        ft.vmap(lambda x: ft.vmap(f)(x))(np.array([numbers]))

@@ -165,7 +165,7 @@ class Drawn:
         return f"{func.__name__}({i})", lambda v: func(v[i]), self.values[i].exact
 
     def draw_discrete(self) -> Any:
-        func = self.r.choice([np.floor, np.isnan, np.isfinite, np.logical_not, np.signbit])
+        func = self.r.choice([np.floor, np.isnan, np.isfinite, np.logical_not, is_below])
         i = self.pick("f", True)
         return f"{func.__name__}({i})", lambda v: func(v[i]), True
 
@@ -411,6 +411,19 @@ def largest(values: list) -> float:
     return found
 
 
+def is_below(x: Any) -> Any:
+    """Return where a number has the sign -; that of a NaN is not kept by machine code."""
+    return np.signbit(np.where(np.isnan(x), 1.0, x))
+
+
+def outcome(run: Any, inputs: list) -> Any:
+    """Return the results, or the kind of the error of NumPy's that there is instead."""
+    try:
+        return run(*inputs)
+    except (OverflowError, ValueError) as error:
+        return [type(error).__name__]
+
+
 class Kernels:
     """Runs numbers of a seed and counts."""
 
@@ -439,9 +452,10 @@ class Kernels:
             scale = largest([v.array for v in drawn.values]) * drawn.rounding()
             for inputs in (drawn.inputs, drawn.again()):
                 before = [x.copy() for x in inputs]
+                wanted = outcome(numpys, inputs)
                 self.counts.judge(
-                    text, lambda given=inputs: machine.run(*given),
-                    lambda found, given=inputs: compare(found, numpys(*given), exact, scale),
+                    text, lambda given=inputs: outcome(machine.run, given),
+                    lambda found, wanted=wanted: compare(found, wanted, exact, scale),
                 )  # fmt: skip
                 for x, y in zip(before, inputs):
                     if not np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):

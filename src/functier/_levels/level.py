@@ -25,6 +25,7 @@ from .._core.errors import LevelError, MutationError
 from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
+from .._core.operands import operate
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out
@@ -216,6 +217,10 @@ class Level:
 
     # ---- operations ----
 
+    def answers_operators(self, x: Tensor) -> bool:
+        """Tell if an operator of another library's matrix is the tensor's to compute."""
+        return True
+
     def unary(self, func: Function, x: Tensor) -> Value:
         """Compute an operator (as a function of `operator`) or a ufunc of one operand."""
         return self.function(UFUNC_OF.get(func, func), (x,), {})
@@ -224,7 +229,7 @@ class Level:
         if KEPT and (type(a) in KEPT or type(b) in KEPT):
             return func(*beside_tensors((a, b), {})[0])
         if opts_out(a) or opts_out(b):
-            return NotImplemented
+            return operate(func, a, b)
         a, b = [array_of(v) if type(v) in (list, tuple) else converted(v) for v in (a, b)]
         return self.function(UFUNC_OF.get(func, func), (a, b), {})
 
@@ -276,7 +281,7 @@ class Level:
             if op.single and args and type(args[0]) is self.cls:
                 given = op.static(args, kwargs)
                 if given is not None:
-                    if op.views:
+                    if op.views or op.boxes:
                         return views.view_result(self, op, args[0], given)
                     return self.apply_single(op, args[0], given)
             for value in (*args, *kwargs.values()) if kwargs else args:
@@ -287,7 +292,7 @@ class Level:
             if op.body is not None:
                 args, kwargs = drop_labels(self, func, args, kwargs)
                 result = op.body(*args, **kwargs)
-                return views.note_box(result) if op.boxes else result
+                return views.note_box(result) if op.boxes else views.note_number(result, args)
             if op.views and func is np.astype and keeps_dtype(*args, **kwargs):
                 return args[0]
             call = op.bind(args, kwargs)

@@ -27,7 +27,7 @@ from .._core.types import Index, Shape
 from .._mutation.array import is_array as is_array
 from .._mutation.array import was_written
 from .._mutation.shifts import BOXES, numbers_in
-from .._mutation.shifts import note_box as note_box
+from .._mutation.shifts import note_box as note_whole
 from .memory import owner_of
 
 ndarray = np.ndarray
@@ -113,6 +113,48 @@ def view_result(level: Any, op: Op, x: Any, given: dict) -> Any:
     return note_result(op, (x,), y)
 
 
+def note_box(y: Any) -> Any:
+    """Note that `y`, where it has no axes, is an array in NumPy and no number; return it."""
+    if isinstance(y, Tensor) and not y.ndim:
+        if type(y) is type(y).level.cls and not is_array(y):
+            if holds_tensor(y):
+                add_point(y)
+            else:
+                y._value = np.asarray(y._value)  # type: ignore[misc]
+        note_whole(y)
+    return y
+
+
+def add_point(y: Any) -> Any:
+    """Note that `y`, which has no axes, is an array; return it."""
+    level = type(y).level
+    if level.points is None:
+        level.points = {}
+    level.points[id(y)] = ref(y)
+    return y
+
+
+def note_number(y: Any, args: tuple) -> Any:
+    """Note that `y`, where a body has made it and it has no axes, is a number in NumPy; return it.
+
+    A body computes with arrays as it likes, such as those of `numpy.where`.
+    """
+    if not isinstance(y, Tensor) or y.ndim or any([y is x for x in args]):
+        return y
+    x: Any = y
+    while is_array(x) and not was_written(x):
+        level = type(x).level
+        if level.points:
+            level.points.pop(id(x), None)
+        if level.kind.batches:
+            break
+        if not isinstance(x._value, Tensor):
+            x._value = x._value[()]
+            break
+        x = x._value
+    return y
+
+
 def note_result(op: Op, args: tuple, y: Any) -> Any:
     """Note a whole number that is an array in NumPy, as the first operand is; return it."""
     x = args[0] if args else None
@@ -124,23 +166,14 @@ def note_result(op: Op, args: tuple, y: Any) -> Any:
 def note_point(level: Any, x: Any, y: Any) -> Any:
     """Note that `y`, where it has no axes, is an array in NumPy and no scalar: a view of `x`."""
     if type(y) is type(x) is level.cls and not y.ndim and holds_tensor(y):
-        if level.points is None:
-            level.points = {}
-        level.points[id(y)] = ref(y)
-        note_view(level, x, y)
+        note_view(level, x, add_point(y))
     return y
 
 
 def as_point(x: Any) -> Any:
     """Return a number as what NumPy makes of it by `numpy.asarray`: an array without axes."""
     y = x[...]
-    level = type(y).level
-    if type(y) is not level.cls or is_array(y):
-        return y
-    if level.points is None:
-        level.points = {}
-    level.points[id(y)] = ref(y)
-    return y
+    return y if type(y) is not type(y).level.cls or is_array(y) else add_point(y)
 
 
 class Row(ref):

@@ -198,6 +198,7 @@ for _view in GIVE_VIEWS:
         OPS[_view].views = True
 
 for _box in (
-    np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to,
+    np.where, np.select, np.piecewise, np.roll, np.tensordot, np.isin, np.broadcast_to, np.cov,
+    np.real_if_close, np.i0, np.pad, np.block, np.linalg.tensorsolve,
 ):  # fmt: skip
     OPS[_box].boxes = True

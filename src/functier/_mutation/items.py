@@ -15,7 +15,16 @@ from .._core.root import tree_map
 from .._core.table import find
 from .._core.tensor import Tensor
 from .._core.types import Index, Value
-from .array import Array, array_holding, make_writable, on_view, settle, view_of, was_written
+from .array import (
+    Array,
+    array_holding,
+    is_array,
+    make_writable,
+    on_view,
+    settle,
+    view_of,
+    was_written,
+)
 from .copies import check_partners
 from .exposures import check_exposed
 from .layouts import parts_of, rank_at
@@ -116,9 +125,33 @@ def write_item(x: Any, view: View, index: Index, value: Value, add: bool = False
             return  # the end of x[index] op= v, which has written to the item
         prepare_write(x, view, index, value)
         index, value = settle(index), settle(value)
+    if isinstance(value, Tensor) and not add and view.dtype.kind in "iu" and not value.ndim:
+        check_range(view.dtype, index, value)
     else:
         check_partners(view.memory)
     view.write(index, value, add)
+
+
+def check_range(dtype: np.dtype, index: Index, value: Any) -> None:
+    """Raise where the number of an example does not fit into an integer of an array, as NumPy does.
+
+    Of arrays, and at indices that are arrays, NumPy takes the lowest bits.
+    """
+    if parts_of(index) is None or is_array(value) or np.can_cast(value.dtype, dtype, "safe"):
+        return
+    x: Any = value
+    while isinstance(x, Tensor) and x.level.depth and x.level.kind.batches:
+        x = x._value
+    if x is value or value.dtype.kind not in "iuf":
+        return
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    fits = (x >= low) & (x <= high) if x.dtype.kind != "f" else (x > low - 1.0) & (x < high + 1.0)
+    if not bool(np.all(fits)):
+        raise OverflowError(
+            f"{value.level}: a number that is written to an array of {dtype} is out of its bounds "
+            f"in an example, which NumPy refuses; write to an array of {value.dtype}, or write "
+            f"number.astype(numpy.{dtype}) where its lowest bits are wanted"
+        )
 
 
 def stacked(value: Any) -> Value:

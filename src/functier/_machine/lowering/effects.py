@@ -153,6 +153,9 @@ def _put(low: Lowering, node: Node) -> Any:
     _, layout, parts, x = node.args
     memory = memory_in(low, node)
     value = value_of(low, x)
+    if type(x) is Node and x.form.kind is not np.ndarray and memory.dtype.kind in "iu":
+        if not np.can_cast(value.dtype, memory.dtype, "safe"):
+            raise Unknown("NumPy checks that the number fits")
     ref, bits = memory.window(layout, parts)
     if type(value) is Ref and len(value.shape) > len(ref.shape):
         lead = len(value.shape) - len(ref.shape)
