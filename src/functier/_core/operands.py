@@ -1,0 +1,49 @@
+"""Operators of other libraries' matrices that have a tensor as their other operand.
+
+NOTE [an operator that asks for an array]
+    ``A @ x`` of a sparse matrix of SciPy asks `x` for an array. Where that has no axes and holds
+    an object, SciPy gives the operator back to Python, which asks the tensor. So a tensor gives
+    such an array where one of these operators asks, and only there.
+"""
+
+import sys
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .types import Function
+
+PACKAGE = __name__.partition(".")[0]
+LIBRARIES = {"scipy.sparse._": f"{PACKAGE}.scipy._sparse_operators"}
+"""The modules that compute such operators, by the beginnings of the names of those of the classes.
+
+They are in a later room, which imports this one, so this room knows their names only.
+"""
+
+NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "truediv")}
+"""The operators that ask for an array."""
+
+
+def array_for_operator() -> np.ndarray | None:
+    """Return the array for an operator that asks the caller for one, or None for other code.
+
+    See NOTE [an operator that asks for an array].
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "")[:14] in LIBRARIES:
+        if frame.f_code.co_name in NAMES:
+            return np.empty((), object)
+        frame = frame.f_back
+    return None
+
+
+def operate(func: Function, a: Any, b: Any) -> Any:
+    """Compute an operator of a tensor and an object that opts out of NumPy's protocols."""
+    for value in (a, b):
+        for cls in type(value).__mro__:
+            name = LIBRARIES.get(cls.__module__[:14])
+            if name is not None:
+                return import_module(name).operate(func, a, b)
+    return NotImplemented
