@@ -11,6 +11,7 @@ import numpy as np
 
 from .border import check_leaf, check_reach, is_convertible
 from .errors import HookRecursionError, LevelError
+from .foreign_operators import operate
 from .methods import INPLACE, OPERATORS
 from .numpy_facts import PLAIN, name_of, named
 from .observers import CALLS, OPERATIONS
@@ -258,7 +259,7 @@ class RootLevel:
         mine = isinstance(a, Tensor)
         x, other = (a, b) if mine else (b, a)
         if opts_out(other) and not hasattr(other, "__tensor_function__"):
-            return NotImplemented
+            return operate(func, a, b)
         return dispatch(OPERATORS[func][0 if mine else 1], (x, other), {})
 
     def getitem(self, x: Tensor, index: Index) -> Any:
@@ -316,6 +317,10 @@ class RootLevel:
         if opts_out(value) and not hasattr(value, "__tensor_function__"):
             return NotImplemented
         return dispatch(INPLACE[func], (x, value), {})
+
+    def answers_operators(self, x: Tensor) -> bool:
+        """Tell if an operator of another library's matrix is the tensor's to compute."""
+        return False  # it is an array
 
     def convert(self, x: Tensor, how: str | Function, *args: Any) -> Any:
         return convert_to(x._value, how, *args)

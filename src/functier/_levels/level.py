@@ -22,10 +22,10 @@ import numpy as np
 from .._core.agreement import settle_masks
 from .._core.border import converted, one_value, operand
 from .._core.errors import LevelError, MutationError
+from .._core.foreign_operators import operate
 from .._core.hints import calls_shuffle
 from .._core.methods import PROPERTIES, methods_of
 from .._core.numpy_facts import PLAIN, UFUNC_OF, dtype_of, shape_of
-from .._core.operands import operate
 from .._core.observers import LEVELS
 from .._core.op import Call, Op
 from .._core.root import classes_in, opts_out

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._core.ambient import AMBIENT
+from .._core.foreign_operators import operate
 from .._core.methods import PROPERTIES
 from .._core.numpy_facts import UFUNC_OF
 from .._core.observers import CALLS
@@ -62,7 +63,7 @@ class ArrayLevel(RootLevel):
 
     def binary(self, func: Any, a: Any, b: Any) -> Any:
         if opts_out(a) or opts_out(b):
-            return NotImplemented
+            return operate(func, a, b)
         return self.called(func, (a, b), {})
 
     def method(self, func: Callable, args: tuple, kwargs: dict) -> Any:
@@ -196,6 +197,9 @@ class ArrayLevel(RootLevel):
     def reorder(self, x: Any, func: Callable, args: tuple, kwargs: dict) -> Any:
         x[...] = self.method(func, (x, *args), kwargs)
         return x
+
+    def answers_operators(self, x: Any) -> bool:
+        return isinstance(view_of(x).snapshot(), Tensor)
 
     def convert(self, x: Any, how: Any, *args: Any) -> Any:
         view = view_of(x)

@@ -7,20 +7,23 @@ NOTE [an operator that asks for an array]
 """
 
 import sys
-from importlib import import_module
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
+from .table import PACKAGE, PENDING, load
 from .types import Function
 
-PACKAGE = __name__.partition(".")[0]
-LIBRARIES = {"scipy.sparse._": f"{PACKAGE}.scipy._sparse_operators"}
-"""The modules that compute such operators, by the beginnings of the names of those of the classes.
+OF_LIBRARIES: dict[str, Callable] = {}
+"""Functions that compute such operators, by the beginnings of the names of the modules that have
+the classes of the matrices. A later room fills it."""
 
-They are in a later room, which imports this one, so this room knows their names only.
-"""
+LIBRARIES = {"scipy.sparse._": "scipy.sparse.matrices"}
+"""The names by which these functions are loaded, by the same beginnings."""
+
+PENDING["scipy.sparse.matrices"] = f"{PACKAGE}.scipy._sparse_operators"
 
 NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "truediv")}
 """The operators that ask for an array."""
@@ -43,7 +46,8 @@ def operate(func: Function, a: Any, b: Any) -> Any:
     """Compute an operator of a tensor and an object that opts out of NumPy's protocols."""
     for value in (a, b):
         for cls in type(value).__mro__:
-            name = LIBRARIES.get(cls.__module__[:14])
-            if name is not None:
-                return import_module(name).operate(func, a, b)
+            beginning = cls.__module__[:14]
+            if beginning in LIBRARIES:
+                load(LIBRARIES[beginning])
+                return OF_LIBRARIES[beginning](func, a, b)
     return NotImplemented

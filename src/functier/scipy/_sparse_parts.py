@@ -1,0 +1,308 @@
+"""A sparse matrix inside a level: plain places, and values that may be tensors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp  # type: ignore[import-untyped]
+
+from .. import numpy as fnp
+from .._core.errors import UnsupportedError
+from .._core.foreign_operators import array_for_operator
+from .._core.tensor import Tensor
+from .._rules.scipy.sparse.patterns import COMPRESSED, Pattern
+from .._rules.scipy.sparse.products import multiply
+from . import _sparse_places as places
+from ._problems import has_tensor
+
+
+class MissingError(UnsupportedError, AttributeError):
+    """A method of SciPy's sparse matrices that those over tensors do not have."""
+
+
+class Parts:
+    """A sparse matrix of SciPy's format `format`, over values that may be tensors.
+
+    The values are an array of one axis, in the order of `pattern`, whose format is csr, csc or
+    coo; matrices of the other formats are held as csr. It is a matrix or an array as the
+    template of the pattern is. Code knows it by the twins of SciPy's classes.
+    """
+
+    __array_ufunc__ = None
+    __hash__ = None  # type: ignore[assignment]
+    ndim = 2
+
+    def __init__(self, values: Any, pattern: Pattern, format: str | None = None):
+        self._values, self._pattern = values, pattern
+        self._written: dict[tuple[int, int], Any] = {}
+        self.format = format or pattern.format
+
+    # ---- the parts ----
+
+    @property
+    def parts(self) -> tuple[Any, Pattern]:
+        """Values and pattern, once what was written element by element has its place."""
+        if self._written:
+            self._settle()
+        return self._values, self._pattern
+
+    @property
+    def values(self) -> Any:
+        return self.parts[0]
+
+    @property
+    def pattern(self) -> Pattern:
+        return self.parts[1]
+
+    @property
+    def is_array(self) -> bool:
+        """True for ``csr_array`` and its kin, false for ``csr_matrix``."""
+        return isinstance(self._pattern.template, sp.sparray)
+
+    @property
+    def original(self) -> type:
+        """SciPy's class of such matrices."""
+        return getattr(sp, f"{self.format}_{'array' if self.is_array else 'matrix'}")
+
+    @property
+    def plain(self) -> Any:
+        """SciPy's matrix; None where the values are tensors of a level."""
+        values, pattern = self.parts
+        if has_tensor(values):
+            if not isinstance(values, Tensor) or values.level.answers_operators(values):
+                return None
+            values = np.asarray(values)
+        return pattern.fill(values).asformat(self.format)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self._pattern.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    @property
+    def nnz(self) -> int:
+        return self.pattern.size
+
+    @property
+    def size(self) -> int:
+        return self.pattern.size
+
+    def getformat(self) -> str:
+        return self.format
+
+    def get_shape(self) -> tuple[int, int]:
+        return self.shape
+
+    def getnnz(self, axis: int | None = None) -> Any:
+        return places.numbered(self.canonical.pattern).getnnz(axis)
+
+    @property
+    def canonical(self) -> Any:
+        """The same matrix with one value for each place."""
+        values, pattern = places.canonical(*self.parts)
+        return self if pattern is self._pattern else type(self)(values, pattern, self.format)
+
+    def numbers(self, start: int = 0) -> Any:
+        """Return a matrix of its format of numbers: see `_sparse_places`."""
+        found = places.numbered(self.pattern, start)
+        return found if found.format == self.format else found.asformat(self.format)
+
+    def moved(self, move: Callable[[Any], Any]) -> Any:
+        """Return what SciPy makes of the places: a matrix, an array or an element."""
+        own = self.canonical
+        found = move(own.numbers())
+        if sp.issparse(found):
+            return type(self)(*places.found_at(own.values, found), found.format)
+        if not np.ndim(found):
+            return own.values[int(found) - 1] if found else own.dtype.type(0)
+        made = places.dense(own.values, np.asarray(found))
+        return fnp.asmatrix(made) if isinstance(found, np.matrix) else made
+
+    def over(self, values: Any) -> Any:
+        """Return a matrix with other values at the same places."""
+        return type(self)(values, self.pattern, self.format)
+
+    def __getattr__(self, name: str) -> Any:
+        if name[:2] == "__" or name in vars(type(self)):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = getattr(self.original, name, None)
+        plain = self.plain
+        if plain is not None:
+            return getattr(plain, name)
+        if value is not None or hasattr(places.numbered(self.pattern), name):
+            raise self.refusal(f"the attribute {name!r}", f"A.toarray() and NumPy, for A.{name}")
+        raise AttributeError(f"{self.original.__name__!r} object has no attribute {name!r}")
+
+    def refusal(self, what: str, instead: str) -> MissingError:
+        return MissingError(
+            f"scipy.sparse.{self.original.__name__}: {what} is not supported for a matrix whose "
+            f"values are tensors; write {instead}"
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        asked = array_for_operator()
+        if asked is None:
+            raise TypeError(
+                "numpy.asarray of a sparse matrix inside a transform would be an array of one "
+                "object; write A.toarray()"
+            )
+        return asked
+
+    # ---- what the places have ----
+
+    def _raw(self, name: str) -> np.ndarray:
+        found = self.pattern.template if self.format == self.pattern.format else self.numbers()
+        return getattr(found, name)
+
+    indices = property(lambda self: self._raw("indices"))
+    indptr = property(lambda self: self._raw("indptr"))
+    row = property(lambda self: self._raw("row"))
+    col = property(lambda self: self._raw("col"))
+    coords = property(lambda self: self._raw("coords"))
+    offsets = property(lambda self: self._raw("offsets"))
+    blocksize = property(lambda self: self._raw("blocksize"))
+
+    @property
+    def data(self) -> Any:
+        """The stored values as SciPy has them in this format."""
+        values, pattern = self.parts
+        if self.format == pattern.format:
+            return values
+        numbers = self.numbers()
+        if self.format not in ("dia", "bsr"):
+            raise self.refusal("data", "A.tocsr().data")
+        return places.dense(values, numbers.data)
+
+    @data.setter
+    def data(self, data: Any) -> None:
+        if self.format != self.pattern.format:
+            raise self.refusal("writing data", "A.tocsr()")
+        data = fnp.asarray(data)
+        if np.shape(data) != (self.nnz,):
+            raise ValueError(f"data has the shape {np.shape(data)}, but {(self.nnz,)} is needed")
+        self._values = data
+
+    # ---- formats ----
+
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
+        if format is None or format == self.format:
+            return self.copy() if copy else self
+        if format not in ("csr", "csc", "coo", "dia", "bsr", "lil", "dok"):
+            raise ValueError(f"Format {format} is unknown.")
+        stored = format if format in (*COMPRESSED, "coo") else "csr"
+        made = self.moved(lambda a: a.asformat(stored)) if stored != self.pattern.format else self
+        values, pattern = made.canonical.parts
+        return type(self)(values, pattern, format)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        return self.asformat("csr", copy)
+
+    def tocsc(self, copy: bool = False) -> Any:
+        return self.asformat("csc", copy)
+
+    def tocoo(self, copy: bool = False) -> Any:
+        return self.asformat("coo", copy)
+
+    def todia(self, copy: bool = False) -> Any:
+        return self.asformat("dia", copy)
+
+    def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
+        if blocksize is not None:
+            raise self.refusal("a blocksize", "A.tobsr()")
+        return self.asformat("bsr", copy)
+
+    def tolil(self, copy: bool = False) -> Any:
+        return self.asformat("lil", copy)
+
+    def todok(self, copy: bool = False) -> Any:
+        return self.asformat("dok", copy)
+
+    def toarray(self, order: Any = None, out: Any = None) -> Any:
+        if out is not None:
+            raise self.refusal("out", "A.toarray()")
+        values, pattern = self.parts
+        if values.dtype.kind == "b":
+            return self.astype(int).toarray() > 0
+        flat = multiply(np.ones(pattern.size, np.int8), values, pattern.elements)
+        return np.reshape(np.astype(flat, values.dtype, copy=False), self.shape)
+
+    def todense(self, order: Any = None, out: Any = None) -> Any:
+        return self._container(self.toarray(order, out))
+
+    def _container(self, x: Any) -> Any:
+        """Return a dense result as SciPy does: of a matrix, a matrix."""
+        return x if self.is_array else fnp.asmatrix(x)
+
+    def copy(self) -> Any:
+        return self.over(fnp.array(self.values))
+
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
+        return self.over(np.astype(self.values, np.dtype(dtype)))
+
+    # ---- places ----
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+        if axes is not None and tuple(axes) != (1, 0):
+            raise ValueError("Sparse matrices do not support an 'axes' parameter")
+        values, pattern = self.parts
+        format = {"csr": "csc", "csc": "csr"}.get(self.format, self.format)
+        if self.format not in (*COMPRESSED, "coo"):
+            return type(self)(values, pattern.transposed).asformat(format)
+        return type(self)(values, pattern.transposed, format)
+
+    T = property(transpose)
+
+    def conj(self, copy: bool = True) -> Any:
+        return self.over(np.conjugate(self.values)) if self.dtype.kind == "c" else self
+
+    conjugate = conj
+
+    def getH(self) -> Any:
+        return self.transpose().conj()
+
+    @property
+    def H(self) -> Any:
+        if self.is_array:
+            raise AttributeError(f"{self.original.__name__!r} object has no attribute 'H'")
+        return self.getH()
+
+    def diagonal(self, k: int = 0) -> Any:
+        return self.moved(lambda a: a.diagonal(k))
+
+    def trace(self, offset: int = 0) -> Any:
+        return np.sum(self.diagonal(offset))
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
+        return self.moved(lambda a: a.reshape(*shape, order=order))
+
+    def getrow(self, i: int) -> Any:
+        return self.moved(lambda a: a.tocsr()[[i], :])
+
+    def getcol(self, j: int) -> Any:
+        return self.moved(lambda a: a.tocsr()[:, [j]])
+
+    def nonzero(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the places of all stored values."""
+        return self.canonical.pattern.places
+
+    def sum_duplicates(self) -> None:
+        self._values, self._pattern = self.canonical.tocsr().asformat(self._pattern.format).parts
+
+    def sort_indices(self) -> None:
+        """Sort the values of each row, which a matrix over tensors may have in any order."""
+
+    def eliminate_zeros(self) -> None:
+        """Keep all values, as which of them are zero is no fact of the places."""
+
+    prune = sort_indices
+
+
+def is_sparse(x: Any) -> bool:
+    return isinstance(x, Parts) or sp.issparse(x)
+
+
+def is_scalar(x: Any) -> bool:
+    return not is_sparse(x) and not isinstance(x, (list, tuple)) and np.ndim(x) == 0
