@@ -124,10 +124,15 @@ def check_vmap(row: Row, whole: bool = False) -> None:
     Not the whole: one size for every subset, the other sizes for some.
     """
     every = choices(len(free(row)), (0, -1))
-    for n in sorted({0, 1, unlike(row), *data_axes(row)}):
+    for n in lengths(row, 0, 1, unlike(row), *data_axes(row)):
         loops: dict = {}
         for choice in every if whole or n == unlike(row) or len(every) < 3 else every[::5]:
             vmap_against_loop(row, n, placed(row, choice), loops=loops)
+
+
+def lengths(row: Row, *wanted: int) -> list[int]:
+    """Lengths of batches, without that of no examples where a row refuses it."""
+    return sorted({n for n in wanted if n or row.empty})
 
 
 def check_vmap_strided(row: Row) -> None:
@@ -179,7 +184,7 @@ def check_vmap_nested(row: Row, whole: bool = False) -> None:
         for sizes in (unequal, equal) if whole else (equal if k % 2 else unequal,):
             nested_against_loops(row, sizes, placed(row, choice))
     both = placed(row, ("both",) * len(free(row)))
-    for sizes in ((1, 3), (3, 1), (1, 1), (0, 2), (2, 0)):
+    for sizes in ((1, 3), (3, 1), (1, 1), *((0, 2), (2, 0))[: 2 * row.empty]):
         nested_against_loops(row, sizes, both)
 
 
@@ -223,12 +228,19 @@ def check_refusal(row: Row) -> None:
     """Check that an operation that depends on the data refuses examples that differ in form."""
     many = [examples(row, i, 8) for i in range(len(row.leaves))]
     f = leaves_of(row)
-    try:
-        found = ft.vmap(f)(*many)
-    except ft.LevelError:
-        return
-    same(found, stacked([f(*[x[i] for x in many]) for i in range(8)]))  # fails if forms differ
+    for batch in (many, [_with_equal_elements(x) for x in many]):
+        try:
+            found = ft.vmap(f)(*batch)
+        except ft.LevelError:
+            return
+        same(found, stacked([f(*[x[i] for x in batch]) for i in range(8)]))  # fails if forms differ
     raise AssertionError("vmap returned, where the shape depends on the data")
+
+
+def _with_equal_elements(many: np.ndarray) -> np.ndarray:
+    """Return the examples, the last of which has one number in all elements."""
+    last = np.full_like(many[-1:], many[-1].flat[0]) if many[-1].size else many[-1:]
+    return np.concatenate([many[:-1], last])
 
 
 def check_warning(row: Row) -> None:
@@ -389,7 +401,7 @@ def check_derivatives_of_vmap(row: Row, whole: bool = False) -> None:
         if not any(mask):
             continue
         dims = tuple(0 if on else None for on in mask)
-        for n in sorted({0, 1, unlike(row), *data_axes(row)[:1]}):
+        for n in lengths(row, 0, 1, unlike(row), *data_axes(row)[:1]):
             if not whole and n != unlike(row) and mask is not varying:
                 continue
             inputs = [examples(row, i, n) if on else x for i, x, on in zip(where, points, mask)]

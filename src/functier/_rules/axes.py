@@ -1,6 +1,7 @@
 """Operands and axes: lists as arrays, the axes of a batch and of a reduction."""
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,6 +53,11 @@ def replace_zeros(x: Value) -> Value:
         return x
     replaced = np.where(zero, 1, x)
     return replaced if np.ndim(replaced) else replaced[()]  # an array's powers round in another way
+
+
+def as_number(n: Value) -> Value:
+    """Return a count or a place that is a tensor as an `int`, which all examples share."""
+    return operator.index(n) if hasattr(n, "level") else n
 
 
 # ---- axes ----

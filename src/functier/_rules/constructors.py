@@ -130,21 +130,31 @@ def data_dependent_vmap(
     def rule(k: int, *args: Value, **params: Any) -> Value:
         if constant and 0 not in args[0].shape[:k]:
             first = args[0][(slice(1),) * k]
-            if bool(np.all(args[0] == first)):
+            if are_alike(args[0], first):
                 result = func(np.reshape(first, first.shape[k:]), **params)
                 if isinstance(result, tuple):
                     return tuple([r[(None,) * k] for r in result])
                 return result[(None,) * k]
-        error = DataDependentError(
-            f"the shape of the result of {name or name_of(func)} depends on the data, which "
-            f"differs from example to example; {remedy}"
-        )
+        error = DataDependentError(refusal_of(func, remedy, name))
         if constant:
             told = pattern or (lambda x, **params: np.not_equal(x, 0))
             error.pattern = told(args[0], **params)
         raise error
 
     return rule
+
+
+def are_alike(x: Value, first: Value) -> bool:
+    """Tell if all examples equal the first one."""
+    return bool(np.all(x == first))
+
+
+def refusal_of(func: Callable, remedy: str, name: str = "") -> str:
+    """Return the message for a result whose shape would differ from example to example."""
+    return (
+        f"the shape of the result of {name or name_of(func)} depends on the data, which "
+        f"differs from example to example; {remedy}"
+    )
 
 
 # ---- functions that NumPy does not have ----

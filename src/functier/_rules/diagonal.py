@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .._core.types import Function, Shape, Value
-from .axes import shift
+from .axes import as_number, shift
 from .constructors import composite, linear, primitive
 
 
@@ -69,6 +69,7 @@ def _diag(v: Value, k: int = 0) -> Value:
 
 @lambda body: composite(np.diagflat, body)
 def _diagflat(v: Value, k: int = 0) -> Value:
+    k = as_number(k)
     n = v.size + abs(k)
     return from_diagonal(v if v.ndim == 1 else np.ravel(v), (n, n), k)
 

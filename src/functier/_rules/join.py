@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .._core.types import Function, Index, Shape, Value
-from .axes import as_array, as_strong, batch_shape, flatten_examples, normalize, shift
+from .axes import as_array, as_number, as_strong, batch_shape, flatten_examples, normalize, shift
 from .constructors import NUMBERS, composite, linear
 
 WEAK = {float, int, bool, np.float64}
@@ -187,9 +187,27 @@ def _array_split_vjp(
     return sum([whole(piece, *bound) for piece, bound in zip(g, bounds)])
 
 
+def _bind_array_split(ary: Value, indices_or_sections: Value, axis: int = 0) -> dict[str, Any]:
+    """Name the operands; places or a number that are tensors become those of all examples."""
+    return {"ary": ary, "indices_or_sections": _as_places(indices_or_sections), "axis": axis}
+
+
+def _as_places(places: Value) -> Value:
+    if not np.iterable(places):
+        return as_number(places)
+    return [as_number(place) for place in places] if _holds_tensors(places) else places
+
+
+def _holds_tensors(places: Value) -> bool:
+    return hasattr(places, "level") or (
+        isinstance(places, (list, tuple)) and any([hasattr(p, "level") for p in places])
+    )
+
+
 linear(
     np.array_split,
     "ary indices_or_sections axis",
+    bind=_bind_array_split,
     vmap=lambda k, ary, indices_or_sections, axis=0: np.array_split(
         ary, indices_or_sections, shift(axis, k, ary.ndim - k)
     ),
@@ -200,6 +218,7 @@ linear(
 @lambda body: composite(np.split, body)
 def _split(ary: Value, indices_or_sections: Value, axis: int = 0) -> Value:
     n = ary.shape[shift(axis, 0, ary.ndim)]
+    indices_or_sections = _as_places(indices_or_sections)
     if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ValueError("array split does not result in an equal division")
     return np.array_split(ary, indices_or_sections, axis)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .._core.types import Shape, Value
-from .axes import flatten_examples, shift
+from .axes import as_number, flatten_examples, shift
 from .constructors import composite, data_dependent_vmap, linear, primitive
 
 
@@ -85,7 +85,8 @@ def _tile(A: Value, reps: Value) -> Value:
 @lambda body: composite(np.resize, body)
 def _resize(a: Value, new_shape: int | Sequence[int]) -> Value:
     """The elements in a row, over and over until the new shape is full."""
-    new_shape = (new_shape,) if isinstance(new_shape, (int, np.integer)) else tuple(new_shape)
+    sizes = new_shape if np.iterable(new_shape) else (new_shape,)
+    new_shape = tuple([as_number(n) for n in sizes])
     size = int(np.prod(new_shape, dtype=int))
     if min(new_shape, default=0) < 0:
         raise ValueError("all elements of `new_shape` must be non-negative")

@@ -7,10 +7,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from .._core.errors import DataDependentError
 from .._core.numpy_facts import align, dtype_of
 from .._core.types import Function, Shape, Value
 from .axes import batch_shape, flatten_examples, ignore_scalar_axis, shift
-from .constructors import composite, constant, data_dependent_vmap, one_axis_vmap, op
+from .constructors import (
+    are_alike,
+    composite,
+    constant,
+    data_dependent_vmap,
+    one_axis_vmap,
+    op,
+    refusal_of,
+)  # fmt: skip
 from .indexing import index_along, read_at, transpose_read
 
 
@@ -243,12 +252,14 @@ def _first_places(ar: Value, values: Value, axis: int | None) -> Value:
     if axis is not None:
         return np.unique(ar, return_index=True, axis=axis)[1]
     order = _stable_order(np.ravel(ar), 0)
-    return np.take(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
+    return read_at(order, np.searchsorted(np.ravel(ar), np.ravel(values), sorter=order))
 
 
 def _unique_jvp(t: Value, ar: Value, ans: Value, axis: int | None = None) -> Value:
     values = ans[0] if isinstance(ans, tuple) else ans
-    moved = np.take(t, _first_places(ar, values, axis), axis)
+    firsts = _first_places(ar, values, axis)
+    t, axis = (np.ravel(t), 0) if axis is None else (t, shift(axis, 0, np.ndim(ar)))
+    moved = read_at(t, (slice(None),) * axis + (firsts,))
     return (moved, *(None for _ in ans[1:])) if isinstance(ans, tuple) else moved
 
 
@@ -262,19 +273,74 @@ def _unique_vjp(g: Value, ar: Value, ans: Value, axis: int | None = None) -> Val
 
 REMEDY = "pass it as a plain array, or keep all elements, with numpy.sort or numpy.where"
 
+
+def _unique_vmap(func: Function, equal_nan: bool = False) -> Function:
+    """Return the batching rule: the results have one form where repeated elements lie alike."""
+    refuse = data_dependent_vmap(func, REMEDY)
+
+    def rule(k: int, ar: Value, axis: int | None = None, **params: Any) -> Value:
+        shape = np.shape(ar)[k:]
+        if 0 in np.shape(ar)[:k] or (axis is not None and len(shape) > 1):
+            return refuse(k, ar)
+        elements = flatten_examples(k, ar)
+        order = _stable_order(elements, -1)
+        values = np.take_along_axis(elements, order, -1)
+        first = _first_of_equal(values, params.get("equal_nan", equal_nan))
+        shared = first[(slice(1),) * k]
+        if not are_alike(first, shared):
+            error = DataDependentError(refusal_of(func, REMEDY))
+            error.pattern = first
+            raise error
+        places = np.flatnonzero(shared)
+        ranks = np.take_along_axis(np.cumsum(first, -1) - 1, np.argsort(order, -1), -1)
+        inverse = np.reshape(ranks, np.shape(ranks)[:k] + shape)
+        counts = np.diff(np.append(places, math.prod(shape)))[(None,) * k]
+        return _unique_results(
+            func, params, np.take(values, places, -1), np.take(order, places, -1), inverse, counts
+        )
+
+    return rule
+
+
+def _first_of_equal(values: Value, equal_nan: bool) -> Value:
+    """Return the truth of each of the sorted elements: it differs from the one before it."""
+    before, after = values[..., :-1], values[..., 1:]
+    differs = np.not_equal(before, after)
+    if equal_nan and values.dtype.kind in "fc":
+        differs = np.logical_and(differs, np.logical_not(np.isnan(before) & np.isnan(after)))
+    return np.concatenate([np.ones(np.shape(values[..., :1]), bool), differs], -1)
+
+
+def _unique_results(func: Function, params: dict, *results: Value) -> Value:
+    """Return those of the values, the places, the inverse and the counts that `func` returns."""
+    places = NAMED.get(func)
+    if places is not None:
+        kept = [results[i] for i in places]
+        return type(func(np.zeros(0)))(*kept) if kept[1:] else kept[0]
+    asked = ("return_index", "return_inverse", "return_counts")
+    kept = [r for r, name in zip(results[1:], asked) if params.get(name)]
+    return (results[0], *kept) if kept else results[0]
+
+
+NAMED: dict[Function, tuple[int, ...]] = {
+    np.unique_values: (0,), np.unique_counts: (0, 3), np.unique_inverse: (0, 2),
+    np.unique_all: (0, 1, 2, 3),
+}  # fmt: skip
+"""The results of `_unique_results` that functions of the array API return."""
+
 op(
     np.unique,
     _parameter_names(np.unique),  # `sorted` came with NumPy 2.3
-    vmap=data_dependent_vmap(np.unique, REMEDY),
+    vmap=_unique_vmap(np.unique, True),
     by_value="ar",
     jvp={"ar": _unique_jvp},
     vjp={"ar": _unique_vjp},
 )
-for unique in (np.unique_values, np.unique_counts, np.unique_inverse, np.unique_all):
+for unique in NAMED:
     op(
         unique,
         "x",
-        vmap=data_dependent_vmap(unique, REMEDY),
+        vmap=_unique_vmap(unique),
         by_value="x",
         jvp={"x": lambda t, x, ans: _unique_jvp(t, x, ans)},
         vjp={"x": lambda g, x, ans: _unique_vjp(g, x, ans)},
@@ -301,7 +367,7 @@ def _intersect1d(
     places = [np.take(order, twice), np.take(order, twice + 1) - n]
     if not assume_unique:
         firsts = [np.unique(a, return_index=True)[1] for a in (ar1, ar2)]
-        places = [np.take(f, p) for f, p in zip(firsts, places)]
+        places = [read_at(f, p) for f, p in zip(firsts, places)]
     return values, *places
 
 

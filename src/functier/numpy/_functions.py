@@ -9,6 +9,7 @@ NOTE [the twin of a function]
 """
 
 import functools
+import operator
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
@@ -217,6 +218,12 @@ ON_LIKE: set[Callable] = {
 }  # fmt: skip
 """Those that NumPy dispatches on ``like=`` only."""
 
+
+def _with_number(func: Callable, n: Any, *args: Any, **kwargs: Any) -> Any:
+    """`numpy.fft.fftfreq` and its kin, which ask for the class of `n`."""
+    return func(operator.index(n) if isinstance(n, Tensor) else n, *args, **kwargs)
+
+
 INSIDE: dict[Callable, Callable] = {
     **{func: _fill for func in ON_LIKE},
     **{
@@ -231,5 +238,7 @@ INSIDE: dict[Callable, Callable] = {
     np.asarray_chkfinite: _as_finite,
     np.isscalar: _is_scalar,
     np.isfortran: _is_fortran,
+    np.fft.fftfreq: _with_number,
+    np.fft.rfftfreq: _with_number,
 }  # fmt: skip
 """Functions of NumPy's function and the arguments, that compute it inside a level."""

@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 from ..._core.numpy_facts import align, are_known, known_array, shape_of
 from ..._core.table import PARTIALS
 from ..._core.types import Function, Value
+from ..axes import as_number
 from ..constructors import composite, linear
 from .contract import (
     ALONE,
@@ -330,8 +331,10 @@ def _tensordot_spec(x_shape: Shape, y_shape: Shape, axes: int | tuple) -> Spec:
 
 def _tensordot(a: Value, b: Value, axes: int | Sequence = 2) -> Value:
     a, b = ensure_array(a), ensure_array(b)
-    if not isinstance(axes, (int, np.integer)):
-        axes = tuple([(s,) if isinstance(s, (int, np.integer)) else tuple(s) for s in axes])
+    if not np.iterable(axes):
+        axes = as_number(axes)
+    else:
+        axes = tuple([tuple([as_number(i) for i in (s if np.iterable(s) else (s,))]) for s in axes])
     return contract(a, b, _tensordot_spec(a.shape, b.shape, axes))
 
 

@@ -28,7 +28,7 @@ from scipy.fft._pocketfft.helper import (  # type: ignore[import-untyped]
 
 from ..._core.numpy_facts import PLAIN, dtype_of
 from ..._core.types import Function, Shape, Value
-from ..axes import as_array, shift
+from ..axes import as_array, as_number, shift
 from ..constructors import check_values, composite, linear
 from ..fft import INVERSE_NORM, adjoint_along, declare_transform, resize
 from .declare import declare_composite, dispatching
@@ -239,12 +239,12 @@ for _name in ("dct", "idct", "dst", "idst"):
 
 @declare_composite(sf, "fftfreq")
 def _frequencies(n: int, d: Value = 1.0, *, xp: Any = None, device: Any = None) -> Value:
-    return np.fft.fftfreq(n, d)
+    return np.fft.fftfreq(as_number(n), d)
 
 
 @declare_composite(sf, "rfftfreq")
 def _half_frequencies(n: int, d: Value = 1.0, *, xp: Any = None, device: Any = None) -> Value:
-    return np.fft.rfftfreq(n, d)
+    return np.fft.rfftfreq(as_number(n), d)
 
 
 composite(sf.fftshift, lambda x, axes=None: np.fft.fftshift(x, axes))
