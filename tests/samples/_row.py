@@ -32,6 +32,8 @@ class Row:
         False where the operation has to refuse a batch (its shape depends on the data).
     loop : bool
         True where vmap runs in the loop fallback, with its warning.
+    empty : bool
+        False where Python code asks for values, which a batch without examples does not have.
     shared : tuple of int
         Operands that cannot differ from example to example.
     like : callable or None
@@ -46,6 +48,7 @@ class Row:
     order: int = 2
     vmap: bool = True
     loop: bool = False
+    empty: bool = True
     shared: tuple[int, ...] = ()
     like: Callable | None = None
     name: str = ""

@@ -40,6 +40,7 @@ ROWS = [
     *[row(np.correlate, normal(5), normal(2), m) for m in ("full", "same", "valid")],
     *[row(np.correlate, normal(3, dtype=C), normal(4, dtype=C), m) for m in ("full", "same")],
     row(np.polyval, normal(3), normal(2, 2)),
+    of("polyval of a poly1d", lambda x: np.polyval(np.poly1d([1.0, 2.0, 0.5]), x), normal(2)),
     row(np.polyadd, normal(3), normal(2)),
     row(np.polysub, normal(2), normal(3)),
     row(np.polyder, normal(4), 2),

@@ -68,6 +68,7 @@ def _correlate(a: Value, v: Value, mode: str = "valid") -> Value:
 
 @lambda body: composite(np.polyval, body)
 def _polyval(p: Value, x: Value) -> Value:
+    p = p.coeffs if isinstance(p, np.poly1d) else p  # whose first item is that of the constant
     (p,), x = convert_lists(p), as_strong(as_array(x))
     y = np.zeros_like(x)
     for i in range(np.shape(p)[0]):

@@ -3,9 +3,10 @@
 NOTE [two kinds of twin]
     A function with a rule (in `_rules.scipy`) asks the tensors among its arguments. What takes
     functions, and classes, have a twin in a file of this package, whose table `TWINS` names them:
-    see `OWN`.
+    see `OWN`. Functions without a rule, and classes, of some modules are copies of SciPy's code.
 """
 
+import functools
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ from .._core.foreign import dispatching
 from ..numpy import _namespaces as _numpy
 from ..numpy._functions import make_twin
 from ..numpy._mirror import Mirror
+from ._copies import copy_class, copy_of, holds_copies, is_copied_class, plain_only, takes_copies
 
 TWINS: dict[int, Any] = {}
 """The twins that have been made, by the number of the original, which lives as long."""
@@ -32,6 +34,8 @@ FUNCTIONS: Any = FunctionType, BuiltinFunctionType, type(scipy.fft.fft)
 if hasattr(scipy.special, "legendre_p"):  # since SciPy 1.15
     FUNCTIONS = *FUNCTIONS, type(scipy.special.legendre_p)
 """The classes of SciPy's functions."""
+CYTHON = "cython_function_or_method"
+"""The name of the classes of compiled functions, one for each version of Cython."""
 
 
 def twin_of(value: Any, path: str) -> Any:
@@ -60,11 +64,36 @@ def load_own(section: str) -> None:
 def _make(value: Any, path: str) -> Any:
     if isinstance(value, ModuleType):
         return MIRROR.namespace(value)
+    if isinstance(value, type) and is_copied_class(value):
+        return copy_class(value, path.rpartition(".")[2], twin_of, _home(path))
+    if type(value).__name__ == CYTHON and "._" in path:
+        return plain_only(value)
     if isinstance(value, np.ufunc) or not isinstance(value, FUNCTIONS):
         return value
     if not MIRROR.owns(value.__module__ or ""):
         return _numpy.twin_of(value, path)
-    return make_twin(value, path, package=MIRROR.here, outside=dispatching(value))
+    return _twin_of_function(value, path)
+
+
+def _home(path: str) -> str:
+    """Return the module of this package that an object with this path is in."""
+    return f"{MIRROR.here}.{path}".rpartition(".")[0]
+
+
+def _twin_of_function(func: Any, path: str) -> Any:
+    def code_of(func: Any) -> Any:
+        return copy_of(func, twin_of)
+
+    twin = make_twin(func, path, code_of, package=MIRROR.here, outside=dispatching(func))
+    if not takes_copies(func):
+        return twin
+
+    @functools.wraps(twin)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (code_of(func) if holds_copies(args) else twin)(*args, **kwargs)
+
+    call.__qualname__ = path
+    return call
 
 
 MIRROR = Mirror("functier.scipy", twin_of)

@@ -1,0 +1,236 @@
+"""Copies of SciPy's Python code that run on the twins.
+
+NOTE [the code stays SciPy's]
+    Filter design, linear systems, waveforms and their kin are long Python code over NumPy: each
+    has its own forms of arguments, and few have a formula that is worth a rule. Where a tensor
+    takes part, a copy of SciPy's function runs: its code, whose names mean the twins. Calls of
+    ``float``, ``isinstance`` and the like are those of adopted code. So values, checks and errors
+    are SciPy's, and each step is an operation with its rules. What has a record is dispatched as
+    ever, also inside a copy. Code that a copy calls in C refuses tensors by itself.
+"""
+
+import functools
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, ModuleType
+from typing import Any
+
+from .. import numpy as fnp
+from .._adopt.call_sites import Names, loads_in, rewrite, stored_globals
+from .._adopt.twins import (
+    ALIASES,
+    NUMBERS,
+    alias_of_module,
+    alias_of_number_call,
+    alias_of_number_owner,
+    alias_of_pattern,
+)
+from .._core.errors import UnsupportedError
+from .._core.root import classes_in
+from ..numpy import _namespaces as _numpy
+from ..numpy._copies import TwinOf
+
+COPIED = (
+    "scipy._lib._array_api", "scipy._lib._util", "scipy._lib.array_api_extra",
+    "scipy.cluster.vq", "scipy.interpolate._polyint", "scipy.interpolate._rbf.",
+    "scipy.ndimage._measurements", "scipy.ndimage._morphology",
+    "scipy.signal._arraytools", "scipy.signal._czt", "scipy.signal._filter_design",
+    "scipy.signal._fir_filter_design", "scipy.signal._lti_conversion", "scipy.signal._ltisys",
+    "scipy.signal._polyutils", "scipy.signal._savitzky", "scipy.signal._signaltools",
+    "scipy.signal._spectral", "scipy.signal._spline_filters", "scipy.signal._waveforms",
+    "scipy.signal.windows", "scipy.spatial._geometric_slerp", "scipy.spatial._kdtree",
+    "scipy.spatial._procrustes",
+)  # fmt: skip
+"""The beginnings of the names of modules whose functions are copied."""
+
+CLASSES_OF = (
+    "scipy.interpolate._polyint", "scipy.interpolate._rbf.", "scipy.signal._czt",
+    "scipy.signal._ltisys",
+)  # fmt: skip
+"""Those whose classes are copied, too: their instances may hold tensors."""
+
+
+NAMES: dict[str, Any] = {
+    "array_namespace": lambda *arrays: fnp, "is_numpy": lambda xp: xp is fnp, "np_compat": fnp,
+    "_namespace": lambda xp: fnp,
+}  # fmt: skip
+"""Globals that mean others in a copy, which does not ask whose arrays it has."""
+MATHEMATICS: dict[int, Any] = {
+    id(getattr(module, name)): twin
+    for module, twins in NUMBERS.items()
+    for name, twin in vars(twins).items()
+    if name[0] != "_"
+}
+"""The twins of the functions of `math` and `cmath`, by the numbers of the originals."""
+GLOBALS: dict[int, dict[str, Any]] = {}
+"""The globals of copies, by the number of the module's own."""
+COPIES: dict[int, FunctionType] = {}
+"""Copies of functions, by the number of the original."""
+CLASSES: dict[int, Any] = {}
+"""Copies of classes, by the number of the original."""
+
+
+def copy_of(func: Any, twin_of: TwinOf) -> Any:
+    """Return SciPy's code of a function, run on twins; None where that would not do."""
+    if isinstance(func, FunctionType) and _is_of(func, COPIED):
+        return copy_function(func, twin_of)
+    return None
+
+
+def _is_of(value: Any, modules: tuple[str, ...]) -> bool:
+    """Tell if an object was defined in modules whose names begin so."""
+    return f"{value.__module__}.".startswith(modules)
+
+
+def is_copied_class(value: type) -> bool:
+    """Tell if a class of SciPy has a copy."""
+    return _is_of(value, CLASSES_OF) and not issubclass(value, (BaseException, Warning))
+
+
+def plain_only(func: Any) -> Any:
+    """Return compiled code that a copy calls: of tensors it raises."""
+
+    @functools.wraps(func, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if classes_in(*args, *kwargs.values()):
+            raise UnsupportedError(
+                f"{func.__module__}.{func.__name__} is compiled code, which takes no tensors; "
+                f"write what it computes with functions of NumPy, or call it outside of transforms"
+            )
+        return func(*args, **kwargs)
+
+    return call
+
+
+def takes_copies(func: Any) -> bool:
+    """Tell if a function takes instances of copies."""
+    return isinstance(func, FunctionType) and _is_of(func, ("scipy.signal._l",))
+
+
+def holds_copies(args: tuple) -> bool:
+    """Tell if an argument is an instance of a copy, which may hold tensors."""
+    return any([type(type(x)) is ClassCopy for x in args])
+
+
+def copy_function(func: FunctionType, twin_of: TwinOf, cls: Any = None) -> FunctionType:
+    """Return a function with the code of `func`, whose globals and calls mean the twins.
+
+    `cls` is the copy of the class that it is a method of.
+    """
+    made = COPIES.get(id(func))
+    if made is None:
+        names = copy_globals(func.__globals__, twin_of)
+        cells = func.__closure__ and tuple([
+            CellType(cls) if name == "__class__" else _copy_cell(cell, twin_of, cls)
+            for name, cell in zip(func.__code__.co_freevars, func.__closure__)
+        ])  # fmt: skip
+        made = FunctionType(_rewritten(func.__code__, names), names, func.__name__, None, cells)
+        made.__defaults__, made.__kwdefaults__ = func.__defaults__, func.__kwdefaults__
+        made.__doc__, made.__qualname__ = func.__doc__, func.__qualname__
+        COPIES[id(func)] = made
+    return made
+
+
+def _copy_cell(cell: CellType, twin_of: TwinOf, cls: Any) -> CellType:
+    """Return what a decorated function closes over, a copy where that is SciPy's function."""
+    value = cell.cell_contents
+    if isinstance(value, FunctionType) and _is_of(value, COPIED):
+        return CellType(copy_function(value, twin_of, cls))
+    return cell
+
+
+def _rewritten(code: CodeType, names: dict[str, Any]) -> CodeType:
+    """Return code whose calls of builtins mean those of adopted code."""
+    looked_up = Names(
+        names, alias_of_number_call, alias_of_number_owner, alias_of_module, alias_of_pattern
+    )
+    looked_up.stored = stored_globals(code)
+    try:
+        code = rewrite(code, looked_up)
+    except NotImplementedError:  # no room for another name: the builtins refuse tensors
+        return code
+    for inner in loads_in(code):
+        names.update({name: ALIASES[name] for name in inner.co_names if name in ALIASES})
+    return code
+
+
+def copy_globals(names: dict[str, Any], twin_of: TwinOf) -> dict[str, Any]:
+    """Return the globals of a module of SciPy, with twins of what has one, also in tables."""
+    made = GLOBALS.get(id(names))
+    if made is None:
+        made = GLOBALS[id(names)] = dict(names)
+
+        def twin(value: Any, name: str) -> Any:
+            if name in NAMES:
+                return NAMES[name]
+            if isinstance(value, ModuleType) and value in NUMBERS:
+                return NUMBERS[value]
+            if isinstance(value, ModuleType) and value.__name__.startswith("numpy"):
+                return _numpy.twin_of(value, name)
+            if id(value) in MATHEMATICS:
+                return MATHEMATICS[id(value)]
+            if isinstance(value, ModuleType) or callable(value):
+                owner = (getattr(value, "__module__", None) or "").split(".")[:2]
+                return twin_of(value, f"{owner[-1]}.{name}")
+            if any(value is x for x in _numpy.INDEXERS):
+                return _numpy.twin_of(value, name)
+            if type(value) is dict:
+                return {k: twin(v, name) for k, v in value.items()}
+            if type(value) in (list, tuple):
+                return type(value)([twin(v, name) for v in value])
+            return value
+
+        for name, value in names.items():
+            if name[:2] != "__":
+                made[name] = twin(value, name)
+    return made
+
+
+def copy_class(original: type, path: str, twin_of: TwinOf, package: str) -> Any:
+    """Return a class that inherits from a class of SciPy, with copies of its methods.
+
+    Its other bases are the copies of the bases.
+    """
+    if id(original) in CLASSES:
+        return CLASSES[id(original)]
+    bases = tuple([twin_of(base, base.__name__) for base in original.__bases__])
+    if id(original) in CLASSES:  # it was made with a base
+        return CLASSES[id(original)]
+    names = {"__doc__": original.__doc__, "__module__": package, "__qualname__": path}
+    made: Any = ClassCopy(original.__name__, bases, {**names, "original": original})
+    CLASSES[id(original)] = made
+    for name, member in vars(original).items():
+        if name not in LEFT_OUT and type(member) is not MemberDescriptorType:
+            setattr(made, name, _copy_member(member, twin_of, made))
+    return made
+
+
+LEFT_OUT = {"__dict__", "__weakref__", "__slots__", "__module__", "__qualname__", "__doc__"}
+"""Attributes of a class that its copy has by itself."""
+
+
+class ClassCopy(type):
+    """The class of copies of SciPy's classes: an instance of SciPy's class is one of the copy."""
+
+    original: type
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return super().__instancecheck__(x) or cls.original in type(x).__mro__
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return super().__subclasscheck__(other) or cls.original in other.__mro__
+
+
+def _copy_member(member: Any, twin_of: TwinOf, cls: type) -> Any:
+    if isinstance(member, FunctionType):
+        return copy_function(member, twin_of, cls)
+    if isinstance(member, (staticmethod, classmethod)):
+        func: Any = member.__func__
+        if isinstance(func, FunctionType):
+            func = copy_function(func, twin_of, cls)
+        return type(member)(func)
+    if isinstance(member, property):
+        parts: list[Any] = [member.fget, member.fset, member.fdel]
+        parts = [
+            copy_function(f, twin_of, cls) if isinstance(f, FunctionType) else f for f in parts
+        ]
+        return property(parts[0], parts[1], parts[2], member.__doc__)
+    return member
