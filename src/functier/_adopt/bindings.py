@@ -13,6 +13,7 @@ from .._core.adopted import GLOBALS
 from .._core.subclasses import KEPT
 from . import class_attribute
 from .call_sites import Names, loads_in, rewrite, stored_globals
+from .objects import attributes_of, forwarding
 from .twins import (
     ALIASES,
     alias_of_call,
@@ -50,6 +51,7 @@ class Bindings:
         self.functions: dict[int, weakref.ref] = {}
         self.defaults: list[tuple[weakref.ref, str, Any, Any]] = []
         self.attributes: list[tuple[weakref.ref, str, Any, Any]] = []
+        self.instances: list[tuple[dict, str, Any, Any]] = []
         self.kept: list[weakref.ref] = []  # subclasses of NumPy's array
         self.left: dict[str, str] = {}  # what keeps NumPy's object, and why
 
@@ -74,6 +76,8 @@ class Bindings:
             codes = [func.__code__ for func in functions]
             if class_attribute.asks_for_class(codes, [*self.namespace.values(), *classes]):
                 class_attribute.install()
+            for value in list(self.namespace.values()):
+                self._bind_instance(value)
             KEPT.add(np.matrix)
             for cls in classes:
                 self._bind_attributes(cls)
@@ -93,7 +97,7 @@ class Bindings:
         for name, value in list(self.namespace.items()):
             if name[:2] == "__":
                 continue
-            twin = twin_of_object(value)
+            twin = twin_of_object(value) or forwarding(value, self.module)
             if twin is not None:
                 self.names[name] = value, twin
                 self.namespace[name] = twin
@@ -115,6 +119,14 @@ class Bindings:
         for part in parts if len(parts) < 1000 else ():
             if _needs_twin(part):
                 self.left.setdefault(name, HOLDS.format(_name_of(part)))
+
+    def _bind_instance(self, value: Any) -> None:
+        """Bind what an object of the package keeps: one that forwards to NumPy, or has its name."""
+        for name, old in list(attributes_of(value, self.module).items()):
+            new = twin_of(old)
+            if new is not None:
+                vars(value)[name] = new
+                self.instances.append((vars(value), name, old, new))
 
     def _rewrite(self, functions: list[FunctionType]) -> None:
         names, few = [
@@ -209,6 +221,9 @@ class Bindings:
             cls = target()
             if cls is not None and vars(cls).get(name) is new:
                 type.__setattr__(cls, name, old)
+        for names, name, old, new in self.instances:
+            if names.get(name) is new:
+                names[name] = old
         for name, (old, new) in self.names.items():
             if self.namespace.get(name) is new:
                 self.namespace[name] = old
@@ -226,7 +241,7 @@ class Bindings:
 
     def size(self) -> tuple[int, int]:
         """Return how many names and how many functions are bound or rewritten."""
-        names = len(self.names) + len(self.defaults) + len(self.attributes)
+        names = sum(map(len, (self.names, self.defaults, self.attributes, self.instances)))
         return names, len([f for f in self.functions.values() if f() is not None])
 
 
