@@ -220,7 +220,7 @@ def code_for_array(x: Any) -> tuple[str, str] | None:
                 "whose names of axes and labels no transform knows of",
                 "x.to_dataarray().data" if dataset else "x.data",
             )
-        if library == "scipy" and hasattr(kind, "toarray"):
+        if library in ("scipy", "functier") and hasattr(kind, "toarray"):
             return "which stores some elements only", "x.toarray()"
     if hasattr(kind, "__dlpack__") and not is_convertible(x):
         return "which NumPy does not convert by itself", "numpy.from_dlpack(x)"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .errors import UnsupportedError
 from .table import PACKAGE, PENDING, load
 from .types import Function
 
@@ -29,16 +30,29 @@ NAMES = {f"__{r}{name}__" for r in ("", "r") for name in ("matmul", "mul", "true
 """The operators that ask for an array."""
 
 
+METHODS = {"multiply", "maximum", "minimum", "setdiag"}
+"""Methods of these matrices that ask for an array, and take no tensor."""
+
+
 def array_for_operator() -> np.ndarray | None:
     """Return the array for an operator that asks the caller for one, or None for other code.
 
     See NOTE [an operator that asks for an array].
     """
     frame: FrameType | None = sys._getframe(2)
+    asked = ""
     while frame is not None and frame.f_globals.get("__name__", "")[:14] in LIBRARIES:
         if frame.f_code.co_name in NAMES:
             return np.empty((), object)
+        if frame.f_code.co_name in METHODS:
+            asked = frame.f_code.co_name
         frame = frame.f_back
+    if asked:
+        raise UnsupportedError(
+            f"scipy.sparse: the method {asked} of a plain matrix takes no tensor; write "
+            f"functier.scipy.sparse.csr_array(A).{asked}(x) for A.{asked}(x), and A @ x and A * x "
+            f"as they are"
+        )
     return None
 
 

@@ -260,9 +260,10 @@ class Tensor(Operators):
         return self.level.convert(self, complex)
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
-        asked = array_for_operator()
-        if asked is not None and self.level.answers_operators(self):
-            return asked
+        if self.level.answers_operators(self):
+            asked = array_for_operator()
+            if asked is not None:
+                return asked
         return self.level.convert(self, "numpy.asarray", dtype, copy)
 
     def item(self, *args: Any) -> Any:

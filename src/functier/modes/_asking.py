@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._core.blocks import Manager
+from .._core.foreign_operators import operate
 from .._core.methods import INPLACE, METHODS, OPERATORS
 from .._core.numpy_facts import PLAIN
 from .._core.observers import Observer
@@ -294,7 +295,7 @@ class ModeLevel(Level):
         if func not in OPERATORS:
             answer = ask(func, (a, b), {})
         elif opts_out(a) or opts_out(b):
-            return NotImplemented
+            return operate(func, a, b)
         elif isinstance(a, Tensor):
             answer = ask(OPERATORS[func][0], (a, b), {})
         else:

@@ -39,6 +39,8 @@ class Elements(Parts):
             return
         rows, columns = self._grid(key)
         value = value.toarray() if is_sparse(value) else fnp.asarray(value)
+        if np.shape(np.squeeze(value)) == rows.squeeze().shape:
+            value = np.reshape(value, rows.shape)
         value = np.broadcast_to(value, rows.shape)
         self._put(np.ravel(rows), np.ravel(columns), np.ravel(value))
 
@@ -73,8 +75,7 @@ class Elements(Parts):
         parts = [np.arange(n)[i] for i, n in zip(pair, self.shape)]
         if any(isinstance(i, slice) for i in pair):
             rows, columns = np.meshgrid(*map(np.atleast_1d, parts), indexing="ij")
-            shape = np.shape(parts[0]) + np.shape(parts[1])
-            return rows.reshape(shape), columns.reshape(shape)
+            return rows, columns
         rows, columns = np.broadcast_arrays(*parts)
         return rows, columns
 

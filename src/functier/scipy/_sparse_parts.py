@@ -115,6 +115,11 @@ class Parts:
         own = self.canonical
         found = move(own.numbers())
         if sp.issparse(found):
+            if found.ndim != 2:
+                raise self.refusal(
+                    f"a sparse array of {found.ndim} axes",
+                    "A[[i], :] for a row, and A[:, [j]] for a column",
+                )
             return type(self)(*places.found_at(own.values, found), found.format)
         if not np.ndim(found):
             return own.values[int(found) - 1] if found else own.dtype.type(0)
@@ -262,12 +267,6 @@ class Parts:
 
     def getH(self) -> Any:
         return self.transpose().conj()
-
-    @property
-    def H(self) -> Any:
-        if self.is_array:
-            raise AttributeError(f"{self.original.__name__!r} object has no attribute 'H'")
-        return self.getH()
 
     def diagonal(self, k: int = 0) -> Any:
         return self.moved(lambda a: a.diagonal(k))

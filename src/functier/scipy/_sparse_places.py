@@ -94,7 +94,7 @@ def product(a: tuple[Any, Pattern], b: tuple[Any, Pattern], is_array: bool) -> t
     It is the sum of the products of each value of the first one with the values of a row of the
     second one.
     """
-    (x, of_x), (y, of_y) = a, b
+    (x, of_x), (y, of_y) = a, canonical(*b)
     row, col = of_x.places
     by_row = numbered(of_y).tocsr() if of_y.format != "csr" else numbered(of_y)
     counts = np.diff(by_row.indptr)[col]
