@@ -26,6 +26,7 @@ from .._levels.values import unwrap
 from .._levels.views import as_point, is_array
 from .._mutation.array import Array, array_holding, array_of
 from ..modes._asking import call_plain
+from ._objects import elements_of, is_object_array, object_array
 from ._testing import call_with_values
 
 ndarray = np.ndarray
@@ -148,6 +149,10 @@ def _convert(
     func: Callable, a: Any, dtype: Any = None, *args: Any, like: Any = None, **kwargs: Any
 ) -> Any:
     """`numpy.asarray` and its kin, and `numpy.array`, of plain values and of tensors."""
+    if is_object_array(a, dtype):
+        return object_array(a)
+    if dtype is not None and np.dtype(dtype) != object:
+        a = elements_of(a)
     if isinstance(a, Tensor) and not kwargs.get("ndmin"):
         if dtype is not None and np.dtype(dtype) != a.dtype:
             return np.astype(a, dtype)  # type: ignore[call-overload]  # a tensor dispatches
