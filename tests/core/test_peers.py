@@ -10,6 +10,7 @@ import pytest
 import functier as ft
 from functier._core.peers import ATTRIBUTES, KEYWORDS, LEFT_OUT, NAMES, OF_MODULES, PRIMALS
 from functier._core.tensor import Tensor
+from functier.nn._names import NAMES as MODULE_NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,7 +37,7 @@ def test_other_modules_answer_too(module):
 
 def test_what_is_named_exists():
     others = [text for names in OF_MODULES.values() for text in names.values()]
-    for text in [*NAMES.values(), *ATTRIBUTES.values(), *others]:
+    for text in [*NAMES.values(), *ATTRIBUTES.values(), *MODULE_NAMES.values(), *others]:
         for path in re.findall(r"\bfunctier\.([\w.]+)", text):
             found = ft
             for part in path.rstrip(".").split("."):
@@ -129,6 +130,24 @@ def test_the_calls_that_are_named_instead_of_argnums_work():
     names = {"f": f, "x": 2.0, "y": 3.0, "t": 1.0, "loss": lambda z: z * z}
     for name, call in PRIMALS.items():
         assert eval(call, {name: getattr(ft, name), **names})
+
+
+def test_a_module_answers_too():
+    module = ft.nn.Linear(2, 1)
+    for name, own in MODULE_NAMES.items():
+        assert not hasattr(module, name)
+        with pytest.raises(AttributeError, match=re.escape(f"'{name}'; write {own}")):
+            getattr(module, name)
+    with pytest.raises(AttributeError, match=r"^'Linear' object has no attribute 'wombat'$"):
+        _ = module.wombat
+
+
+def test_the_order_of_elements_is_no_axis():
+    for call in (lambda x: x.flatten(1), lambda x: x.ravel(1), lambda x: np.reshape(x, -1, 1)):
+        with pytest.raises(TypeError, match=re.escape("write x.reshape(*x.shape[:1], -1)")):
+            ft.vmap(call)(np.ones((4, 2, 3)))
+    with pytest.raises(TypeError, match=re.escape("or x.reshape(shape)")):
+        ft.vmap(lambda x: x.view(3, 2))(np.ones((4, 2, 3)))
 
 
 @pytest.mark.parametrize("name", ATTRIBUTES)

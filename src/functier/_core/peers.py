@@ -49,6 +49,14 @@ OF_MODULES = {
         "InstanceNorm1d": "functier.nn.GroupNorm(channels, channels)",
         "InstanceNorm2d": "functier.nn.GroupNorm(channels, channels)",
     },
+    F: {
+        "flatten": "x.reshape(*x.shape[:1], -1)",
+        "pad": "np.pad(x, widths)",
+        "normalize": "x / np.linalg.norm(x, axis=axis, keepdims=True)",
+        "adaptive_avg_pool2d": "np.mean(x, axis=(-2, -1)) for one number each",
+        "smooth_l1_loss": f"{F}.huber_loss(input, target)",
+        "binary_cross_entropy": f"{F}.binary_cross_entropy_with_logits(input, target)",
+    },
     "functier.optim": {
         **dict.fromkeys(("Adam", "AdamW"), "functier.optim.adam, a function of pytrees"),
         "SGD": "functier.optim.momentum, a function of pytrees",
@@ -133,6 +141,10 @@ ATTRIBUTES = {
     "permute": "x.transpose(axes)",
     "expand": "np.broadcast_to(x, shape)",
     "contiguous": "x.copy()",
+    "movedim": "np.moveaxis(x, source, destination)",
+    "gather": "np.take_along_axis(x, index, axis)",
+    "index_select": "np.take(x, index, axis)",
+    "masked_fill": "np.where(mask, value, x)",
     "block_until_ready": "x itself: NumPy computes at once",
     "primal": "functier.unwrap(x)",
     **{name: f"np.{name}(x)" for name in (

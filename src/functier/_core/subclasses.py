@@ -74,7 +74,7 @@ def view_as(x: Any, *args: Any) -> Any:
     kind = args[0]
     if not isinstance(kind, type) or not issubclass(kind, ndarray):
         _refuse(x, "x.view(dtype) is about the memory of an array, which a tensor hides; write "
-                "x.astype(dtype) for another dtype")  # fmt: skip
+                "x.astype(dtype) for another dtype, or x.reshape(shape)")  # fmt: skip
     try:
         if x.level.depth or x.level.taken is not None:  # not a plain tensor, whose class counts
             for make in MAKERS if len(args) == 1 else ():

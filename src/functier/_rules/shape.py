@@ -24,6 +24,11 @@ def _resolve_order(func: str, order: str | None) -> Literal["C", "F"]:
     """Return the order of elements; a tensor has no memory order for A and K to follow."""
     if order in ORDERS:
         return ORDERS[order]
+    if isinstance(order, int):
+        raise TypeError(
+            f"numpy.{func}(..., order={order!r}): the order is a str, as in NumPy; write "
+            f"x.reshape(*x.shape[:{order!r}], -1) where all axes from {order!r} on become one"
+        )
     raise UnsupportedError(
         f"numpy.{func}(..., order={order!r}) depends on how an array lies in memory, which a "
         f"tensor does not know; write order='C' or order='F'"

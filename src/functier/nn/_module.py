@@ -17,6 +17,7 @@ from .._core.pytree import is_value, register_pytree_node
 from .._core.tensor import Tensor
 from .._core.types import Value
 from ._hooks import RemovableHandle, note_place
+from ._names import Names
 from ._parameter import Parameter, is_parameter, note_change, plain_array
 from ._structure import BUFFER, MODULE, PARAMETER, flatten, replace_arrays, unflatten
 
@@ -30,7 +31,7 @@ class Keys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class Module:
+class Module(Names):
     """The base class of networks and their layers.
 
     A subclass calls ``super().__init__()``, assigns `Parameter` arrays and other modules as

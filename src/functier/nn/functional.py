@@ -7,10 +7,12 @@ differentiated in both modes, to any order, and batched in any nesting without a
 """
 
 import math
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from .._core.numpy_facts import dtype_of, shape_of
+from .._core.peers import unknown_name
 from .._core.tensor import Tensor
 from .._core.types import Value
 from .._rules import indexing, neural
@@ -36,6 +38,12 @@ __all__ = [
     "nll_loss", "one_hot", "relu", "scaled_dot_product_attention", "sigmoid", "silu", "softmax",
     "softplus", "tanh",
 ]  # fmt: skip
+
+
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> NoReturn:
+        raise AttributeError(unknown_name(__name__, name))
 
 
 def __dir__() -> list[str]:
