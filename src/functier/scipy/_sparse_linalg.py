@@ -1,118 +1,191 @@
-"""Twins for `scipy.sparse.linalg`: solvers of linear systems."""
+"""Twins for `scipy.sparse.linalg`: norms, exponentials and eigenvalues, and the table of all.
+
+NOTE [dense ways]
+    SciPy finds exponentials, eigenvalues and singular values of a sparse matrix by iterations that
+    have no derivative. Where the values of the matrix are tensors, the dense matrix is used.
+"""
 
 import functools
 import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp  # type: ignore[import-untyped]
+import scipy.linalg as sl  # type: ignore[import-untyped]
 import scipy.sparse.linalg as ssl  # type: ignore[import-untyped]
 
 from .. import numpy as fnp
 from .._core.errors import UnsupportedError
-from .._core.tensor import Tensor
-from .._rules.scipy.sparse.patterns import Pattern, pattern_of
-from .._rules.scipy.sparse.systems import System, solution
-from .._transforms.stop_gradient import stop_gradient
-from ._problems import has_tensor
-
-ITERATIVE = (
-    "cg", "cgs", "bicg", "bicgstab", "gmres", "lgmres", "minres", "qmr", "gcrotmk", "tfqmr",
-)  # fmt: skip
-"""The solvers that multiply by the matrix only; all return the solution and a number."""
+from .._rules.scipy.declare import dispatching
+from .._rules.scipy.sparse.exponentials import expm_product
+from . import _linear_operators, _sparse_solvers
+from ._linear_operators import is_operator
+from ._sparse_making import has_tensors, is_outside, of_plain, plainly
+from ._sparse_parts import is_sparse
+from ._sparse_solvers import as_sparse, parts_of
+from ._sparse_tensor import sparse
 
 
-def parts_of(matrix: Any) -> tuple[Any, Pattern | None]:
-    """Return the values of a matrix, and their pattern; None for a dense matrix."""
-    if sp.issparse(matrix):
-        return pattern_of(matrix)
-    return fnp.asarray(matrix), None
-
-
-def refuse_tensors(label: str, options: dict, remedy: str) -> None:
-    """Raise where an option is a tensor."""
-    for name, value in options.items():
-        if has_tensor(value):
-            raise UnsupportedError(f"{label}: a tensor as {name} is not supported; {remedy}")
-
-
-def _iterative(original: Callable) -> Callable:
-    """Return the twin of a solver that returns the solution and a number."""
-    parameters, label = inspect.signature(original), f"scipy.sparse.linalg.{original.__name__}"
-
-    @functools.wraps(original)
-    def solver(*args: Any, **options: Any) -> Any:
-        given = dict(parameters.bind(*args, **options).arguments)
-        a, b = given.pop("A"), given.pop("b")
-        start, m = given.get("x0"), given.get("M")
-        if not has_tensor(a, b, start, m, *given.values()):
-            return original(*args, **options)
-        of_m = None
-        if m is not None and has_tensor(m):
-            m, of_m = parts_of(stop_gradient(given.pop("M")))
-        else:
-            m = None
-        start = stop_gradient(given.pop("x0")) if has_tensor(start) else None
-        refuse_tensors(label, given, "write functier.stop_gradient or a number")
-        operator = a if isinstance(a, ssl.LinearOperator) else None
-        a, pattern = (None, None) if operator is not None else parts_of(a)
-        system = System(original, given, pattern, of_m, operator)
-        x, info = _solve(original, a, b, start, m, system)
-        return x, info if isinstance(info, Tensor) else int(info)
-
-    return solver
-
-
-def _solve(original: Callable, a: Any, b: Any, start: Any, m: Any, system: System) -> Any:
-    """Return the result of `solution` for arguments in all of SciPy's forms."""
-    b = fnp.asarray(b)
-    shape = system.shape(a)
-    if len(shape) != 2 or shape[0] != shape[1] or b.ndim not in (1, 2) or b.shape[0] != shape[0]:
-        original(np.zeros(shape), np.zeros(b.shape))  # SciPy's error
-    single = original is not ssl.spsolve or b.ndim == 1 or b.shape[1] == 1
-    if single:
-        if b.size != shape[0]:
-            original(np.eye(shape[0]), np.zeros(b.shape))  # SciPy's error
-        b = np.reshape(b, -1)
-    kinds = [_computed(original, x.dtype) for x in (a, b) if x is not None]
-    if a is None:
-        kinds.append(_computed(original, np.dtype(getattr(system.operator, "dtype", None))))
-    else:
-        a = np.astype(a, kinds[0], copy=False)
-    b = np.astype(b, np.result_type(*kinds), copy=False)
-    return solution(a, b, start, m, system=system)
-
-
-def _computed(original: Callable, dtype: np.dtype) -> np.dtype:
-    """Return the dtype in which SciPy computes with an operand."""
-    if dtype.char == "G" or (dtype.char == "g" and original is ssl.minres):
-        raise TypeError(
-            f"scipy.sparse.linalg.{original.__name__} computes in double precision; write "
-            f"numpy.astype(x, float) or complex"
-        )
-    if dtype.char in "fdFD":
-        return dtype
-    small = original is ssl.spsolve and dtype.char != "g" and np.can_cast(dtype, np.float32)
-    return np.dtype(np.float32 if small else np.float64)
-
-
-@functools.wraps(ssl.spsolve)
-def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    if not has_tensor(A, b):
-        return ssl.spsolve(A, b, permc_spec, use_umfpack)
-    if sp.issparse(b):
+def dense_of(a: Any, label: str) -> Any:
+    """Return a matrix as an array; see NOTE [dense ways]."""
+    if is_operator(a):
         raise UnsupportedError(
-            "scipy.sparse.linalg.spsolve: a sparse right-hand side beside a tensor is not "
-            "supported; write b.toarray()"
+            f"scipy.sparse.linalg.{label} of an operator beside tensors is not supported; write "
+            f"a matrix"
         )
-    a, pattern = parts_of(A)
-    options = {"permc_spec": permc_spec, "use_umfpack": use_umfpack}
-    return _solve(ssl.spsolve, a, b, None, None, System(ssl.spsolve, options, pattern))[0]
+    return sparse(a).toarray() if is_sparse(a) else fnp.asarray(a)
 
 
-TWINS: list[tuple[Any, Any]] = [
-    (ssl.spsolve, spsolve),
-    *[(getattr(ssl, name), _iterative(getattr(ssl, name))) for name in ITERATIVE],
-]
+def twin(original: Callable) -> Callable:
+    """Decorate a function of the arguments of SciPy's, for those with a tensor."""
+    parameters = inspect.signature(original)
+
+    def made(body: Callable) -> Callable:
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_outside():
+                return original(*args, **kwargs)
+            if not has_tensors(*args, *kwargs.values()):
+                return plainly(original, args, kwargs)
+            given = parameters.bind(*args, **kwargs).arguments
+            known = inspect.signature(body).parameters
+            for name, value in given.items():
+                usual = parameters.parameters[name].default
+                if name not in known and value is not usual and value != usual:
+                    raise UnsupportedError(
+                        f"scipy.sparse.linalg.{original.__name__}: {name} beside tensors is not "
+                        f"supported; leave it out"
+                    )
+            return body(**{name: v for name, v in given.items() if name in known})
+
+        TWINS.append((original, call))
+        return call
+
+    return made
+
+
+TWINS: list[tuple[Any, Any]] = [*_sparse_solvers.TWINS, *_linear_operators.TWINS]
 """Pairs of an object of SciPy and its twin."""
+
+# ---- norms ----
+
+
+@twin(ssl.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
+    if axis is None and ord in (None, "fro", "f"):
+        return np.linalg.norm(sparse(x).canonical.values)
+    whole = dense_of(x, "norm")
+    if axis is None and ord == 0:
+        return np.sum(whole != 0)
+    return np.linalg.norm(whole, ord, axis if axis is not None else (0, 1))
+
+
+# ---- functions of a matrix ----
+
+
+@twin(ssl.expm)
+def expm(A: Any) -> Any:
+    found = dispatching(sl.expm)(dense_of(A, "expm"))
+    return as_sparse(found) if is_sparse(A) else found
+
+
+@twin(ssl.inv)
+def inv(A: Any) -> Any:
+    return as_sparse(np.linalg.inv(dense_of(A, "inv"))).asformat("csc")
+
+
+@twin(ssl.matrix_power)
+def matrix_power(A: Any, power: int) -> Any:
+    if power < 1:
+        raise UnsupportedError(
+            "scipy.sparse.linalg.matrix_power: only positive powers of a matrix of tensors are "
+            "supported; write scipy.sparse.eye_array(n)"
+        )
+    a, made = sparse(A), sparse(A)
+    for _ in range(power - 1):
+        made = made @ a
+    return made
+
+
+@twin(ssl.expm_multiply)
+def expm_multiply(
+    A: Any, B: Any, start: Any = None, stop: Any = None, num: Any = None, endpoint: Any = None,
+    traceA: Any = None,
+) -> Any:  # fmt: skip
+    B = fnp.asarray(B)
+    times: Any = None
+    if not (start is None and stop is None and num is None and endpoint is None):
+        if has_tensors(start, stop):
+            raise UnsupportedError(
+                "scipy.sparse.linalg.expm_multiply: times that are tensors are not supported; "
+                "write expm_multiply(A * t, B) for each time t"
+            )
+        given = {"num": num, "endpoint": endpoint}
+        times = np.linspace(start, stop, **{k: v for k, v in given.items() if v is not None})
+    if has_tensors(A):
+        a = dense_of(A, "expm_multiply")
+        if times is None:
+            return dispatching(sl.expm)(a) @ B
+        return np.stack([dispatching(sl.expm)(a * t) @ B for t in times])
+    if is_operator(A):
+        dense_of(A, "expm_multiply")
+    values, pattern = parts_of(A)
+    B = np.astype(B, np.result_type(B.dtype, values.dtype, np.float32), copy=False)
+    if times is None:
+        return expm_product(B, values, pattern)
+    return np.stack([expm_product(B, values * t, pattern) for t in times])
+
+
+# ---- eigenvalues ----
+
+WHICH: dict[str, Callable] = {
+    "LM": lambda w: np.argsort(-np.abs(w), kind="stable"),
+    "SM": lambda w: np.argsort(np.abs(w), kind="stable"),
+    "LA": lambda w: np.argsort(-w, kind="stable"),
+    "SA": lambda w: np.argsort(w, kind="stable"),
+}
+"""The order in which eigenvalues are chosen."""
+
+
+@twin(ssl.eigsh)
+def eigsh(
+    A: Any, k: int = 6, which: str = "LM", sigma: Any = None, v0: Any = None, ncv: Any = None,
+    maxiter: Any = None, tol: Any = 0, return_eigenvectors: bool = True, rng: Any = None,
+) -> Any:  # fmt: skip
+    w, v = np.linalg.eigh(dense_of(A, "eigsh"))
+    if which not in WHICH or (sigma is not None and which != "LM"):
+        raise UnsupportedError(
+            f"scipy.sparse.linalg.eigsh: which={which!r} beside tensors is not supported; write "
+            f"'LM', 'SM', 'LA' or 'SA', or 'LM' with sigma"
+        )
+    order = WHICH[which](w) if sigma is None else np.argsort(np.abs(w - sigma), kind="stable")
+    chosen = np.sort(order[:k])
+    w = np.take_along_axis(w, chosen, axis=0)
+    if not return_eigenvectors:
+        return w
+    return w, np.take_along_axis(v, chosen[None], axis=1)
+
+
+@twin(ssl.svds)
+def svds(
+    A: Any, k: int = 6, ncv: Any = None, tol: Any = 0, which: str = "LM", v0: Any = None,
+    maxiter: Any = None, return_singular_vectors: Any = True, solver: Any = "arpack",
+    rng: Any = None, options: Any = None,
+) -> Any:  # fmt: skip
+    u, s, vh = np.linalg.svd(dense_of(A, "svds"), full_matrices=False)
+    if which not in ("LM", "SM") or return_singular_vectors not in (True, False):
+        raise UnsupportedError(
+            "scipy.sparse.linalg.svds beside tensors: which is 'LM' or 'SM', and "
+            "return_singular_vectors True or False"
+        )
+    part = slice(k) if which == "LM" else slice(s.shape[0] - k, None)
+    s = s[part][::-1]
+    return (u[:, part][:, ::-1], s, vh[part][::-1]) if return_singular_vectors else s
+
+
+_known = [original for original, _ in TWINS]
+for _name in ssl.__all__:
+    _original = getattr(ssl, _name)
+    if isinstance(_original, FunctionType) and _original not in _known:
+        TWINS.append((_original, of_plain(_original)))

@@ -1,5 +1,5 @@
 """Rules for sparse matrices: products with tensors, and linear systems."""
 
-from . import products, systems
+from . import exponentials, products, systems
 
-__all__ = ["products", "systems"]
+__all__ = ["exponentials", "products", "systems"]

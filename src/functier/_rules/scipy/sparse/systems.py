@@ -2,9 +2,12 @@
 
 If ``A x = b``, then ``dx = A^-1 (db - dA x)``. The tolerance of a solver holds for its derivatives,
 relative to their right-hand sides. Where a solver stops early there is no solution to
-differentiate, so the derivative raises.
+differentiate, so the derivative raises. Where it stops early in the system of a derivative, another
+solver takes over.
 """
 
+import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +27,15 @@ from .products import elements, multiply
 ONLY_ONCE = "callback", "callback_type", "outer_v", "CU", "show", "check", "x0"
 """Options for the solve that the caller asked for, and not for those of its derivatives."""
 
+FACTORS = ssl.splu, ssl.spilu
+"""Functions that return the factors of a matrix, which solve with it."""
+
+DIRECT = ssl.spsolve, ssl.spsolve_triangular, *FACTORS
+"""Solvers whose result is the solution alone."""
+
+KEPT = 32
+"""The number of matrices whose factors a system keeps."""
+
 SYMMETRIC = ssl.cg, ssl.minres
 """Solvers of Hermitian matrices, whose preconditioners are Hermitian too."""
 
@@ -42,6 +54,7 @@ class System:
         self.solver, self.options, self.operator = solver, options, operator
         self.pattern, self.preconditioner = pattern, preconditioner
         self.derivative = derivative
+        self.factors: dict[bytes, Any] = {}
 
     @property
     def name(self) -> str:
@@ -58,7 +71,18 @@ class System:
             return self.operator
         if self.pattern is not None:
             return self.pattern.fill(a)
-        return sp.csc_array(a) if self.derivative and self.solver is ssl.spsolve else a
+        return sp.csc_array(a) if self.derivative and self.solver in DIRECT else a
+
+    def factors_of(self, a: Value) -> Any:
+        """Return the factors of a matrix, which are kept for the next right-hand side."""
+        key = a.tobytes()
+        found = self.factors.get(key)
+        if found is None:
+            found = self.solver(sp.csc_array(self.matrix(a)), **self.options)
+            while len(self.factors) >= KEPT:
+                self.factors.pop(next(iter(self.factors)), None)
+            self.factors[key] = found
+        return found
 
     def solve(self, a: Value, b: Value, start: Value, m: Value) -> tuple:
         options = dict(self.options)
@@ -66,30 +90,60 @@ class System:
             options["x0"] = start
         if m is not None:
             options["M"] = m if self.preconditioner is None else self.preconditioner.fill(m)
-        if self.solver is ssl.spsolve:
+        if self.solver in FACTORS:
+            return self.factors_of(a).solve(b), np.int64(0)
+        if self.solver in DIRECT:
             return self.solver(self.matrix(a), b, **options), np.int64(0)
-        x, info = self.solver(self.matrix(a), b, **options)
-        if self.derivative and info:
+        if not self.derivative:
+            x, info = self.solver(self.matrix(a), b, **options)
+            return x, np.int64(info)
+        with np.errstate(all="ignore"):
+            x, info = self.solver(self.matrix(a), b, **options)
+        if info:
+            x = self._otherwise(a, b, info)
+        return x, np.int64(0)
+
+    def _otherwise(self, a: Value, b: Value, info: int) -> Value:
+        """Solve the system of a derivative where the solver has failed.
+
+        Solvers that are fast for most right-hand sides break down at some, such as unit vectors.
+        """
+        matrix = self.matrix(a)
+        if self.operator is not None:
+            rtol = self.options.get("rtol", 1e-5)
+            x, failed = ssl.gmres(matrix, b, rtol=rtol, restart=min(b.shape[0], 200))
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ssl.MatrixRankWarning)
+                x = ssl.spsolve(sp.csc_array(matrix), b)
+            failed = not np.all(np.isfinite(x))
+        if failed:
             raise ValueError(
                 f"{self.name} stopped early in the system of its derivative, with info={info}; "
                 f"pass a larger maxiter, a larger rtol or another preconditioner M"
             )
-        return x, np.int64(info)
+        return x
 
+    @functools.cached_property
     def of_derivative(self) -> "System":
-        """Return the system with the same matrix whose solution is a derivative."""
+        """The system with the same matrix whose solution is a derivative."""
+        if self.solver in FACTORS:
+            return self
         return System(
             self.solver, _for_derivative(self.options), self.pattern, self.preconditioner,
             self.operator, True,
         )  # fmt: skip
 
+    @functools.cached_property
     def adjoint(self) -> "System":
-        """Return the system of the adjoint matrix, whose solution is a derivative."""
+        """The system of the adjoint matrix, whose solution is a derivative."""
         options = _for_derivative(self.options)
         for name, other in (("M", "M"), ("M1", "M2"), ("M2", "M1")):
             given = self.options.get(other)
             if name in self.options and self.solver not in SYMMETRIC:
                 options[name] = None if given is None else _adjoint_operator(given)
+        if "lower" in options:
+            options["lower"] = not options["lower"]
         of_a, of_m = (p and p.transposed for p in (self.pattern, self.preconditioner))
         operator = None if self.operator is None else self.operator.H
         return System(self.solver, options, of_a, of_m, operator, True)
@@ -109,7 +163,7 @@ def _adjoint_operator(m: Any) -> Any:
     operator = ssl.aslinearoperator(m).H
     try:
         operator.matvec(np.zeros(operator.shape[1]))
-    except (NotImplementedError, AttributeError, TypeError):
+    except Exception:  # it is a function of the user's, or has none
         return None
     return operator
 
@@ -140,12 +194,12 @@ def _found(ans: tuple, system: System) -> Value:
 
 def _jvp_a(t: Value, ans: Value, system: System, a: Value = None, m: Value = None) -> tuple:
     side = _product(t, _found(ans, system), system)
-    return -solution(a, side, m=m, system=system.of_derivative())[0], None
+    return -solution(a, side, m=m, system=system.of_derivative)[0], None
 
 
 def _jvp_b(t: Value, ans: Value, system: System, a: Value = None, m: Value = None) -> tuple:
     _found(ans, system)
-    return solution(a, t, m=m, system=system.of_derivative())[0], None
+    return solution(a, t, m=m, system=system.of_derivative)[0], None
 
 
 def _vjp_b(g: Value, ans: Value, system: System, a: Value = None, m: Value = None) -> Value:
@@ -154,7 +208,7 @@ def _vjp_b(g: Value, ans: Value, system: System, a: Value = None, m: Value = Non
         a = adjoint(a) if system.pattern is None else conj(a)
     if m is not None and system.solver not in SYMMETRIC:
         m = adjoint(m) if system.preconditioner is None else conj(m)
-    return solution(a, g[0], m=m, system=system.adjoint())[0]
+    return solution(a, g[0], m=m, system=system.adjoint)[0]
 
 
 def _both(g: Value, ans: Value, system: System, a: Value = None, m: Value = None) -> tuple:

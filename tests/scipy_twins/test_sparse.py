@@ -1,0 +1,181 @@
+"""Sparse matrices over tensors: each class, random chains of operations, writes, messages."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from programs_of_functions import calls, verdict
+from programs_of_matrices import FIXED, PROGRAMS, X, matrix, random_program
+
+import functier as ft
+import functier.scipy as fs
+from functier import UnsupportedError
+from functier._core.table import OPS
+from functier._rules.scipy.sparse import products
+from functier.scipy import _sparse_places
+from functier.scipy._sparse_parts import MissingError
+from support import equal, raises
+
+
+def judge(program, nesting, tolerance=1e-5):
+    with warnings.catch_warnings():
+        for kind in (sp.SparseEfficiencyWarning, PendingDeprecationWarning):  # of numpy.matrix
+            warnings.simplefilter("ignore", kind)
+        return verdict(program, nesting, 1.1, tolerance)
+
+
+QUICK = {"constant csr_matrix", "tensor coo_matrix", "tensor csc_array", "writes lil_matrix"}
+
+
+def quick_or_slow():
+    for case in calls(PROGRAMS, []):
+        program, _ = case.values
+        kept = program.__name__ in QUICK or "_" not in program.__name__
+        yield case if kept else pytest.param(*case.values, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("program, nesting", list(quick_or_slow()))
+def test_matrices(program, nesting):
+    assert judge(program, nesting) == "right"
+
+
+# ---- random chains ----
+
+MODES = "jvp", "grad", "vmap", "vmap of grad"
+
+
+def run_random(count, start=0):
+    """The verdicts on random programs, each under one nesting."""
+    counts = {"right": 0, "refused": 0, "wrong": 0}
+    for seed in range(start, start + count):
+        program = random_program(np.random.default_rng(seed))
+        counts[judge(program, MODES[seed % len(MODES)], 1e-4)] += 1
+    return counts
+
+
+def test_random_chains(request):
+    count = 400 if request.config.getoption("--slow") else 60
+    counts = run_random(count)
+
+    assert counts == {"right": count, "refused": 0, "wrong": 0}
+
+
+def wrong_rule(monkeypatch):
+    rule = OPS[products.multiply].vjp["values"]
+    right = rule.fn
+    monkeypatch.setattr(rule, "fn", lambda *args: 1.001 * right(*args))
+
+
+def wrong_places(monkeypatch):
+    right = _sparse_places.chosen
+    monkeypatch.setattr(_sparse_places, "chosen", lambda v, numbers: right(v, numbers)[::-1])
+
+
+def forgotten_sum(monkeypatch):
+    """Of values at one place the last one counts."""
+    monkeypatch.setattr(_sparse_places, "added", lambda v, places, size: np.take(v, _last(places)))
+
+
+def _last(places):
+    return np.unique(places[::-1], return_index=True)[1]
+
+
+def wrong_batch(monkeypatch):
+    record = OPS[products.multiply]
+    right = record.vmap
+    monkeypatch.setattr(record, "vmap", lambda *args, **given: right(*args, **given)[::-1])
+
+
+@pytest.mark.parametrize("fault", [wrong_rule, wrong_places, forgotten_sum, wrong_batch])
+def test_random_chains_find_faults(fault, monkeypatch):
+    fault(monkeypatch)
+    try:
+        counts = run_random(12)
+    except (ValueError, IndexError):
+        return
+
+    assert counts["wrong"]
+
+
+# ---- classes ----
+
+
+def test_twins_are_the_classes_of_matrices_over_tensors():
+    def f(p):
+        a = matrix(p, fs, "csc_array")
+        assert isinstance(a, fs.sparse.csc_array) and isinstance(a, fs.sparse.sparray)
+        assert not isinstance(a, (fs.sparse.csr_array, fs.sparse.csc_matrix))
+        assert fs.sparse.issparse(a) and not fs.sparse.isspmatrix(a)
+        assert fs.sparse.isspmatrix_csr(matrix(p, fs)) and fs.sparse.issparse(FIXED)
+        assert a.format == "csc" and a.shape == (3, 3) and a.nnz == 7 and a.dtype == float
+        equal(a.indptr, sp.csc_array(FIXED).indptr)
+        return a.data.sum()
+
+    ft.grad(f)(1.1)
+    assert isinstance(FIXED, fs.sparse.csr_matrix)
+    assert type(fs.sparse.csr_matrix((2, 2))) is sp.csr_matrix
+
+
+def test_dtypes_are_those_of_scipy():
+    for dtype in (np.float32, complex, np.int64, bool):
+        given = np.ones(3, dtype), (np.arange(3), np.arange(3))
+        plain = sp.csr_array(given)
+
+        def results(a):
+            return [a.sum(), a.sum(axis=0), a.toarray(), (a @ a).toarray(), a.diagonal(), a @ X]
+
+        found = []
+
+        def g(v, given=given):
+            found.extend(results(fs.sparse.csr_array((v, given[1]))))
+            return v
+
+        ft.vmap(g, in_dims=None, axis_size=1)(given[0])
+        assert [x.dtype for x in found] == [np.asarray(x).dtype for x in results(plain)]
+
+
+def test_a_plain_matrix_inside_a_level_is_scipys_to_other_code():
+    def f(p):
+        a = fs.sparse.csr_matrix(FIXED)
+        assert a.max() == 6.0 and (a > 1).nnz == 3
+        return (a * p).sum()
+
+    assert ft.grad(f)(1.0) == FIXED.sum()
+
+
+# ---- messages ----
+
+
+def use(action):
+    return lambda p: action(fs.sparse.csr_matrix(FIXED) * p, p)
+
+
+REFUSED = [
+    (lambda a, p: a.max(), MissingError, "'max' is not supported", "write A.toarray()"),
+    (lambda a, p: a > 0, MissingError, "comparison is not supported", "write A.toarray()"),
+    (lambda a, p: a / a, MissingError, "write A.toarray() / B.toarray()"),
+    (lambda a, p: a.power(-1), MissingError, "write A.toarray() ** n"),
+    (lambda a, p: FIXED.multiply(p * X), UnsupportedError, "sparse.csr_array(A).multiply(x)"),
+    (lambda a, p: fs.sparse.csr_array(a)[0], MissingError, "write A[[i], :]"),
+    (lambda a, p: np.asarray(a), TypeError, "write A.toarray()"),
+    (lambda a, p: fs.sparse.linalg.eigs(a), UnsupportedError, "eigs of tensors is not supported"),
+    (lambda a, p: fs.sparse.linalg.spilu(a.tocsc()), UnsupportedError, "has no derivative"),
+    (lambda a, p: a.nothing, AttributeError, "'csr_matrix' object has no attribute 'nothing'"),
+]
+
+
+@pytest.mark.parametrize("action, kind, texts", [(a, k, t) for a, k, *t in REFUSED])
+def test_refusals(action, kind, texts):
+    raises(kind, functools.partial(ft.grad(use(action)), 1.0), *texts)
+
+
+def test_a_matrix_is_no_result_and_places_are_plain():
+    raises(TypeError, lambda: ft.vmap(use(lambda a, p: a))(X), "write x.toarray()")
+
+    def f(i):
+        return fs.sparse.csr_matrix((np.ones(2), (i, i)), shape=(3, 3)).toarray()
+
+    indices = np.array([[0, 1], [1, 2]])
+    raises(UnsupportedError, lambda: ft.vmap(f)(indices), "pass plain indices")
