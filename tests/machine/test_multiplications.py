@@ -296,3 +296,14 @@ def test_calls_that_are_no_contractions():
 def test_axes_that_lie_like_one_are_joined():
     axes = [Axis(2, 96, 0, 96, False), Axis(3, 32, 0, 32, False), Axis(4, 8, 8, 0, True)]
     assert joined(axes) == [Axis(4, 8, 8, 0, True), Axis(6, 32, 0, 32, False)]
+
+
+@pytest.mark.parametrize("dtype, other", [(np.float32, float), (float, np.float32)])
+def test_a_product_of_another_dtype_is_added_to_an_array(dtype, other):
+    def f(x, v):
+        a = fnp.array(x)
+        a[:, 0] += x @ v
+        return fnp.copy(a)
+
+    x, v = np.arange(20.0).reshape(2, 10).astype(dtype), np.arange(10.0).astype(other)
+    assert np.array_equal(ft.compile(f, backend="llvm")(x, v), f(x, v))

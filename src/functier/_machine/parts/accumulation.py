@@ -22,7 +22,8 @@ def accumulate(steps: list[Step], outputs: list[Step]) -> list[Step]:
     for step in steps:
         if step.func is not np.add or step.kind != "element" or step.stored or step.effect:
             continue
-        pair = [x for x in step.args if type(x) is Ref and x.shape == step.shape]
+        form = step.shape, step.dtype  # a sum of another dtype casts its summands
+        pair = [x for x in step.args if type(x) is Ref and (x.shape, x.dtype) == form]
         if len(pair) != 2 or any([d != step.dtype for d in step.wants]):
             continue
         for product, other in (pair, pair[::-1]):
