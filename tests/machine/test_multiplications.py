@@ -5,6 +5,8 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+import functier as ft
+import functier.numpy as fnp
 from functier._machine.linalg import blas, products, tiles
 from functier._machine.linalg.contractions import (
     Axis,
