@@ -142,6 +142,14 @@ except functier.ConversionError as error:
         assert "numpy.sin(x) for math.sin(x)" in done.stdout
 
 
+def test_a_write_without_source_is_known_by_its_instruction():
+    """As after Python's prompt, before 3.13."""
+    found = {"np": np}
+    exec("def f(x):\n    y = np.zeros(3)\n    y[0] = x\n    return y", found)
+    with pytest.raises(ft.MutationError, match=r"write y = functier\.numpy\.array\(y\) before it"):
+        ft.vmap(found["f"])(np.ones(2))
+
+
 def test_a_function_of_another_library_that_is_transformed_itself():
     with pytest.raises(ft.ConversionError) as error:
         ft.vmap(scipy.linalg.solve)(np.stack([np.eye(2)] * 3), np.ones((3, 2)))

@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 from itertools import islice
+from opcode import opname
 from types import FrameType
 
 import numpy as np
@@ -78,6 +79,9 @@ def node_at(frame: FrameType) -> ast.AST | None:
     if line is None or last is None or start is None or stop is None:
         return None
     lines = linecache.getlines(code.co_filename, frame.f_globals)[line - 1 : last]
+    if not lines:  # as of a line that is typed after Python's prompt
+        stores = opname[code.co_code[frame.f_lasti]].startswith("STORE_SUBSCR")
+        return ast.parse("y[i]", mode="eval").body if stores else None
     rows = [row.encode() for row in lines]  # columns count bytes
     rows[-1] = rows[-1][:stop]
     rows[0] = rows[0][start:]
